@@ -10,6 +10,7 @@ from doubles import HashEmbedder, HashTokens
 
 from structrag import (
     ContentAwareSplitter,
+    D3Index,
     EvidenceRetriever,
     FixedSplitter,
     Index,
@@ -29,6 +30,10 @@ def lsa_index() -> Index:
 
 def evidence() -> EvidenceRetriever:
     return EvidenceRetriever(HashTokens())
+
+
+def d3() -> D3Index:
+    return D3Index(embedder=HashEmbedder())
 
 
 def multiview() -> MultiViewRetriever:

@@ -156,7 +156,7 @@ def ingest(
             or server; it is made, or gets more.
         embedding: For an `EvidenceRetriever` in a folder, an `Index` in an engine: the name or
             folder of a model, or an embedder that can be pickled. None: LSA, for a folder only.
-        make: A function of a module that makes an empty `EvidenceRetriever`, `Index` or
+        make: A function of a module that makes an empty `EvidenceRetriever`, `Index`, `D3Index` or
             `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
             afterwards. With `one_model` it is given the embedder.
         workers: Processes; None: one a core. Each holds the models, unless there is `one_model`.

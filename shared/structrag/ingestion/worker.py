@@ -33,6 +33,7 @@ from structrag.ingestion.stopping import refusal
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.reading.files import read_file
 from structrag.records import Document
+from structrag.retrieval.d3.index import D3AddReport, D3Index
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.evidence.store import KIND
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -94,10 +95,12 @@ class Preparer:
                 retriever.level.store = self.collected
         elif isinstance(retriever, EvidenceRetriever):
             self.collected = retriever.store.store = Collected(retriever.store.store)
+        elif isinstance(retriever, D3Index):
+            self.collected = retriever.store = Collected(retriever.store)
         else:
             raise InvalidParameter(
-                "make must give an EvidenceRetriever, an Index or a MultiViewRetriever; got "
-                f"{type(retriever).__name__}. Add documents to others by their own add."
+                "make must give an EvidenceRetriever, an Index, a MultiViewRetriever or a D3Index; "
+                f"got {type(retriever).__name__}. Add documents to others by their own add."
             )
         self.before: dict[str, Any] = dict.fromkeys(COUNTS, 0)
         self.chunks = 0  # of the task at hand
@@ -160,7 +163,8 @@ class Preparer:
     def _add(self, documents: Sequence[Document]) -> dict[str, str]:
         """Prepare documents together; where that fails, each by itself. Gives errors by id."""
         try:
-            self.chunks += self.retriever.add(documents).chunks
+            report = self.retriever.add(documents)
+            self.chunks += report.paragraphs if isinstance(report, D3AddReport) else report.chunks
         except _OF_ALL_FILES:
             raise
         except Exception as error:  # noqa: BLE001 - one bad file does not stop the others
@@ -197,7 +201,7 @@ class Preparer:
         if encoder is not None:
             requests.append(EmbedTokens(text, encoder))
         try:
-            self.retriever.run(_asking(requests))
+            self.retriever.runner.run(_asking(requests))
         except _OF_A_MODEL:
             return False
         return bool(requests)

@@ -46,7 +46,7 @@ def content(path: Path) -> dict[str, Any]:
     return {
         "ids": store.document_ids,
         "prints": [store.fingerprint(doc_id) for doc_id in store.document_ids],
-        "chunks": reader.chunks(),
+        "chunks": {level: store.reader(level).chunks() for level in store.settings.levels},
         "rows": [reader.view_text(row, "raw") for row in range(len(reader))],
         "arrays": {
             doc_id: [array_of(reader, doc_id, name) for name in ("starts", "token_rows")]
@@ -60,7 +60,7 @@ def array_of(reader: Any, doc_id: str, name: str) -> Any:
     return None if array is None else array.tolist()
 
 
-@pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence])
+@pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence, makers.d3])
 def test_it_gives_what_one_process_gives(tmp_path: Path, make: Callable[[], Any]) -> None:
     files = write_files(tmp_path / "files", 30 if make is makers.evidence else 70)
     seen: list[Progress] = []
@@ -300,7 +300,7 @@ def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(tmp_path: Path)
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (makers.number, "make must give an EvidenceRetriever, an Index .* got int"),
+        (makers.number, "make must give an EvidenceRetriever, an Index, .* got int"),
         (makers.raising, "make must give a retriever; it raised OSError: no weights here"),
         (lambda: None, "make must be something that pickle can send"),
     ],

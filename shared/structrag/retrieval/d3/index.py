@@ -346,7 +346,15 @@ class D3Index:
         """
         for level in self._levels.values():
             level.keep_fit()
-        self.store.save(path, config={"d3": self._saved, "embedder": self.embedder.name})
+        self.store.save(path, config=self.config())
+
+    def config(self) -> dict[str, Any]:
+        """The options and model names that are saved with the index."""
+        return {
+            "d3": self._saved,
+            "embedder": self.embedder.name,
+            "settings": self.settings_name(),
+        }
 
     @classmethod
     def load(
