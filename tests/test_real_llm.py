@@ -88,13 +88,13 @@ def document() -> Document:
     return read_text(TEXT, format="markdown", id="pump", title="The X100 pump")
 
 
-def whole(chunks: Any) -> None:
+def whole(chunks: Any, text: str = TEXT) -> None:
     """Every chunk is a slice, and they hold the whole text."""
-    assert chunks and all(TEXT[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+    assert chunks and all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
     covered = set()
     for chunk in chunks:
         covered.update(range(chunk.start, chunk.end))
-    assert not "".join(c for i, c in enumerate(TEXT) if i not in covered).strip()
+    assert not "".join(c for i, c in enumerate(text) if i not in covered).strip()
 
 
 def covers_all_text(source: str, text: str) -> bool:
@@ -226,6 +226,45 @@ def test_prompts_above_the_window(smollm: tuple[Any, Any]) -> None:
     whole(IDMSSplitter.paper().split(document(), llm=small))
     whole(PICSplitter.paper().split(document(), llm=small))
     assert D3Retriever(D3Index(), llm=small).search(QUESTION) == []
+
+
+@pytest.mark.parametrize("name", ["qasper", "nq", "cuad", "qmsum"])
+def test_the_beginning_of_a_real_document(
+    smollm: tuple[Any, Any], data_dir: Path, name: str
+) -> None:
+    from benchmarks.datasets import load, visible
+    from structrag.models import TransformersModel
+
+    llm = TransformersModel(*smollm, max_new_tokens=16, window=1024)
+    source = visible(load(name)).documents[0]
+    part = replace(source, text=source.text[:600], format="text", layout=None)
+    paths: list[Any] = [
+        PICSplitter(min_tokens=10),
+        PICSplitter.paper(),
+        IDMSSplitter(min_tokens=10),
+        IDMSSplitter.paper(),
+    ]
+    for splitter in paths:
+        whole(splitter.split(part, llm=llm), part.text)
+    for options in ({}, {"preset": "paper"}, {"choose_views": True}):
+        index = Index(llm=llm, **options)
+        index.view_settings = replace(index.view_settings, summary_min_tokens=30)
+        assert not index.add([part]).usage["failed"]
+        whole(index.chunks(), part.text)
+    pieces = IDMSSplitter(margin="words", min_tokens=0, max_tokens=80).split(part)
+    for make in (IDMSEnricher, IDMSEnricher.paper):
+        enricher = make(low=2.0, high=2.0, min_tokens=0, rounds=1)
+        whole(enricher.enrich(part, pieces, llm=llm), part.text)
+    for form in (HiQAFormatter, HiQAFormatter.paper):
+        assert covers_all_text(part.text, form(llm=llm).format(part.text).document.text)
+    for preset in ("default", "paper"):
+        sections = D3Index(llm=llm, preset=preset, whole_tokens=0)
+        sections.add([part])
+        result = D3Retriever(sections, llm=llm, preset=preset).result(QUESTION)
+        assert all(
+            part.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in result.hits
+        )
+        assert isinstance(SelfAsk(D3Retriever(sections), llm).answer(QUESTION).answer, str)
 
 
 # -- LangChain
