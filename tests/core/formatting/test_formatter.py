@@ -189,6 +189,15 @@ def page_of(*lines: tuple[str, float]) -> Page:
     return Page(tuple(rows), 612, 792)
 
 
+def test_where_pages_begin_is_kept_with_the_text_alone() -> None:
+    pages = {"page_starts": "0:1 5:2"}
+    same = Document("# A\n\nOne two three.\n", id="a", format="markdown", meta=pages)
+    formatted = small(core_of).format(same).document
+    assert formatted.text == same.text and formatted.meta["page_starts"] == "0:1 5:2"
+    formatted = HiQAFormatter().format(read_text(PLAIN, id="b", format="text", meta=pages)).document
+    assert formatted.text != PLAIN and "page_starts" not in formatted.meta
+
+
 def test_pages_by_their_layout_and_by_a_model() -> None:
     body = [
         ("The battery of the Nova lasts for nineteen hours of talk and", 10.0),

@@ -55,6 +55,13 @@ def test_overlap(previous: str, answer: str, core: str, expected: str) -> None:
     assert without_overlap(previous, answer, core) == expected
 
 
+@pytest.mark.parametrize(("count", "is_dropped"), [(40, True), (41, False)])
+def test_forty_repeated_lines_are_dropped(count: int, is_dropped: bool) -> None:
+    lines = "\n".join(f"line {i}" for i in range(count))
+    answer = f"{lines}\ncore"
+    assert without_overlap(lines, answer, "core") == ("core" if is_dropped else answer)
+
+
 def test_padding_is_only_dropped_where_nothing_of_the_core_goes() -> None:
     assert without_padding("p q # Head\nbody", "o p q", "Head body", "") == "Head\nbody"
     assert (
