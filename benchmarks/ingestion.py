@@ -1,12 +1,15 @@
 """What `ingest` costs beside its work, and what it is like after kills.
 
-    python benchmarks/ingestion.py [--files 10000] [--model-files 200] [--kills 20]
+    python benchmarks/ingestion.py [--files 10000] [--model-files 20] [--kills 20]
 
-The files are real documents of the evaluation data, cut into pieces of some thousand characters.
+The files are the Markdown and HTML of the set `parsing`, whole, and the documents of the other
+sets, cut at blank lines into pieces of a thousand characters and more.
 Beside `ingest` by as many processes as there are cores runs a plain loop in one process: read,
-add, save. Times are those of the processors, of all processes together. Then the ingestion is begun
-again and again, its workers and itself killed at random, until it ends; the index must be that of
-an undisturbed run.
+add, save. Times are those of the processors, of all processes together; of the loop also what is
+spent in reading, splitting and embedding, which is the work that cannot be spared. "Cores asked
+for" are those on which its threads ran or waited to run, since others use the machine too. Then the
+ingestion is begun again and again, its workers and itself killed at random, until it ends; the
+index must be that of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -20,8 +23,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +37,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks import ingestion_models
-from benchmarks.datasets import NAMES, DataMissing, load
+from benchmarks.datasets import NAMES, DataMissing, data_root, load
 from benchmarks.machine import machine_line, versions_line
-from structrag import Index, StructragError, find_files, ingest, read_file
+from structrag import ContentAwareSplitter, Index, StructragError, find_files, ingest, read_file
 from structrag.index.store import Store
+from structrag.models.embedders import SentenceTransformerEmbedder
 
 RESULTS = Path(__file__).resolve().parent / "results" / "ingestion.md"
-PIECE = 4000  # characters of a file, at least
+PIECE = 1000  # characters of a file that is cut, at least
 SUFFIXES = {"markdown": ".md", "html": ".html", "text": ".txt", "rst": ".txt"}
 WORKERS = os.cpu_count() or 1
 ACCELERATOR = 3000  # texts a second
@@ -47,10 +54,11 @@ def main() -> int:
     """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=10_000, help="with a stand-in embedder")
-    parser.add_argument("--model-files", type=int, default=200, help="with all-MiniLM-L6-v2")
+    parser.add_argument("--model-files", type=int, default=20, help="with all-MiniLM-L6-v2")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of pages without headings
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         try:
@@ -74,8 +82,9 @@ def main() -> int:
 
 
 def write_files(folder: Path, count: int) -> None:
-    """Pieces of documents of all sets in turn."""
-    sources = [pieces(name) for name in NAMES if name != "hotpotqa"]  # paragraphs, no files
+    """Files of all sets in turn."""
+    # hotpotqa has paragraphs, no files
+    sources = [whole_files(), *(pieces(name) for name in NAMES if name != "hotpotqa")]
     written = 0
     while sources and written < count:
         for source in list(sources):
@@ -90,6 +99,15 @@ def write_files(folder: Path, count: int) -> None:
             written += 1
             if written == count:
                 break
+
+
+def whole_files() -> Iterator[tuple[str, str]]:
+    """Names and texts of the files of `parsing`."""
+    root = data_root() / "parsing"
+    for file in sorted(root.rglob("*")):
+        if file.suffix in {".md", ".html"}:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            yield f"parsing/{file.relative_to(root)}", text
 
 
 def pieces(name: str) -> Iterator[tuple[str, str]]:
@@ -110,23 +128,99 @@ def pieces(name: str) -> Iterator[tuple[str, str]]:
 def measured(label: str, files: Path, place: Path, make: Callable[[], Index]) -> dict[str, Any]:
     """Processor and clock seconds of a plain loop and of `ingest`."""
     began, before = time.perf_counter(), processor_seconds()
-    rows = plain_loop(files, place / "loop", make)
+    with parts_timed() as parts:
+        rows = plain_loop(files, place / "loop", make)
     loop, loop_clock = processor_seconds() - before, time.perf_counter() - began
     began, before = time.perf_counter(), processor_seconds()
-    report = ingest(files, place / "ingested", make=make, workers=WORKERS)
+    with asked_for() as tasks:
+        report = ingest(files, place / "ingested", make=make, workers=WORKERS)
     many, clock = processor_seconds() - before, time.perf_counter() - began
     assert content(place / "ingested") == rows, "the rows differ"
-    return {
+    row = {
         "label": label,
         "files": report.added,
         "chunks": report.chunks,
         "megabytes": report.bytes / 1e6,
         "left_out": len(report.errors),
+        "work": sum(parts.values()),
         "loop": loop,
         "loop_clock": loop_clock,
         "ingest": many,
         "clock": clock,
+        "cores": sum(tasks.values()) / clock,
     }
+    print(row, file=sys.stderr, flush=True)
+    return row
+
+
+@contextmanager
+def parts_timed() -> Iterator[dict[str, float]]:
+    """Processor seconds of reading, splitting and embedding, while it is entered."""
+    places = (
+        (sys.modules[__name__], "read_file"),
+        (ContentAwareSplitter, "split"),
+        (ingestion_models.StandIn, "embed"),
+        (SentenceTransformerEmbedder, "embed"),
+    )
+    seconds: dict[str, float] = {}
+    plain = [(owner, name, getattr(owner, name)) for owner, name in places]
+    for owner, name, call in plain:
+        setattr(owner, name, timed(call, name, seconds))
+    try:
+        yield seconds
+    finally:
+        for owner, name, call in plain:
+            setattr(owner, name, call)
+
+
+def timed(call: Callable[..., Any], name: str, seconds: dict[str, float]) -> Callable[..., Any]:
+    """The same function, which counts its processor seconds."""
+
+    def counting(*arguments: Any, **options: Any) -> Any:
+        began = time.process_time()
+        try:
+            return call(*arguments, **options)
+        finally:
+            seconds[name] = seconds.get(name, 0.0) + time.process_time() - began
+
+    return counting
+
+
+@contextmanager
+def asked_for() -> Iterator[dict[str, float]]:
+    """Seconds that threads of this process and its children ran or waited for a core.
+
+    Where others take the cores too, it tells how many an ingestion would keep busy.
+    """
+    seconds: dict[str, float] = {}  # by the thread's place in /proc
+    stop = threading.Event()
+
+    def look() -> None:
+        processes = [os.getpid()]
+        for task in Path("/proc/self/task").iterdir():
+            with suppress(OSError):
+                processes += map(int, (task / "children").read_text().split())
+        for process in processes:
+            for task in Path(f"/proc/{process}/task").glob("*/schedstat"):
+                with suppress(OSError, ValueError):
+                    ran, waited, _ = map(int, task.read_text().split())
+                    seconds[str(task)] = (ran + waited) / 1e9
+
+    def keep_looking() -> None:
+        while not stop.wait(0.2):
+            look()
+
+    look()
+    before = dict(seconds)
+    thread = threading.Thread(target=keep_looking)
+    thread.start()
+    try:
+        yield seconds
+    finally:
+        stop.set()
+        thread.join()
+        for task, amount in before.items():
+            seconds[task] -= amount
 
 
 def plain_loop(files: Path, place: Path, make: Callable[[], Index]) -> list[tuple[str, str]]:
@@ -168,7 +262,7 @@ def killed(place: Path, kills: int) -> str:
     of_workers = of_drivers = 0
     while of_workers + of_drivers < kills:
         driver = subprocess.Popen([sys.executable, "-c", code], env=environment)
-        time.sleep(drawn.uniform(1, 6))
+        time.sleep(drawn.uniform(1, 12))
         workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
         for worker in workers[: drawn.randint(0, len(workers))]:
             os.kill(int(worker), signal.SIGKILL)
@@ -211,6 +305,18 @@ def feeding(place: Path) -> list[str]:
     return lines
 
 
+def beside(cheap: dict[str, Any], model: dict[str, Any]) -> str:
+    """What an ingestion costs beside its work, and what that would be for a model. Computed."""
+    cost = (cheap["ingest"] - cheap["work"]) / cheap["chunks"]
+    work = model["work"] / model["chunks"]
+    return (
+        f"With the {cheap['label']} `ingest` spends {1000 * cost:.2f} ms a chunk beside reading, "
+        f"splitting and embedding, the start of its processes included. {model['label']} takes "
+        f"{1000 * work:.0f} ms a chunk for those three, so in as many files it would be "
+        f"{cost / work:.1%}, and the loading of a model in each process besides; computed."
+    )
+
+
 def rendered(rows: list[dict[str, Any]], fed: list[str], outcome: str) -> str:
     """The page."""
     lines = [
@@ -221,18 +327,25 @@ def rendered(rows: list[dict[str, Any]], fed: list[str], outcome: str) -> str:
         f"- machine: {machine_line()}",
         f"- {versions_line(['numpy', 'sentence-transformers', 'torch'])}",
         f"- {WORKERS} workers; one view; processor seconds of all processes together",
+        f"- load average at the end {os.getloadavg()[2]:.1f}: above {WORKERS} others used the "
+        "cores too, and seconds of the clock, as in the second table, say little",
         "",
-        "| embedder | files | MB | chunks | loop, CPU s | ingest, CPU s | ratio | loop, s "
-        "| ingest, s | cores busy |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| embedder | files | MB | chunks | read, split, embed, CPU s | loop, CPU s "
+        "| ingest, CPU s | of the loop | of read, split, embed | loop, s | ingest, s "
+        "| cores asked for |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
         lines.append(
             f"| {row['label']} | {row['files']:,} | {row['megabytes']:.1f} | {row['chunks']:,} "
-            f"| {row['loop']:.1f} | {row['ingest']:.1f} | {row['ingest'] / row['loop']:.2f} "
-            f"| {row['loop_clock']:.1f} | {row['clock']:.1f} | {row['ingest'] / row['clock']:.2f} |"
+            f"| {row['work']:.1f} | {row['loop']:.1f} | {row['ingest']:.1f} "
+            f"| {row['ingest'] / row['loop']:.2f} | {row['ingest'] / row['work']:.2f} "
+            f"| {row['loop_clock']:.1f} | {row['clock']:.1f} | {row['cores']:.2f} |"
         )
     lines += [
+        "",
+        "Cores asked for: on which threads ran or waited to run.",
+        beside(*rows),
         "",
         f"An embedder in this process that takes {ACCELERATOR:,} texts a second and no processor:",
         "",
