@@ -80,7 +80,7 @@ _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 
 def read_node(
-    node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False
+    node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = True
 ) -> Document:
     """A node's text as a document of the core; see `structrag.hosts.documents.read_document`."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)

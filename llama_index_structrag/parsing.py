@@ -184,7 +184,7 @@ class StructureNodeParser(NodeParser):
         "text.",
     )
     drop_navigation: bool = Field(
-        default=False, description="HTML: leave out nav, footer and aside."
+        default=True, description="HTML: leave out nav and elements whose role is navigation."
     )
     language: str = Field(
         default="english", description="Language of the sentences, an English name."

@@ -308,7 +308,7 @@ CHANGES = {
     "chunk_size": 500,
     "tokenizer": words,
     "format": "text",
-    "drop_navigation": True,
+    "drop_navigation": False,
     "language": "german",
     "strip": False,
     "chunk_overlap": 3,

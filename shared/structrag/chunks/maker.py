@@ -11,7 +11,7 @@ from typing import Any
 
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Cutter, Piece
-from structrag.text.heading_path import Context, heading_context, is_same_title
+from structrag.text.heading_path import Context, heading_context, title_beside
 from structrag.text.tokens import TokenCounter
 
 MOST = 64  # tokens of a heading path
@@ -58,7 +58,7 @@ class ChunkMaker:
 
     def _context(self, path: tuple[str, ...], own: bool) -> Context:
         """`context`, made anew."""
-        title = "" if is_same_title(self.document.title, path[:1]) else self.document.title
+        title = title_beside(self.document.title, path)
         titles = path if own else path[:-1]
         context = heading_context(title, titles, self.counter, limit=self._room(MOST))
         if not context.shortened:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 
 from structrag.records import Chunk
-from structrag.text.heading_path import SEPARATOR, is_same_title
+from structrag.text.heading_path import SEPARATOR, title_beside
 
 SECONDS_BETWEEN_LINES = 10  # of progress where standard error is no terminal
 
@@ -80,11 +80,8 @@ show_progress = _Progress()
 
 
 def path_of(chunk: Chunk, title: str = "") -> str:
-    """The titles that lead to a chunk.
-
-    The document's stands first, unless it is the first heading's too.
-    """
-    path = chunk.path if is_same_title(title, chunk.path[:1]) else (title, *chunk.path)
+    """The titles that lead to a chunk, the document's first."""
+    path = (title_beside(title, chunk.path), *chunk.path)
     return SEPARATOR.join(filter(None, path)) or "(no heading)"
 
 

@@ -59,7 +59,7 @@ class HostDocument:
 
 
 def read_document(
-    host: HostDocument, *, format: str = "auto", id: str = "", drop_navigation: bool = False
+    host: HostDocument, *, format: str = "auto", id: str = "", drop_navigation: bool = True
 ) -> Document:
     """Read a host's document as one of structrag.
 
@@ -77,7 +77,7 @@ def read_document(
     Args:
         format: "markdown", "html", "text" or "auto".
         id: Default: `document_name` of it.
-        drop_navigation: HTML: whether nav, footer and aside are left out.
+        drop_navigation: HTML: whether nav and elements of that role are left out.
 
     Raises:
         InvalidParameter: `format` is none of these.

@@ -115,7 +115,7 @@ def setting_text(value: Any) -> str:
 
 
 def attribute_text(value: Any) -> str | None:
-    """An attribute as it stands in the name of a model without one.
+    """An attribute as the name made for a model has it.
 
     None for one that may change as the model works, such as a list of its calls.
     """

@@ -163,7 +163,7 @@ def _vectors_by_window(level: LevelRows) -> dict[int, list[dict[str, Vector]]]:
 
 
 def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, int]:
-    """The dimensions of each view's vectors, in a store that knows those of some views.
+    """The dimensions of each view's vectors; `known` has some.
 
     Raises InvalidAnswer for vectors of other dimensions.
     """

@@ -200,7 +200,7 @@ class MilvusReader(EngineReader):
         return rows
 
     def _check_age(self) -> None:
-        """Raise ModelFailed where documents that this reader sees may be gone by now."""
+        """Raise ModelFailed where documents of this reader may be gone."""
         if time.monotonic() - self.is_of < KEPT / 2:
             return
         if self._state_now().removed != self.state.removed:

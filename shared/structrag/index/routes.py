@@ -136,7 +136,10 @@ def ranked_rows(reader: CorpusReader, ranking: Ranking) -> dict[int, float]:
 
 
 def _name(store: DenseStore) -> str:
-    """How errors name a host's store: as what an adapter wraps, where it says so."""
+    """How errors name a host's store.
+
+    As what an adapter wraps, where it says so.
+    """
     return str(getattr(store, "label", f"vector store {type(store).__name__}"))
 
 

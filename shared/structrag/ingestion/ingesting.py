@@ -425,7 +425,7 @@ class _Ingestion:
             yield self._batch(states)
 
     def _changed(self, files: Sequence[str]) -> Iterator[tuple[str, FileState]]:
-        """The files that may have changed since they were stored, with their states."""
+        """The files that may have changed since, with their states."""
         assert self.store is not None  # noqa: S101
         for start in range(0, len(files), LOOKED_UP):
             states = self._states(files[start : start + LOOKED_UP])

@@ -14,7 +14,7 @@ E = TypeVar("E", bound=StructragError)
 
 
 def while_preparing(error: E, paths: Sequence[str]) -> E:
-    """The same error, with a sentence that names files and says what to do.
+    """The same error, naming files and what to do.
 
     Example:
         >>> from structrag.errors import ModelFailed

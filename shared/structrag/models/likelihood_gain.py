@@ -1,4 +1,4 @@
-"""How much likelier a text becomes after a prompt, by a language model's likelihoods."""
+"""How much likelier a text becomes after a prompt."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def read_text(
     id: str = "",
     title: str = "",
     meta: Mapping[str, Any] | None = None,
-    drop_navigation: bool = False,
+    drop_navigation: bool = True,
 ) -> Document:
     """Make a document of a string.
 
@@ -97,7 +97,7 @@ def read_text(
         title: Default: the front matter's title, HTML's `<title>`, the only level-1 heading when it
             comes first, the stem of `meta["source"]`, else empty.
         meta: JSON values that travel with every chunk's hits.
-        drop_navigation: HTML only: leave out `nav`, `footer` and `aside`.
+        drop_navigation: HTML only: leave out `nav` and elements whose `role` is navigation.
 
     Raises:
         InvalidParameter: `format` is unknown or `text` is not a string.

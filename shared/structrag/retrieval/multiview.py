@@ -42,7 +42,7 @@ HOST_POOL = 100  # of a host's vector store, which may be far away
 
 @dataclass(frozen=True, slots=True)
 class _Fused:
-    """The rankings of one question, and what they add to a row's score."""
+    """The rankings of one question, and what they add to scores."""
 
     routes: ByRoute  # as they came
     rankings: Mapping[str, Collection[int]]  # what is put together: these, or those of the views

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from structrag.text.tokens import TokenCounter
 
 SEPARATOR = " > "
+_LONGEST = 1000  # characters of a title that may hold a site's name
+_LEADS, _FOLLOWS = re.compile(r" [|•·»:—–-] |: "), re.compile(r"(?: [|•·«:—–-]|:) \Z")
 _TOKEN = 64  # characters; no counter of words or tokens takes so many for one, on average
 
 
@@ -29,10 +32,10 @@ def heading_context(
 ) -> Context:
     """Join the document title and heading titles in at most `limit` tokens.
 
-    The outermost comes first. The document title is left out when empty or equal to the first
-    heading (case and white space aside). Of a path that is too long, middle levels go first (the
-    title and the last two levels stay). Then the longest title is cut at a word, and in the end
-    everything. Of a title above 64 characters a token of `limit`, only the beginning is looked at.
+    The outermost comes first. Of the document title stands what `title_beside` leaves. Of a path
+    that is too long, middle levels go first (the title and the last two levels stay). Then the
+    longest title is cut at a word, and in the end everything. Of a title above 64 characters a
+    token of `limit`, only the beginning is looked at.
 
     Example:
         >>> words = lambda text: len(text.split())
@@ -42,9 +45,7 @@ def heading_context(
     longest_title = _TOKEN * max(limit, 1)
     shortened = any(len(part) > longest_title for part in (title, *path))
     head, *parts = (_beginning(part, longest_title) for part in (title, *path))
-    if head and not is_same_title(head, parts[:1]):
-        parts.insert(0, head)
-    parts = [part for part in parts if part]
+    parts = [part for part in (title_beside(head, parts), *parts) if part]
     while parts and counter(SEPARATOR.join(parts)) > limit:
         shortened = True
         if len(parts) > 3:
@@ -55,6 +56,33 @@ def heading_context(
         if not parts[longest]:
             del parts[longest]
     return Context(SEPARATOR.join(parts), shortened)
+
+
+def title_beside(title: str, path: Sequence[str]) -> str:
+    """What a document's title says that the first heading of a path does not.
+
+    "" where they are equal, case and white space aside. Pages of a site have titles of their own
+    heading and the site's name, in either order with a sign between: of these the name is left.
+
+    Example:
+        >>> title_beside("shutil — Python 3.11 documentation", ["shutil", "Copying"])
+        'Python 3.11 documentation'
+        >>> title_beside("Pumps", ["PUMPS"]), title_beside("Pumps", ["Cleaning"])
+        ('', 'Pumps')
+    """
+    if is_same_title(title, path[:1]):
+        return ""
+    if not path or len(title) > _LONGEST:
+        return title
+    title, first = " ".join(title.split()), " ".join(path[0].split())
+    if not first:
+        return title
+    if is_same_title(title[: len(first)], [first]) and (match := _LEADS.match(title, len(first))):
+        return title[match.end() :]
+    rest = title[: max(len(title) - len(first), 0)]
+    if is_same_title(title[len(rest) :], [first]) and (match := _FOLLOWS.search(rest)):
+        return rest[: match.start()]
+    return title
 
 
 def _beginning(title: str, length: int) -> str:

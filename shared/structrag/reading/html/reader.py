@@ -33,7 +33,7 @@ from structrag.records import Block, BlockKind, Heading, Layout, PlacedImage, So
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-def read_html(source: str, *, drop_navigation: bool = False) -> tuple[str, str, Layout]:
+def read_html(source: str, *, drop_navigation: bool = True) -> tuple[str, str, Layout]:
     """Read an HTML page or fragment as (visible text, title, layout).
 
     Example:
@@ -45,15 +45,13 @@ def read_html(source: str, *, drop_navigation: bool = False) -> tuple[str, str, 
 
     All offsets in the layout are characters of the visible text. Its source map leads back to
     `source`. Blocks and headings tile the text, white space joins what stands before it. The text
-    neither begins nor ends with white space outside `pre`. `drop_navigation` leaves out `nav`,
-    `footer` and `aside`. Any string is read, broken markup included. A page without visible text
-    gives "", one without a title the title "".
+    neither begins nor ends with white space outside `pre`. `drop_navigation` leaves out `nav` and
+    elements whose `role` is navigation. Signs such as ¶ that link to their own place are never
+    text. Any string is read, broken markup included. A page without visible text gives "", one
+    without a title the title "".
     """
-    dropped = ["template", "ix:header"]
-    if drop_navigation:
-        dropped += ["nav", "footer", "aside"]
     page = PageReader(source)
-    for kind, name, start, end in visible_tokens(source, dropped):
+    for kind, name, start, end in visible_tokens(source, navigation=not drop_navigation):
         page.take(kind, name, start, end)
     flow = page.finish()
     text = "".join(flow.out.parts)

@@ -34,6 +34,14 @@ _ATTRIBUTE = re.compile(
     )?""",
     re.VERBOSE,
 )
+_MAIN = ("h1", "main")
+# What generators of documentation show behind a heading or a term, for its own address.
+_PERMALINK = re.compile(
+    r"[\t\n\f\r ]*"
+    r"(?:[¶#§🔗\u200b]|&(?:para|sect|\#(?:182|167|35|8203|xb6|xa7|x23|x200b)|ZeroWidthSpace);)"
+    r"[\t\n\f\r ]*</a[\t\n\f\r ]*>",
+    re.IGNORECASE,
+)
 _COMMENT_END = re.compile(r"--!?>")
 # The content of these is never shown.
 _UNSEEN = ("script", "style", "noscript", "iframe", "noframes", "noembed")
@@ -103,29 +111,56 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
         yield TEXT, "", position, len(source)
 
 
-def visible_tokens(source: str, dropped: Collection[str]) -> Iterator[Token]:
-    """`tokens` without the elements named in `dropped` and all they hold.
+def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
+    """`tokens` of what a page shows.
 
-    An element that is never closed is kept.
+    Templates, hidden facts of iXBRL and permalinks are left out; without `navigation`, navigation
+    too: `nav` and elements of that role. An element that is never closed is kept, and so is
+    navigation around a heading of level 1 or the page's main part, where tags are badly nested.
     """
-    names = set(dropped)
+    kinds = {"template", "ix:header"} if navigation else {"template", "ix:header", "nav", "role"}
     position = 0
     while True:
-        skipped, depth, resume = "", 0, 0
+        kind_left, name_left, depth, resume = "", "", 0, 0
+        link_end = 0  # of the permalink that is being left out
         for token in tokens(source, position):
-            kind, name = token[0], token[1]
+            kind, name, start, end = token
             if depth:
-                if name == skipped:
+                if name == name_left:
                     depth += 1 if kind == START else -1
-            elif kind == START and name in names:
-                skipped, depth, resume = name, 1, token[2]
+                elif kind == START and name in _MAIN and kind_left in ("nav", "role"):
+                    break
+            elif start < link_end:
+                continue
+            elif kind == START and (kind_left := _kind_left_out(source, token, kinds)):
+                name_left, depth, resume = name, 1, start
             else:
+                if kind == START and name == "a":
+                    link_end = _end_of_permalink(source, start, end)
                 yield token
         if not depth:
             return
-        # Never closed: read again from where it began, without dropping its like.
-        names.discard(skipped)
+        # Read again from where it began, without leaving out its like.
+        kinds.discard(kind_left)
         position = resume
+
+
+def _kind_left_out(source: str, tag: Token, kinds: Collection[str]) -> str:
+    """Which of the kinds of elements to leave out a start tag begins, or ""."""
+    _, name, start, end = tag
+    if name in kinds and name != "role":
+        return name
+    if "role" not in kinds or "navigation" not in source[start:end].lower():
+        return ""
+    first, last = attributes(source, start, end).get("role", (0, 0))
+    return "role" if source[first:last].strip().lower() == "navigation" else ""
+
+
+def _end_of_permalink(source: str, start: int, end: int) -> int:
+    """Where a permalink ends that the start tag `source[start:end]` begins, or 0."""
+    link = _PERMALINK.match(source, end)
+    href, stop = attributes(source, start, end).get("href", (0, 0)) if link else (0, 0)
+    return link.end() if link and source[href:stop].lstrip().startswith("#") else 0
 
 
 def _tag_end(source: str, position: int, unclosed: set[str]) -> int:

@@ -247,7 +247,7 @@ class EvidenceStore:
                 self._shelf = shelf
 
     def keep_fit(self) -> None:
-        """Have fitted vectors saved with their embedder, if there are any for what is there."""
+        """Have fitted vectors saved with their embedder, if there are any."""
         shelf = self._shelf
         if shelf is None or not hasattr(shelf.basis, "arrays"):
             return
@@ -260,7 +260,7 @@ class EvidenceStore:
             self.store.keep_fit(shelf.changes, columns)
 
     def saved_fit(self, shelf: Shelf, embedder: Any) -> Shelf | None:
-        """The shelf with the vectors that were saved; None where there are none for it."""
+        """The shelf with the vectors saved for it; None without any."""
         columns = self.store.fitted
         # Asked after the fit was taken: a document that comes between changes the count.
         if not columns or self.store.changes != shelf.changes:

@@ -311,7 +311,10 @@ class Keywords:
 
 
 def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
-    """Key -> name as written, of the names that stand in most segments of a document."""
+    """The names that stand in most segments of a document.
+
+    By their keys, as they are written.
+    """
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
     for chunk in chunks:

@@ -70,11 +70,39 @@ def test_title() -> None:
     assert read_html("<svg><title>icon</title></svg>")[1] == ""
 
 
-def test_navigation_is_dropped_on_request_only() -> None:
+def test_navigation_is_left_out() -> None:
     source = "<nav>n<nav>m</nav></nav><h1>T</h1><aside>a</aside>x<footer>f</footer>"
-    assert read(source) == "n\n\nm\n\nT\n\na\n\nx\n\nf"
-    assert read_html(source, drop_navigation=True)[0] == "T\n\nx"
-    assert read_html("<nav>never closed<p>x", drop_navigation=True)[0] == "never closed\n\nx"
+    assert read(source) == "T\n\na\n\nx\n\nf"
+    assert read_html(source, drop_navigation=False)[0] == "n\n\nm\n\nT\n\na\n\nx\n\nf"
+    assert read("<nav>never closed<p>x") == "never closed\n\nx"
+
+
+def test_navigation_is_left_out_by_its_role() -> None:
+    source = "<div class=a ROLE = ' Navigation'><div>n</div>m</div><div role=note>x</div><p>y"
+    assert read(source) == "x\n\ny"
+    assert read_html(source, drop_navigation=False)[0] == "n\n\nm\n\nx\n\ny"
+    assert read("<div title='a role=navigation-like text'>x</div>") == "x"
+
+
+@pytest.mark.parametrize("main", ["<h1>T</h1>", "<main>T</main>"])
+def test_navigation_that_takes_in_the_page_is_kept(main: str) -> None:
+    assert read(f"<div role=navigation><div>n</div>{main}</div>x") == "n\n\nT\n\nx"
+    assert read(f"<nav>n{main}</nav><nav>m</nav>x") == "n\n\nT\n\nm\n\nx"
+
+
+@pytest.mark.parametrize("sign", ["¶", "#", " &para; ", "&#8203;", "\u200b", "🔗"])
+def test_permalinks_are_no_text(sign: str) -> None:
+    page = f'<h1>Pumps<a class="headerlink" href="#pumps">{sign}</a></h1><p>They pump.</p>'
+    text, _, layout = read_html(page)
+    assert text == "Pumps\n\nThey pump." and layout.headings[0].title == "Pumps"
+    elsewhere = f'<p>See <a href="other.html">{sign}</a>.</p>'
+    assert read(elsewhere) == read(f"<p>See {sign}.</p>")
+
+
+def test_links_that_say_something_are_text() -> None:
+    assert read('<p>See <a href="#a">¶ 3</a>, <a href="#b">*</a> and <a href="#c"></a>.') == (
+        "See ¶ 3, * and ."
+    )
 
 
 @pytest.mark.parametrize(
