@@ -411,7 +411,10 @@ def _route_errors(route: Route) -> AbstractContextManager[None]:
 
 
 def _cure(options: Mapping[str, Any]) -> str:
-    """What to do about an error of a model; only texts that are no question are being added."""
+    """What to do about an error of a model.
+
+    Only texts that are no question are being added.
+    """
     return AT_A_QUESTION if options.get("query", True) else WHILE_ADDING
 
 

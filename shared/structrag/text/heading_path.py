@@ -59,7 +59,7 @@ def heading_context(
 
 
 def title_beside(title: str, path: Sequence[str]) -> str:
-    """What a document's title says that the first heading of a path does not.
+    """What a document's title says beside the first heading of a path.
 
     "" where they are equal, case and white space aside. Pages of a site have titles of their own
     heading and the site's name, in either order with a sign between: of these the name is left.

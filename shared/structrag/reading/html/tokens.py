@@ -146,7 +146,7 @@ def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
 
 
 def _kind_left_out(source: str, tag: Token, kinds: Collection[str]) -> str:
-    """Which of the kinds of elements to leave out a start tag begins, or ""."""
+    """The kind to leave out that a start tag begins, or ""."""
     _, name, start, end = tag
     if name in kinds and name != "role":
         return name

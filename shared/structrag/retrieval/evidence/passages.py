@@ -202,7 +202,7 @@ class PassageReader:
 
 
 def _in_source(document: Stored, start: int, end: int) -> dict[str, int]:
-    """Where a span of a document stands in its markup; nothing without markup."""
+    """Where a span stands in the document's markup, if it has any."""
     if document.source is None or start == end:
         return {}
     first, last = document.source.span(start, end)
