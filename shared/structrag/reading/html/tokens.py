@@ -119,24 +119,31 @@ def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
     navigation around a heading of level 1 or the page's main part, where tags are badly nested.
     """
     kinds = {"template", "ix:header"} if navigation else {"template", "ix:header", "nav", "role"}
+    link_end = 0  # of the permalink that is being left out
+    for token in _shown_tokens(source, kinds):
+        kind, name, start, end = token
+        if start < link_end:
+            continue
+        if kind == START and name == "a":
+            link_end = _end_of_permalink(source, start, end)
+        yield token
+
+
+def _shown_tokens(source: str, kinds: set[str]) -> Iterator[Token]:
+    """`tokens` without elements of some kinds and all they hold."""
     position = 0
     while True:
         kind_left, name_left, depth, resume = "", "", 0, 0
-        link_end = 0  # of the permalink that is being left out
         for token in tokens(source, position):
-            kind, name, start, end = token
+            kind, name = token[:2]
             if depth:
                 if name == name_left:
                     depth += 1 if kind == START else -1
                 elif kind == START and name in _MAIN and kind_left in ("nav", "role"):
                     break
-            elif start < link_end:
-                continue
             elif kind == START and (kind_left := _kind_left_out(source, token, kinds)):
-                name_left, depth, resume = name, 1, start
+                name_left, depth, resume = name, 1, token[2]
             else:
-                if kind == START and name == "a":
-                    link_end = _end_of_permalink(source, start, end)
                 yield token
         if not depth:
             return
