@@ -16,6 +16,7 @@ from typing import Any
 
 import ingestion_makers as makers
 import pytest
+from engine_making import ENGINES, address_in
 from places import ROOT
 
 import structrag
@@ -427,20 +428,22 @@ def test_workers_end_with_their_driver(tmp_path: Path) -> None:
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
-def test_a_store_in_an_engine_is_filled_too(tmp_path: Path) -> None:
-    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
-    files = write_files(tmp_path / "files", 5)
-    store = f"lancedb:{tmp_path / 'corpus'}"
-    report = ingest(tmp_path / "files", store, make=makers.index, workers=1)
-    assert (report.added, report.errors) == (5, {})
-    alone = makers.index()
-    alone.add([structrag.read_file(file) for file in files])
-    opened = structrag.Index.load(store, embedder=alone.embedder)
-    assert opened.chunks() == alone.chunks() and opened.config() == alone.config()
-    files[4].unlink()
-    report = ingest(tmp_path / "files", store, make=makers.index, workers=1, remove_missing=True)
-    assert (report.unchanged, report.removed) == (4, 1)
-    assert opened.document_ids == [str(file) for file in files[:4]]
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_store_in_an_engine_is_filled_too(tmp_path: Path, engine: str) -> None:
+    with address_in(engine, tmp_path) as store:
+        files = write_files(tmp_path / "files", 5)
+        report = ingest(tmp_path / "files", store, make=makers.index, workers=1)
+        assert (report.added, report.errors) == (5, {})
+        alone = makers.index()
+        alone.add([structrag.read_file(file) for file in files])
+        opened = structrag.Index.load(store, embedder=alone.embedder)
+        assert opened.chunks() == alone.chunks() and opened.config() == alone.config()
+        files[4].unlink()
+        report = ingest(
+            tmp_path / "files", store, make=makers.index, workers=1, remove_missing=True
+        )
+        assert (report.unchanged, report.removed) == (4, 1)
+        assert opened.document_ids == [str(file) for file in files[:4]]
 
 
 @pytest.mark.parametrize(
