@@ -59,10 +59,10 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
         open_store(address, Store(["raw"]).settings)
 
 
-@settings(max_examples=8)
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=5)
 @given(
-    st.sampled_from(ENGINES),
-    st.lists(
+    changes=st.lists(
         st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(WORDS), max_size=3)), max_size=6
     ),
 )
