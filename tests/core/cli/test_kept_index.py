@@ -12,7 +12,7 @@ import pytest
 from cli_running import run
 
 from structrag.cli import kept_index, options
-from structrag.cli.kept_index import KeptIndex
+from structrag.cli.kept_index import Changes, KeptIndex
 from structrag.errors import InvalidParameter
 from structrag.models import LsaEmbedder
 
@@ -197,3 +197,7 @@ def test_an_index_inside_of_the_folder_is_not_counted(
     index = ("--index", folder / "index")
     _, _, err = run(capsys, "search", folder / "tap.md", folder, *index, "-q", "drips")
     assert "left out: 1 .docx (" in err
+
+
+def test_no_changes_are_told_as_such() -> None:
+    assert str(Changes()) == "0 documents added, 0 replaced, 0 unchanged, 0 removed"

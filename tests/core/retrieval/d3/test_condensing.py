@@ -109,6 +109,9 @@ def test_the_model_is_asked_for_long_sections_only_and_in_the_paper_preset_for_a
     chunks = SectionSplitter(window_tokens=5000).split(document, llm=model)
     assert len(model.prompts) == 1
     assert chunks[1].extras["summary"] == "A summary."
+    unasked = ScriptedModel("A summary.")
+    SectionSplitter(summaries="extractive").split(document, llm=unasked)
+    assert unasked.prompts == []
     every = ScriptedModel("Short.")
     SectionSplitter.paper(window_tokens=5000).split(document, llm=every)
     assert len(every.prompts) == 3

@@ -12,6 +12,7 @@ from structrag.reading.settings import Reading
 from structrag.records import Document
 from structrag.retrieval.evidence.quantised import fit_rotation, unit_rows
 from structrag.retrieval.evidence.record import (
+    NO_ATOMS,
     Record,
     find_pieces,
     read_atoms,
@@ -99,3 +100,11 @@ def test_pieces_tile_the_text() -> None:
     pieces = find_pieces(document, Reading())
     assert "".join(document.text[start:end] for start, end in pieces) == document.text
     assert len(pieces) > 1
+
+
+def test_no_atoms_have_arrays_of_the_same_widths() -> None:
+    record = read_atoms(parse(read_text("One sentence.")), Reading())
+    for name, array in NO_ATOMS.arrays().items():
+        assert array.ndim == record.arrays()[name].ndim
+    assert NO_ATOMS.lengths.shape == (0, len(SUM_WIDTHS) + 1)
+    assert len(NO_ATOMS) == 0

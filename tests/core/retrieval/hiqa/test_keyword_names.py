@@ -116,6 +116,8 @@ def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> No
         ("Sino:Bit", ["Sino:Bit"]),
         ("手机", ["手机"]),
         ("a plain title of more than four words", []),
+        ("What beginners need for a Teensy 3.6 board", ["Teensy", "Teensy 3.6"]),
+        ("Read more about it On 24 boards of ours", ["On"]),
         ("", []),
     ],
 )
