@@ -80,7 +80,7 @@ def test_the_global_model_is_used(retriever: Any, no_global_model: None) -> None
     with pytest.warns(UserWarning, match="No embedding model was given, .* embed_model='lsa'"):
         retriever.from_documents(documents())
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)  # setting a model may warn of other packages
         retriever.from_documents(documents(), embed_model="lsa")
         Settings.embed_model = HashEmbedding()
         made = retriever.from_documents(documents())
