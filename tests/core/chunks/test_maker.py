@@ -23,6 +23,7 @@ from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.text.cutting import Piece
 from structrag.text.tokens import count_tokens
 
 Split = Callable[[Document], list[Chunk]]
@@ -162,3 +163,14 @@ def test_a_long_heading_path_is_made_once_for_all_pieces() -> None:
             chunks = splitter.split(document)
         assert len(chunks) > 900
         assert sum(calls) < 500_000  # a heading path a piece takes millions of characters
+
+
+@pytest.mark.parametrize(("limit", "is_oversize"), [(3, True), (4, False), (5, False)])
+def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
+    limit: int, is_oversize: bool
+) -> None:
+    document = read_text("one two three four", format="text")
+    maker = ChunkMaker(document, lambda text: len(text.split()), limit, with_context=False)
+    section = parse(document).sections[0]
+    chunk = maker.chunk(section, Piece(0, len(document.text)), maker.context((), own=True))
+    assert chunk.extras["index_tokens"] == 4 and ("oversize" in chunk.extras) is is_oversize

@@ -137,3 +137,13 @@ def test_pieces_tile_any_text_and_fit(text: str, budget: int) -> None:
 def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points() -> None:
     text = "a e" + "\u0301" * 4000 + " b"
     assert all(end - start <= 7 for start, end in cut_pieces(text, 7, len))
+
+
+def test_pieces_end_at_sentences_where_these_fit() -> None:
+    text = "One two three. Four five six. Seven eight nine."
+    spans = cut_pieces(text, 4, lambda part: len(part.split()))
+    assert [text[start:end].strip() for start, end in spans] == [
+        "One two three.",
+        "Four five six.",
+        "Seven eight nine.",
+    ]

@@ -177,3 +177,12 @@ def test_the_papers_router_reads_its_prompt() -> None:
         retriever = D3Retriever(index, llm=ScriptedModel(answer), preset="paper")
         route = retriever.result("What is the valve made of?").route
         assert ("Valve",) in [section.path for section in route.sections] and not route.dropped
+
+
+@pytest.mark.parametrize(("on_empty", "how"), [("all", "all"), ("none", "none")])
+def test_an_answer_that_names_nothing_routes_to_all_or_nothing(on_empty: str, how: str) -> None:
+    index = D3Index()
+    index.add([read_text("# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown")])
+    retriever = D3Retriever(index, llm=ScriptedModel("none"), routing=Routing(on_empty=on_empty))
+    route = retriever.result("Why?").route
+    assert (route.how, len(route.sections)) == (how, 2 if how == "all" else 0)
