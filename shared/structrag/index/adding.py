@@ -160,14 +160,14 @@ class Adding:
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
         self.reasons = {**prepared.reasons, **self.reasons}
         self.unchanged += prepared.unchanged
-        known = self.store.known(entry.document.id for entry in prepared.entries)
+        ids_there = self.store.known(entry.document.id for entry in prepared.entries)
         if self.host.dense_store is None:
             self.store.put_all(prepared.entries)
         else:
             self._put_with_host(prepared.entries)
         for entry in prepared.entries:
-            self.replaced += entry.document.id in known
-            self.added += entry.document.id not in known
+            self.replaced += entry.document.id in ids_there
+            self.added += entry.document.id not in ids_there
             self.chunks += len(entry.chunks)
             self.rows.update({name: len(level.chunks) for name, level in entry.levels.items()})
 

@@ -384,7 +384,7 @@ class MilvusStore(EngineStore):
     # -- upkeep
 
     def _weigh_again(self, view: str) -> None:
-        """Weigh all rows of a view anew where the mean length has changed."""
+        """Weigh a view's rows anew where their mean length has changed."""
         state = self._state()
         n_rows, collection = state.n_rows.get(view, 0), terms_of(view)
         average = state.n_terms.get(view, 0) / n_rows if n_rows else 0.0

@@ -60,7 +60,10 @@ def number_of_name(name: str) -> int:
 
 
 def create(database: MilvusDatabase, views: Sequence[str]) -> None:
-    """Make the collections but those of vectors, whose dimensions are not known yet."""
+    """Make the collections but those of vectors.
+
+    Their dimensions are not known yet.
+    """
     types = database.types
     _create(database, STATE, [("content", types.VARCHAR, {"max_length": 65_535})], [])
     fields = [
@@ -251,7 +254,7 @@ def _tags(row: EngineRow) -> list[int]:
 
 
 def id_of(version: int, ordinal: int) -> int:
-    """The id of a row; 0 is the head, then come the chunks."""
+    """The id of a row: 0 the head, then the chunks."""
     return version << ORDINAL_BITS | ordinal
 
 
@@ -274,7 +277,7 @@ def key_of_row(row: int) -> int:
 
 
 def conditions(chosen: EngineFilter | None) -> list[str]:
-    """The parts of a filter in Milvus's language, to be joined by "and"."""
+    """The parts of a filter in Milvus's language; "and" joins them."""
     if chosen is None:
         return []
     if chosen.is_empty:

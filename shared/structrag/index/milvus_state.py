@@ -52,7 +52,10 @@ class State:
         return cls(**content)
 
     def hide(self, since: float, first: int, last: int) -> None:
-        """Let nobody see some versions; those that follow each other become one range."""
+        """Let nobody see some versions.
+
+        Those that follow each other become one range.
+        """
         if self.hidden and self.hidden[-1][0] == since and self.hidden[-1][2] + 1 == first:
             first = self.hidden.pop()[1]
         self.hidden.append((since, first, last))
@@ -69,7 +72,7 @@ class State:
 
 
 def packed(content: bytes) -> str:
-    """Bytes as a string of ASCII, which every server keeps as it is."""
+    """Bytes as ASCII, which every server keeps as it is."""
     return b64encode(zlib.compress(content, 1)).decode("ascii")
 
 

@@ -179,7 +179,7 @@ class Store:
         return {doc_id for doc_id in doc_ids if doc_id in self}
 
     def held(self, entries: Sequence[Entry]) -> set[str]:
-        """The documents that are there as the entries have them, as `holds` tells."""
+        """The ids of the entries that `holds` finds there."""
         return {entry.document.id for entry in entries if self.holds(entry)}
 
     def holds(self, entry: Entry) -> bool:

@@ -35,7 +35,7 @@ def numbered(terms: Iterable[str]) -> Counter[int]:
 
 
 def norm(bm25: Bm25, length: int, average: float) -> float:
-    """What BM25 adds below the line, in a row of so many terms."""
+    """What BM25 adds in the denominator, in a row of `length` terms."""
     relative = length / average if average else 0.0
     return bm25.saturation * (1 - bm25.b + bm25.b * relative)
 
@@ -72,7 +72,7 @@ def idf(n_rows: int, frequency: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """How many rows hold each term, or by how much that has changed."""
+    """How many rows hold each term, or the change of that number."""
 
     numbers: NDArray[np.uint32]  # ascending
     frequencies: NDArray[np.int32]

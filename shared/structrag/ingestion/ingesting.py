@@ -694,7 +694,7 @@ def _only_one(place: Path) -> Iterator[None]:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Say in a sentence that the system does not let a file be written."""
+    """Say in a sentence that a file cannot be written."""
     try:
         yield
     except OSError as error:

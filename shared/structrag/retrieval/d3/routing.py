@@ -239,7 +239,10 @@ def _llm_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
 def _route(
     scope: Scope, positions: Sequence[int], tally: RouteTally, scored: int, how: str | None = None
 ) -> RouteResult:
-    """The result of a route by the language model; `how` where it is another's in the end."""
+    """The result of a route by the language model.
+
+    `how` says whose it is in the end, if another's.
+    """
     return RouteResult(
         sections=tuple(scope.outline[i] for i in positions),
         how=how or ("llm" if positions else "none"),

@@ -146,7 +146,7 @@ class _Taken:
         self.tokens = 0.0
 
     def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
-        """These passages and the runs of a unit; they stay as they are."""
+        """These passages and the runs of a unit, in a copy."""
         more = copy(self)
         for first, stop in runs:
             more._add(Passage(first, stop, atom, rank))
@@ -165,7 +165,7 @@ class _Taken:
         return left.stop == right.first and self.joins(right.first)
 
     def _join(self, joined: Sequence[Passage], first: int, stop: int) -> None:
-        """Put one passage of all `joined` in the place of those from `first` to `stop`."""
+        """Put one passage of all `joined` in their place, `first` to `stop`."""
         best = min(joined, key=lambda one: one.rank)
         whole = Passage(
             min(one.first for one in joined), max(one.stop for one in joined), best.best, best.rank
@@ -177,7 +177,7 @@ class _Taken:
 
 
 class _Merging(_Taken):
-    """Passages of which the nearest become one where there are more than `most`."""
+    """Passages; of more than `most` the nearest become one."""
 
     def __init__(self, size: Size, joins: Callable[[int], bool], pool: Pool, most: float) -> None:
         super().__init__(size, joins)
