@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import run_in_executor
-from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import Self
 
 from langchain_structrag.conversion import as_documents
 from langchain_structrag.models import as_embedder
-from langchain_structrag.options import HINTS, EvidenceFields, EvidenceOptions
+from langchain_structrag.options import EvidenceFields, EvidenceOptions, KnownFields
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.errors import check_arguments, check_at_least, check_choice
+from structrag.errors import check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY, score_notes
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
@@ -203,7 +203,7 @@ class EvidenceRetriever(IndexRetriever):
         return CoreRetriever.load(path, as_embedder(embedding), **_encoder_options(options))
 
 
-class EvidenceCompressor(BaseDocumentCompressor):
+class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     """Shortens the results of any retriever to the evidence in them.
 
     Example:
@@ -244,14 +244,6 @@ class EvidenceCompressor(BaseDocumentCompressor):
     """What stands in front of a slice: "lead", "all" or "none"."""
 
     _shortener: Shortener = PrivateAttr()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_names(cls, fields: Any) -> Any:
-        """Name the nearest field where one is unknown."""
-        if isinstance(fields, dict):
-            check_arguments(cls.__name__, fields, cls.model_fields, HINTS)
-        return fields
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a question would refuse."""

@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any, Literal, TypedDict
 
 from langchain_core.vectorstores import VectorStore
+from pydantic import BaseModel, model_validator
 
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
@@ -231,3 +232,15 @@ def further_settings(owner: type, settings: Mapping[str, Any], known: type) -> d
 def check_options(what: str, options: Iterable[str], known: type) -> None:
     """Raise UnknownArgument for a name that the typed dict `known` has not."""
     check_arguments(what, options, known.__annotations__, HINTS)
+
+
+class KnownFields(BaseModel):
+    """A base whose classes refuse unknown fields, naming the nearest."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, fields: Any) -> Any:
+        """Name the nearest field where one is unknown."""
+        if isinstance(fields, dict):
+            check_arguments(cls.__name__, fields, cls.model_fields, HINTS)
+        return fields

@@ -23,7 +23,7 @@ from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableLambda, run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
-from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import Self
 
 import structrag.records as core
@@ -35,7 +35,7 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
-from langchain_structrag.options import HINTS, RetrieverFields, check_options
+from langchain_structrag.options import HINTS, KnownFields, RetrieverFields, check_options
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.store_filters import StoreFilter
@@ -59,7 +59,7 @@ from structrag.retrieval.retriever import Retriever
 SAME = {"filter": "where"}  # other names that are taken
 
 
-class IndexRetriever(ToolRetriever):
+class IndexRetriever(KnownFields, ToolRetriever):
     """A retriever over a structrag index.
 
     Subclasses say how it is searched, most by a retriever of the core with their own fields.
@@ -79,14 +79,6 @@ class IndexRetriever(ToolRetriever):
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_names(cls, fields: Any) -> Any:
-        """Name the nearest field where one is unknown."""
-        if isinstance(fields, dict):
-            check_arguments(cls.__name__, fields, cls.model_fields, HINTS)
-        return fields
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""

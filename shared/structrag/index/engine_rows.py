@@ -125,6 +125,26 @@ def _owned(level: LevelRows) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
     return ((matrix, owner) for matrix, owner in level.vectors.values() if len(owner))
 
 
+def rows_by_document(
+    entries: Mapping[str, Entry],
+    prepared: Mapping[str, Prepared],
+    heads: Mapping[str, Head],
+    next_key: int,
+    settings: Settings,
+) -> list[list[EngineRow]]:
+    """The rows of documents by id, in their order.
+
+    One that has a head keeps its key, others take `next_key` and those after it.
+    """
+    new = (doc_id for doc_id in entries if doc_id not in heads)
+    keys = {doc_id: next_key + i for i, doc_id in enumerate(new)}
+    keys |= {doc_id: head.key for doc_id, head in heads.items()}
+    return [
+        engine_rows(entry, prepared[doc_id], keys[doc_id], settings)
+        for doc_id, entry in entries.items()
+    ]
+
+
 def engine_rows(entry: Entry, prepared: Prepared, key: int, settings: Settings) -> list[EngineRow]:
     """All rows of a document, by id."""
     record = prepared.record

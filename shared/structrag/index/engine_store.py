@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from structrag.errors import InvalidParameter, NoIndex
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import Head, prepare_for, views_of
-from structrag.index.entries import Entry, line_of
+from structrag.index.entries import Entry, Prepared, line_of
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
@@ -48,7 +48,19 @@ class EngineStore(ABC):
     def reader(self) -> EngineReader: ...
 
     @abstractmethod
-    def put_all(self, entries: Sequence[Entry]) -> None: ...
+    def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
+        """Put documents by their ids, in one commit."""
+
+    def put_all(self, entries: Sequence[Entry]) -> None:
+        """Add documents, or replace those with their ids, in one commit.
+
+        Of two with one id the last counts. Raises InvalidParameter and InvalidAnswer as `Store.put`
+        does, and ModelFailed where the engine raises; nothing has changed then.
+        """
+        by_id = {entry.document.id: entry for entry in entries}
+        prepared = {doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()}
+        if by_id:
+            self._put(by_id, prepared)
 
     # -- what is there
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,12 @@ from structrag.errors import IndexDamaged, InvalidParameter, require
 from structrag.index.engine_rows import (
     DEAD,
     EngineRow,
-    engine_rows,
-    prepare_for,
     quoted,
+    rows_by_document,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index
-from structrag.index.entries import Entry, plain_json
+from structrag.index.entries import Entry, Prepared, plain_json
 from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import (
     CHUNKS,
@@ -140,26 +140,12 @@ class LanceStore(EngineStore):
 
     # -- changes
 
-    def put_all(self, entries: Sequence[Entry]) -> None:
-        """Add documents, or replace those with their ids, in one commit.
-
-        Of two with one id the last counts. Raises InvalidParameter and InvalidAnswer as `Store.put`
-        does, and ModelFailed where LanceDB raises; nothing has changed then.
-        """
-        by_id = {entry.document.id: entry for entry in entries}
-        prepared = {doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()}
-        if not by_id:
-            return
+    def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
         with self._writing():
             reader = self.reader()
-            heads = reader.heads(list(by_id))
+            heads = reader.heads(list(entries))
             next_key = reader.last_key() + 1
-            rows: list[EngineRow] = []
-            for doc_id, entry in by_id.items():
-                head = heads.get(doc_id)
-                key = next_key if head is None else head.key
-                next_key += head is None
-                rows += engine_rows(entry, prepared[doc_id], key, self.settings)
+            rows = list(chain(*rows_by_document(entries, prepared, heads, next_key, self.settings)))
             self._make_room_for_vectors(rows)
             outdated = reader.ids_of(list(heads)) if heads else []
             self._commit(rows, outdated)

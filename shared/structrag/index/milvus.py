@@ -23,13 +23,12 @@ from structrag.errors import IndexDamaged, ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
-    engine_rows,
-    prepare_for,
+    rows_by_document,
     views_of,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index
-from structrag.index.entries import Entry, plain_json
+from structrag.index.entries import Entry, Prepared, plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
     CHUNKS,
@@ -172,31 +171,16 @@ class MilvusStore(EngineStore):
 
     # -- changes
 
-    def put_all(self, entries: Sequence[Entry]) -> None:
-        """Add documents, or replace those with their ids, in one commit.
-
-        Of two with one id the last counts. Raises InvalidParameter and InvalidAnswer as `Store.put`
-        does, and ModelFailed where Milvus raises; nothing has changed then.
-        """
-        by_id = {entry.document.id: entry for entry in entries}
-        prepared = {doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()}
-        if not by_id:
-            return
+    def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
         with self._turn:
             reader = self.reader()
-            heads = reader.heads(list(by_id))
-            new = (doc_id for doc_id in by_id if doc_id not in heads)
-            keys = {doc_id: reader.state.next_key + i for i, doc_id in enumerate(new)}
-            next_key = reader.state.next_key + len(keys)
-            keys |= {doc_id: head.key for doc_id, head in heads.items()}
-            rows = [
-                engine_rows(entry, prepared[doc_id], keys[doc_id], self.settings)
-                for doc_id, entry in by_id.items()
-            ]
+            heads = reader.heads(list(entries))
+            next_key = reader.state.next_key
+            rows = rows_by_document(entries, prepared, heads, next_key, self.settings)
             widths = widths_of(list(chain(*rows)), reader.state.widths)
             replaced = [reader.version(head.key) for head in heads.values()]
             with self._commit(len(rows)) as (state, first):
-                state.next_key = next_key
+                state.next_key = next_key + len(entries) - len(heads)
                 changed = self._forget(state, replaced)
                 self._begin_averages(state, list(chain(*rows)))
                 self._make_room_for_vectors(state, widths)

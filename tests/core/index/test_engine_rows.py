@@ -17,6 +17,7 @@ from structrag.index.engine_rows import (
     LONGEST_TAG,
     WINDOW,
     EngineFilter,
+    Head,
     engine_rows,
     filter_of,
     id_of_row,
@@ -26,6 +27,7 @@ from structrag.index.engine_rows import (
     quoted,
     read_head,
     row_of_id,
+    rows_by_document,
     tags_of,
     value_tag,
 )
@@ -118,3 +120,14 @@ def test_functions_are_refused() -> None:
         filter_of(lambda meta: True)
     with pytest.raises(InvalidParameter, match="got 'year'"):
         filter_of("year")
+
+
+def test_documents_that_are_there_keep_their_keys_and_others_take_the_next() -> None:
+    empty: dict[str, Any] = {"raw": (), "keywords": ()}
+    entries = {
+        name: Entry(Document("", id=name), name, (), empty, {}) for name in ("new", "old", "newer")
+    }
+    prepared = {name: prepare_for(of, SETTINGS) for name, of in entries.items()}
+    heads = {"old": Head(3, {}, "", 0)}
+    rows = rows_by_document(entries, prepared, heads, 8, SETTINGS)
+    assert [{key_of(row.id) for row in of} for of in rows] == [{8}, {3}, {9}]
