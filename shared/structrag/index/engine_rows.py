@@ -89,7 +89,10 @@ def id_of_row(row: int) -> int:
 
 
 def quoted(name: str) -> str:
-    """An id as the table has it. It is JSON in ASCII, which every engine can compare."""
+    """An id as the table has it.
+
+    It is JSON in ASCII, which every engine can compare.
+    """
     return json.dumps(name)
 
 
@@ -204,7 +207,10 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
 
 
 def tags_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Metadata as strings that a filter finds. They are each key, and each key with each value."""
+    """Metadata as strings that a filter finds.
+
+    They are each key, and each key with each value.
+    """
     tags: dict[str, None] = {}
     for key, value in meta.items():
         tags[key_tag(key)] = None

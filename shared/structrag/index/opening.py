@@ -25,7 +25,9 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may
 
 
 def engine_of(address: Address) -> tuple[str, str] | None:
-    """The engine that an address names, and the place. None for a folder, as a Path is.
+    """The engine that an address names, and the place.
+
+    None for a folder, as a Path is.
 
     Example:
         >>> engine_of("lancedb:corpus"), engine_of("corpus")

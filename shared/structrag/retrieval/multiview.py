@@ -137,7 +137,10 @@ class MultiViewRetriever(Retriever):
     def steps_in(
         self, reader: CorpusReader, query: str, most: float, where: Any = None
     ) -> Steps[list[Hit]]:
-        """The hits in a reader of the index. It is as it was read, not as the index is now."""
+        """The hits in a reader of the index.
+
+        The reader is as it was read, not as the index is now.
+        """
         rows = reader.select(where)
         if not query.strip():
             return []
