@@ -285,12 +285,12 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     raw_vectors = []
     fallbacks: Counter[str] = Counter()
     reasons: dict[str, str] = {}
-    for (document, print_), of_document in zip(group, read, strict=True):
+    for (document, its_fingerprint), of_document in zip(group, read, strict=True):
         views = of_document.views
         chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
         degraded, failed = _degraded_chunks(of_document)
         failed += views.failed
-        entry = Entry(document, print_, chunks, views.texts, {}, degraded=failed)
+        entry = Entry(document, its_fingerprint, chunks, views.texts, {}, degraded=failed)
         if not failed and how.kept is not None:
             how.kept.pop(document.id, None)
         fallbacks += views.fallbacks + +Counter(chunks=len(degraded))

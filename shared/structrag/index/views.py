@@ -201,7 +201,7 @@ def view_steps(
     sections = _Sections(titles, bodies, around)
     answers = yield from _answered(plan, sections, settings, counter)
     if settings.scorer is not None:
-        yield from _choose(answers, chunks, sections, long, settings)
+        yield from _choose(answers, chunks, sections, long, settings, settings.scorer)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
         "summary": lambda: _summaries(chunks, bodies, long, answers.summaries, settings),
@@ -288,19 +288,18 @@ def _choose(
     sections: _Sections,
     long: Sequence[bool],
     settings: ViewSettings,
+    scorer: Scorer,
 ) -> Steps[None]:
     """Fill in keywords and summaries that are chosen among extracted ones."""
-    if settings.scorer is None:
-        return
     headings = [chunk.path[-1] if chunk.path and settings.with_context else "" for chunk in chunks]
     of = Sections(sections.titles, headings, sections.bodies, settings.language)
     if "keywords" in settings.names:
         filled = [i for i, body in enumerate(sections.bodies) if body.strip()]
-        chosen = yield from chosen_keywords_steps(of, filled, settings.scorer)
+        chosen = yield from chosen_keywords_steps(of, filled, scorer)
         answers.keywords.update({i: words for i, words in chosen.items() if words})
     if "summary" in settings.names:
         places = [i for i, is_long in enumerate(long) if is_long]
-        answers.summaries.update((yield from chosen_summaries_steps(of, places, settings.scorer)))
+        answers.summaries.update((yield from chosen_summaries_steps(of, places, scorer)))
 
 
 def _read(
