@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.text.heading_path import heading_context
+from structrag.text.heading_path import heading_context, title_beside
 from structrag.text.tokens import count_tokens
 
 
@@ -49,3 +50,27 @@ def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
         text, shortened = heading_context("", (title, "Battery"), counter, limit=64)
         assert shortened and text.endswith("Battery") and count_tokens(text) <= 64
         assert sum(counted) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("title", "path", "left"),
+    [
+        ("Pumps", ["Pumps", "Cleaning"], ""),
+        (" pumps ", ["PUMPS"], ""),
+        ("Pumps", ["Cleaning"], "Pumps"),
+        ("Pumps", [], "Pumps"),
+        ("Pumps", [""], "Pumps"),
+        ("", ["Pumps"], ""),
+        ("Pumps - Acme 2.1", ["Pumps"], "Acme 2.1"),
+        ("Pumps: a manual", ["Pumps"], "a manual"),
+        ("Acme 2.1 | Pumps", ["Pumps"], "Acme 2.1"),
+        ("Acme: Pumps", ["pumps"], "Acme"),
+        ("Pumps-X", ["Pumps"], "Pumps-X"),  # a name, not a site
+        ("Heat pumps", ["pumps"], "Heat pumps"),
+        ("Pumps - " + "x" * 1000, ["Pumps"], "Pumps - " + "x" * 1000),  # no title of a site
+    ],
+)
+def test_of_a_title_stands_what_the_first_heading_does_not_say(
+    title: str, path: list[str], left: str
+) -> None:
+    assert title_beside(title, path) == left
