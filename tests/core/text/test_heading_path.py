@@ -63,6 +63,7 @@ def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
         ("", ["Pumps"], ""),
         ("Pumps - Acme 2.1", ["Pumps"], "Acme 2.1"),
         ("Pumps: a manual", ["Pumps"], "a manual"),
+        ("Pumps: cleaning - Acme", ["Pumps: cleaning"], "Acme"),
         ("Acme 2.1 | Pumps", ["Pumps"], "Acme 2.1"),
         ("Acme: Pumps", ["pumps"], "Acme"),
         ("Pumps-X", ["Pumps"], "Pumps-X"),  # a name, not a site
