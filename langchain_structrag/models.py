@@ -22,6 +22,7 @@ from langchain_core.runnables.retry import RunnableRetry
 from pydantic import BaseModel
 
 from langchain_structrag.embedding import StructragEmbeddings
+from structrag.asking.counted import CallTokens, counted, reported_tokens
 from structrag.asking.naming import digest, unnamed
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
@@ -182,6 +183,7 @@ class LangChainModel:
         if not self.normalised:
             object.__setattr__(self, "name", f"{self.name}|not normalised")
         self._log_probabilities.normalised = self.normalised
+        self._log_probabilities.tokens = tokens_of_message
         weigher = margin_model(self.model, normalised=self.normalised)
         object.__setattr__(self, "_weigher", weigher)
         object.__setattr__(self, "count_tokens", answer_counter(self.model))
@@ -190,11 +192,11 @@ class LangChainModel:
 
     def complete(self, prompt: str) -> str:
         """The answer's text."""
-        return answer_text(self.model.invoke(prompt, self._config()))
+        return counted_text(self.model.invoke(prompt, self._config()))
 
     async def acomplete(self, prompt: str) -> str:
         """The answer's text."""
-        return answer_text(await self.model.ainvoke(prompt, self._config()))
+        return counted_text(await self.model.ainvoke(prompt, self._config()))
 
     @property
     def masses(self) -> Masses:
@@ -238,6 +240,16 @@ def answer_text(answer: Any) -> str:
     Other values are returned for the caller to refuse.
     """
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
+
+
+def counted_text(answer: Any) -> str:
+    """`answer_text` with the tokens that the provider reports."""
+    return counted(answer_text(answer), tokens_of_message(answer))
+
+
+def tokens_of_message(answer: Any) -> CallTokens | None:
+    """The tokens of the call behind a message, as the provider reports them."""
+    return reported_tokens(getattr(answer, "usage_metadata", None))
 
 
 def top_of_message(answer: Any) -> list[tuple[str, float]]:

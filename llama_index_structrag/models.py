@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.llms import LLM, ChatMessage
+from llama_index.core.llms import LLM, ChatMessage, ChatResponse
 
 from llama_index_structrag.embedding import StructragEmbedding
+from structrag.asking.counted import CallTokens, counted, reported_tokens
 from structrag.asking.naming import setting_name
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
@@ -144,7 +145,7 @@ class LlamaIndexModel:
         if not isinstance(llm, LLM):
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
-        self._log_probabilities = LogProbabilities(normalised=normalised)
+        self._log_probabilities = LogProbabilities(normalised=normalised, tokens=_tokens_of_answer)
         self._weigher = margin_model(llm, normalised=normalised)
         self.count_tokens = answer_counter(llm)  # None where it has no tokenizer at hand
         self.name = (name or _llm_name(llm)) + ("" if normalised else "|not normalised")
@@ -152,14 +153,14 @@ class LlamaIndexModel:
     def complete(self, prompt: str) -> str:
         """The answer to a prompt; chat models get a user's message."""
         if self.llm.metadata.is_chat_model:
-            return self.llm.chat([ChatMessage(content=prompt)]).message.content or ""
-        return self.llm.complete(prompt).text
+            return _counted_text(self.llm.chat([ChatMessage(content=prompt)]))
+        return _counted_text(self.llm.complete(prompt))
 
     async def acomplete(self, prompt: str) -> str:
         """`complete` with the model's asynchronous call."""
         if self.llm.metadata.is_chat_model:
-            return (await self.llm.achat([ChatMessage(content=prompt)])).message.content or ""
-        return (await self.llm.acomplete(prompt)).text
+            return _counted_text(await self.llm.achat([ChatMessage(content=prompt)]))
+        return _counted_text(await self.llm.acomplete(prompt))
 
     @property
     def masses(self) -> Masses:
@@ -196,6 +197,23 @@ class LlamaIndexModel:
             return await self.llm.acomplete(prompt, **parameters)
 
         return await self._log_probabilities.amargin(options, _top_of_answer, call)
+
+
+def _counted_text(answer: Any) -> str:
+    """The text of an answer, with the tokens that the provider reports."""
+    is_chat = isinstance(answer, ChatResponse)
+    text = (answer.message.content or "") if is_chat else answer.text
+    return counted(text, _tokens_of_answer(answer))
+
+
+def _tokens_of_answer(answer: Any) -> CallTokens | None:
+    """The tokens of the call behind an answer.
+
+    Providers report them beside the answer, or in it as it came.
+    """
+    raw = getattr(answer, "raw", None)
+    usage = raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
+    return reported_tokens(getattr(answer, "additional_kwargs", None)) or reported_tokens(usage)
 
 
 def _top_of_answer(answer: Any) -> list[tuple[str, float]]:

@@ -16,6 +16,7 @@ from small_models import small_causal_model, small_tokenizer
 
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
+from structrag.asking.counted import CountedText, tokens_of
 from structrag.asking.requests import Ask, Embed, Failed
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
@@ -62,7 +63,8 @@ async def test_answer_is_the_text_of_the_message(content: Any, text: str) -> Non
     model = LangChainModel(Chat(content=content))
     assert model.complete("question") == text
     assert await model.acomplete("question") == text
-    assert type(model.complete("question")) is str
+    assert type(model.complete("question")) is CountedText  # and no text of LangChain's own class
+    assert tokens_of("", model.complete("question")) == (3, 2)
 
 
 async def test_completion_models_answer_too() -> None:

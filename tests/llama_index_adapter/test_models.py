@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from llama_index_fakes import HashEmbedding, ScriptedLLM
 from small_models import small_causal_model, small_tokenizer
 
 from llama_index_structrag import LlamaIndexEmbedder, LlamaIndexModel
+from structrag.asking.counted import tokens_of
 from structrag.errors import InvalidParameter
 from structrag.models.transformers_margin import TransformersMargin
 
@@ -108,6 +110,31 @@ async def test_a_chat_model_is_asked_as_one():
     model.answer = None  # type: ignore[assignment]
     assert adapted.complete("p") == ""
     assert LlamaIndexModel(Chat(is_chat=False)).complete("p") == "completed"
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        {"additional_kwargs": {"prompt_tokens": 31, "completion_tokens": 4}},
+        {"raw": {"usage": {"prompt_tokens": 31, "completion_tokens": 4}}},
+        {"raw": SimpleNamespace(usage=SimpleNamespace(input_tokens=31, output_tokens=4))},
+    ],
+)
+async def test_tokens_that_a_provider_reports_come_with_the_answer(reported: Any):
+    class Reporting(Chat):
+        def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+            return ChatResponse(message=super().chat(messages).message, **reported)
+
+        def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+            return CompletionResponse(text="completed", **reported)
+
+        async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+            return self.complete(prompt)
+
+    for is_chat in (True, False):
+        adapted = LlamaIndexModel(Reporting(answer="An answer.", is_chat=is_chat))
+        for answer in (adapted.complete("p"), await adapted.acomplete("p")):
+            assert tokens_of("p", answer) == (31, 4)
 
 
 def test_the_server_and_how_answers_are_drawn_are_in_the_name():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.counted import CallTokens, counted, told_tokens
 from structrag.asking.failures import awithin, within
 from structrag.asking.replies.echo import without_echo
 from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
@@ -47,7 +48,16 @@ def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[s
     entry = cache.get(key) if cache is not None and is_cached(request) else None
     if not isinstance(entry, dict) or "answer" not in entry:
         return None
-    return None if isinstance(usable_answer(request, entry["answer"]), Failed) else entry
+    if isinstance(usable_answer(request, entry["answer"]), Failed):
+        return None
+    tokens = entry.get("tokens")
+    return {"answer": counted(entry["answer"], CallTokens(*tokens) if tokens else None)}
+
+
+def entry_of(answer: Any) -> dict[str, Any]:
+    """What the cache keeps of an answer: itself, and the tokens that it tells."""
+    tokens = told_tokens(answer)
+    return {"answer": answer} if tokens is None else {"answer": answer, "tokens": tokens}
 
 
 def fill_in(answers: list[Any], job: Sequence[Call], of_calls: Sequence[Any]) -> None:
@@ -73,7 +83,7 @@ def usable_answer(request: Ask | Choose, answer: Any) -> Any:
     """
     if isinstance(request, Ask):
         if isinstance(answer, str):
-            return without_echo(request.prompt, answer)
+            return counted(without_echo(request.prompt, answer), told_tokens(answer))
         return Failed(
             InvalidAnswer(f"The language model must return a string; got {type(answer).__name__}.")
         )
@@ -81,8 +91,10 @@ def usable_answer(request: Ask | Choose, answer: Any) -> Any:
         margin = None if answer is None else float(answer)
     except (TypeError, ValueError, OverflowError):
         margin = math.nan
-    if margin is None or -1.0 <= margin <= 1.0:
-        return margin
+    if margin is None:
+        return None
+    if -1.0 <= margin <= 1.0:
+        return counted(margin, told_tokens(answer))
     return Failed(
         InvalidAnswer(
             f"A choice must be answered by a margin from -1 to 1, or None; got {answer!r}."

@@ -252,7 +252,11 @@ def called_in_thread(function: Callable[..., Any], *arguments: Any, **options: A
 
 @dataclass(slots=True)
 class Usage:
-    """What a run has cost so far. Tokens are estimated by `structrag.text.tokens.count_tokens`."""
+    """What a run has cost so far.
+
+    Tokens of prompts and answers are those that the model's server or framework tells of a call;
+    where it tells none, and of embedded texts, `structrag.text.tokens.count_tokens` estimates them.
+    """
 
     calls: int = 0  # of the language model
     failed: int = 0  # of these calls

@@ -19,6 +19,7 @@ from structrag.asking.calls import (
     ask_key,
     ask_model,
     cached_entry,
+    entry_of,
     fill_in,
     is_cached,
     is_kept,
@@ -26,6 +27,7 @@ from structrag.asking.calls import (
     model_for,
     usable_answer,
 )
+from structrag.asking.counted import tokens_of
 from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, batches_of, check_tokens
 from structrag.asking.failures import AT_A_QUESTION, WHILE_ADDING, awithin, raised_by, within
 from structrag.asking.naming import has_name
@@ -277,14 +279,14 @@ class Runner:
                 self.usage.failed += 1
             return answer
         answer = usable_answer(call.request, answer)
+        tokens = tokens_of(call.request.prompt, answer)
         with self._lock:
             self.usage.calls += 1
             self.usage.failed += isinstance(answer, Failed)
-            self.usage.prompt_tokens += count_tokens(call.request.prompt)
-            if isinstance(answer, str):
-                self.usage.answer_tokens += count_tokens(answer)
+            self.usage.prompt_tokens += tokens.prompt
+            self.usage.answer_tokens += tokens.answer
         if self.cache is not None and call.named and is_kept(call.request, answer):
-            self.cache.put(call.key, {"answer": answer})
+            self.cache.put(call.key, entry_of(answer))
         return answer
 
     # -- the embedder

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from structrag.asking.counted import CallTokens, counted
 from structrag.asking.naming import digest, setting_name
 from structrag.asking.steps import adrive, drive
 from structrag.errors import check_at_least
@@ -348,10 +349,12 @@ class LogProbabilities:
         works: The number of the parameters in PARAMETERS that work; -1: none, None: not tried yet.
         masses: How much of the probability the options had together.
         normalised: As in `TransformersMargin`.
+        tokens: Takes the tokens of a call out of the model's answer, None where it tells none.
     """
 
     works: int | None = None
     normalised: bool = True
+    tokens: Callable[[Any], CallTokens | None] = field(default=lambda _: None, repr=False)
     masses: Masses = field(default_factory=Masses)
 
     def steps(
@@ -384,7 +387,7 @@ class LogProbabilities:
             if weighed is None:
                 return None
             self.masses.add(weighed.mass)
-            return weighed.margin
+            return counted(weighed.margin, self.tokens(answer))
         if self.works is None:
             self.works = -1
         return None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from structrag.asking.counted import CallTokens, counted
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
 from structrag.models.margins import Masses, TwoWay, two_way
@@ -172,8 +173,16 @@ class TransformersModel:
                 do_sample=False,
                 pad_token_id=pad,
             )
-        answers = [row[width:] for row in written.tolist()]
-        return [str(self.tokenizer.decode(row, skip_special_tokens=True)) for row in answers]
+        answers = []
+        for row, ids in zip(rows, written[:, width:].tolist(), strict=True):
+            text = str(self.tokenizer.decode(ids, skip_special_tokens=True))
+            answers.append(counted(text, CallTokens(len(row), self._written_tokens(ids))))
+        return answers
+
+    def _written_tokens(self, ids: Sequence[int]) -> int:
+        """The tokens of an answer, the one that ends it counted, padding behind that not."""
+        ends = set(self._end_ids())
+        return next((i for i, token in enumerate(ids, start=1) if token in ends), len(ids))
 
     # -- options
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from structrag.asking.counted import tokens_of
 from structrag.asking.requests import calls_line
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -15,7 +16,7 @@ class StageCost:
 
     Attributes:
         calls: Prompts for the language model, those answered by the cache included.
-        prompt_tokens: Tokens of these prompts.
+        prompt_tokens: Tokens of these prompts: as the model tells, else as counted here.
         answer_tokens: Tokens of the answers; a failed call has none.
         scored: Paragraphs or sections scored by a reranker, BM25 or vectors.
     """
@@ -65,4 +66,4 @@ def model_counter(counter: TokenCounter, llm: Any) -> TokenCounter:
 
 def call_cost(prompt: str, answer: object, counter: TokenCounter = count_tokens) -> StageCost:
     """The cost of one call. A failed one's answer, no string, has no tokens."""
-    return StageCost(1, counter(prompt), counter(answer) if isinstance(answer, str) else 0)
+    return StageCost(1, *tokens_of(prompt, answer, counter))
