@@ -21,6 +21,7 @@ from langchain_structrag.options import EvidenceFields, EvidenceOptions, KnownFi
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.errors import check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY, score_notes
+from structrag.hosts.places import slice_places
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -215,7 +216,8 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
 
     For `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of the
     `page_content` of one document, behind its context as in `EvidenceRetriever`, with its
-    metadata, `score` and `rank`; where the document has a `start_index`, it has the slice's own.
+    metadata, `score` and `rank`; places that the document has (`start_index`, `source_start` and
+    their ends) are the slice's own.
     The documents are embedded for every question, so give it some ten, not hundreds.
 
     Args:
@@ -277,14 +279,14 @@ def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shortened(document: Document, piece: Slice) -> Document:
-    metadata = {**document.metadata, "score": piece.score, "rank": piece.rank}
-    start = document.metadata.get("start_index")
-    if isinstance(start, int):
-        metadata["start_index"] = start + piece.start
-        if "end_index" in metadata:
-            metadata["end_index"] = start + piece.end
-    text = document.page_content[piece.start : piece.end]
-    return _with_context(piece.context, Document(text, metadata=metadata))
+    content, start, end = document.page_content, piece.start, piece.end
+    metadata = {
+        **document.metadata,
+        **slice_places(content, document.metadata, start, end),
+        "score": piece.score,
+        "rank": piece.rank,
+    }
+    return _with_context(piece.context, Document(content[start:end], metadata=metadata))
 
 
 def _with_context(context: str, document: Document) -> Document:

@@ -25,6 +25,7 @@ from llama_index_structrag.options import (
 from llama_index_structrag.retrieving import ChunkRetriever
 from structrag.errors import InvalidParameter, check_arguments, check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY
+from structrag.hosts.places import slice_places
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -175,9 +176,9 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         'The blue pump leaks at the seal.'
 
     For `node_postprocessors` of a query engine. Each result is an exact slice of the text of one
-    node, with its metadata and relationships, `start_char_idx` and `end_char_idx` moved along. The
-    nodes are embedded for every question, so give it some ten, not hundreds. Nodes that are no
-    `TextNode` are left out.
+    node, with its metadata and relationships; its places move along, `start_char_idx` and
+    `source_start` with their ends. The nodes are embedded for every question, so give it some ten,
+    not hundreds. Nodes that are no `TextNode` are left out.
 
     Args:
         embed_model: As in `EvidenceRetriever`; None: LSA over the nodes at hand.
@@ -245,7 +246,9 @@ def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     short = node.model_copy(deep=True)
     short.id_ = f"{node.node_id}:{piece.start}-{piece.end}"
-    short.set_content(node.get_content(MetadataMode.NONE)[piece.start : piece.end])
+    text = node.get_content(MetadataMode.NONE)
+    short.set_content(text[piece.start : piece.end])
+    short.metadata |= slice_places(text, node.metadata, piece.start, piece.end)
     if piece.context:
         outer = short.metadata.get(CONTEXT_KEY, "")
         short.metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))

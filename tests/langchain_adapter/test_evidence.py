@@ -14,7 +14,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from samples import ODD_QUESTIONS
 
-from langchain_structrag import EvidenceCompressor, EvidenceRetriever
+from langchain_structrag import ContentAwareTextSplitter, EvidenceCompressor, EvidenceRetriever
 from structrag import EvidenceRetriever as CoreRetriever
 from structrag.text.tokens import count_tokens
 
@@ -150,6 +150,18 @@ def test_results_of_others_are_shortened() -> None:
     assert compressor.compress_documents(found, " ") == []
     with pytest.raises(ValueError, match="max_tokens"):
         EvidenceCompressor(max_tokens=0)
+
+
+@pytest.mark.parametrize("add_context", [False, True])
+def test_places_of_chunks_move_along(add_context: bool) -> None:
+    text = "# Stock\n\n## Pump\n\nCats sleep all day. The blue pump leaks at the seal. Birds sing."
+    splitter = ContentAwareTextSplitter(add_context=add_context)
+    (*_, chunk) = splitter.split_documents([Document(f"# Other\n\nx\n\n{text}")])
+    compressor = EvidenceCompressor(max_tokens=10)
+    (short,) = compressor.compress_documents([chunk], "Which pump leaks?")
+    for start, end in (("start_index", "end_index"), ("source_start", "source_end")):
+        place = slice(short.metadata[start], short.metadata[end])
+        assert f"# Other\n\nx\n\n{text}"[place] == "The blue pump leaks at the seal."
 
 
 def test_in_langchains_own_compression_retriever() -> None:

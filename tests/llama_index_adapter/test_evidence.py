@@ -138,6 +138,16 @@ def test_nodes_of_others_are_shortened() -> None:
         EvidencePostprocessor(max_tokens=0)
 
 
+def test_places_of_our_own_nodes_move_along() -> None:
+    text = "# Stock\n\nNone.\n\n## Pump\n\nCats sleep all day. The blue pump leaks at the seal."
+    (*_, node) = ContentAwareNodeParser().get_nodes_from_documents([Document(text=text)])
+    postprocessor = EvidencePostprocessor(max_tokens=10)
+    (short,) = postprocessor.postprocess_nodes([NodeWithScore(node=node)], query_str="leaks?")
+    place = slice(short.metadata["source_start"], short.metadata["source_end"])
+    assert text[place] == "The blue pump leaks at the seal."
+    assert (short.node.start_char_idx, short.node.end_char_idx) == (place.start, place.stop)
+
+
 @pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
 @pytest.mark.parametrize("embed_model", [None, HashTokens()], ids=["lsa", "tokens"])
 def test_odd_questions_have_passages(embed_model: Any, question: str) -> None:

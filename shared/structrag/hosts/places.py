@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.index.corpus import CorpusReader
 from structrag.index.store import Store
 from structrag.records import Chunk, Document
@@ -71,6 +73,32 @@ def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
     if start is None or end is None:
         return None
     return start if end - start == len(text) else None
+
+
+def slice_places(text: str, metadata: Mapping[str, Any], start: int, end: int) -> dict[str, int]:
+    """Where `text[start:end]` stands, by the places of the text in its metadata.
+
+    They are `start_index`, `end_index`, `source_start` and `source_end`, those that are there. A
+    span that is not as long as the text, such as that of markup, stays: it holds the slice. A
+    heading context in front of the text is in no span.
+
+    Example:
+        >>> slice_places("It leaks.", {"start_index": 40, "end_index": 49}, 3, 8)
+        {'start_index': 43, 'end_index': 48}
+    """
+    context = str(metadata.get(CONTEXT_KEY) or "")
+    lead = len(context) + 1 if context and text.startswith(f"{context}\n") else 0
+    first, last = max(start - lead, 0), max(end - lead, 0)
+    places: dict[str, int] = {}
+    for names in (("start_index", "end_index"), ("source_start", "source_end")):
+        base, stop = (metadata.get(name) for name in names)
+        if not isinstance(base, int) or base < 0:
+            continue
+        if stop is None:  # other splitters write where a text begins, and no more
+            places[names[0]] = base + first
+        elif stop - base == len(text) - lead:
+            places |= {names[0]: base + first, names[1]: base + last}
+    return places
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")

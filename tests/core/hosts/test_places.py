@@ -13,6 +13,7 @@ from structrag.hosts.places import (
     beside,
     chunk_at,
     original_span,
+    slice_places,
     trim_span,
     trimmed,
     trimmed_text,
@@ -153,3 +154,32 @@ def test_chunks_beside_a_chunk_are_of_its_document() -> None:
     assert beside(reader, d) == (None, None) == beside(reader, replace(a, id="unknown"))
     joined = replace(a, id="d:0-20", extras={"paragraphs": [a.id, b.id]})
     assert beside(reader, joined) == (None, c)
+
+
+def test_a_slice_stands_where_its_text_stands() -> None:
+    span = {"start_index": 40, "end_index": 49}
+    source = {"source_start": 140, "source_end": 149}
+    assert slice_places("It leaks.", {**span, **source}, 3, 8) == {
+        "start_index": 43,
+        "end_index": 48,
+        "source_start": 143,
+        "source_end": 148,
+    }
+    assert slice_places("It leaks.", {"start_index": 40}, 3, 8) == {"start_index": 43}
+    assert slice_places("It leaks.", {"heading_path": "Pump"}, 3, 8) == {}
+
+
+def test_a_span_that_is_not_the_texts_stays() -> None:
+    markup = {"start_index": 0, "end_index": 9, "source_start": 0, "source_end": 16}
+    assert slice_places("It leaks.", markup, 3, 8) == {"start_index": 3, "end_index": 8}
+    unknown = {"start_index": -1, "end_index": -1, "source_start": None}
+    assert slice_places("It leaks.", unknown, 3, 8) == {}
+
+
+def test_the_context_in_front_of_a_text_is_in_no_span() -> None:
+    metadata = {"start_index": 40, "end_index": 49, "heading_context": "Pump"}
+    text = "Pump\nIt leaks."
+    assert slice_places(text, metadata, 5, 7) == {"start_index": 40, "end_index": 42}
+    assert slice_places(text, metadata, 0, 14) == {"start_index": 40, "end_index": 49}
+    shown_elsewhere = slice_places("It leaks.", metadata, 5, 7)
+    assert shown_elsewhere == {"start_index": 45, "end_index": 47}
