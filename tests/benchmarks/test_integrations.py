@@ -1,13 +1,13 @@
-"""The page of stores says what the stores do that are installed."""
+"""The pages of stores and loaders say what those do that are installed."""
 
 from __future__ import annotations
 
 import warnings
 
 import pytest
-from places import ROOT
+from places import DATA, ROOT
 
-from benchmarks.integrations import stores
+from benchmarks.integrations import elements, stores
 
 
 def documented(framework: str) -> dict[str, list[str]]:
@@ -33,3 +33,17 @@ def test_the_table_in_the_documentation_is_what_stores_do(framework: str) -> Non
             tried.append(name)
     assert tried[0] in ("InMemoryVectorStore", "SimpleVectorStore")
     assert set(tried) <= set(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no evaluation data at {DATA}")
+def test_the_table_in_the_documentation_is_what_elements_become() -> None:
+    pytest.importorskip("unstructured", reason="unstructured is not installed")
+    pytest.importorskip(
+        "en_core_web_sm", reason="spaCy's model, which Unstructured asks, is missing"
+    )
+    pytest.importorskip("docx", reason="python-docx is not installed")
+    pytest.importorskip("pptx", reason="python-pptx is not installed")
+    page = (ROOT / "docs/loaders.md").read_text(encoding="utf-8")
+    for name, cells in elements.rows():
+        assert f"\n| {name} | {' | '.join(cells)} |\n" in page

@@ -1,6 +1,6 @@
 """A warning of long files in which no heading was seen.
 
-It is for PDF files and pages of HTML.
+It is for PDF files, pages of HTML and what docling or Unstructured read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _READ_HERE = (
     "HiQAFormatter write its Markdown with a language model."
 )
 MARKED_NOWHERE = (
-    "The page marks none; HiQAFormatter with a language model may see them in its text."
+    "None is marked in it; HiQAFormatter with a language model may see some in its text."
 )
 READ_ELSEWHERE = (
     "Many loaders drop headings: load the file with StructragLoader (LangChain), StructragReader "

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.reading.escaping import assembled, escaped_lines, fenced, heading_line
+from structrag.reading.flat import warn_if_flat
 from structrag.reading.paging import PageStart, written_starts
 from structrag.reading.pdf.pages import Box
 from structrag.records import Document
@@ -88,7 +89,8 @@ def placed_document(
 ) -> PlacedDocument:
     """The parts as one Markdown document, a blank line between them.
 
-    `source` is the file's name, "" for none; `meta` may name another.
+    `source` is the file's name, "" for none; `meta` may name another. A long one without a heading
+    is warned of.
     """
     filled = [part for part in parts if part.text.strip()]
     text = assembled([part.text for part in filled])
@@ -104,6 +106,7 @@ def placed_document(
         facts["pages"] = max(place.page for place in places)
         facts |= written_starts(page_starts(places))
     document = Document(text, id=id, title=title, format="markdown", meta=facts)
+    warn_if_flat(document, "document")
     return PlacedDocument(document, tuple(places))
 
 

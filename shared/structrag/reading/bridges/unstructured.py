@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from html.parser import HTMLParser
 from typing import Any
@@ -21,6 +22,7 @@ from structrag.reading.pdf.pages import Box
 
 _SKIPPED = {"Header", "Footer", "PageNumber", "PageBreak"}
 _CODE = {"CodeSnippet", "Code"}
+_MARK = re.compile(r"(\d{1,9}[.)]|[-*+])\s+")  # of an item, where the text has it
 
 
 def from_unstructured(
@@ -41,7 +43,8 @@ def from_unstructured(
         meta: Metadata to be added.
 
     A title's level is its `category_depth`, 0 for the first. Running heads and page numbers are
-    left out. A table is read of its `text_as_html` where it has one.
+    left out. A table is read of its `text_as_html` where it has one. Long elements without a title
+    are warned of.
 
     Raises:
         InvalidParameter: something is no element.
@@ -82,7 +85,11 @@ def _markdown(kind: str, text: str, metadata: Mapping[str, Any]) -> str:
     if kind == "Title":
         return heading(depth + 1, text)
     if kind == "ListItem":
-        return list_item(text, depth=max(depth - 1, 0))
+        mark = _MARK.match(text)
+        depth = max(depth - 1, 0)
+        return (
+            list_item(text[mark.end() :], mark[1], depth) if mark else list_item(text, depth=depth)
+        )
     if kind in _CODE:
         return code(text)
     if kind == "Table":

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
+import pytest
+
 from structrag import parse
 from structrag.reading.bridges.placed import (
     Part,
@@ -44,6 +48,15 @@ def test_tables_and_lists_are_markdown() -> None:
     assert table([["a", "b|c"], ["d"]]) == "| a | b\\|c |\n|---|---|\n| d |  |"
     assert table([]) == table([[]]) == ""
     assert list_item("a\nb", depth=1) == "  - a b"
+
+
+def test_a_long_document_without_a_heading_is_warned_of() -> None:
+    body = Part(paragraph("The seal wears. " * 600))
+    with pytest.warns(UserWarning, match=r"A long document has no heading, .* None is marked"):
+        placed_document([body])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        placed_document([Part(heading(1, "Seals")), body])
 
 
 def test_nothing_is_an_empty_document() -> None:

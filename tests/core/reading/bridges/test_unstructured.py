@@ -64,6 +64,19 @@ def test_elements_become_markdown() -> None:
     assert placed.at(start, start + 2)[0].box == (1.0, 2.0, 5.0, 9.0)
 
 
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("1. Open it", "1. Open it"),
+        ("2) Rinse it", "2) Rinse it"),
+        ("- Dry it", "- Dry it"),
+        ("1.5 litres", "- 1.5 litres"),
+    ],
+)
+def test_items_that_bring_their_marks_have_one(text: str, item: str) -> None:
+    assert from_unstructured([element("ListItem", text)]).document.text == f"{item}\n"
+
+
 def test_objects_are_read_by_their_dicts() -> None:
     objects = [SimpleNamespace(to_dict=lambda record=record: record) for record in ELEMENTS]
     assert from_unstructured(objects).document == from_unstructured(ELEMENTS).document
