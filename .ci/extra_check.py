@@ -91,6 +91,11 @@ def engine(address: str) -> str:
     return structrag.MultiViewRetriever(index, k=1).search(QUESTION)[0].chunk.text
 
 
+def ray(folder: Path) -> str:
+    (folder / "pump.md").write_text(TEXT, encoding="utf-8")
+    return str(structrag.ingest(folder / "pump.md", folder / "index", workers=1, runner="ray"))
+
+
 def static(folder: Path) -> str:
     from structrag.models import StaticEmbedder
 
@@ -158,6 +163,7 @@ CHECKS = {
     "static": static,
     "lancedb": lancedb,
     "milvus": milvus,
+    "ray": ray,
     "cli": cli,
     "mcp": mcp,
     "plot": plot,

@@ -122,3 +122,18 @@ def slow() -> Index:
 
 def index_with(embedder: object) -> Index:
     return Index(embedder=embedder)
+
+
+class Mortal(HashEmbedder):
+    """An embedder whose process dies with a text, unless a file says that one has."""
+
+    def __init__(self, log: str = "") -> None:
+        super().__init__()
+        self.log = log
+
+    def embed(self, texts, **options):  # type: ignore[no-untyped-def]
+        if any("KILL" in text for text in texts) and not os.path.exists(self.log):
+            if self.log:
+                open(self.log, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().embed(texts, **options)

@@ -27,7 +27,7 @@ def fill(
     method: str = "multiview",
     embedder: str = "",
     max_tokens: int = 300,
-    **reading: Any,
+    **options: Any,
 ) -> IngestReport:
     """Put files into the store at an address, by several processes.
 
@@ -37,7 +37,7 @@ def fill(
         method: "multiview", the only one that an engine serves.
         embedder: What `--embedder` takes.
         max_tokens: Of the chunks.
-        reading: format, reader and isolated, as `ingest` takes them.
+        options: runner, format, reader and isolated, as `ingest` takes them.
 
     Raises:
         InvalidParameter: it is another method, or no embedder is named.
@@ -51,7 +51,7 @@ def fill(
         workers=workers,
         remove_missing=True,
         progress=lambda progress: show_progress("files", progress.files, progress.total),
-        **reading,
+        **options,
     )
     for sentence in report.errors.values():
         show_progress.say(f"left out: {sentence}")

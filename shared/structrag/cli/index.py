@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,10 @@ def index(
     workers: Annotated[
         int, typer.Option(help="Processes, each with its own models; 0: one a core.")
     ] = 0,
+    runner: Annotated[
+        str,
+        typer.Option(help="process, or ray: actors of the Ray cluster at RAY_ADDRESS, or here."),
+    ] = "process",
     method: Annotated[
         str, typer.Option(help="evidence (passages), or multiview (chunks by views and routes).")
     ] = "evidence",
@@ -42,6 +46,7 @@ def index(
     A store in an engine needs `--method multiview` and an `--embedder`.
     """
     check_choice("method", method, METHODS)
+    reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
     if engine_of(store) is not None:
         filled = engine_index.fill(
             store,
@@ -50,11 +55,10 @@ def index(
             method=method,
             embedder=embedder,
             max_tokens=max_tokens,
-            format=format,
-            reader=reader,
-            isolated=isolated,
+            runner=runner,
+            **reading,
         )
         return show_progress.say(f"{filled} ({embedder}; kept in {store})")
     stored = KeptIndex(Path(store), method, embedder=embedder, max_tokens=max_tokens)
-    report = stored.fill(paths, workers or None, format=format, reader=reader, isolated=isolated)
+    report = stored.fill(paths, workers or None, runner=runner, **reading)
     show_progress.say(f"{report} ({stored.model}; kept in {store})")

@@ -24,6 +24,7 @@ from structrag.errors import (
     ModelFailed,
     SaveFailed,
     check_at_least,
+    check_choice,
 )
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry
@@ -32,15 +33,16 @@ from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state, is_gone
-from structrag.ingestion.one_model import BATCH_SIZE, ModelServer
+from structrag.ingestion.one_model import BATCH_SIZE
 from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
-from structrag.ingestion.workers import Replies, Worker, packed
+from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, packed
 from structrag.reading.files import find_files
 from structrag.reading.opening import path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
+RUNNERS = ("process", "ray")
 BATCH_FILES = 32  # most files that a worker prepares together
 LOOKED_UP = 512  # files that the store is asked for at once
 BATCH_BYTES = 1 << 18
@@ -122,6 +124,7 @@ def ingest(
     make: Callable[..., Any] | None = None,
     workers: int | None = None,
     one_model: bool = False,
+    runner: str = "process",
     format: str = "auto",
     reader: Any = "layout",
     isolated: bool = True,
@@ -162,6 +165,10 @@ def ingest(
         workers: Processes; None: one a core. Each holds the models, unless there is `one_model`.
         one_model: Whether this process embeds for all workers, as on an accelerator, which is fed
             with what they split. `embedding` is anything that `as_embedder` takes then.
+        runner: "process": workers are processes of this machine. "ray" (extra `ray`): they are
+            actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, a core each;
+            with `one_model` so is the model, one for each free GPU. All machines need the same
+            packages, and the files and folders under the same paths. This process stores.
         format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
         follow_links: As for `find_files`.
         remove_missing: Whether documents leave the index whose files are gone. Those that cannot be
@@ -175,6 +182,7 @@ def ingest(
     Raises:
         InvalidParameter: `make` cannot be sent to a process or gives something else; the index was
             built with other models or settings; another ingestion writes to it.
+        MissingExtra: `runner` is "ray", and Ray is not installed.
         ModelFailed, InvalidAnswer: a model failed, or gave nothing usable, for a file and then for
             a short text too; BudgetExceeded: the calls that were allowed are used up. The error
             names the files. What was finished is saved.
@@ -185,9 +193,9 @@ def ingest(
         raise InvalidParameter("Give embedding or make, not both: make makes its own models.")
     if workers is not None:
         check_at_least("workers", workers, 1)
+    check_choice("runner", runner, RUNNERS)
     check_at_least("save_every", save_every, 0)
     check_at_least("max_seconds", max_seconds, 0.001)
-    count = workers or os.cpu_count() or 1
     reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}
     if make is None:
         kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
@@ -202,13 +210,13 @@ def ingest(
     with ExitStack() as stack:
         if place is not None:
             stack.enter_context(_only_one(place))
-        server = stack.enter_context(ModelServer(embedding)) if one_model else None
-        if server is not None:
-            setup = replace(setup, model=server.facts)
+        there = _runner(runner, embedding, one_model)
+        stack.callback(there.close)
+        setup = replace(setup, model=there.model)
         how = setting_name(reading)
         address = store if engine_of(store) is not None else path_of(store)
         ingestion = _Ingestion(
-            address, place, packed(setup), how, count, max_seconds, report, server
+            address, place, packed(setup), how, there, workers, max_seconds, report
         )
         stack.callback(ingestion.close)
         ingestion.open()
@@ -216,6 +224,14 @@ def ingest(
         if remove_missing:
             ingestion.remove_missing()
     return ingestion.report()
+
+
+def _runner(name: str, embedding: Any, one_model: bool) -> Runner:
+    if name == "process":
+        return ProcessRunner(embedding, one_model)
+    from structrag.ingestion.ray_workers import RayRunner
+
+    return RayRunner(embedding, one_model)
 
 
 def _chunk_index(embedding: Any = None, **options: Any) -> Index:
@@ -285,17 +301,16 @@ class _Ingestion:
         place: Path | None,
         setup: bytes,
         reading: str,
-        workers: int,
+        runner: Runner,
+        workers: int | None,
         max_seconds: float,
         report: Callable[[Progress], None],
-        server: ModelServer | None,
     ) -> None:
-        self.server = server
+        self.runner = runner
         self.reading = reading  # how files are read, as a name
         self.address, self.place = address, place
-        self.setup, self.n_workers = setup, workers
+        self.setup, self.n_workers = setup, workers or runner.cores
         self.max_seconds, self.on_progress = max_seconds, report
-        self.threads = max(1, (os.cpu_count() or 1) // workers)  # of each worker
         self.began = time.monotonic()
         self.workers: list[Worker] = []
         self.replies: Replies = Queue()
@@ -457,7 +472,7 @@ class _Ingestion:
 
     def _start(self) -> Worker:
         try:
-            worker = Worker(self.setup, self.replies, self.threads, self.server)
+            worker = self.runner.start(self.setup, self.replies, self.n_workers)
         except OSError as error:
             raise ModelFailed(
                 f"No process could be started: {error.strerror}. Give fewer workers, or free "

@@ -113,6 +113,9 @@ class ModelServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         """End the thread when it has answered what it is at."""
         self.asked.put(None)
         self._thread.join()

@@ -13,6 +13,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, BinaryIO
 from uuid import uuid4
 
@@ -236,6 +237,24 @@ def _portable(error: StructragError) -> StructragError:
     return error
 
 
+def started(
+    setup: Callable[[], Setup], ask: Callable[[Asked], Answered] | None
+) -> tuple[Preparer | None, Ready | Stopped]:
+    """What a worker begins with, and its first words; None where it cannot begin."""
+    try:
+        preparer = Preparer(setup(), ask)
+        # What was imported and loaded stays. Chunks are many objects without circles: looking for
+        # these is a tenth of the work.
+        gc.freeze()
+        gc.set_threshold(GARBAGE)
+        return preparer, preparer.ready()
+    except StructragError as error:
+        return None, Stopped(_portable(error))
+    except Exception as error:  # noqa: BLE001 - whatever `make` raises
+        sentence = f"make must give a retriever; it raised {_sentence(error)}"
+        return None, Stopped(InvalidParameter(sentence))
+
+
 def main() -> None:
     """Answer tasks until standard input ends."""
     replies = os.fdopen(os.dup(1), "wb")
@@ -250,19 +269,9 @@ def main() -> None:
             os._exit(1)  # the driver is gone
         return answer
 
-    try:
-        preparer = Preparer(pickle.load(requests), ask)
-        # What was imported and loaded stays. Chunks are many objects without circles: looking for
-        # these is a tenth of the work.
-        gc.freeze()
-        gc.set_threshold(GARBAGE)
-        _send(replies, preparer.ready())
-    except StructragError as error:
-        return _send(replies, Stopped(_portable(error)))
-    except Exception as error:  # noqa: BLE001 - whatever `make` raises
-        sentence = f"make must give a retriever; it raised {_sentence(error)}"
-        return _send(replies, Stopped(InvalidParameter(sentence)))
-    while True:
+    preparer, first_words = started(partial(pickle.load, requests), ask)
+    _send(replies, first_words)
+    while preparer is not None:
         try:
             task: Task = pickle.load(requests)
         except EOFError:

@@ -1,4 +1,4 @@
-"""The processes that prepare documents, as their driver sees them."""
+"""Those that prepare documents, as their driver sees them, and the processes among them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from queue import Queue
 from typing import Any
 
 from structrag.errors import InvalidParameter
-from structrag.ingestion.one_model import Answered, Asked, ModelServer
+from structrag.ingestion.one_model import Answered, Asked, ModelFacts, ModelServer
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 
 _START = (
@@ -51,8 +52,74 @@ def packed(setup: Setup) -> bytes:
         ) from error
 
 
-class Worker:
-    """A process, and the task it has."""
+class Worker(ABC):
+    """One that prepares documents elsewhere, and the task it has."""
+
+    def __init__(self, replies: Replies) -> None:
+        self.replies = replies
+        self.task: Task | None = None
+        self.since = time.monotonic()  # it was started, or got its task
+        self.is_ready = False
+
+    def give(self, task: Task) -> None:
+        """Send it a task. One that has died meanwhile says so by its end."""
+        self.task, self.since = task, time.monotonic()
+        self._send(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL))
+
+    @abstractmethod
+    def _send(self, request: bytes) -> None: ...
+
+    @abstractmethod
+    def ending(self) -> str:
+        """How it ended, as people say it."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """End it at once; its end is a reply."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let it end; one that is at work is killed."""
+
+
+class Runner(ABC):
+    """Where workers run.
+
+    Attributes:
+        cores: How many workers it has room for.
+        model: What workers know of the one model for all of them, if there is one.
+    """
+
+    cores: int
+    model: ModelFacts | None = None
+
+    @abstractmethod
+    def start(self, setup: bytes, replies: Replies, count: int) -> Worker:
+        """One of `count` workers. Raises OSError if the system refuses."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the model; workers have ended before."""
+
+
+class ProcessRunner(Runner):
+    """Processes of this machine; with one model, that is in this process."""
+
+    def __init__(self, embedding: Any, one_model: bool) -> None:
+        self.cores = os.cpu_count() or 1
+        self.server = ModelServer(embedding) if one_model else None
+        self.model = None if self.server is None else self.server.facts
+
+    def start(self, setup: bytes, replies: Replies, count: int) -> Worker:
+        return ProcessWorker(setup, replies, max(1, self.cores // count), self.server)
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+
+
+class ProcessWorker(Worker):
+    """A process of this machine."""
 
     def __init__(
         self,
@@ -61,40 +128,33 @@ class Worker:
         threads: int,
         server: ModelServer | None = None,
     ) -> None:
+        super().__init__(replies)
         self.server = server
-        self.task: Task | None = None
-        self.since = time.monotonic()  # it was started, or got its task
-        self.is_ready = False
         self._process = subprocess.Popen(
             [sys.executable, "-c", _START],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"},
         )
-        self._write(json.dumps(sys.path).encode() + b"\n" + setup)
-        self._reading = threading.Thread(target=self._read, args=(replies,), daemon=True)
+        self._send(json.dumps(sys.path).encode() + b"\n" + setup)
+        self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def give(self, task: Task) -> None:
-        """Send it a task. One that has died meanwhile says so by its end."""
-        self.task, self.since = task, time.monotonic()
-        self._write(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL))
-
     def tell(self, answer: Answered) -> None:
         """Send it what it asked the driver's model for."""
-        self._write(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
+        self._send(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
 
-    def _write(self, request: bytes) -> None:
+    def _send(self, request: bytes) -> None:
         assert self._process.stdin is not None  # noqa: S101
         with suppress(OSError):
             self._process.stdin.write(request)
             self._process.stdin.flush()
 
-    def _read(self, replies: Replies) -> None:
+    def _read(self) -> None:
         """Pass on what it says, by a thread of its own."""
         assert self._process.stdout is not None  # noqa: S101
         with self._process.stdout as pipe:
@@ -102,15 +162,14 @@ class Worker:
                 try:
                     reply = pickle.load(pipe)
                 except Exception:  # noqa: BLE001 - it ended, perhaps amid a word
-                    replies.put((self, None))
+                    self.replies.put((self, None))
                     return
                 if isinstance(reply, Asked) and self.server is not None:
                     self.server.asked.put((reply, self.tell))
                 else:
-                    replies.put((self, reply))
+                    self.replies.put((self, reply))
 
     def ending(self) -> str:
-        """How it ended, as people say it."""
         code = self._process.wait()
         return f"by signal {-code}" if code < 0 else f"with exit status {code}"
 
@@ -119,7 +178,6 @@ class Worker:
             self._process.kill()
 
     def close(self) -> None:
-        """Let it end; one that is at work is killed."""
         if self.task is not None or not self.is_ready:
             self.kill()
         assert self._process.stdin is not None  # noqa: S101

@@ -6,8 +6,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,48 +15,14 @@ from typing import Any
 import ingestion_makers as makers
 import pytest
 from engine_making import ENGINES, address_in
-from places import ROOT
+from ingestion_making import LONG_AGO, content, start, wait_for, write_files
 
 import structrag
 from structrag.errors import InvalidParameter, ModelFailed, SaveFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
 
-LONG_AGO = 1_600_000_000 * 10**9
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
-
-
-def write_files(folder: Path, count: int) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    for i in range(count):
-        file = folder / f"{i:03}.md"
-        words = " ".join(f"word{i * j % 97}" for j in range(40 + i % 7))
-        file.write_text(f"# Title {i}\n\nIt is about {words}.\n\n## Part\n\nAnd number {i}.\n")
-        os.utime(file, ns=(LONG_AGO, LONG_AGO))
-        files.append(file)
-    return files
-
-
-def content(path: Path) -> dict[str, Any]:
-    """All that an index holds, in its order."""
-    store = Store.load(path, verify=True)
-    reader = store.reader()
-    return {
-        "ids": store.document_ids,
-        "prints": [store.fingerprint(doc_id) for doc_id in store.document_ids],
-        "chunks": {level: store.reader(level).chunks() for level in store.settings.levels},
-        "rows": [reader.view_text(row, "raw") for row in range(len(reader))],
-        "arrays": {
-            doc_id: [array_of(reader, doc_id, name) for name in ("starts", "token_rows")]
-            for doc_id in store.document_ids
-        },
-    }
-
-
-def array_of(reader: Any, doc_id: str, name: str) -> Any:
-    array = reader.array(doc_id, name)
-    return None if array is None else array.tolist()
 
 
 @pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence, makers.d3])
@@ -344,30 +308,6 @@ def test_other_arguments(tmp_path: Path) -> None:
         run(make=makers.lsa_index, workers=1)
     with pytest.raises(InvalidParameter, match="holds something else"):
         ingest(tmp_path / "files", tmp_path / "files", make=makers.index, workers=1)
-
-
-def start(folder: Path, make: str, **options: Any) -> subprocess.Popen[bytes]:
-    """An ingestion in a process of its own."""
-    code = (
-        "import sys; sys.path[:0] = [{paths}]\n"
-        "import ingestion_makers\n"
-        "from structrag.ingestion import ingest\n"
-        "ingest({files!r}, {index!r}, make=ingestion_makers.{make}, **{options!r})\n"
-    ).format(
-        paths=", ".join(map(repr, (str(ROOT / "tests"), str(ROOT / "shared")))),
-        files=str(folder / "files"),
-        index=str(folder / "index"),
-        make=make,
-        options=options,
-    )
-    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def children(pid: int) -> list[int]:

@@ -12,7 +12,7 @@ import pytest
 from structrag import EvidenceRetriever
 from structrag.errors import InvalidParameter
 from structrag.ingestion.tasks import Ready, Setup
-from structrag.ingestion.workers import Replies, Worker, packed
+from structrag.ingestion.workers import ProcessWorker, Replies, packed
 
 
 def test_what_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +27,7 @@ def test_what_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
 def test_a_worker_says_how_it_ended() -> None:
     replies: Replies = Queue()
-    worker = Worker(packed(Setup(makers.index, {})), replies, threads=1)
+    worker = ProcessWorker(packed(Setup(makers.index, {})), replies, threads=1)
     _, ready = replies.get(timeout=60)
     assert isinstance(ready, Ready)
     assert ready.settings == makers.index().store.settings
