@@ -105,7 +105,7 @@ class IngestReport:
     chunks: int  # of the added and replaced documents
     bytes: int  # of files read
     seconds: float
-    errors: Mapping[str, str]  # path -> why it was left out
+    errors: Mapping[str, str]  # path of a file or folder -> why it was left out
     usage: Mapping[str, int] = field(default_factory=dict)  # calls, texts, tokens of all workers
 
     def __str__(self) -> str:
@@ -147,8 +147,8 @@ def ingest(
     has stopped it, it goes on: files that have not changed (size and time) are not read again, and
     documents that have not changed are not embedded again. A file that cannot be read, that a model
     refuses though it takes others, or that kills two processes, is left out and named in the
-    report. A document is in whole or not at all; one that was stored before and cannot be read any
-    more stays as it was.
+    report, and so is a folder that cannot be listed, or a link that leads out of one. A document is
+    in whole or not at all; one that was stored before and cannot be read any more stays as it was.
 
     Beside the index lies `STORE.ingested.json` with the report, the errors, and size and time of
     each file.
@@ -205,7 +205,8 @@ def ingest(
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
-    files = _files(paths, follow_links)
+    left_out: dict[str, str] = {}
+    files = _files(paths, follow_links, left_out)
     place = _local_place(store)
     with ExitStack() as stack:
         if place is not None:
@@ -220,6 +221,8 @@ def ingest(
         )
         stack.callback(ingestion.close)
         ingestion.open()
+        ingestion.summary.errors.update(left_out)
+        ingestion.counts["errors"] = len(left_out)
         ingestion.work(files, save_every)
         if remove_missing:
             ingestion.remove_missing()
@@ -247,13 +250,20 @@ def _local_place(store: Address) -> Path | None:
     return None if "://" in engine[1] else Path(engine[1])
 
 
-def _files(paths: Any, follow_links: bool) -> list[str]:
-    """Every file once, in the order of the paths."""
+def _files(paths: Any, follow_links: bool, left_out: dict[str, str]) -> list[str]:
+    """Every file once, in the order of the paths.
+
+    Folders that cannot be listed, and links out of a folder, are added to what is left out.
+    """
+
+    def report(place: Path, sentence: str) -> None:
+        left_out[str(place)] = sentence
+
     if isinstance(paths, str | bytes | os.PathLike):
         paths = [paths]
     files: dict[Path, str] = {}
     for path in paths:
-        for file in find_files(path, follow_links=follow_links):
+        for file in find_files(path, follow_links=follow_links, left_out=report):
             files.setdefault(file.resolve(), str(file))
     return list(files.values())
 

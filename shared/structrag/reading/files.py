@@ -10,7 +10,7 @@ import re
 import stat
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -196,14 +196,18 @@ def read_file(
 
 
 def find_files(
-    path: str | bytes | os.PathLike[Any], *, follow_links: bool = False
+    path: str | bytes | os.PathLike[Any],
+    *,
+    follow_links: bool = False,
+    left_out: Callable[[Path, str], None] | None = None,
 ) -> Iterator[Path]:
     """The readable files under a folder, or the one file itself.
 
     They are sorted; hidden ones are left out, and so is what is no regular file (a pipe, a device).
     A link that leads out of the folder is left out with a warning, so that whoever fills the folder
     cannot have other files read; `follow_links` takes such files too. Links to folders are never
-    followed. A folder that cannot be listed is left out with a warning.
+    followed. A folder that cannot be listed is left out with a warning. Instead of warnings
+    `left_out` is called with each such link or folder, and a sentence.
 
     Raises:
         InvalidDocument: nothing is there, or the path cannot be looked at (it is too long).
@@ -223,14 +227,21 @@ def find_files(
         yield path
         return
     inside = path.resolve()
-    for file in sorted(_files_under(path)):
+
+    def report(place: Path, sentence: str) -> None:
+        if left_out is None:
+            warnings.warn(sentence, stacklevel=3)
+        else:
+            left_out(place, sentence)
+
+    for file in sorted(_files_under(path, report)):
         if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX} or not _is_regular(file):
             continue
         if not follow_links and file.is_symlink() and not file.resolve().is_relative_to(inside):
-            warnings.warn(
+            report(
+                file,
                 f"{shown(file)} is a link to a file outside of the folder and was left out; name "
-                "the file itself to read it, or call find_files with follow_links=True.",
-                stacklevel=2,
+                "the file itself to read it, or give follow_links=True.",
             )
             continue
         yield file
@@ -248,9 +259,7 @@ def other_files(path: str | bytes | os.PathLike[Any]) -> list[Path]:
     path = path_of(path)
     if not path.is_dir():
         return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # find_files has said what cannot be listed
-        files = list(_files_under(path))
+    files = _files_under(path, lambda *_: None)  # find_files has said what cannot be listed
     return [file for file in files if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX}]
 
 
@@ -268,16 +277,14 @@ def kinds_of(files: Iterable[Path]) -> str:
     return ", ".join([*parts, f"{others} others"] if others else parts)
 
 
-def _files_under(folder: Path) -> Iterator[Path]:
+def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[Path]:
     """Every file that is not hidden, in any order."""
 
-    def report(error: OSError) -> None:
-        warnings.warn(
-            f"The folder {shown(Path(str(error.filename)))} was left out: {error.strerror}.",
-            stacklevel=4,
-        )
+    def told(error: OSError) -> None:
+        place = Path(str(error.filename))
+        report(place, f"The folder {shown(place)} was left out: {error.strerror}.")
 
-    for place, folders, files in os.walk(folder, onerror=report):
+    for place, folders, files in os.walk(folder, onerror=told):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(place, name) for name in files if not name.startswith("."))
 

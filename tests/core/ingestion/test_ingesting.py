@@ -85,15 +85,60 @@ def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> Non
     (tmp_path / "files" / "loop").symlink_to(tmp_path / "files")
     os.mkfifo(tmp_path / "files" / "pipe.md")
     (tmp_path / "files" / "gone.md").symlink_to(tmp_path / "nowhere.md")
-    report = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    (tmp_path / "files" / "itself.md").symlink_to("itself.md")
+    pipe, paths = str(tmp_path / "pipe.md"), [tmp_path / "files", "/dev/zero"]
+    os.mkfifo(pipe)
+    report = ingest([*paths, pipe], tmp_path / "index", make=makers.index, workers=1)
     assert report.added == 2
-    assert list(report.errors) == [str(files[1])]
+    assert list(report.errors) == [str(files[1]), "/dev/zero", pipe]
     assert "NUL" in report.errors[str(files[1])]
+    assert "'/dev/zero': it is a pipe, a device or a socket" in report.errors["/dev/zero"]
     summary = json.loads((tmp_path / "index.ingested.json").read_text())
     assert summary["errors"] == report.errors
     files[1].write_text("# Mended\n\nNow it is a text.")
     mended = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
     assert (mended.added, mended.errors) == (1, {})
+
+
+def test_what_the_system_refuses_is_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path / "files", 2)
+    write_files(tmp_path / "files" / "secret", 1)
+    outside = tmp_path / "outside.md"
+    outside.write_text("# Other\n\nIt is elsewhere.")
+    (tmp_path / "files" / "out.md").symlink_to(outside)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    assert run().added == 3
+    listed = os.scandir
+
+    def scandir(place: Any) -> Any:
+        if str(place).endswith("secret"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return listed(place)
+
+    monkeypatch.setattr("os.scandir", scandir)
+    seen: list[Progress] = []
+    report = run(remove_missing=True, progress=seen.append)
+    secret, link = (str(tmp_path / "files" / name) for name in ("secret", "out.md"))
+    assert (report.unchanged, report.removed) == (2, 0)  # it may be there the next time
+    assert sorted(report.errors) == [link, secret]
+    assert report.errors[secret] == f"The folder {secret!r} was left out: Permission denied."
+    assert "is a link to a file outside of the folder" in report.errors[link]
+    assert (seen[-1].errors, seen[-1].files, seen[-1].total) == (2, 2, 2)
+    assert json.loads((tmp_path / "index.ingested.json").read_text())["errors"] == report.errors
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no such file here")
+def test_a_file_that_cannot_be_read_though_it_is_regular(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 1)
+    memory = tmp_path / "files" / "memory.md"
+    memory.symlink_to("/proc/self/mem")  # whose first byte nobody may read
+    report = ingest(
+        tmp_path / "files", tmp_path / "index", make=makers.index, workers=1, follow_links=True
+    )
+    assert (report.added, list(report.errors)) == (1, [str(memory)])
+    assert report.errors[str(memory)].startswith(f"Cannot read {str(memory)!r}: ")
 
 
 def test_names_that_are_no_utf8_and_files_too_large(tmp_path: Path) -> None:

@@ -263,6 +263,9 @@ def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path) -> No
     with pytest.warns(UserWarning, match=r"out\.md' is a link to a file outside of the folder"):
         names = [path.name for path in find_files(folder)]
     assert names == ["a.md", "inside.md"]
+    told: list[Path] = []
+    assert len(list(find_files(folder, left_out=lambda path, why: told.append(path)))) == 2
+    assert told == [folder / "sub" / "out.md"]
     assert [path.name for path in find_files(folder, follow_links=True)] == [
         "a.md",
         "inside.md",
