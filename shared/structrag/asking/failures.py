@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ WHILE_ADDING = (
     "repeated. Mend the cause and call again."
 )
 
+# why an answer that enriches is not taken
+NOT_ITS_OWN = "what the model wrote lost or invented names, or was too long"
 AT_A_QUESTION = "Mend the cause and ask again."
 
 
@@ -110,14 +113,19 @@ def _timed_out(seconds: float, what: str) -> TimedOut:
     )
 
 
-def degraded_reason(degraded: Sequence[Chunk], failures: Sequence[Failed]) -> dict[str, str]:
-    """Why chunks lack what a model should have given.
+def fallbacks_of(
+    chunks: Sequence[Chunk], failures: Sequence[Failed]
+) -> tuple[Counter[str], dict[str, str]]:
+    """What chunks lack that a model should have given, counted, and why.
 
-    `failures` are the calls that failed. The reason stands under "chunks"; {} without any.
+    Under "chunks" are those that fell back, under "enrichment" the answers that were not taken;
+    `failures` are the calls that failed.
     """
-    if not degraded:
-        return {}
-    of_chunks = (chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure"))
-    if failures:
-        return {"chunks": str(failures[0])}
-    return {"chunks": next(of_chunks, "an answer cannot be used")}
+    degraded = [chunk for chunk in chunks if chunk.extras.get("degraded")]
+    dropped = sum(chunk.extras.get("dropped", 0) for chunk in chunks)
+    reasons = {"enrichment": NOT_ITS_OWN} if dropped else {}
+    if degraded:
+        of_chunks = (chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure"))
+        reason = str(failures[0]) if failures else next(of_chunks, "an answer cannot be used")
+        reasons["chunks"] = reason
+    return +Counter(chunks=len(degraded), enrichment=dropped), reasons

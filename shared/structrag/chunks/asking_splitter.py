@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from structrag.asking.failures import degraded_reason
+from structrag.asking.failures import fallbacks_of
 from structrag.asking.requests import Embed, Embedder, Failed, Progress, Request, Steps
 from structrag.asking.runner import Runner
 from structrag.asking.steps import intercept, noting_failures, rewrite, together
@@ -227,7 +227,5 @@ def _counted_steps(
     failures: list[Failed] = []
     steps = noting_failures(splitter.split_steps(document), failures)
     chunks = yield from answered(steps, runner)
-    degraded = [chunk for chunk in chunks if chunk.extras.get("degraded")]
-    if degraded:
-        runner.usage.fell_back({"chunks": len(degraded)}, degraded_reason(degraded, failures))
+    runner.usage.fell_back(*fallbacks_of(chunks, failures))
     return chunks

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from structrag.asking.failures import degraded_reason
+from structrag.asking.failures import fallbacks_of
 from structrag.asking.requests import (
     COUNTS,
     Array,
@@ -288,13 +288,13 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     for (document, its_fingerprint), of_document in zip(group, read, strict=True):
         views = of_document.views
         chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
-        degraded, failed = _degraded_chunks(of_document)
-        failed += views.failed
+        failed = views.failed + _to_make_again(of_document)
         entry = Entry(document, its_fingerprint, chunks, views.texts, {}, degraded=failed)
         if not failed and how.kept is not None:
             how.kept.pop(document.id, None)
-        fallbacks += views.fallbacks + +Counter(chunks=len(degraded))
-        reasons = {**views.reasons, **degraded_reason(degraded, of_document.failures), **reasons}
+        of_chunks, why = fallbacks_of(of_document.chunks, of_document.failures)
+        fallbacks += views.fallbacks + of_chunks
+        reasons = {**views.reasons, **why, **reasons}
         entries.append(entry)
         raw_vectors.append(of_document.vectors)
     held = how.held(entries)
@@ -306,17 +306,14 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     return Prepared(entries, fallbacks, reasons, unchanged)
 
 
-def _degraded_chunks(read: Read) -> tuple[list[Chunk], int]:
-    """The degraded chunks, and how many are to be made again.
+def _to_make_again(read: Read) -> int:
+    """How many chunks lack what a model should have given and are to be made again.
 
-    A degraded chunk lacks what a model should have given. All are made again where a call failed,
-    and none where all calls were answered. A splitter that calls models by itself says so by
-    `extras["failure"]`.
+    All are where a call failed, and none where all calls were answered. A splitter that calls
+    models by itself says so by `extras["failure"]`.
     """
     degraded = [chunk for chunk in read.chunks if chunk.extras.get("degraded")]
-    if read.failures:
-        return degraded, len(degraded)
-    return degraded, sum(bool(chunk.extras.get("failure")) for chunk in degraded)
+    return sum(bool(read.failures or chunk.extras.get("failure")) for chunk in degraded)
 
 
 def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:

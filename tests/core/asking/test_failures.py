@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from doubles import HashEmbedder
 
-from structrag.asking.failures import raised_by, within
+from structrag.asking.failures import NOT_ITS_OWN, fallbacks_of, raised_by, within
 from structrag.asking.requests import (
     Ask,
     Choose,
@@ -27,6 +27,7 @@ from structrag.asking.requests import (
 )
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, ModelFailed, TimedOut
+from structrag.records import Chunk
 
 
 class Down:
@@ -250,3 +251,16 @@ def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40)
     assert done.stdout == "timed out\n"
+
+
+def test_what_chunks_lack_is_counted_with_its_reason() -> None:
+    def chunk(**extras: Any) -> Chunk:
+        return Chunk("c", "d", "s", 0, 4, "text", extras=extras)
+
+    assert fallbacks_of([chunk()], []) == ({}, {})
+    lacking = [chunk(degraded=True), chunk(degraded=True, failure="why"), chunk(dropped=2)]
+    counts, reasons = fallbacks_of(lacking, [])
+    assert counts == {"chunks": 2, "enrichment": 2}
+    assert reasons == {"chunks": "why", "enrichment": NOT_ITS_OWN}
+    assert fallbacks_of(lacking, [Failed(OSError("down"))])[1]["chunks"] == "OSError: down"
+    assert fallbacks_of(lacking[:1], [])[1] == {"chunks": "an answer cannot be used"}

@@ -13,6 +13,7 @@ _TEMPLATE = re.compile(_MARK)
 _TURN = re.compile(rf"\s*(?:{_MARK}\s*(?:(?:assistant|model)\b\s*)?)+", re.IGNORECASE)
 _LAST_MARK = re.compile(rf"{_MARK}\Z")
 _LONGEST_MARK = 50  # characters
+LONGEST_GAP = 10  # characters of white space between two echoes
 
 
 def without_echo(prompt: str, answer: str) -> str:
@@ -29,7 +30,7 @@ def without_echo(prompt: str, answer: str) -> str:
         'Dogs'
 
     An answer without an echo stays as it is, and so does one to a prompt below 40 characters. An
-    answer that is nothing but the echo is empty.
+    answer that is nothing but the echo, however often, is empty.
     """
     asked = prompt.strip()
     if len(asked) < SHORTEST:
@@ -37,7 +38,7 @@ def without_echo(prompt: str, answer: str) -> str:
     place = answer.find(asked, 0, LONGEST_LEAD + len(asked))
     if place < 0:
         return answer
-    lead, rest = answer[:place], answer[place + len(asked) :]
+    lead, rest = answer[:place], _behind_echoes(asked, answer, place)
     in_template = _TEMPLATE.search(lead)
     # A model may quote the prompt within an answer: then it is no echo.
     if lead.strip() and not in_template:
@@ -46,6 +47,16 @@ def without_echo(prompt: str, answer: str) -> str:
     if turn is not None:
         rest = _without_last_marks(rest[turn.end() :])
     return rest.strip()
+
+
+def _behind_echoes(asked: str, answer: str, place: int) -> str:
+    """What stands behind the prompt at a place, and behind those that follow it at once."""
+    end = place + len(asked)
+    while (place := answer.find(asked, end, end + len(asked) + LONGEST_GAP)) >= 0:
+        if answer[end:place].strip():
+            break
+        end = place + len(asked)
+    return answer[end:]
 
 
 def _without_last_marks(text: str) -> str:

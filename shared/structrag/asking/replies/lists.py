@@ -15,13 +15,18 @@ MOST_KEYWORDS = 40  # of one answer
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['’]?m|i am|we are) (?:(?:very|really|so) )?(?:sorry|unable|not able)|sorry\b|"
     r"i can(?:not|['’]?t| not)\b|i (?:won['’]?t|apologi[sz]e)\b|my apologies|"
-    r"unfortunately,? i\b|as an ai\b|unable to\b)",
+    r"unfortunately,? i\b|as an ai\b|unable to\b|"
+    r"leider kann ich\b|ich kann (?:leider|diese|das|nicht)\b|tut mir leid|"
+    r"je (?:suis désolé|ne peux pas)|désolée?\b|lo siento|no puedo|"
+    r"(?:很)?抱歉|对不起|申し訳|すみません)",
     re.IGNORECASE,
 )
 _NONE = {"none", "null", "n/a"}
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _NAMED = re.compile(r"[^\W\d_]|\d.*\d")  # a letter, or more than one digit
 _MARKUP = re.compile(r"[{}\[\]<>]|\"\s*:|://")  # of broken JSON, of markup, and of addresses
+LOOKED_AT = 2000  # characters of an answer that may go round in circles
+LEAST_LOOP = 160  # characters; in shorter ones letters are repeated by chance
 _SEPARATORS = re.compile(r"[\n,;•，、；]|^[^\S\n]*[-*]\s+|^[^\S\n]*\d+[.)]\s+", re.MULTILINE)
 
 
@@ -68,8 +73,26 @@ def _separated(plain: str) -> list[str]:
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether an answer begins like an apology or a refusal (English)."""
+    """Whether an answer begins like an apology or a refusal.
+
+    In English, German, French, Spanish, Chinese or Japanese.
+    """
     return bool(_REFUSAL.match(without_fences(answer)))
+
+
+def loops(answer: str) -> bool:
+    """Whether an answer says the same again and again.
+
+    Of the runs of four in its first 2,000 characters fewer than a sixteenth are different; in prose
+    most are. Answers below 160 characters never do.
+
+    Example:
+        >>> loops("The seal of the pump. " * 20), loops("Rinse the filter every week. " * 2)
+        (True, False)
+    """
+    beginning = answer[:LOOKED_AT]
+    runs = {beginning[i : i + 4] for i in range(len(beginning) - 3)}
+    return len(beginning) >= LEAST_LOOP and len(runs) < len(beginning) / 16
 
 
 def _says_none(answer: str) -> bool:
@@ -91,9 +114,16 @@ def _is_long(part: str) -> bool:
     return len(part) > MAX_CHARACTERS or len(part.split()) > MAX_WORDS
 
 
-def _usable(summary: str) -> str:
-    text = without_fences(summary).strip()
+def plain_text(answer: str) -> str:
+    """The answer without code fences, "" for broken JSON and a refusal."""
+    text = without_fences(answer).strip()
     return "" if text.startswith("{") or is_refusal(text) else text
+
+
+def _usable(summary: str) -> str:
+    """The summary, "" also for a loop and for what holds no letter."""
+    text = plain_text(summary)
+    return "" if loops(text) or not any(map(str.isalpha, text)) else text
 
 
 def _as_list(value: Any) -> list[Any] | None:

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypedDict
 
+from structrag.asking.failures import fallbacks_of
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.asking.runner import Runner
-from structrag.chunks.asking_splitter import Explanation, ReadingSplitter, answered, runner_for
+from structrag.asking.steps import noting_failures
+from structrag.chunks.asking_splitter import (
+    Explanation,
+    ReadingSplitter,
+    answered,
+    runner_for,
+)
 from structrag.chunks.enriching.density import DensityFactors, DensitySettings, density_steps
 from structrag.chunks.enriching.supplements import (
     Source,
@@ -171,7 +178,11 @@ class IDMSEnricher:
         Models are given as to `ReadingSplitter`.
         """
         chosen = runner or runner_for(embedder, llm)
-        return chosen.run(answered(self.enrich_steps(document, chunks), chosen))
+        failures: list[Failed] = []
+        steps = noting_failures(self.enrich_steps(document, chunks), failures)
+        enriched = chosen.run(answered(steps, chosen))
+        chosen.usage.fell_back(*fallbacks_of(enriched, failures))
+        return enriched
 
     async def aenrich(
         self,
@@ -184,7 +195,11 @@ class IDMSEnricher:
     ) -> list[Chunk]:
         """`enrich` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
-        return await chosen.arun(answered(self.enrich_steps(document, chunks), chosen))
+        failures: list[Failed] = []
+        steps = noting_failures(self.enrich_steps(document, chunks), failures)
+        enriched = await chosen.arun(answered(steps, chosen))
+        chosen.usage.fell_back(*fallbacks_of(enriched, failures))
+        return enriched
 
     def enrich_steps(self, document: Document, chunks: Sequence[Chunk]) -> Steps[list[Chunk]]:
         """`enrich` as steps. The chunks are the document's, in order."""

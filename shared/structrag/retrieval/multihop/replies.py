@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from structrag.asking.replies.lists import parse_answer
+from structrag.asking.replies.lists import parse_answer, plain_text
 
 LONGEST_FOLLOW_UP = 600  # characters of a follow-up question that are kept
 
@@ -90,7 +90,7 @@ def read_answer(reply: str) -> str:
 def is_nothing(answer: str) -> bool:
     """Whether an answer says nothing: empty, "unknown", "N/A", or an apology."""
     words = " ".join(re.sub(r"[^\w\s]", "", answer.casefold()).split())
-    return bool(_NOTHING.fullmatch(words)) or not parse_answer("summary", answer)[0]
+    return bool(_NOTHING.fullmatch(words)) or not plain_text(answer)
 
 
 def _reply(kind: Literal["follow_up", "final"], text: str) -> Reply:

@@ -71,3 +71,9 @@ def test_many_marks_at_the_end_are_stripped() -> None:
         answer = f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\nDogs.{end * 5_000}"
         assert without_echo(prompt, answer) == "Dogs."
         assert without_echo(prompt, f"{answer} x").endswith("x")
+
+
+def test_a_prompt_that_is_repeated_again_and_again_is_one_echo() -> None:
+    assert without_echo(PROMPT, f"{PROMPT}\n\n" * 3) == ""
+    assert without_echo(PROMPT, PROMPT * 2 + " Dogs.") == "Dogs."
+    assert without_echo(PROMPT, f"{PROMPT} Dogs. {PROMPT}") == f"Dogs. {PROMPT.strip()}"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from structrag.asking.replies.lists import (
     is_refusal,
+    loops,
     parse_answer,
     parse_keywords,
 )
@@ -168,3 +169,30 @@ def test_what_only_looks_like_a_refusal_is_kept(summary: str) -> None:
 
 def test_refusals() -> None:
     assert is_refusal(f"```\n{REFUSAL}\n```") and not is_refusal("Sorrel is a plant.")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Leider kann ich das nicht beantworten.",
+        "Je suis désolé, mais je ne peux pas.",
+        "Lo siento, no puedo ayudar.",
+        "抱歉，我无法回答。",
+        "申し訳ありませんが、お答えできません。",
+    ],
+)
+def test_refusals_in_other_languages(answer: str) -> None:
+    assert is_refusal(answer) and parse_answer("summary", answer) == ("", [])
+
+
+def test_what_goes_round_in_circles_or_holds_no_letter_is_no_summary() -> None:
+    for answer in ("the seal of the pump is " * 50, "a" * 5000, "1.\n2.\n3.\n", "..."):
+        assert parse_answer("summary", answer) == ("", [])
+    merged = json.dumps({"summary": "pump " * 100, "keywords": ["pump"]})
+    assert parse_answer("merged", merged) == ("", ["pump"])
+
+
+def test_loops() -> None:
+    assert not loops("pump " * 31) and loops("pump " * 32)  # 155 and 160 characters
+    prose = "Rinse the filter every week, since dirt in it wears the pump out and lets it overheat."
+    assert not loops(f"{prose} {prose} {prose}")
