@@ -33,6 +33,7 @@ from structrag.hosts.segments import (
     with_segments,
 )
 from structrag.index.index import Index
+from structrag.index.storage import check_folder
 from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
@@ -232,6 +233,7 @@ class HiQARetriever(IndexRetriever):
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
+        check_folder("store", options.get("store"))
         index = make_index(**{"views": ("raw",), **options})
         return with_segments(index, options.get("splitter"))
 

@@ -39,6 +39,7 @@ from structrag.hosts.segments import (
     with_segments,
 )
 from structrag.index.index import Index
+from structrag.index.storage import check_folder
 from structrag.index.store import Store
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
@@ -230,6 +231,7 @@ class HiQARetriever(ChunkRetriever):
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
+        check_folder("store", options.get("store"))
         index = super()._new_index(**{"views": ("raw",), **options})
         return with_segments(index, options.get("node_parser") or options.get("splitter"))
 

@@ -15,6 +15,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_structrag import (
     ContentAwareTextSplitter,
+    D3Retriever,
     EvidenceRetriever,
     FixedTextSplitter,
     HiQARetriever,
@@ -213,7 +214,11 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     assert found.page_content == "# Pump\n\nIt leaks." and found.metadata["doc_id"] == "a"
     opened = MultiViewRetriever.load(store, EMBEDDING, k=1)
     assert opened.invoke("pump leaks") == made.invoke("pump leaks", where=None)
-    with pytest.raises(ValueError, match="index must keep its documents itself"):
+    for kind in (HiQARetriever, EvidenceRetriever, D3Retriever):
+        with pytest.raises(ValueError, match=r"must .* itself here|path must be a folder here"):
+            kind.load(store, EMBEDDING)  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="store must be a folder here"):
         HiQARetriever.from_documents(documents, EMBEDDING, store=f"lancedb:{tmp_path / 'hiqa'}")
+    assert not (tmp_path / "hiqa").exists()
     with pytest.raises(UnknownArgument, match="Only MultiViewRetriever and HiQARetriever take it"):
         EvidenceRetriever.from_documents(documents, EMBEDDING, store=store)  # type: ignore[call-arg]

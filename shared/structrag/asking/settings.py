@@ -77,6 +77,9 @@ class AskingOptions(TypedDict, total=False):
 ASKING = tuple(AskingOptions.__annotations__)  # their names
 
 
+_HINTS = {"store": "Only Index takes it; EvidenceRetriever and D3Index save() to a folder."}
+
+
 def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) -> Asking:
     """`asking`, or a record with the settings given by their names.
 
@@ -87,7 +90,7 @@ def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) ->
         InvalidParameter: both are given.
         UnknownArgument: an option is no setting of `Asking`.
     """
-    check_arguments(owner.__name__, options, arguments_of(owner))
+    check_arguments(owner.__name__, options, arguments_of(owner), _HINTS)
     if asking is None:
         return Asking(**options)
     if not isinstance(asking, Asking):

@@ -34,12 +34,14 @@ from structrag.index.lance_tables import (
     CHUNKS,
     SETTINGS,
     arrow_of,
+    coverage,
     create_tables,
     literal,
     make_indexes,
     make_vector_index,
     read_settings,
     schema_of,
+    vector_columns,
     write_settings,
 )
 from structrag.index.snapshot import Settings, check_settings
@@ -48,7 +50,7 @@ from structrag.index.storage import one_saver
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
 KEPT = timedelta(hours=1)  # versions of the table that are younger, for those who still read them
-VECTOR_INDEX_ROWS = 200_000  # rows from which on vectors are searched by an index
+INDEXED_ROWS = 10_000  # from which on vectors have an index, and that it may lack
 
 
 class LanceStore(EngineStore):
@@ -62,6 +64,10 @@ class LanceStore(EngineStore):
         database: The connection to it.
         settings: Of the store.
         config: Of the index.
+
+    Attributes:
+        exact: Whether searches compare all vectors in a table of any size. From 200,000 rows on
+            they else compare a part, at least as many. Set it at any time.
     """
 
     scheme = "lancedb"
@@ -76,6 +82,7 @@ class LanceStore(EngineStore):
         self._reader: LanceReader | None = None
         self._changed = 0  # rows since the indexes were made
         self._joining: threading.Thread | None = None
+        self.exact = False
 
     @classmethod
     def open(
@@ -132,11 +139,13 @@ class LanceStore(EngineStore):
         """The version that is there now."""
         with self._lock, self._reading():
             version = int(self._table.version)
-            if self._reader is None or self._reader.changes != version:
+            current = self._reader
+            if current is None or (current.changes, current.exact) != (version, self.exact):
                 table = self._database.open_table(CHUNKS)
                 table.checkout(version)
-                self._reader = LanceReader(self.place, table, self.settings)
-            return self._reader
+                current = LanceReader(self.place, table, self.settings, exact=self.exact)
+                self._reader = current
+            return current
 
     # -- changes
 
@@ -212,35 +221,39 @@ class LanceStore(EngineStore):
                 make_indexes(self._table, self.views)
                 self._changed = 0
             statistics = self._table.stats()
-        lacks_index = n_rows >= VECTOR_INDEX_ROWS and not self._has_vector_indexes()
-        if lacks_index or statistics["fragment_stats"]["num_small_fragments"] > MOST_FRAGMENTS:
+        is_in_parts = statistics["fragment_stats"]["num_small_fragments"] > MOST_FRAGMENTS
+        if is_in_parts or self._lacks_vectors():
             self._optimize_in_background()
 
     # -- upkeep
 
     def optimize(self) -> None:
-        """Join the table's parts and drop old versions.
+        """Join the table's parts, index new rows, and drop old versions.
 
-        The vectors of a large table get an index. Searches and changes go on meanwhile. A table of
-        a million chunks takes about a minute.
+        Searches and changes go on meanwhile. A table of a million chunks takes some minutes.
         """
         with raised_by(f"store {self.place!r}"):
+            # Lists that few rows have chosen are poor for many others.
+            outdated = [
+                column
+                for column, (indexed, lacking) in self._vector_coverage().items()
+                if lacking > indexed and indexed + lacking >= INDEXED_ROWS
+            ]
             self._table.optimize(cleanup_older_than=KEPT)
-            if self._table.count_rows() < VECTOR_INDEX_ROWS:
-                return
-            for column in self._table.schema.names:
-                if column.startswith("vector_"):
-                    make_vector_index(self._table, column)
-            self._table.optimize(cleanup_older_than=KEPT)
+            for column in outdated:
+                make_vector_index(self._table, column)
 
-    def _has_vector_indexes(self) -> bool:
-        names = {index.name for index in self._table.list_indices()}
-        columns = [name for name in self._table.schema.names if name.startswith("vector_")]
-        return all(f"{column}_index" in names for column in columns)
+    def _vector_coverage(self) -> dict[str, tuple[int, int]]:
+        columns = vector_columns(self._table.schema)
+        return {column: coverage(self._table, column) for column in columns}
+
+    def _lacks_vectors(self) -> bool:
+        """Whether so many vectors are in no index that searches are slow."""
+        return any(lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values())
 
     def _optimize_in_background(self) -> None:
         if self._joining is None or not self._joining.is_alive():
-            self._joining = threading.Thread(target=self._try_to_optimize, daemon=True)
+            self._joining = threading.Thread(target=self._try_to_optimize)
             self._joining.start()
 
     def _try_to_optimize(self) -> None:

@@ -26,18 +26,33 @@ from structrag.index.engine_rows import (
     read_head,
     row_of_id,
 )
-from structrag.index.lance_tables import literal, literals, partitions_of, sql_parts
+from structrag.index.lance_tables import (
+    LIST_ROWS,
+    literal,
+    literals,
+    sql_parts,
+    vector_columns,
+)
 from structrag.index.snapshot import Settings
 
-PROBES = 0.1  # the share of a vector index's partitions that is searched
+EXACT_ROWS = 200_000  # of a table up to which a vector index is searched as a whole
+PROBES = 0.1  # the share of a larger one that is searched, if that is not less
 _K1_FACTOR = 2.2  # LanceDB multiplies each score by k1 + 1
 
 
 class LanceReader(EngineReader):
-    """One version of a `LanceStore`."""
+    """One version of a `LanceStore`.
 
-    def __init__(self, place: str, table: Any, settings: Settings) -> None:
+    Args:
+        place: That of the store.
+        table: Of its rows, at this version.
+        settings: Of the store.
+        exact: Whether all vectors are compared in a table of any size.
+    """
+
+    def __init__(self, place: str, table: Any, settings: Settings, *, exact: bool) -> None:
         super().__init__(place, settings)
+        self.exact = exact
         self._table = table
         self.changes = int(table.version)
 
@@ -107,24 +122,49 @@ class LanceReader(EngineReader):
         return [row_of_id(i) for i in sorted(ids)[:n]]
 
     def _width(self, view: str) -> int | None:
-        column = f"vector_{view}"
-        if column not in self._table.schema.names:
-            return None
-        return int(self._table.schema.field(column).type.list_size)
+        return self._widths.get(f"vector_{view}")
+
+    @cached_property
+    def _widths(self) -> dict[str, int]:
+        """The dimensions of each column of vectors."""
+        with self._reading():
+            schema = self._table.schema
+            return {name: int(schema.field(name).type.list_size) for name in vector_columns(schema)}
 
     def _nearest(
         self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
+        nearest = self._in_lists(view, query, n, chosen, self._probes)
+        # Rows that meet a rare condition are in other lists.
+        if len(nearest) < n and self._probes < self._n_rows:
+            nearest = self._in_lists(view, query, n, chosen, self._n_rows)
+        return nearest
+
+    def _in_lists(
+        self,
+        view: str,
+        query: NDArray[np.float32],
+        n: int,
+        chosen: EngineFilter | None,
+        probes: int,
+    ) -> list[tuple[int, float]]:
+        """The best windows of so many lists of a vector index; of all without one."""
         search = self._table.search(query, vector_column_name=f"vector_{view}")
-        search = search.distance_type("dot").nprobes(self._probes).limit(n)
+        search = search.distance_type("dot").nprobes(probes).limit(n)
         pairs = self._matches(search, "_distance", chosen)
         return [(row_of_id(i), 1.0 - distance) for i, distance in pairs]
 
     @cached_property
-    def _probes(self) -> int:
-        """How many partitions of a vector index are searched."""
+    def _n_rows(self) -> int:
         with self._reading():
-            return max(20, round(PROBES * partitions_of(self._table.count_rows())))
+            return int(self._table.count_rows())
+
+    @cached_property
+    def _probes(self) -> int:
+        """How many lists of a vector index are searched; there are fewer lists than rows."""
+        if self.exact or self._n_rows <= EXACT_ROWS:
+            return self._n_rows
+        return int(max(EXACT_ROWS, PROBES * self._n_rows)) // LIST_ROWS
 
     def _matching(
         self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None

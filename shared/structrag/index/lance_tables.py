@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from structrag.index.snapshot import Settings
 
 FORMAT, VERSION = "structrag-lancedb", 1
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
+# In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
+LIST_ROWS = 2_000
 
 
 def schema_of(settings: Settings) -> Any:
@@ -118,18 +119,25 @@ def make_indexes(table: Any, views: Sequence[str]) -> None:
         table.create_index(column, config=index, name=f"{column}_index", replace=True)
 
 
+def vector_columns(schema: Any) -> list[str]:
+    return [name for name in schema.names if name.startswith("vector_")]
+
+
 def make_vector_index(table: Any, column: str) -> None:
-    name = f"{column}_index"
-    if any(index.name == name for index in table.list_indices()):
-        return
+    """Sort a column's vectors into lists of near ones, in the place of earlier lists."""
     kinds = require("lancedb.index", extra="lancedb")
-    partitions = partitions_of(table.count_rows())
-    index = kinds.IvfFlat(distance_type="dot", num_partitions=partitions)
-    table.create_index(column, config=index, name=name)
+    lists = max(1, table.count_rows() // LIST_ROWS)
+    index = kinds.IvfFlat(distance_type="dot", num_partitions=lists)
+    table.create_index(column, config=index, name=f"{column}_index", replace=True)
 
 
-def partitions_of(n_rows: int) -> int:
-    return max(1, isqrt(n_rows))
+def coverage(table: Any, column: str) -> tuple[int, int]:
+    """How many rows the index of a column's vectors has, and how many it lacks."""
+    name = f"{column}_index"
+    if all(index.name != name for index in table.list_indices()):
+        return 0, int(table.count_rows())
+    statistics = table.index_stats(name)
+    return int(statistics.num_indexed_rows), int(statistics.num_unindexed_rows)
 
 
 # -- conditions

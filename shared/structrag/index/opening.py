@@ -13,14 +13,13 @@ from structrag.index.corpus import CorpusStore
 from structrag.index.lance import LanceStore
 from structrag.index.milvus import MilvusStore
 from structrag.index.snapshot import Settings, check_settings
-from structrag.index.storage import MANIFEST
+from structrag.index.storage import ENGINES, MANIFEST
 from structrag.index.store import Store
 
 Address = str | os.PathLike[str]
-_ENGINES: dict[str, Callable[..., CorpusStore]] = {
-    "lancedb": LanceStore.open,
-    "milvus": MilvusStore.open,
-}
+_ENGINES: dict[str, Callable[..., CorpusStore]] = dict(
+    zip(ENGINES, (LanceStore.open, MilvusStore.open), strict=True)
+)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may be a drive
 
 

@@ -42,6 +42,7 @@ SEGMENTS = "segments"
 TEMPORARY = "structrag-index-"
 ABANDONED_AFTER = 60.0  # seconds without a change
 ATTEMPTS = 20  # of loading, while other processes save at the same path
+ENGINES = ("lancedb", "milvus")  # in addresses of stores that are no folders
 
 Place = str | os.PathLike[str]
 
@@ -58,17 +59,27 @@ class Saved:
     fitted: Mapping[str, Column] = field(default_factory=dict)  # to just these documents
 
 
+def check_folder(name: str, place: object) -> None:
+    """Raise InvalidParameter for the address of an engine, where a folder is needed."""
+    if isinstance(place, str) and place.startswith(tuple(f"{engine}:" for engine in ENGINES)):
+        raise InvalidParameter(
+            f"{name} must be a folder here; got {place!r}, an engine's place, which is for "
+            "Index(store=...) and MultiViewRetriever alone. Pass a folder."
+        )
+
+
 def save_index(path: Place, saved: Saved) -> Segment | None:
     """Write an index folder.
 
     Returns the file that joins the segments that were in memory; None if all had files already.
 
     Raises:
-        InvalidParameter: `path` is a file or a folder with something else in it.
+        InvalidParameter: `path` is a file, a folder with something else in it, or in an engine.
         SaveFailed: the system refused, for example because the volume is full.
 
     Whatever it raises, what was at the path is there unchanged.
     """
+    check_folder("path", path)
     place = Path(path)
     _check_place(place)
     try:
@@ -365,6 +376,7 @@ def load_index(path: Place, *, verify: bool = False) -> Saved:
     there is no index, or it is not ours, incomplete, altered or of another format. `verify` checks
     all bytes at once; else a block is checked when it is first read.
     """
+    check_folder("path", path)
     manifest = read_manifest(path)
     for _ in range(ATTEMPTS - 1):
         try:

@@ -16,8 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, entry, small_store
 
-from structrag import HiQARetriever, Index, MultiViewRetriever, read_text
-from structrag.errors import InvalidAnswer, InvalidParameter, NoIndex
+from structrag import (
+    D3Index,
+    EvidenceRetriever,
+    HiQARetriever,
+    Index,
+    MultiViewRetriever,
+    read_text,
+)
+from structrag.errors import InvalidAnswer, InvalidParameter, NoIndex, UnknownArgument
 from structrag.index.opening import open_store
 from structrag.index.store import Store
 
@@ -208,6 +215,23 @@ def test_what_an_engine_cannot_do_is_refused(
     with pytest.raises(InvalidParameter, match=message):
         Index(**{"embedder": embedder, **options}, store=address)
     assert not Path(address.partition(":")[2]).exists()
+
+
+def test_what_no_engine_keeps_is_refused_in_one_sentence(
+    address: str, embedder: HashEmbedder
+) -> None:
+    document = read_text("The pump leaks.", id="a")
+    folder = Path(address.partition(":")[2]).parent
+    for own in (Index(embedder=embedder), D3Index(embedder=embedder), EvidenceRetriever(embedder)):
+        own.add([document])
+        with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
+            own.save(address)
+    for kind in (D3Index, EvidenceRetriever):
+        with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
+            kind.load(address)
+        with pytest.raises(UnknownArgument, match="Only Index takes it; EvidenceRetriever and D3"):
+            kind(store=address)
+    assert not list(folder.iterdir())
 
 
 async def test_on_an_event_loop(address: str, embedder: HashEmbedder) -> None:

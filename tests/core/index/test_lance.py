@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from doubles import HashEmbedder
 from store_making import VIEWS, entry
@@ -22,10 +24,11 @@ from structrag.errors import (
     ModelFailed,
     NoIndex,
 )
-from structrag.index import lance
+from structrag.index import lance, lance_reader, lance_tables
+from structrag.index.entries import Vectors
 from structrag.index.lance import LanceStore
 from structrag.index.lance_reader import LanceReader
-from structrag.index.lance_tables import CHUNKS, SETTINGS
+from structrag.index.lance_tables import CHUNKS, SETTINGS, coverage
 from structrag.index.store import Store
 
 lancedb = pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
@@ -82,21 +85,58 @@ def test_indexes_are_made_anew_when_enough_has_changed(
 def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    monkeypatch.setattr(lance, "INDEXED_ROWS", 300)
     monkeypatch.setattr(lance, "MOST_FRAGMENTS", 2)
     store = store_at(tmp_path)
     for group in range(4):
         texts = [f"{WORDS[i % 4]} number{i} {'fig ' * (i % 7)}" for i in range(100)]
         store.put(entry(str(group), texts))
-    exact = [row for row, _ in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 10)]
+    exact = [score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)]
     store.save(tmp_path)
     assert store._joining is not None
     store._joining.join()
     statistics = store._table.stats()["fragment_stats"]
-    assert statistics["num_fragments"] == 1 and store._has_vector_indexes()
-    found = [row for row, _ in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 10)]
-    assert len(set(found) & set(exact)) >= 8
-    store.optimize()  # again, with the indexes there
+    assert statistics["num_fragments"] == 1
+    assert coverage(store._table, "vector_raw") == (404, 0)
+    # All lists of a table of this size are searched.
+    found = store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)
+    assert [score for _, score in found] == exact
+    store.put(entry("more", [f"{WORDS[i % 4]} more{i}" for i in range(298)]))
+    store.save(tmp_path)
+    store._joining.join()
+    assert coverage(store._table, "vector_raw") == (404, 299)  # few enough to be compared
+    store.optimize()
+    assert coverage(store._table, "vector_raw") == (703, 0)
+
+
+def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lance, "INDEXED_ROWS", 100)
+    monkeypatch.setattr(lance_reader, "EXACT_ROWS", 50)
+    for module in (lance_tables, lance_reader):
+        monkeypatch.setattr(module, "LIST_ROWS", 10)
+    vectors = np.random.default_rng(0).standard_normal((400, 16))
+    store = store_at(tmp_path)
+    texts = entry("many", [f"number{i}" for i in range(395)])
+    rare = entry("rare", [f"number{i}" for i in range(395, 400)], {"kind": "rare"})
+    store.put(replace(texts, vectors={"raw": Vectors(vectors[:395], np.arange(395))}))
+    store.put(replace(rare, vectors={"raw": Vectors(vectors[395:], np.arange(5))}))
+    store.optimize()
+    query = vectors[0]
+    products = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    right = {f"number{i}" for i in np.argsort(-products)[:40]}
+
+    def nearest(n: int, where: Any = None) -> set[str]:
+        reader = store.reader()
+        rows = [row for row, _ in reader.search_dense("raw", query, n, where)]
+        return {chunk.text for chunk in reader.chunks_at(rows)}
+
+    assert "number0" in nearest(40) and len(nearest(40) & right) < 40
+    assert nearest(9, {"kind": "rare"}) == {f"number{i}" for i in range(395, 400)}
+    assert len(nearest(400)) == 400  # fewer are in the nearest lists
+    store.exact = True
+    assert nearest(40) == right
 
 
 # -- what is refused
@@ -191,6 +231,27 @@ def writer(place: Path, first: int, last: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
     )
+
+
+LEAVER = """
+import sys
+from structrag.index import lance
+from structrag.index.store import Store
+sys.path.insert(0, {tests!r})
+from store_making import VIEWS, entry
+lance.INDEXED_ROWS = 50
+store = lance.LanceStore.open({place!r}, Store(VIEWS).settings)
+store.put(entry("a", [f"apple {{i}}" for i in range(60)]))
+store.save(store.uri)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_makes_its_indexes_first(tmp_path: Path) -> None:
+    code = LEAVER.format(tests=str(Path(__file__).parents[2]), place=str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env=environment)
+    assert coverage(LanceStore.open(str(tmp_path))._table, "vector_raw") == (61, 0)
 
 
 @pytest.mark.slow

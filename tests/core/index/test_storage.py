@@ -21,7 +21,7 @@ from store_making import VIEWS, answers, chunk, entry, small_store
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
 from structrag.index.entries import Entry
 from structrag.index.segments import open_segment
-from structrag.index.storage import VERSION, TemporaryFolder, _checksum, read_manifest
+from structrag.index.storage import ENGINES, VERSION, TemporaryFolder, _checksum, read_manifest
 from structrag.index.store import Store
 from structrag.records import Document
 from structrag.text.terms import Tokenizer
@@ -34,6 +34,18 @@ lexical = store.search_lexical("raw", "apple plum", 9)
 print(json.dumps([lexical, store.search_dense("raw", [1, 2, 3], 9)]))
 print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))
 """
+
+
+def test_addresses_of_engines_are_no_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for address in (f"{engine}:corpus" for engine in ENGINES):
+        for use in (small_store().save, Store.load):
+            with pytest.raises(InvalidParameter, match=f"must be a folder here; got '{address}'"):
+                use(address)  # type: ignore[operator]
+    assert not list(tmp_path.iterdir())
+    small_store().save("lancedbs")
 
 
 @pytest.mark.parametrize(
