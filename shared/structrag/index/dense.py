@@ -17,12 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, check_choice
 from structrag.index.blocks import Column
-from structrag.index.ranking import FloatArray, RowMap, merged_ranking, nth_best
+from structrag.index.ranking import FloatArray, RowMap, concatenated, nth_best, ranking
 
 DTYPES = ("float32", "float16")
-_BLOCK = 4096  # vectors converted at a time
-# float16 vectors widened at a time; few, so that the copy stays in the processor's cache
-_HALF_BLOCK = 512
+_BLOCK = 192  # vectors converted at a time; few, so that copies stay in the processor's cache
 _SPARSE = 16  # a mask that keeps less than one row in this many is searched row by row
 
 
@@ -128,14 +126,18 @@ class VectorTable:
         """Where each group's vectors begin, and where the last one's end."""
         return self._groups[1]
 
+    @cached_property
+    def _all_groups(self) -> NDArray[np.int64]:
+        return np.arange(len(self.rows))
+
     def groups(self, where: slice | NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """The groups of the rows to search, ascending."""
         if isinstance(where, np.ndarray):
             return np.flatnonzero(where[self.rows])
         if where is None:
-            return np.arange(len(self.rows))
+            return self._all_groups
         first, last = np.searchsorted(self.rows, (where.start, where.stop))
-        return np.arange(first, last)
+        return self._all_groups[first:last]
 
     def near(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> NDArray[Any]:
         """The scores of groups by float32 products; exact where groups are few.
@@ -158,10 +160,10 @@ class VectorTable:
             product: NDArray[np.float32] = matrix @ query
             return product
         product = np.empty(len(matrix), dtype=np.float32)
-        wide = np.empty((min(len(matrix), _HALF_BLOCK), self.dimension), dtype=np.int32)
-        for at in range(0, len(matrix), _HALF_BLOCK):
-            block = matrix[at : at + _HALF_BLOCK]
-            product[at : at + _HALF_BLOCK] = _widen(block, wide[: len(block)]) @ query
+        wide = np.empty((min(len(matrix), _BLOCK), self.dimension), dtype=np.int32)
+        for at in range(0, len(matrix), _BLOCK):
+            block = matrix[at : at + _BLOCK]
+            product[at : at + _BLOCK] = _widen(block, wide[: len(block)]) @ query
         return product
 
     def exact(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> FloatArray:
@@ -179,7 +181,7 @@ class VectorTable:
         scores = np.empty(int(counts.sum()))
         for at in range(0, len(scores), _BLOCK):
             run = slice(at, at + _BLOCK)
-            block = source[run] if positions is None else source[positions[run]]
+            block = source[run] if positions is None else source.take(positions[run], axis=0)
             scores[run] = np.einsum("ij,j->i", block.astype(np.float64), wide_query)
         if len(scores) > len(groups):
             scores = np.maximum.reduceat(scores, firsts)
@@ -257,11 +259,11 @@ class DenseIndex:
             return []
         if n < sum(len(groups) for _, groups in searched):
             searched = self._candidates(query, searched, n)
-        scored = []
+        positions, scores = [], []
         for part, groups in searched:
-            positions = part.place.positions_of(part.table.rows[groups])
-            scored.append((positions, part.table.exact(query, groups)))
-        return merged_ranking(scored, n)
+            positions.append(part.place.positions_of(part.table.rows[groups]))
+            scores.append(part.table.exact(query, groups))
+        return ranking(concatenated(positions, np.int64), concatenated(scores, np.float64), n)
 
     def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
         """The score of every row, -inf for a row without a vector.
@@ -297,7 +299,7 @@ class DenseIndex:
         lowest = limit - self.dimension * 2.0**-23
         candidates = []
         for (part, groups), scores in zip(searched, near, strict=True):
-            hopeful = groups[scores >= lowest]
+            hopeful = groups[np.flatnonzero(scores >= lowest)]
             if len(hopeful):
                 candidates.append((part, hopeful))
         return candidates

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,8 +28,9 @@ from structrag.index.ranking import (
     IntArray,
     RowMap,
     concatenated,
-    merged_ranking,
+    joined,
     nth_best,
+    ranking,
 )
 from structrag.text.terms import Tokenizer
 
@@ -50,7 +52,7 @@ class Term:
 class LengthNorm:
     """The K of BM25 as a line over a row's length."""
 
-    lengths: NDArray[np.int32]  # of every row of a segment
+    lengths: NDArray[np.int32]  # of every row
     base: float
     slope: float
 
@@ -62,8 +64,12 @@ class LengthNorm:
 
 
 def add_terms(
-    terms: Sequence[Term], norm: LengthNorm, rows: IntArray, scores: FloatArray, n: int
-) -> tuple[IntArray, FloatArray]:
+    terms: Sequence[Term],
+    norm: LengthNorm,
+    rows: NDArray[np.int32],
+    scores: FloatArray,
+    n: int,
+) -> tuple[NDArray[np.int32], FloatArray]:
     """Add all terms to the scores of rows; gives what is left.
 
     `rows` ascend, `scores` are changed in place, and the terms are added in the order given. Where
@@ -73,16 +79,15 @@ def add_terms(
     """
     left = sum(term.weight for term in terms)
     for term in terms:
-        if n < len(rows) and len(term.rows) * FEW > len(rows):
-            ahead = scores[scores > left + _MARGIN]
-            if len(ahead) >= n:
-                hopeful = np.flatnonzero(scores >= nth_best(ahead, n) - left - _MARGIN)
-                if len(hopeful) * FEW < len(rows):
-                    rows, scores = rows[hopeful], scores[hopeful]
+        is_frequent = n < len(rows) < 2 * len(term.rows)
+        if is_frequent and np.count_nonzero(scores > left + _MARGIN) >= n:
+            hopeful = np.flatnonzero(scores >= nth_best(scores, n) - left - _MARGIN)
+            if len(hopeful) * FEW < len(rows):
+                rows, scores = rows[hopeful], scores[hopeful]
         left -= term.weight
         at, held = _common(rows, term.rows)
-        counts, held_rows = term.counts[held], term.rows[held]
-        parts = norm.of(held_rows)
+        counts = term.counts[held]
+        parts = norm.of(term.rows[held])
         parts += counts
         np.divide(counts, parts, out=parts)
         parts *= term.weight
@@ -90,7 +95,7 @@ def add_terms(
     return rows, scores
 
 
-def _common(rows: IntArray, held: NDArray[np.int32]) -> tuple[IntArray, IntArray | slice]:
+def _common(rows: NDArray[np.int32], held: NDArray[np.int32]) -> tuple[IntArray, IntArray | slice]:
     """The positions, in each, of what both have; both ascend."""
     # Rows that follow each other need no search: their positions are differences.
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
@@ -323,12 +328,6 @@ class LexicalPart:
         first, last = self.postings.indptr.part(number, number + 2).tolist()
         return self.postings.rows.part(first, last), self.postings.counts.part(first, last)
 
-    def frequency(self, rows: NDArray[np.int32]) -> int:
-        """How many of some rows are not deleted."""
-        if self.place.positions is None:
-            return len(rows)
-        return int(np.count_nonzero(self.place.positions[rows] >= 0))
-
 
 _NO_ROWS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
@@ -385,10 +384,10 @@ class LexicalIndex:
         twice counts twice.
         """
         scores = np.zeros(len(self))
-        for part, terms, norm in self._weighted(Counter(self.tokenizer(query))):
-            rows = part.place.live_rows()
-            _, part_scores = add_terms(terms, norm, rows, np.zeros(len(rows)), len(rows))
-            scores[part.place.positions_of(rows)] = part_scores
+        terms = self._terms(Counter(self.tokenizer(query)))
+        rows = self._place.live_rows().astype(np.int32)
+        _, live_scores = add_terms(terms, self._norm, rows, np.zeros(len(rows)), len(rows))
+        scores[self._place.positions_of(rows)] = live_scores
         return scores
 
     def search(
@@ -404,61 +403,81 @@ class LexicalIndex:
         counts = Counter(self.tokenizer(query))
         if not counts or n <= 0:
             return []
-        ranked = []
-        for part, terms, norm in self._weighted(counts):
-            rows, scores = _searched(part, where)
-            if len(rows):
-                rows, scores = self._found(terms, norm, rows, scores, n)
-                ranked.append((part.place.positions_of(rows), scores))
-        return merged_ranking(ranked, n) if ranked else []
+        rows, scores = self._searched(where)
+        if not len(rows):
+            return []
+        rows, scores = self._best(self._terms(counts), rows, scores, n)
+        return ranking(self._place.positions_of(rows), scores, n)
 
-    def _found(
-        self,
-        terms: Sequence[Term],
-        norm: LengthNorm,
-        rows: IntArray,
-        scores: FloatArray,
-        n: int,
-    ) -> tuple[IntArray, FloatArray]:
-        """Rows of a part with their scores, at least the `n` best."""
+    def _searched(
+        self, where: slice | NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int32], FloatArray]:
+        """The rows to search, ascending, and their scores before any term."""
+        selection, n_rows = self._place.local(where), self._place.n_rows
+        if isinstance(selection, np.ndarray):
+            if np.count_nonzero(selection) * FEW < n_rows:
+                rows = np.flatnonzero(selection).astype(np.int32)
+                return rows, np.zeros(len(rows))
+            # Rows that follow each other are added faster than they are looked up one by one.
+            return np.arange(n_rows, dtype=np.int32), np.where(selection, 0.0, -np.inf)
+        start, stop, _ = (selection or slice(None)).indices(n_rows)
+        rows = np.arange(start, max(start, stop), dtype=np.int32)
+        return rows, np.zeros(len(rows))
+
+    def _best(
+        self, terms: Sequence[Term], rows: NDArray[np.int32], scores: FloatArray, n: int
+    ) -> tuple[NDArray[np.int32], FloatArray]:
+        """Rows with their scores, at least the `n` best."""
         if self.bm25.method == "okapi":
             # Every row is ranked, so none may be left out early.
-            scores[norm.lengths[rows] == ABSENT] = -np.inf
-            rows, scores = add_terms(terms, norm, rows, scores, len(rows))
+            scores[self._norm.lengths[rows] == ABSENT] = -np.inf
+            rows, scores = add_terms(terms, self._norm, rows, scores, len(rows))
             lowest = -np.inf
         else:
-            rows, scores = add_terms(terms, norm, rows, scores, n)
+            rows, scores = add_terms(terms, self._norm, rows, scores, n)
             lowest = 0.0
         ranked = np.flatnonzero(scores > lowest)
         if len(ranked) > n:
-            # What is clearly behind the n-th best of its own part is behind in the whole too.
             best = nth_best(scores[ranked], n) - 10.0**-SCORE_DIGITS
             ranked = ranked[scores[ranked] >= best]
         return rows[ranked], scores[ranked]
 
-    def _weighted(
-        self, query: Mapping[str, int]
-    ) -> Iterator[tuple[LexicalPart, list[Term], LengthNorm]]:
-        """Each part with the query's terms, rarest first, and its norm.
+    def _terms(self, query: Mapping[str, int]) -> list[Term]:
+        """The query's terms that rows hold, rarest first."""
+        live = self._place.live
+        terms = []  # each with the number of its rows that are not deleted
+        for term, times in query.items():
+            rows, counts = self._posting(term)
+            df = len(rows) if live is None else int(np.count_nonzero(live[rows]))
+            if df:
+                terms.append((df, Term(rows, counts, times * self._idf(df))))
+        return [term for _, term in sorted(terms, key=itemgetter(0))]
 
-        The order of the terms is the same in all parts, so that equal rows get equal scores.
-        """
-        postings = {term: [part.posting(term) for part in self.parts] for term in query}
-        frequencies = {}
-        for term, by_part in postings.items():
-            counted = zip(self.parts, by_part, strict=True)
-            frequencies[term] = sum(part.frequency(rows) for part, (rows, _) in counted)
-        held = [term for term in query if frequencies[term]]
-        held.sort(key=lambda term: frequencies[term])
-        weights = {term: query[term] * self._idf(frequencies[term]) for term in held}
+    def _posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The rows that hold a term and how often, deleted ones too."""
+        if len(self.parts) == 1:
+            return self.parts[0].posting(term)
+        rows, counts = [], []
+        first = 0
+        for part in self.parts:
+            of_part, part_counts = part.posting(term)
+            rows.append(of_part + np.int32(first) if first else of_part)
+            counts.append(part_counts)
+            first += part.place.n_rows
+        return concatenated(rows, np.int32), concatenated(counts, np.int32)
+
+    @cached_property
+    def _place(self) -> RowMap:
+        """Where the rows of all parts, one part behind the other, stand."""
+        return joined([part.place for part in self.parts])
+
+    @cached_property
+    def _norm(self) -> LengthNorm:
         n_rows, n_terms = self._size
         average = n_terms / n_rows if n_rows else 0.0
-        base = self.bm25.saturation * (1 - self.bm25.b)
         slope = self.bm25.saturation * self.bm25.b / average if average else 0.0
-        for i, part in enumerate(self.parts):
-            terms = [Term(*postings[term][i], weights[term]) for term in held]
-            norm = LengthNorm(part.postings.lengths.all(), base, slope)
-            yield part, [term for term in terms if len(term.rows)], norm
+        lengths = concatenated([part.postings.lengths.all() for part in self.parts], np.int32)
+        return LengthNorm(lengths, self.bm25.saturation * (1 - self.bm25.b), slope)
 
     def _idf(self, df: int) -> float:
         """A term's idf from its `df` rows, times Okapi's k1 + 1."""
@@ -490,22 +509,3 @@ class LexicalIndex:
         df = np.array(list(totals.values()))
         idf = np.log(self._size[0] - df + 0.5) - np.log(df + 0.5)
         return math.fsum(idf.tolist()) / len(idf)
-
-
-def _searched(
-    part: LexicalPart, where: slice | NDArray[np.bool_] | None
-) -> tuple[IntArray, FloatArray]:
-    """The rows of a part to search, and their scores so far.
-
-    The rows ascend; the scores are those before any term.
-    """
-    selection, n_rows = part.place.local(where), part.place.n_rows
-    if isinstance(selection, np.ndarray):
-        if np.count_nonzero(selection) * FEW < n_rows:
-            rows = np.flatnonzero(selection)
-            return rows, np.zeros(len(rows))
-        # Rows that follow each other are added faster than they are looked up one by one.
-        return np.arange(n_rows), np.where(selection, 0.0, -np.inf)
-    start, stop, _ = (selection or slice(None)).indices(n_rows)
-    rows = np.arange(start, max(start, stop))
-    return rows, np.zeros(len(rows))

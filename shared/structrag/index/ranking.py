@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,12 @@ def nth_best(scores: NDArray[Any], n: int) -> Any:
     sample = scores[::_STRIDE]
     margin = 2 * n // _STRIDE + 8  # twice what is expected among the n best, and some more
     if 4 * margin < len(sample):
-        above = scores[scores >= _nth_of_few(sample, margin)]
+        bound = _nth_of_few(sample, margin)
+        above = scores[scores > bound]
         if len(above) >= n:
             scores = above
+        elif np.count_nonzero(scores >= bound) >= n:
+            return bound  # many scores are equal
     return _nth_of_few(scores, n)
 
 
@@ -44,7 +48,7 @@ def best_positions(scores: FloatArray, n: int) -> NDArray[Any]:
     if n <= 0:
         return np.empty(0, dtype=np.int64)
     positions = np.arange(len(scores))
-    if n < len(scores):
+    if 2 * n < len(scores):  # else sorting all is as fast
         limit = nth_best(scores, n)
         positions = np.flatnonzero(scores >= limit - 10.0**-SCORE_DIGITS)
     rounded = np.round(scores[positions], SCORE_DIGITS)
@@ -73,7 +77,7 @@ class RowMap:
     Attributes:
         n_rows: How many rows the segment has.
         offset: The position of row 0, where the rows follow each other.
-        positions: (n_rows,) ascending, where they do not; -1 for a row that is deleted.
+        positions: (n_rows,) where they do not; -1 for a row that is deleted.
     """
 
     n_rows: int
@@ -119,13 +123,22 @@ class RowMap:
         return live
 
 
-def merged_ranking(parts: Sequence[tuple[IntArray, FloatArray]], n: int) -> list[tuple[int, float]]:
-    """The `n` best of several parts' positions and scores."""
-    if len(parts) == 1:
-        positions, scores = parts[0]
-    else:
-        positions = concatenated([positions for positions, _ in parts], np.int64)
-        scores = concatenated([scores for _, scores in parts], np.float64)
+def joined(places: Sequence[RowMap]) -> RowMap:
+    """Where the rows of several segments, one behind the other, stand."""
+    firsts = [0, *accumulate(place.n_rows for place in places)]
+    n_rows = firsts.pop()
+    follows = [
+        place.positions is None and place.offset == first
+        for place, first in zip(places, firsts, strict=True)
+    ]
+    if all(follows):
+        return RowMap(n_rows)
+    positions = [place.positions_of(np.arange(place.n_rows)) for place in places]
+    return RowMap(n_rows, 0, concatenated(positions, np.int64))
+
+
+def ranking(positions: IntArray, scores: FloatArray, n: int) -> list[tuple[int, float]]:
+    """The `n` best of positions in any order."""
     if len(positions) > 1 and (np.diff(positions) < 0).any():
         order = np.argsort(positions)
         positions, scores = positions[order], scores[order]

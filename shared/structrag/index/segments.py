@@ -6,6 +6,7 @@ so that rows that stand one behind the other in a segment do so in the whole ind
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -83,6 +84,17 @@ class Lines:
         """One line."""
         first, last = self.bounds.part(at, at + 2).tolist()
         return self.text.part(first, last).tobytes()
+
+    def find(self, line: bytes) -> int | None:
+        """The number of a line among lines that ascend; None where it is not there."""
+        # Views give single items several times faster than arrays.
+        text, bounds = self.text.all().data, self.bounds.all().data
+
+        def line_at(at: int) -> bytes:
+            return text[bounds[at] : bounds[at + 1]].tobytes()
+
+        at = bisect_left(range(len(self)), line, key=line_at)
+        return at if at < len(self) and line_at(at) == line else None
 
     def part(self, first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The bytes of the lines [first, last), and each line's length."""
@@ -162,16 +174,7 @@ class TermFile:
         if "_numbers" in self.__dict__:
             return self._numbers.get(term)
         encoded = term.encode("utf-8", "surrogatepass")
-        low, high = 0, len(self._lines)
-        while low < high:
-            middle = (low + high) // 2
-            if self._lines.line(middle) < encoded:
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(self._lines) and self._lines.line(low) == encoded:
-            return low
-        return None
+        return self._lines.find(encoded)
 
     def items(self) -> Iterable[tuple[str, int]]:
         return self._numbers.items()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.index.ranking import as_ranking, best_positions, nth_best
+from structrag.index.ranking import RowMap, as_ranking, best_positions, joined, nth_best
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,16 @@ def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None
     scores = np.array([0.5 + step * 1e-10 for step in steps])
     expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[: max(0, n)]
     assert best_positions(scores, n).tolist() == expected
+
+
+def test_places_of_segments_that_follow_each_other_need_no_table() -> None:
+    assert joined([RowMap(2), RowMap(0, 2), RowMap(3, 2)]) == RowMap(5)
+    assert joined([]) == RowMap(0)
+
+
+def test_places_of_segments_that_do_not_follow_each_other_are_listed() -> None:
+    swapped = joined([RowMap(2, 1), RowMap(1)])
+    assert swapped.n_rows == 3 and swapped.positions_of(np.arange(3)).tolist() == [1, 2, 0]
+    holed = joined([RowMap(1), RowMap(3, 0, np.array([2, -1, 1]))])
+    assert holed.live_rows().tolist() == [0, 1, 3]
+    assert holed.positions_of(holed.live_rows()).tolist() == [0, 2, 1]
