@@ -1,6 +1,7 @@
 """One index in each store: what building, searching and changing it costs.
 
-    python benchmarks/stores.py [--rows 10000] [--questions 100]
+    python benchmarks/stores.py [--rows 10000] [--questions 100] [--stores folder LanceDB]
+    python benchmarks/stores.py --made [--rows 100000] [--stores ...]
 
 Real texts of the evaluation data; copies of them, their words shuffled, where more rows are asked
 for than there are. Vectors are made of words by a stand-in embedder of 384 dimensions. Each store
@@ -8,6 +9,9 @@ is filled in a process of its own, in groups as `Index.add` makes them, view "ra
 eight words of a chunk that follow each other, asked of `MultiViewRetriever` (vectors and BM25, ten
 hits). An update adds a document again that has changed, and keeps it. Overlap is the share of the
 first ten hits that are those of the folder.
+
+With `--made`, sections are made, without splitting and embedding, and stores of others take the
+same; they are measured where their packages are installed. A document has 100 sections then.
 """
 
 from __future__ import annotations
@@ -21,9 +25,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +39,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks.datasets import NAMES, DataMissing
 from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
+from benchmarks.stores_made import PEERS, Made, Subject, own
 from structrag import FunctionEmbedder, Index, MultiViewRetriever, read_text
 from structrag.records import Document
 from structrag.text.terms import terms
 
-RESULTS = Path(__file__).resolve().parent / "results" / "stores.md"
+RESULTS = Path(__file__).resolve().parent / "results"
 STORES = {"folder": "{}", "LanceDB": "lancedb:{}", "Milvus Lite": "milvus:{}.db"}
 DIMENSIONS = 384
 UPDATES = 10
@@ -50,75 +55,103 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000])
     parser.add_argument("--questions", type=int, default=100)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--made", action="store_true", help="made sections, and others' stores")
+    parser.add_argument("--stores", nargs="+", choices=[*STORES, *PEERS])
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--limit", type=float, default=3600.0, help="seconds for each store")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # the store that this process measures
     options = parser.parse_args()
     if options.one:
         (n_rows,) = options.rows
-        print(json.dumps(measured(options.one, n_rows, options.questions)))
+        print(json.dumps(measured(options.one, n_rows, options.questions, made=options.made)))
         return 0
     try:
         next(pieces(NAMES[0]))
     except DataMissing as error:
         print(error, file=sys.stderr)
         return 0
+    names = options.stores or [*STORES, *(PEERS if options.made else ())]
     tables = [
-        (n_rows, {name: in_process(name, n_rows, options.questions) for name in STORES})
+        (n_rows, {name: in_process(name, n_rows, options) for name in names})
         for n_rows in options.rows
     ]
-    page = rendered(tables)
+    page = rendered(tables, options)
     print(page)
-    options.results.write_text(page, encoding="utf-8")
+    results = RESULTS / ("stores_made.md" if options.made else "stores.md")
+    (options.results or results).write_text(page, encoding="utf-8")
     return 0
 
 
-def in_process(name: str, n_rows: int, questions: int) -> dict[str, Any]:
-    """`measured` in a process of its own, whose memory is its own."""
-    command = [sys.executable, __file__, "--one", name, "--rows", n_rows, "--questions", questions]
-    outcome = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True, text=True)
+def in_process(name: str, n_rows: int, options: argparse.Namespace) -> dict[str, Any] | str:
+    """`measured` in a process of its own, whose memory is its own; or why there is nothing."""
+    command = [sys.executable, __file__, "--one", name, "--rows", n_rows]
+    command += ["--questions", options.questions, *(["--made"] if options.made else [])]
+    try:
+        outcome = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, timeout=options.limit
+        )
+    except subprocess.TimeoutExpired:
+        return f"not done in {options.limit:g} seconds"
+    if outcome.returncode:
+        return (outcome.stderr.strip().splitlines() or [f"ended by {outcome.returncode}"])[-1]
     figures: dict[str, Any] = json.loads(outcome.stdout.splitlines()[-1])
     return figures
 
 
-def measured(name: str, n_rows: int, questions: int) -> dict[str, Any]:
+def measured(name: str, n_rows: int, questions: int, *, made: bool) -> dict[str, Any]:
     """The figures of one store, and what it found."""
-    documents = list(enough(n_rows))
     # Milvus Lite may still be joining segments.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "corpus"
-        index = Index(
-            embedder=FunctionEmbedder(embedded, name="words"),
-            views=["raw"],
-            store=STORES[name].format(place),
-        )
-        began, before = time.perf_counter(), time.process_time()
-        index.add(documents)
-        build, build_cpu = time.perf_counter() - began, time.process_time() - before
+        if name in PEERS:
+            place.mkdir()
+            subject = PEERS[name](place, Made(n_rows))
+        elif made:
+            subject = own(STORES[name].format(place), Made(n_rows))
+        else:
+            subject = real(STORES[name].format(place), n_rows)
+        build, build_cpu = timed(subject.fill)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-        retriever = MultiViewRetriever(index, k=10)
-        seconds, found = [], []
-        for question in asked(index, questions):
-            began = time.perf_counter()
-            hits = retriever.search(question)
-            seconds.append(time.perf_counter() - began)
-            found.append([hit.chunk.id for hit in hits])
-        updates = []
-        for document in documents[:UPDATES]:
-            changed = replace(document, text=f"{document.text}\nIt has changed.\n")
-            began = time.perf_counter()
-            index.add([changed])
-            updates.append(time.perf_counter() - began)
+        asked = subject.questions(questions)
+        subject.ask(asked[0])  # what is opened at the first
+        found: list[list[str]] = []
+        seconds = np.array([timed(lambda q=q: found.append(subject.ask(q))) for q in asked])
+        updates = np.array([timed(partial(subject.update, number)) for number in range(UPDATES)])
         return {
-            "chunks": len(index),
             "build": build,
             "build_cpu": build_cpu,
             "megabytes": size / 1e6,
             "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            "p50": float(np.percentile(seconds, 50)) * 1000,
-            "p95": float(np.percentile(seconds, 95)) * 1000,
-            "update": float(np.median(updates)) * 1000,
+            "questions": (np.percentile(seconds, [50, 95], axis=0) * 1000).tolist(),
+            "updates": (np.median(updates, axis=0) * 1000).tolist(),
             "found": found,
         }
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by the clock, and of the processor."""
+    began, before = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - began, time.process_time() - before
+
+
+def real(address: str, n_rows: int) -> Subject:
+    """Our index at an address, of real texts."""
+    documents = list(enough(n_rows))
+    embedder = FunctionEmbedder(embedded, name="words")
+    index = Index(embedder=embedder, views=["raw"], store=address)
+    retriever = MultiViewRetriever(index, k=10)
+
+    def update(number: int) -> None:
+        document = documents[number]
+        index.add([replace(document, text=f"{document.text}\nIt has changed.\n")])
+
+    return Subject(
+        fill=lambda: index.add(documents),
+        ask=lambda question: [hit.chunk.id for hit in retriever.search(question)],
+        update=update,
+        questions=lambda count: list(asked(index, count)),
+    )
 
 
 def enough(n_rows: int) -> Iterator[Document]:
@@ -182,33 +215,48 @@ def overlap(found: Sequence[Sequence[str]], expected: Sequence[Sequence[str]]) -
     return float(np.mean(shares))
 
 
-def rendered(tables: Sequence[tuple[int, dict[str, dict[str, Any]]]]) -> str:
+def rendered(
+    tables: Sequence[tuple[int, dict[str, dict[str, Any] | str]]], options: argparse.Namespace
+) -> str:
     """The page of results."""
-    questions = len(tables[0][1]["folder"]["found"])
+    rows = " ".join(str(n_rows) for n_rows, _ in tables)
+    command = f"{'--made ' if options.made else ''}--rows {rows} --questions {options.questions}"
+    if options.stores:
+        command += f" --stores {' '.join(map(repr, options.stores))}"
+    packages = ["lancedb", "pymilvus", "milvus-lite", "numpy"]
+    if options.made:
+        packages += ["chromadb", "qdrant-client", "llama-index-core", "langchain-core"]
     lines = [
         "# One index in each store",
         "",
-        "Measured by `python benchmarks/stores.py --rows "
-        f"{' '.join(str(n_rows) for n_rows, _ in tables)} --questions {questions}`; what is "
-        "measured stands in its head.",
+        f"Measured by `python benchmarks/stores.py {command}`; what is measured stands in its "
+        "head.",
         "",
         f"- machine: {machine_line()}",
-        f"- {versions_line(['lancedb', 'pymilvus', 'milvus-lite', 'numpy'])}",
-        "- seconds and milliseconds by the clock, of a machine that did other work too; memory is "
-        "the peak of the whole process, embedder and documents included",
+        f"- {versions_line(packages)}",
+        "- building, questions (median and 95th percentile) and updates by the clock, and in "
+        "brackets by the processor, all threads together; memory is the peak of the whole "
+        "process, embedder and documents included",
         "",
-        "| store | chunks | build, s | of it CPU, s | disk, MB | peak memory, MiB | question p50, "
-        "ms | p95, ms | update, ms | first ten as in the folder |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| store | sections | build, s | disk, MB | peak memory, MiB | question p50, ms | p95, ms "
+        "| update, ms | first ten as in the folder |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for _, by_store in tables:
-        expected = by_store["folder"]["found"]
+    for n_rows, by_store in tables:
+        folder = by_store.get("folder", "")
         for name, figures in by_store.items():
+            if isinstance(figures, str):
+                lines.append(f"| {name} | {n_rows:,} | {figures} | | | | | | |")
+                continue
+            (p50, cpu50), (p95, cpu95) = figures["questions"]
+            update, update_cpu = figures["updates"]
+            is_comparable = name in STORES and not isinstance(folder, str)
+            same = overlap(figures["found"], folder["found"]) if is_comparable else None
             lines.append(
-                f"| {name} | {figures['chunks']:,} | {figures['build']:.1f} | "
-                f"{figures['build_cpu']:.1f} | {figures['megabytes']:.0f} | "
-                f"{figures['memory']:.0f} | {figures['p50']:.1f} | {figures['p95']:.1f} | "
-                f"{figures['update']:.1f} | {overlap(figures['found'], expected):.3f} |"
+                f"| {name} | {n_rows:,} | {figures['build']:.0f} ({figures['build_cpu']:.0f}) | "
+                f"{figures['megabytes']:.0f} | {figures['memory']:.0f} | {p50:.1f} ({cpu50:.1f}) | "
+                f"{p95:.1f} ({cpu95:.1f}) | {update:.0f} ({update_cpu:.0f}) | "
+                f"{'' if same is None else f'{same:.3f}'} |"
             )
     return "\n".join(lines) + "\n"
 

@@ -66,7 +66,7 @@ class LanceStore(EngineStore):
         config: Of the index.
 
     Attributes:
-        exact: Whether searches compare all vectors in a table of any size. From 200,000 rows on
+        exact: Whether searches compare all vectors in a table of any size. From 100,000 rows on
             they else compare a part, at least as many. Set it at any time.
     """
 

@@ -35,7 +35,7 @@ from structrag.index.lance_tables import (
 )
 from structrag.index.snapshot import Settings
 
-EXACT_ROWS = 200_000  # of a table up to which a vector index is searched as a whole
+EXACT_ROWS = 100_000  # of a table up to which a vector index is searched as a whole
 PROBES = 0.1  # the share of a larger one that is searched, if that is not less
 _K1_FACTOR = 2.2  # LanceDB multiplies each score by k1 + 1
 
