@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -34,6 +35,15 @@ class EngineStore(ABC):
         self.config = dict(config)
         self.shared: dict[str, NDArray[Any]] = {}
         self.views = views_of(settings)
+
+    @classmethod
+    def place_of(cls, address: str) -> str:
+        """The place that an address names, behind the engine's name.
+
+        Raises InvalidParameter for a tenant that cannot be one.
+        """
+        tenant_of(address)
+        return address
 
     @property
     def uri(self) -> str:
@@ -112,11 +122,27 @@ class EngineStore(ABC):
 
     def check_path(self, path: str | os.PathLike[str]) -> None:
         """Raise InvalidParameter unless a path is that of the store itself."""
-        if os.fspath(path) not in (self.uri, self.place):
+        if self.place_of(os.fspath(path).removeprefix(f"{self.scheme}:")) != self.place:
             raise InvalidParameter(
                 f"path must be {self.uri!r}, where the documents are kept; got "
                 f"{os.fspath(path)!r}. For a copy, copy the store by the engine's own means."
             )
+
+
+def tenant_of(place: str) -> tuple[str, str]:
+    """A place without its tenant, and the name for what is the tenant's; empty for none.
+
+    Example:
+        >>> tenant_of("corpus?tenant=acme")
+        ('corpus', 'tenant_acme')
+    """
+    whole, mark, tenant = place.partition("?tenant=")
+    if mark and not re.fullmatch("[a-z0-9_]{1,64}", tenant):
+        raise InvalidParameter(
+            "store must name a tenant by 1 to 64 of the characters a to z, 0 to 9 and _, such as "
+            f"'?tenant=acme'; got {place!r}."
+        )
+    return whole, f"tenant_{tenant}" if mark else ""
 
 
 def no_index(place: str) -> NoIndex:

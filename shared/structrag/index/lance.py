@@ -27,7 +27,7 @@ from structrag.index.engine_rows import (
     rows_by_document,
     widths_of,
 )
-from structrag.index.engine_store import EngineStore, no_index
+from structrag.index.engine_store import EngineStore, no_index, tenant_of
 from structrag.index.entries import Entry, Prepared, plain_json
 from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import (
@@ -83,6 +83,12 @@ class LanceStore(EngineStore):
         self._changed = 0  # rows since the indexes were made
         self._joining: threading.Thread | None = None
         self.exact = False
+
+    @classmethod
+    def place_of(cls, address: str) -> str:
+        """The folder or bucket; a tenant has a database of its own in it."""
+        place, tenant = tenant_of(address)
+        return f"{place.rstrip('/')}/{tenant}" if tenant else place
 
     @classmethod
     def open(

@@ -27,7 +27,7 @@ from structrag.index.engine_rows import (
     views_of,
     widths_of,
 )
-from structrag.index.engine_store import EngineStore, no_index
+from structrag.index.engine_store import EngineStore, no_index, tenant_of
 from structrag.index.entries import Entry, Prepared, plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
@@ -95,7 +95,8 @@ class MilvusStore(EngineStore):
             ModelFailed: Milvus raised; its error is the cause. TimedOut where it gave no answer.
             MissingExtra: pymilvus is not installed.
         """
-        if "://" not in place and not check_file(place) and settings is None:
+        whole, _ = tenant_of(place)
+        if "://" not in whole and not check_file(whole) and settings is None:
             raise no_index(place)
         database = MilvusDatabase(place)
         saved = read_settings(database)

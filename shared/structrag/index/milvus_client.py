@@ -14,6 +14,7 @@ from typing import Any
 
 from structrag.asking.failures import WHILE_ADDING, raised_by
 from structrag.errors import InvalidParameter, ModelFailed, StructragError, TimedOut, require
+from structrag.index.engine_store import tenant_of
 
 SECONDS = 60.0  # that a call may take, all its tries together; MILVUS_TIMEOUT
 SUFFIX = ".db"  # by which pymilvus tells a file
@@ -30,7 +31,7 @@ class MilvusDatabase:
 
     Args:
         place: A path that ends in ".db", or "http://host:19530/database". With "https" the
-            connection is by TLS.
+            connection is by TLS. The collections of "?tenant=NAME" begin with that name.
 
     The environment has what is secret: MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, and as
     MILVUS_SERVER_PEM the file of a certificate that the system does not know. MILVUS_TIMEOUT is in
@@ -39,6 +40,8 @@ class MilvusDatabase:
 
     def __init__(self, place: str) -> None:
         self.place = place
+        self._address, tenant = tenant_of(place)
+        self._prefix = f"{tenant}_" if tenant else ""
         self.is_file = "://" not in place
         pymilvus = require("pymilvus", extra="milvus")
         self.types = pymilvus.DataType
@@ -46,22 +49,24 @@ class MilvusDatabase:
         _make_quiet()
         if self.is_file:
             require("milvus_lite", extra="milvus")
-            Path(place).parent.mkdir(parents=True, exist_ok=True)
+            Path(self._address).parent.mkdir(parents=True, exist_ok=True)
         self.client: Any = None
         self.client = self._answer(self._connected, pymilvus.MilvusClient)
         # Milvus Lite searches what is not flushed row by row.
         self.is_lite = "lite" in self.call("get_server_version")
 
     def _connected(self, kind: Any, timeout: float) -> Any:
-        uri = os.path.abspath(self.place) if self.is_file else self.place
+        uri = os.path.abspath(self._address) if self.is_file else self._address
         return kind(uri=uri, timeout=timeout, **_credentials())
 
     def call(self, method: str, *arguments: Any, **options: Any) -> Any:
         """Call a method of the client. One that failed on the way is tried again.
 
-        Every call may be made twice: rows are replaced by those with their ids. Raises TimedOut and
-        ModelFailed.
+        The first argument is a collection. Every call may be made twice: rows are replaced by those
+        with their ids. Raises TimedOut and ModelFailed.
         """
+        if arguments:
+            arguments = (f"{self._prefix}{arguments[0]}", *arguments[1:])
         return self._answer(getattr(self.client, method), *arguments, **options)
 
     def _answer(self, ask: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -80,7 +85,8 @@ class MilvusDatabase:
                     raise self._meant(error) or error from error
 
     def collections(self) -> set[str]:
-        return set(self.call("list_collections"))
+        names = self.call("list_collections")
+        return {name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)}
 
     def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write rows. Those with their ids are replaced, so a second try does no harm."""
@@ -96,7 +102,7 @@ class MilvusDatabase:
         self, collection: str, condition: str, columns: list[str], *, timeout: float
     ) -> list[Any]:
         pages = self.client.query_iterator(
-            collection,
+            f"{self._prefix}{collection}",
             batch_size=MOST_HITS // 4,
             filter=condition,
             output_fields=columns,
@@ -130,7 +136,7 @@ class MilvusDatabase:
                 "MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, to those of a user who may "
                 f"read and write there. {WHILE_ADDING}"
             )
-        if self.is_file and self.client is None and _is_locked(Path(self.place)):
+        if self.is_file and self.client is None and _is_locked(Path(self._address)):
             return ModelFailed(
                 f"The store at {self.place!r} is open in another process. A file of Milvus Lite is "
                 "for one process at a time; close the other, or run a server."

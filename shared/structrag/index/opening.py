@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from structrag.index.storage import ENGINES, MANIFEST
 from structrag.index.store import Store
 
 Address = str | os.PathLike[str]
-_ENGINES: dict[str, Callable[..., CorpusStore]] = dict(
-    zip(ENGINES, (LanceStore.open, MilvusStore.open), strict=True)
+_STORES: dict[str, type[LanceStore | MilvusStore]] = dict(
+    zip(ENGINES, (LanceStore, MilvusStore), strict=True)
 )
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may be a drive
 
@@ -31,6 +31,8 @@ def engine_of(address: Address) -> tuple[str, str] | None:
     Example:
         >>> engine_of("lancedb:corpus"), engine_of("corpus")
         (('lancedb', 'corpus'), None)
+        >>> engine_of("lancedb:corpus?tenant=acme")
+        ('lancedb', 'corpus/tenant_acme')
 
     Raises InvalidParameter for an engine that is not known.
     """
@@ -38,13 +40,13 @@ def engine_of(address: Address) -> tuple[str, str] | None:
     if match is None:
         return None
     place = match.string[match.end() :]
-    if match[1] not in _ENGINES or not place:
-        engines = ", ".join(f"{name}:PLACE" for name in _ENGINES)
+    if match[1] not in ENGINES or not place:
+        engines = ", ".join(f"{name}:PLACE" for name in ENGINES)
         raise InvalidParameter(
             f"store must be a folder or an engine's place ({engines}), such as 'lancedb:corpus' or "
             f"'milvus:corpus.db'; got {address!r}."
         )
-    return match[1], place
+    return match[1], _STORES[match[1]].place_of(place)
 
 
 def open_store(
@@ -61,7 +63,7 @@ def open_store(
 
     Args:
         address: A folder; "lancedb:" and a folder or bucket; "milvus:" and a file ".db" or the
-            address of a server.
+            address of a server. Behind it "?tenant=NAME" names a store of its own at that place.
         settings: That it must have. None: those it has.
         config: Of the index, for a new store.
         verify: Whether all bytes of a folder are checked now.
@@ -76,7 +78,7 @@ def open_store(
     engine = engine_of(address)
     if engine is not None:
         name, place = engine
-        return _ENGINES[name](place, settings, config)
+        return _STORES[name].open(place, settings, config)
     if settings is None or (Path(address) / MANIFEST).exists():
         store = Store.load(address, verify=verify)
         if settings is not None:

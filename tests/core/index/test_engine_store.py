@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,37 @@ def test_fingerprints_are_of_whole_documents_and_asked_for_together(address: str
     assert store.fingerprints(asked) == own.fingerprints(asked)
     assert list(store.fingerprints(asked)) == ["d0", "d1", "d3"]
     assert store.fingerprints([]) == own.fingerprints([]) == {}
+
+
+def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
+    texts = {"": ["pear"], "?tenant=acme": ["apple fig", "apple"], "?tenant=acme_2": ["apple plum"]}
+    stores = {}
+    for tenant, of_tenant in texts.items():
+        stores[tenant] = opened(f"{address}{tenant}", Store(VIEWS).settings, made=tenant)
+        stores[tenant].put(entry("a", of_tenant, {"for": tenant}))
+        stores[tenant].save(f"{address}{tenant}")
+    stores["?tenant=acme"].put(entry("b", ["fig"]))
+    stores["?tenant=acme"].save(f"{address}?tenant=acme")
+    texts["?tenant=acme"].append("fig")
+    for tenant, of_tenant in texts.items():
+        far, own = opened(f"{address}{tenant}"), Store(VIEWS)  # as another process
+        own.put(entry("a", of_tenant[:2]))
+        if len(of_tenant) > 2:
+            own.put(entry("b", of_tenant[2:]))
+        assert [chunk.text for chunk in far.chunks()] == of_tenant and far.config == {
+            "made": tenant
+        }
+        for word in ("apple", "fig", "pear"):  # by statistics of their own
+            right = [score for _, score in own.search_lexical("raw", word, 9)]
+            scores = [score for _, score in far.reader().search_lexical("raw", word, 9)]
+            assert scores == pytest.approx(right, rel=1e-4)
+    with pytest.raises(InvalidParameter, match=f"path must be '{re.escape(stores[''].uri)}'"):
+        stores[""].save(f"{address}?tenant=acme")
+    with pytest.raises(NoIndex):
+        open_store(f"{address}?tenant=other")
+    for name in ("", "Acme", "a/b", "..", "x" * 65):
+        with pytest.raises(InvalidParameter, match="store must name a tenant by 1 to 64"):
+            open_store(f"{address}?tenant={name}", Store(VIEWS).settings)
 
 
 # -- an index over it
