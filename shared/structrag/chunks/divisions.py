@@ -144,7 +144,11 @@ def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], 
             start = section.body_start
         for block in outline.blocks(section):
             if text[block.start : block.end].strip():
-                blocks.append(replace(block, start=start, header_start=block.text_start))
+                # `replace` would take several times as long.
+                lead = block.text_start
+                blocks.append(
+                    Block(block.kind, start, block.end, block.cuts, block.header_end, lead)
+                )
                 start = block.end
     if not blocks:
         return [lines_block(text, start, division.end)], None

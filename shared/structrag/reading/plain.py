@@ -40,11 +40,12 @@ _EOL = re.compile(r"\r\n|\r|\n")
 _UNDERLINE = re.compile(r"={3,}|-{3,}")
 _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # Where line breaks were lost, a clause starts behind two spaces or more, or behind a sentence if
-# its title is in capitals.
+# its title is in capitals. (What begins with a class of characters is found several times faster.)
 _GAP = re.compile(
-    r"""(?<=\S)[ \t]{2,}
+    r"""[ \t](?:
+        [ \t](?<=\S[ \t]{2})[ \t]*
         (?=(?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.[\d \t]|(?:ARTICLE|Article)[ \t]+[IVX\d])
-    |(?<=[.;:])[ \t](?=\d{1,2}\.[ \t]*[A-Z]{3})""",
+    |(?<=[.;:][ \t])(?=\d{1,2}\.[ \t]*[A-Z]{3}))""",
     re.VERBOSE,
 )
 _SENTENCE = re.compile(r"[a-z][\w,;'’]*\s+[a-z]\w*\s+\w")  # running text
@@ -137,9 +138,9 @@ def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
     for i, line in enumerate(lines):
         if line.blank or i < next_free:
             continue
-        title = _tidy(text[line.left : line.right])
         level = _underlined(text, lines, i)
         if level:
+            title = _tidy(text[line.left : line.right])
             yield _Candidate(title, line.start, lines[i + 1].end, "underlined", level=level)
             next_free = i + 2
             continue
@@ -153,6 +154,7 @@ def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
         else:
             kind = _bare_kind(text, lines, i)
             if kind:
+                title = _tidy(text[line.left : line.right])
                 yield _Candidate(title, line.start, line.end, kind)
 
 
