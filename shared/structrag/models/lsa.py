@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
 from structrag.text.terms import Tokenizer
+
+_ONE_AT_A_TIME = threading.Lock()  # the number of threads is changed for a moment
 
 
 class LsaFit:
@@ -96,6 +99,7 @@ class LsaEmbedder:
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
+        from threadpoolctl import threadpool_limits
 
         vectorizer = TfidfVectorizer(
             sublinear_tf=True,
@@ -113,8 +117,10 @@ class LsaEmbedder:
         rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
         if min(matrix.shape) < 3 or rank < 2:
             return replace(self, fitted=LsaFit(terms, weights))
+        # Threads of BLAS wait for each other more than they work on matrices as narrow as these.
         # Equal texts have no variance, by which the reduction divides for a figure nobody reads.
-        with np.errstate(invalid="ignore", divide="ignore"):
+        quiet = np.errstate(invalid="ignore", divide="ignore")
+        with _ONE_AT_A_TIME, threadpool_limits(1, user_api="blas"), quiet:
             reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
         term_vectors = np.ascontiguousarray(reduction.components_.T, dtype=np.float32)
         return replace(self, fitted=LsaFit(terms, weights, term_vectors))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from structrag.models import LsaEmbedder
 from structrag.text.terms import Tokenizer
@@ -115,3 +116,23 @@ def test_only_an_embedder_of_the_same_settings_is_restored() -> None:
         assert other.restored(arrays) is None
     assert LsaEmbedder(4, Tokenizer(stems=True)).restored(arrays) is None
     assert LsaEmbedder(dimensions=4).restored({}) is None and LsaEmbedder().arrays() == {}
+
+
+def test_a_fit_takes_one_thread_of_blas_and_leaves_their_number_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    during: list[set[int]] = []
+    fit = TruncatedSVD.fit
+
+    def noted(reduction: TruncatedSVD, matrix: object) -> TruncatedSVD:
+        during.append(_blas_threads())
+        return fit(reduction, matrix)
+
+    monkeypatch.setattr(TruncatedSVD, "fit", noted)
+    with threadpool_limits(2, user_api="blas"):
+        LsaEmbedder().fit(CORPUS)
+        assert (during, _blas_threads()) == ([{1}], {2})
+
+
+def _blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
