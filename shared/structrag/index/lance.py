@@ -80,6 +80,7 @@ class LanceStore(EngineStore):
         self._table = database.open_table(CHUNKS)
         self._lock = threading.RLock()
         self._reader: LanceReader | None = None
+        self._vectors: list[Any] = []  # columns of vectors that were there
         self._changed = 0  # rows since the indexes were made
         self._joining: threading.Thread | None = None
         self.exact = False
@@ -124,14 +125,22 @@ class LanceStore(EngineStore):
             return store
 
     def _check_columns(self) -> None:
-        expected, actual = schema_of(self.settings), self._table.schema
-        for column in expected:
-            if column.name not in actual.names or actual.field(column.name).type != column.type:
-                raise IndexDamaged(
-                    f"The store at {self.place!r} was changed by another program: its table "
-                    f"{CHUNKS} must have the column {column.name!r} of type {column.type}. Restore "
-                    "it from a copy, or build it again."
-                )
+        """Raise IndexDamaged where another program has changed what the table has."""
+        actual = self._table.schema
+        columns = [*schema_of(self.settings), *self._vectors]
+        expected = {column.name: column.type for column in columns}
+        for name, kind in expected.items():
+            if name not in actual.names or actual.field(name).type != kind:
+                raise self._altered(f"must have the column {name!r} of type {kind}")
+        for name in set(actual.names) - set(expected) - {f"vector_{view}" for view in self.views}:
+            raise self._altered(f"has the column {name!r}, which is not ours")
+        self._vectors = [actual.field(name) for name in vector_columns(actual)]
+
+    def _altered(self, how: str) -> IndexDamaged:
+        return IndexDamaged(
+            f"The store at {self.place!r} was changed by another program: its table {CHUNKS} "
+            f"{how}. Restore it from a copy, or build it again."
+        )
 
     # -- what is there
 
@@ -147,6 +156,7 @@ class LanceStore(EngineStore):
             version = int(self._table.version)
             current = self._reader
             if current is None or (current.changes, current.exact) != (version, self.exact):
+                self._check_columns()
                 table = self._database.open_table(CHUNKS)
                 table.checkout(version)
                 current = LanceReader(self.place, table, self.settings, exact=self.exact)
@@ -199,6 +209,7 @@ class LanceStore(EngineStore):
         ]
         if new:
             self._table.add_columns(pa.schema(new))
+            self._check_columns()
 
     def delete(self, doc_id: str) -> bool:
         with self._writing():

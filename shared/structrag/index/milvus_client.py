@@ -23,6 +23,7 @@ MOST_HITS = 16_384  # of one search, and rows of one page
 BATCH = 500  # rows of one call
 _SHORTEST, _LONGEST_PAUSE = 0.1, 3.0  # seconds before another try
 _MARKS = {"LOCK", "collections"}  # by which a folder of Milvus Lite is known
+_torn: dict[str, str] = {}  # files that Milvus Lite could not write to in this process, and why
 _quiet: ContextVar[bool] = ContextVar("_quiet", default=False)
 
 
@@ -51,6 +52,7 @@ class MilvusDatabase:
             require("milvus_lite", extra="milvus")
             Path(self._address).parent.mkdir(parents=True, exist_ok=True)
         self.client: Any = None
+        self.is_lite = False
         self.client = self._answer(self._connected, pymilvus.MilvusClient)
         # Milvus Lite searches what is not flushed row by row.
         self.is_lite = "lite" in self.call("get_server_version")
@@ -70,6 +72,8 @@ class MilvusDatabase:
         return self._answer(getattr(self.client, method), *arguments, **options)
 
     def _answer(self, ask: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        if self._address in _torn:
+            raise self._unwritten()
         deadline = time.monotonic() + self.seconds
         for attempt in count():
             try:
@@ -141,6 +145,10 @@ class MilvusDatabase:
                 f"The store at {self.place!r} is open in another process. A file of Milvus Lite is "
                 "for one process at a time; close the other, or run a server."
             )
+        if self.is_lite and "[errno" in text:
+            # Its log ends in half a record, and what it wrote behind that would be lost.
+            _torn[self._address] = _short(error)
+            return self._unwritten()
         if _is_transient(error) or any(word in text for word in ("timeout", "deadline")):
             return TimedOut(
                 f"The Milvus server at {self.place!r} gave no answer in {self.seconds:g} seconds "
@@ -148,6 +156,13 @@ class MilvusDatabase:
                 f"the time. {WHILE_ADDING}"
             )
         return None
+
+    def _unwritten(self) -> ModelFailed:
+        return ModelFailed(
+            f"Milvus Lite could not write to the store at {self.place!r} "
+            f"({_torn[self._address]}), so that it is closed in this process: free some space, and "
+            "open it in a new one. Documents finished before are kept, none is half in."
+        )
 
 
 def _text(error: Exception) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -200,6 +203,55 @@ def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
     for name in ("", "Acme", "a/b", "..", "x" * 65):
         with pytest.raises(InvalidParameter, match="store must name a tenant by 1 to 64"):
             open_store(f"{address}?tenant={name}", Store(VIEWS).settings)
+
+
+FULL = """
+import resource, signal, sys
+sys.path.insert(0, {tests!r})
+from store_making import VIEWS, entry
+from structrag.errors import ModelFailed
+from structrag.index.opening import open_store
+from structrag.index.store import Store
+store = open_store({address!r}, Store(VIEWS).settings)
+store.put(entry("a", ["apple fig"]))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, most))
+try:
+    store.put(entry("b", [f"word{{i}} " * 50 for i in range(2000)]))
+except ModelFailed as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+try:
+    store.put(entry("c", ["plum"]))
+    print("c")
+except ModelFailed as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_full_volume_is_a_sentence_and_what_was_finished_stays(address: str) -> None:
+    """A process whose files may have 20,000 bytes stands for it."""
+    pytest.importorskip("resource", reason="Windows has no such limits")
+    code = FULL.format(tests=str(Path(__file__).parents[2]), address=address)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    outcome = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    refused, then = outcome.stdout.splitlines()
+    assert "File too large" in refused and "Documents finished before are kept" in refused
+    store, expected = opened(address), {"a": ["apple fig"]}
+    if then == "c":
+        expected["c"] = ["plum"]
+    else:  # Milvus Lite would lose it
+        assert "open it in a new one" in then
+    store.put(entry("d", ["pear"]))
+    expected["d"] = ["pear"]
+    store = opened(address)
+    assert {
+        name: [chunk.text for chunk in store.chunks(name)] for name in store.document_ids
+    } == expected
 
 
 # -- an index over it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -172,6 +173,32 @@ def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None
             LanceStore.open(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("terms_raw", "must have the column 'terms_raw' of type string"),
+        ("vector_raw", "must have the column 'vector_raw' of type fixed_size_list"),
+        (None, "has the column 'note', which is not ours"),
+    ],
+)
+def test_a_table_that_another_program_changes_is_one_sentence(
+    tmp_path: Path, column: str | None, message: str
+) -> None:
+    store = store_at(tmp_path)
+    store.put(entry("a", ["apple"]))
+    before = store.reader()
+    table = lancedb.connect(tmp_path).open_table(CHUNKS)
+    if column is None:
+        table.add_columns({"note": "1"})
+    else:
+        table.drop_columns([column])
+    assert [chunk.text for chunk in before.chunks("a")] == ["apple"]  # of the version it opened
+    for use in (lambda: store.put(entry("b", ["fig"])), store.reader, lambda: store.delete("a")):
+        with pytest.raises(IndexDamaged, match=message):
+            use()  # type: ignore[no-untyped-call]
+    assert table.count_rows("document = '\"b\"'") == 0
+
+
 def test_an_interrupted_creation_is_begun_again(tmp_path: Path) -> None:
     lancedb.connect(tmp_path).create_table(CHUNKS, [{"a": 1}])
     store = store_at(tmp_path)
@@ -185,6 +212,18 @@ def test_a_table_that_goes_away_is_one_sentence(tmp_path: Path) -> None:
     lancedb.connect(tmp_path).drop_table(CHUNKS)
     with pytest.raises(ModelFailed, match=r"The store '.*' raised"):
         store.put(entry("b", ["fig"]))
+
+
+@pytest.mark.slow
+def test_a_bucket_that_is_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+            monkeypatch.setenv(name, "nobody")
+        monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+        with pytest.raises(ModelFailed, match="The store 's3://bucket/corpus' raised"):
+            LanceStore.open("s3://bucket/corpus", Store(VIEWS).settings)
 
 
 def test_a_package_that_is_missing_is_named(
