@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag import Index, minilm
+from structrag import FunctionEmbedder, Index, minilm
 
 DIMENSIONS = 384
 
@@ -59,3 +59,10 @@ def stand_in() -> Index:
 def with_minilm() -> Index:
     """The same with all-MiniLM-L6-v2."""
     return Index(embedder=minilm(), views=("raw",))
+
+
+def with_words() -> Index:
+    """Chunks whose vectors are the sums of their words' vectors."""
+    from benchmarks.stores import embedded  # which imports this module
+
+    return Index(embedder=FunctionEmbedder(embedded, name="words"), views=("raw",))

@@ -6,8 +6,11 @@ import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -429,6 +432,51 @@ def test_a_store_in_an_engine_is_filled_too(tmp_path: Path, engine: str) -> None
         )
         assert (report.unchanged, report.removed) == (4, 1)
         assert opened.document_ids == [str(file) for file in files[:4]]
+
+
+@pytest.mark.parametrize("engine", ["folder", *ENGINES])
+def test_answers_stay_the_same_while_an_ingestion_runs(tmp_path: Path, engine: str) -> None:
+    """Of a reader that was opened before; the index itself finds the new documents after."""
+    with (
+        nullcontext(tmp_path / "index")
+        if engine == "folder"
+        else address_in(engine, tmp_path) as store
+    ):
+        files = write_files(tmp_path / "files", 90)
+        run = partial(ingest, store=store, make=makers.index, workers=1)
+        run(files[:40])
+        index = structrag.Index.load(store, embedder=makers.index().embedder)
+        reader = index.reader()
+        vectors = index.embedder.embed([f"number {i}" for i in range(5)])
+
+        def answers() -> list[Any]:
+            return [
+                [reader.search_dense("raw", vector, 8) for vector in vectors],
+                [reader.search_lexical("raw", f"title word{i} {i}", 8) for i in range(5)],
+                [chunk.id for chunk in reader.chunks(str(files[7]))],
+            ]
+
+        before, is_over = answers(), threading.Event()
+
+        def keep_asking() -> int:
+            rounds = 0
+            while not is_over.is_set():
+                assert answers() == before
+                rounds += 1
+            return rounds
+
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(keep_asking)
+            try:
+                files[3].write_text("# Other\n\nThis document has changed.")
+                assert run(files[40:] + files[3:4]).added == 50
+            finally:
+                is_over.set()
+            assert asking.result() > 1
+        assert answers() == before
+        later = structrag.Index.load(store, embedder=index.embedder)
+        assert len(later.document_ids) == 90
+        assert "has changed" in later.chunks(str(files[3]))[0].text
 
 
 @pytest.mark.parametrize(
