@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseLanguageModel
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import BaseOutputParser
 from langchain_core.prompts import BasePromptTemplate
@@ -27,6 +27,7 @@ from structrag.asking.naming import digest, unnamed
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
+    JsonAnswers,
     LogProbabilities,
     answer_counter,
     attribute_text,
@@ -172,6 +173,10 @@ class LangChainModel:
         default_factory=LogProbabilities, init=False, repr=False, compare=False
     )
 
+    _json_answers: JsonAnswers = field(
+        default_factory=JsonAnswers, init=False, repr=False, compare=False
+    )
+
     # by the model's own tokenizer; None where it has none at hand
     count_tokens: TokenCounter | None = field(default=None, init=False, repr=False, compare=False)
     _weigher: TransformersMargin | None = field(default=None, init=False, repr=False, compare=False)
@@ -189,6 +194,8 @@ class LangChainModel:
         object.__setattr__(self, "count_tokens", answer_counter(self.model))
         if gives_strings(self.model):
             self._log_probabilities.works = -1  # none come with a plain string
+        if not isinstance(self.model, BaseChatModel):
+            self._json_answers.takes = False
 
     def complete(self, prompt: str) -> str:
         """The answer's text."""
@@ -197,6 +204,35 @@ class LangChainModel:
     async def acomplete(self, prompt: str) -> str:
         """The answer's text."""
         return counted_text(await self.model.ainvoke(prompt, self._config()))
+
+    def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """The answer's text, held to a JSON schema where the model takes one.
+
+        Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
+        """
+
+        def call(parameters: Mapping[str, Any]) -> Any:
+            return self._bound(parameters).invoke(prompt, self._config())
+
+        return counted_text(self._json_answers.answer(schema, call))
+
+    async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """`complete_json` by the model's own async call."""
+
+        async def call(parameters: Mapping[str, Any]) -> Any:
+            return await self._bound(parameters).ainvoke(prompt, self._config())
+
+        return counted_text(await self._json_answers.aanswer(schema, call))
+
+    def _bound(self, parameters: Mapping[str, Any]) -> Runnable[Any, Any]:
+        """The model with the parameters of a JSON answer.
+
+        ChatOpenAI raises where it reads a `response_format` of its own and the answer is cut off;
+        in the body of the request it passes unread.
+        """
+        if parameters and hasattr(self.model, "extra_body"):
+            parameters = {"extra_body": {**(self.model.extra_body or {}), **parameters}}
+        return self.model.bind(**parameters)
 
     @property
     def masses(self) -> Masses:

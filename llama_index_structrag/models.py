@@ -15,6 +15,7 @@ from structrag.asking.naming import setting_name
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
+    JsonAnswers,
     LogProbabilities,
     answer_counter,
     attribute_text,
@@ -146,6 +147,7 @@ class LlamaIndexModel:
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
         self._log_probabilities = LogProbabilities(normalised=normalised, tokens=_tokens_of_answer)
+        self._json_answers = JsonAnswers()
         self._weigher = margin_model(llm, normalised=normalised)
         self.count_tokens = answer_counter(llm)  # None where it has no tokenizer at hand
         self.name = (name or _llm_name(llm)) + ("" if normalised else "|not normalised")
@@ -161,6 +163,29 @@ class LlamaIndexModel:
         if self.llm.metadata.is_chat_model:
             return _counted_text(await self.llm.achat([ChatMessage(content=prompt)]))
         return _counted_text(await self.llm.acomplete(prompt))
+
+    def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """The answer to a prompt, held to a JSON schema where a chat model takes one.
+
+        Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
+        """
+        if not self.llm.metadata.is_chat_model:
+            return self.complete(prompt)
+
+        def call(parameters: Mapping[str, Any]) -> Any:
+            return self.llm.chat([ChatMessage(content=prompt)], **parameters)
+
+        return _counted_text(self._json_answers.answer(schema, call))
+
+    async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """`complete_json` with the model's asynchronous call."""
+        if not self.llm.metadata.is_chat_model:
+            return await self.acomplete(prompt)
+
+        async def call(parameters: Mapping[str, Any]) -> Any:
+            return await self.llm.achat([ChatMessage(content=prompt)], **parameters)
+
+        return _counted_text(await self._json_answers.aanswer(schema, call))
 
     @property
     def masses(self) -> Masses:

@@ -202,6 +202,16 @@ def test_every_method_counts_the_calls_and_tokens_that_the_server_reports(
             assert abs(ours - reported) <= 0.02 * reported, (theirs, ours, reported)
 
 
+def test_a_model_that_takes_a_schema_answers_in_json(address: str) -> None:
+    document = read_text(f"# Pump\n\n{TEXT * 8}", id="pump")
+    with relayed(address) as relay:
+        index = Index(llm=language_model(relay.url, max_tokens=400, temperature=0))
+        report = index.add([document])
+        assert all(request["response_format"] for request in relay.requests)
+        assert report.usage["calls"] and not report.usage["failed"]
+        assert not report.usage["fallbacks"].get("summary")
+
+
 def used_by(method: str, llm: Any, document: Any) -> Any:
     """What a method counted, of all its calls."""
     if method in {"pic", "idms"}:

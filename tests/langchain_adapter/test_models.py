@@ -262,3 +262,33 @@ def test_a_model_of_transformers_counts_its_own_tokens() -> None:
     counter = LangChainModel(Pipeline(pipeline=pipeline())).count_tokens
     assert counter is not None and counter("cats eat dogs .") == 4
     assert LangChainModel(FakeListLLM(responses=[])).count_tokens is None
+
+
+async def test_a_chat_model_is_given_a_schema_until_it_refuses_one() -> None:
+    class Held(Chat):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any):  # type: ignore[no-untyped-def]
+            if "response_format" in kw and self.model == "refuses":
+                raise TypeError("unexpected keyword argument 'response_format'")
+            taken = kw.get("response_format", {}).get("type", "plain")
+            return Chat(content=taken)._generate(messages)
+
+    schema = {"type": "object"}
+    takes, refuses = LangChainModel(Held()), LangChainModel(Held(model="refuses"))
+    for model, expected in ((takes, "json_schema"), (refuses, "plain")):
+        assert model.complete_json("p", schema) == expected
+        assert await model.acomplete_json("p", schema) == expected
+        assert tokens_of("p", model.complete_json("p", schema)) == (3, 2)
+    chain = LangChainModel(FakeListLLM(responses=["plain"]))
+    assert chain.complete_json("p", schema) == "plain"
+
+
+def test_a_schema_goes_beside_what_else_is_in_the_body_of_a_request() -> None:
+    class WithBody(Chat):
+        extra_body: Any = None
+
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any):  # type: ignore[no-untyped-def]
+            return Chat(content=",".join(sorted(kw.get("extra_body", ()))))._generate(messages)
+
+    for body, expected in ((None, "response_format"), ({"top_k": 1}, "response_format,top_k")):
+        model = LangChainModel(WithBody(extra_body=body))
+        assert model.complete_json("p", {"type": "object"}) == expected

@@ -204,3 +204,28 @@ def test_a_model_of_transformers_counts_its_own_tokens():
     counter = LlamaIndexModel(Local(small_causal_model(), small_tokenizer())).count_tokens
     assert counter is not None and counter("cats eat dogs .") == 4
     assert LlamaIndexModel(MockLLM()).count_tokens is None
+
+
+async def test_a_chat_model_is_given_a_schema_until_it_refuses_one():
+    class Held(Chat):
+        refuses: bool = False
+
+        def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+            if "response_format" in kwargs and self.refuses:
+                raise TypeError("unexpected keyword argument 'response_format'")
+            taken = kwargs.get("response_format", {}).get("type", "plain")
+            return ChatResponse(message=ChatMessage(role="assistant", content=taken))
+
+        async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+            return self.chat(messages, **kwargs)
+
+    schema = {"type": "object"}
+    for model, expected in (
+        (Held(answer=""), "json_schema"),
+        (Held(answer="", refuses=True), "plain"),
+    ):
+        adapted = LlamaIndexModel(model)
+        assert adapted.complete_json("p", schema) == expected
+        assert await adapted.acomplete_json("p", schema) == expected
+    bare = LlamaIndexModel(Chat(answer="", is_chat=False))
+    assert bare.complete_json("p", schema) == await bare.acomplete_json("p", schema) == "completed"

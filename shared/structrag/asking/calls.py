@@ -126,7 +126,8 @@ def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> 
     open_jobs: dict[Any, list[Call]] = {}
     for call in calls:
         model = model_for(call.request, default)
-        if picks(model, call.request) or not hasattr(model, _method_for_many(call.request)):
+        goes_alone = picks(model, call.request) or takes_schema(model, call.request)
+        if goes_alone or not hasattr(model, _method_for_many(call.request)):
             jobs.append([call])
             continue
         options = call.request.options if isinstance(call.request, Choose) else None
@@ -143,6 +144,12 @@ def picks(model: Any, request: Ask | Choose) -> bool:
     """Whether a request is answered by the model's `pick`."""
     can = hasattr(model, "pick") or hasattr(model, "apick")
     return isinstance(request, Ask) and bool(request.options) and can
+
+
+def takes_schema(model: Any, request: Ask | Choose) -> bool:
+    """Whether a request is answered by the model's `complete_json`."""
+    can = hasattr(model, "complete_json") or hasattr(model, "acomplete_json")
+    return isinstance(request, Ask) and request.schema is not None and can
 
 
 def _method_for_many(request: Ask | Choose) -> str:
@@ -229,6 +236,8 @@ def _alone(model: Any, request: Ask | Choose) -> tuple[str, tuple[Any, ...]]:
         return "choose", (request.prompt, request.options)
     if picks(model, request):
         return "pick", (request.prompt, request.options)
+    if takes_schema(model, request):
+        return "complete_json", (request.prompt, request.schema)
     return "complete", (request.prompt,)
 
 

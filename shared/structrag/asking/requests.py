@@ -32,6 +32,8 @@ class Ask:
     # who answers; None: the runner's own
     llm: LanguageModel | None = field(default=None, hash=False)
     options: tuple[str, ...] = ()  # different, none of them blank; (): any text
+    # of an answer in JSON, for models that can be held to one; None: any text
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,9 @@ class LanguageModel(Protocol):
 
     A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
     order. `acomplete_many` is its awaited form. A model with `pick(prompt, options)` is asked by
-    that where the answer is to be one of some options; `apick` is its awaited form.
+    that where the answer is to be one of some options; `apick` is its awaited form. One with
+    `complete_json(prompt, schema)` is asked by that for JSON, with a JSON schema; awaited:
+    `acomplete_json`.
     """
 
     @property

@@ -399,14 +399,7 @@ class LogProbabilities:
         call: Callable[[Mapping[str, Any]], Any],
     ) -> float | None:
         """The margin as in `steps`, the model asked by `call(parameters)`."""
-
-        def answer(parameters: Mapping[str, Any]) -> Any:
-            try:
-                return call(parameters)
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                return error
-
-        return drive(self.steps(options, read), answer)
+        return drive(self.steps(options, read), _caught(call))
 
     async def amargin(
         self,
@@ -415,14 +408,70 @@ class LogProbabilities:
         call: Callable[[Mapping[str, Any]], Awaitable[Any]],
     ) -> float | None:
         """`margin` with calls that are awaited."""
+        return await adrive(self.steps(options, read), _acaught(call))
 
-        async def answer(parameters: Mapping[str, Any]) -> Any:
-            try:
-                return await call(parameters)
-            except Exception as error:  # noqa: BLE001 - as in `margin`
-                return error
 
-        return await adrive(self.steps(options, read), answer)
+@dataclass(slots=True)
+class JsonAnswers:
+    """Whether one model object can be held to a JSON schema, as servers of OpenAI's kind can.
+
+    Attributes:
+        takes: None: not tried yet.
+    """
+
+    takes: bool | None = None
+
+    def steps(self, schema: Mapping[str, Any]) -> Generator[Mapping[str, Any], Any, Any]:
+        """Yield the parameters of calls, and return the answer.
+
+        Each yield is sent the model's answer, or the exception that it raised. A model that refuses
+        the schema, and not the prompt without it, is not given one again.
+        """
+        if self.takes is not False:
+            of_schema = {"name": "answer", "schema": dict(schema), "strict": True}
+            answer = yield {"response_format": {"type": "json_schema", "json_schema": of_schema}}
+            if not isinstance(answer, Exception):
+                self.takes = True
+                return answer
+            if self.takes or not _is_refusal(answer):
+                raise answer
+        answer = yield {}
+        if isinstance(answer, Exception):
+            raise answer
+        self.takes = False
+        return answer
+
+    def answer(self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]) -> Any:
+        """The answer as in `steps`, the model asked by `call(parameters)`."""
+        return drive(self.steps(schema), _caught(call))
+
+    async def aanswer(
+        self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Awaitable[Any]]
+    ) -> Any:
+        """`answer` with calls that are awaited."""
+        return await adrive(self.steps(schema), _acaught(call))
+
+
+def _caught(call: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+    def answer(parameters: Mapping[str, Any]) -> Any:
+        try:
+            return call(parameters)
+        except Exception as error:  # noqa: BLE001 - the steps judge it
+            return error
+
+    return answer
+
+
+def _acaught(
+    call: Callable[[Mapping[str, Any]], Awaitable[Any]],
+) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+    async def answer(parameters: Mapping[str, Any]) -> Any:
+        try:
+            return await call(parameters)
+        except Exception as error:  # noqa: BLE001 - as in `_caught`
+            return error
+
+    return answer
 
 
 def _is_refusal(error: Exception) -> bool:

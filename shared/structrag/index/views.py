@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Scorer, Steps, why_unusable
@@ -93,6 +94,22 @@ Section Name: {title}
 Section Text: **Beginning of text** {text} **End of text**
 
 Please output format in list format: [...]. Do not output anything else aside from this list."""
+
+
+_KEYWORDS = {"type": "array", "items": {"type": "string"}}
+# The JSON that our own prompts ask for, for models that can be held to a schema.
+SCHEMAS: dict[str, dict[str, Any]] = {
+    template: {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    for template, properties in (
+        (MERGED_PROMPT, {"summary": {"type": "string"}, "keywords": _KEYWORDS}),
+        (KEYWORDS_PROMPT, {"keywords": _KEYWORDS}),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +273,13 @@ def _answered(
     plan: Plan, sections: _Sections, settings: ViewSettings, counter: TokenCounter
 ) -> Steps[_Answers]:
     """Ask what is planned, and read the answers."""
+    templates = {kind: getattr(settings.prompts, kind) for _, kind in plan}
     asks = [
-        Ask(sections.fill(getattr(settings.prompts, kind), i), component=f"views.{kind}")
+        Ask(
+            sections.fill(templates[kind], i),
+            component=f"views.{kind}",
+            schema=SCHEMAS.get(templates[kind]),
+        )
         for i, kind in plan
     ]
     answers = (yield asks) if asks else []

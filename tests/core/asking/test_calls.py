@@ -241,3 +241,28 @@ async def test_a_prompt_with_options_goes_alone_to_a_model_that_picks() -> None:
     assert ask_model(calls[:1], Picking()) == ["any text"]
     assert ask_model(calls[1:2], ScriptedModel("1 of them")) == ["1 of them"]
     assert ask_key("m", calls[0].request) != ask_key("m", Ask("p0", options=options))
+
+
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_a_model_that_takes_schemas_is_given_them(on_loop: bool) -> None:
+    class Held(ScriptedModel):
+        def complete_json(self, prompt: str, schema: Any) -> str:
+            return f"{prompt} {schema['type']}"
+
+        def complete_many(self, prompts: Sequence[str]) -> list[str]:
+            return [self.complete(prompt) for prompt in prompts]
+
+    schema = {"type": "object"}
+    calls = [
+        Call(Ask(prompt, schema=kind), "k", named=True)
+        for prompt, kind in (("a", schema), ("b", None), ("c", None), ("d", schema))
+    ]
+    model = Held("plain")
+    jobs = jobs_of(calls, model, 8)
+    assert [[call.request.prompt for call in job] for job in jobs] == [["a"], ["b", "c"], ["d"]]
+    answers = []
+    for job in jobs:
+        answers += asyncio.run(aask_model(job, model)) if on_loop else ask_model(job, model)
+    assert answers == ["a object", "plain", "plain", "d object"]
+    plain = ScriptedModel("plain")
+    assert ask_model(calls[:1], plain) == ["plain"]  # one that takes none

@@ -10,6 +10,7 @@ import pytest
 
 from structrag.hosts.models import (
     PARAMETERS,
+    JsonAnswers,
     LogProbabilities,
     attribute_text,
     other_settings,
@@ -76,6 +77,47 @@ def test_parameters_that_are_refused_turn_them_off_once() -> None:
     assert margin(weighing, server, "short") is None
     assert weighing.works == -1 and server.calls == [*PARAMETERS]
     assert margin(weighing, server, "short") is None and len(server.calls) == len(PARAMETERS)
+
+
+SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
+
+
+def test_a_schema_goes_with_every_call_of_a_model_that_takes_it() -> None:
+    answers, server = JsonAnswers(), Server()
+    for _ in range(2):
+        assert answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters)) == TOP
+    shown = {"name": "answer", "schema": SCHEMA, "strict": True}
+    expected = {"response_format": {"type": "json_schema", "json_schema": shown}}
+    assert answers.takes and server.calls == [expected, expected]
+
+
+async def test_a_schema_that_is_refused_is_not_given_again() -> None:
+    answers, server = JsonAnswers(), Server(knows=False)
+
+    async def ask(parameters: Mapping[str, Any]) -> Any:
+        return server.ask("short", parameters)
+
+    for count in (2, 3):
+        assert await answers.aanswer(SCHEMA, ask) == []
+        assert answers.takes is False and len(server.calls) == count
+    assert server.calls[-1] == {}
+
+
+def test_a_prompt_that_is_too_long_does_not_turn_schemas_off() -> None:
+    answers, server = JsonAnswers(), Server()
+    for takes in (None, True):
+        with pytest.raises(Refused, match="context size"):
+            answers.answer(SCHEMA, lambda parameters: server.ask("x" * 101, parameters))
+        assert answers.takes is takes
+        assert answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters)) == TOP
+
+    def fails(_: Mapping[str, Any]) -> Any:
+        raise TimeoutError("too slow")
+
+    answers = JsonAnswers()
+    with pytest.raises(TimeoutError):
+        answers.answer(SCHEMA, fails)
+    assert answers.takes is None
 
 
 class Causal:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from doubles import ScriptedModel
 
-from structrag import ContentAwareSplitter, Document, Index
+from structrag import ContentAwareSplitter, Document, Index, read_text
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.index import Prompts
@@ -258,3 +258,29 @@ def test_the_preset_of_an_index_chooses_its_prompts() -> None:
         assert Index(preset=preset).view_settings.prompts == prompts
     mine = Prompts(summary="Summarise {text}")
     assert Index(preset="paper", prompts=mine).view_settings.prompts == mine
+
+
+def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
+    class Held(ScriptedModel):
+        def __init__(self) -> None:
+            super().__init__('["pump"]')
+            self.asked: list[list[str]] = []
+
+        def complete_json(self, prompt: str, schema: Any) -> str:
+            self.asked.append(schema["required"])
+            return '{"summary": "Of pumps.", "keywords": ["pump"]}'
+
+    document = read_text("# Pump\n\n" + "The pump moves water. " * 80, id="pump")
+    asked = {}
+    for name, options in {
+        "merged": {},
+        "keywords": {"views": ("keywords",)},
+        "paper": {"preset": "paper"},
+        "own": {"prompts": Prompts(merged="Summary and keywords as JSON: {text}")},
+    }.items():
+        model = Held()
+        assert not Index(llm=model, **options).add([document]).usage["failed"]
+        asked[name] = model.asked
+    assert {tuple(required) for required in asked["merged"]} == {("summary", "keywords")}
+    assert {tuple(required) for required in asked["keywords"]} == {("keywords",)}
+    assert asked["paper"] == asked["own"] == []

@@ -1,0 +1,455 @@
+"""Tables of the papers on PIC, D3 and HiQA that can be had here, their figures beside ours.
+
+    python benchmarks/paper_tables.py [--parts pic,d3,hiqa,lumber] [--papers 2]
+
+PIC's tables 1, 3 and 6, its thresholds and its chunks by real questions; D3 with random titles
+(table 4); HiQA's questions asked of one document and of all (figure 2) and what paths do to vectors
+(figures 13 to 16). All by all-MiniLM-L6-v2, no language model. `lumber`, not run by default, cuts
+`--papers` papers by a very small one (LumberChunker). Prints the tables and writes
+benchmarks/results/paper_tables.md, in which parts that were not asked for keep their last table.
+Without the evaluation data (STRUCTRAG_DATA) it says so and stops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from benchmarks import quality
+from benchmarks.d3_evidence import F1, OWN, RECALL, difference, evidence_scores
+from benchmarks.datasets import Dataset, load, load_or_exit
+from benchmarks.hiqa_boards import sample as boards_sample
+from benchmarks.hiqa_scores import Sizes
+from benchmarks.machine import machine_line
+from benchmarks.methods import sample
+from benchmarks.methods_peers import Peer, Splitting, each_text
+from benchmarks.methods_systems import DENSE, Models, given, reading
+from benchmarks.methods_tables import mean_of_sets
+from benchmarks.quality_tables import markdown_table
+from benchmarks.real_llm import chosen_model
+from benchmarks.splitting_choices import SentenceMeans, sentence_means
+from structrag import (
+    FixedSplitter,
+    HiQARetriever,
+    HiQASplitter,
+    Index,
+    MultiViewRetriever,
+    PICSplitter,
+    __version__,
+)
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Embed, Steps
+from structrag.evaluation import SpanMeasure, hits_at_k, recall_at_budget, span_recall, spans_of
+from structrag.records import Chunk, Document
+from structrag.text.extractive import summarise
+from structrag.text.sentences import sentence_spans
+
+PARTS = ("pic", "d3", "hiqa", "lumber")
+SETS = ("nq", "qasper", "covid_qa")
+BUDGET, FIXED = 1000, 130  # tokens; the paper's fixed chunks have 100 words
+# Table 1, on NQ: hits at 5 and at 20 chunks; table 3 for what the instruction is; table 6, words.
+PAPER_PIC = {
+    "sentence": ("33.0 / 48.4", "18.8 (12.7)"),
+    "paragraph": ("48.3 / 62.3", "42.2 (48.0)"),
+    "fixed size, 100 words": ("60.7 / 71.7", "87.8 (26.6)"),
+    "semantic, 20th percentile": ("59.4 / 71.2", "78.6 (88.9)"),
+    "PIC": ("61.0 / 71.6", "42.8 (38.3)"),
+    "PIC, another document's summary": ("56.6 / 68.8", ""),
+    "PIC, a random sentence": ("56.8 / 69.1", ""),
+    "PIC, the mean sentence": ("57.7 / 69.4", ""),
+}
+PAPER_D3 = {"titles": "49.9", "random titles": "43.1"}
+PAPER_HIQA = {"alone": "98.9", "all together": "65.9"}  # 87 and 58 of 88 answers, by GPT-4
+PIC_READING = (
+    "Chunks are searched by their sentences' mean vectors. Hits: the answer stands in one of the "
+    "first 5 / 20 chunks of all pages of nq. Recall: the share of the evidence within 1,000 tokens "
+    "in the question's own document, mean of nq, qasper and covid_qa; intervals hold the central "
+    "95 % of 1,000 bootstrap samples of the questions. The paper's NQ are all of Wikipedia and its "
+    "summaries GPT-4o-mini's, ours extracted: compare the order of rows. Chunks of equal number "
+    "hold more text where they are longer; recall is at equal tokens."
+)
+D3_READING = (
+    "qasper; every title replaced by random letters of its length. D3 without a language model "
+    "(BM25 and vectors), the paper's by gpt-3.5-turbo. In percent; differences are random titles "
+    "minus titles, with the 95 % interval of a paired bootstrap over the questions."
+)
+HIQA_READING = (
+    "88 look-alike manuals (boards), as many as in the paper. The share of questions whose answer "
+    "stands in the first 5 chunks, in percent, when they are asked of their own manual and of all; "
+    "the paper's are right answers by GPT-4 over chunks of 400."
+)
+SPREAD_READING = (
+    "Mean cosines of the same segments embedded with their path of titles, with their own title, "
+    "and bare. Within a manual: figure 13. Between manuals, and the difference, which is what "
+    "keeps them apart: figure 14. Equal sections of different manuals: figure 15. A question and "
+    "the segment with its answer: figure 16. The paper's figures are plots without numbers; it "
+    "says that paths bring all of these together."
+)
+LUMBER_READING = (
+    "Papers of qasper. LumberChunker by SmolLM2-135M-Instruct: of paragraphs of 550 tokens it says "
+    "which begins something new, by the likelihoods of their numbers, and the next group begins "
+    "there. Measured as above."
+)
+
+
+# -- PIC
+
+
+def semantic(means: SentenceMeans) -> Splitting:
+    """Cut between sentences less alike than a fifth of all neighbours in the document."""
+
+    def split(documents: Sequence[Document]) -> list[list[Chunk]]:
+        chunks = []
+        for document in documents:
+            spans, vectors = means.sentences[document.id]
+            alike = np.sum(vectors[1:] * vectors[:-1], axis=1)
+            borders = np.flatnonzero(alike < np.quantile(alike, 0.2)) + 1
+            starts = [spans[i][0] for i in (0, *borders)]
+            texts = [
+                document.text[start:end]
+                for start, end in zip(starts, [*starts[1:], spans[-1][1]], strict=True)
+            ]
+            chunks += each_text(lambda _, texts=texts: texts, [document])  # type: ignore[misc]
+        return chunks
+
+    return split
+
+
+def told(
+    models: Models, instructions: Callable[[int, Sequence[Document]], Sequence[str]]
+) -> Splitting:
+    """PIC by instructions of its own for each document, by its number."""
+    split = reading(PICSplitter.paper(instructions_key="instructions"), models)
+
+    def with_instructions(documents: Sequence[Document]) -> list[list[Chunk]]:
+        return split(
+            [
+                replace(document, meta={"instructions": list(instructions(i, documents))})
+                for i, document in enumerate(documents)
+            ]
+        )
+
+    return with_instructions
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def paragraph_texts(text: str) -> list[str]:
+    return text.split("\n")  # as the paper does
+
+
+def another_summary(number: int, documents: Sequence[Document]) -> list[str]:
+    return [summarise(documents[number - 1].text)]
+
+
+def random_sentence(number: int, documents: Sequence[Document]) -> list[str]:
+    return [Random(number).choice([s for s in sentences(documents[number].text) if s.strip()])]
+
+
+def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
+    """The rows of the table, as splitters."""
+    asked: dict[str, list[str]] = {}
+    for question in means.dataset.questions:
+        asked.setdefault(question.gold[0][0], []).append(question.question)
+    rows: dict[str, Splitting] = {
+        "sentence": partial(each_text, sentences),
+        "paragraph": partial(each_text, paragraph_texts),
+        "fixed size, 100 words": lambda documents: list(map(FixedSplitter(FIXED).split, documents)),
+        "semantic, 20th percentile": semantic(means),
+        "PIC": reading(PICSplitter.paper(), models),
+        "PIC, another document's summary": told(models, another_summary),
+        "PIC, a random sentence": told(models, random_sentence),
+        "PIC, the mean sentence": reading(PICSplitter.paper(pseudo_instruction="mean"), models),
+        "PIC, real questions (RIC)": told(
+            models, lambda number, documents: asked.get(documents[number].id, [])
+        ),
+    }
+    for spread in (-2, -1, 1, 2):
+        label = f"PIC, threshold mean {spread:+d} standard deviations"
+        rows[label] = reading(PICSplitter.paper(threshold_sd=spread), models)
+    return rows
+
+
+def found_by(split: Splitting, means: SentenceMeans, sizes: Sizes) -> dict[str, list[float]]:
+    """Hits at 5 and 20 chunks of the pool, recall in the own document, words of each chunk."""
+    dataset = means.dataset
+    chunks = split(dataset.documents)
+    embedder = Models(means.embedder(chunks), None)
+    indexed = given(Peer(lambda _: chunks), dataset, embedder)
+    measure = SpanMeasure(dataset.texts)
+    values: dict[str, list[float]] = {"5": [], "20": [], "recall": []}
+    for question in dataset.questions:
+        if question.any:
+            texts = [chunk.text for chunk in indexed.searches[DENSE](question.question, None)]
+            for k in (5, 20):
+                values[str(k)].append(hits_at_k(question.answers, texts, k) or 0.0)
+        ranking = indexed.searches[DENSE](question.question, {"doc_id": question.gold[0][0]})
+        spent = [sizes(chunk) for chunk in ranking]
+        recall = recall_at_budget(
+            question.gold, spans_of(ranking), BUDGET, measure, sizes=spent, mode=question.mode
+        )
+        values["recall"].append(recall or 0.0)
+    values["words"] = [float(len(chunk.text.split())) for one in chunks for chunk in one]
+    return values
+
+
+def chunk_table(
+    rows: Sequence[Mapping[str, Splitting]], sets: Sequence[SentenceMeans], sizes: Sizes
+) -> str:
+    """A table of splitters: `rows` has each set's."""
+    cells = []
+    for name in rows[0]:
+        found = [found_by(of_set[name], one, sizes) for of_set, one in zip(rows, sets, strict=True)]
+        hits = ""
+        if any(one["5"] for one in found):
+            at_5, at_20 = (mean_of_sets([found[0][k]]) for k in ("5", "20"))
+            hits = f"{at_5.mean:.1f} / {at_20.mean:.1f} [{at_5.low:.1f}, {at_5.high:.1f}]"
+        recall = str(mean_of_sets([one["recall"] for one in found]))
+        words = [value for one in found for value in one["words"]]
+        paper_hits, paper_words = PAPER_PIC.get(name, ("", ""))
+        spread = f"{np.mean(words):.1f} ({np.std(words):.1f})"
+        cells.append([name, paper_hits, hits, recall, paper_words, spread])
+        print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
+    heads = ["", "paper: hits, NQ", "hits, nq", f"recall at {BUDGET:,}", "paper: words", "words"]
+    return markdown_table(heads, cells, labels=1)
+
+
+def pic(models: Models, sizes: Sizes, papers: int) -> str:
+    sets = [sentence_means(sample(name, False).dataset, models.runner()) for name in SETS]
+    table = chunk_table([pic_rows(one, models) for one in sets], sets, sizes)
+    return f"## PIC: tables 1, 3, 4, 6 and figure 2\n\n{PIC_READING}\n\n{table}"
+
+
+# -- LumberChunker
+
+LUMBER_TOKENS = 550
+LUMBER_PROMPT = """\
+Below are numbered paragraphs of a document. Find the first paragraph, not the first one shown, \
+where the content clearly changes from that before. Answer with its number alone.
+
+{paragraphs}"""
+
+
+def lumber(models: Models, sizes: Sizes, papers: int) -> str:
+    dataset = quality.sampled(load("qasper"), papers, None)
+    means = sentence_means(dataset, models.runner())
+    rows = pic_rows(means, models)
+    name = "LumberChunker, SmolLM2-135M"
+    compared = {each: rows[each] for each in ("paragraph", "fixed size, 100 words", "PIC")}
+    compared[name] = partial(each_text, partial(lumber_texts, chosen_model(""), sizes.counter))
+    count = f"{len(dataset.documents)} papers, {len(dataset.questions)} questions"
+    table = chunk_table([compared], [means], sizes)
+    return f"## LumberChunker: {count}\n\n{LUMBER_READING}\n\n{table}"
+
+
+def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str]:
+    """The chunks of a text, groups of paragraphs that the model cut."""
+    paragraphs = [each for each in paragraph_texts(text) if each.strip()]
+    texts, start = [], 0
+    while start < len(paragraphs):
+        end, tokens = start, 0
+        while end < len(paragraphs) and tokens < LUMBER_TOKENS:
+            tokens += counter(paragraphs[end])
+            end += 1
+        numbers = [str(number) for number in range(start + 1, end)]
+        if end < len(paragraphs) and numbers:
+            shown = [f"{number}: {paragraphs[number]}" for number in range(start, end)]
+            end = int(llm.pick(LUMBER_PROMPT.format(paragraphs="\n\n".join(shown)), numbers))
+        texts.append("\n\n".join(paragraphs[start:end]))
+        start = end
+    return texts
+
+
+# -- D3
+
+
+def without_titles(document: Document) -> Document:
+    """A Markdown document with random letters for titles, everything where it was."""
+    random = Random(document.id)
+
+    def replaced(heading: re.Match[str]) -> str:
+        letters = (random.choice("bcdfghjklmnpqrstvwxz") for _ in heading[2])
+        return heading[1] + "".join(letters)
+
+    text = re.sub(r"^(#+ )(.+)$", replaced, document.text, flags=re.MULTILINE)
+    return replace(document, text=text)
+
+
+def d3(models: Models, sizes: Sizes, papers: int) -> str:
+    dataset = quality.sampled(load("qasper"), None, None)
+    bare = replace(dataset, documents=tuple(map(without_titles, dataset.documents)))
+    found = {
+        name: evidence_scores(each, models.embedder, models.cache)[OWN]
+        for name, each in (("titles", dataset), ("random titles", bare))
+    }
+    rows = []
+    for name, values in found.items():
+        row = [name, PAPER_D3[name]]
+        for figure in (F1, RECALL):
+            row.append(f"{100 * values.mean(figure):.1f}")
+            row.append(
+                difference(values, found["titles"], figure) if values is not found["titles"] else ""
+            )
+        rows.append(row)
+    heads = ["", "paper: evidence F1", F1, "difference", RECALL, "difference"]
+    return f"## D3: table 4\n\n{D3_READING}\n\n{markdown_table(heads, rows, labels=1)}"
+
+
+# -- HiQA
+
+
+def hiqa(models: Models, sizes: Sizes, papers: int) -> str:
+    dataset = boards_sample(load("boards"), 88)
+    return "\n\n".join(
+        [
+            "## HiQA: figure 2",
+            HIQA_READING,
+            alone_and_pooled(dataset, models),
+            "## HiQA: figures 13 to 16",
+            SPREAD_READING,
+            spread_table(dataset, models),
+        ]
+    )
+
+
+def alone_and_pooled(dataset: Dataset, models: Models) -> str:
+    """Figure 2: plain vectors over fixed chunks, and HiQA."""
+    plain, index = (
+        Index(embedder=models.embedder, cache=models.cache, splitter=splitter, views=("raw",))
+        for splitter in (FixedSplitter(400), HiQASplitter())
+    )
+    for one in (plain, index):
+        one.add(dataset.documents)
+    measure = SpanMeasure(dataset.texts)
+    searches = {
+        "fixed 400, vectors": MultiViewRetriever(plain, routes=("dense",)),
+        "HiQA": HiQARetriever(index),
+        'HiQA, preset="paper"': HiQARetriever(index, preset="paper"),
+    }
+    rows = []
+    for name, retriever in searches.items():
+        cells = []
+        for is_alone in (True, False):
+            shares = []
+            for question in dataset.questions:
+                where = {"doc_id": question.gold[0][0]} if is_alone else None
+                hits = retriever.search(question.question, 5, where=where)
+                spans = spans_of([hit.chunk for hit in hits])
+                shares.append(span_recall(question.gold, spans, measure, mode=question.mode) or 0.0)
+            cells.append(str(mean_of_sets([shares])))
+        rows.append([name, *cells])
+    rows.insert(0, ["paper: a plain system", *PAPER_HIQA.values()])
+    return markdown_table(["", *PAPER_HIQA], rows, labels=1)
+
+
+def spread_table(dataset: Dataset, models: Models) -> str:
+    """Figures 13 to 16: means over manuals, of questions over questions."""
+    splitter = HiQASplitter()
+    chunks = [chunk for document in dataset.documents for chunk in splitter.split(document)]
+    texts = {
+        "path": [chunk.index_text for chunk in chunks],
+        "own title": ["\n".join([*chunk.path[-1:], chunk.text]) for chunk in chunks],
+        "bare": [chunk.body for chunk in chunks],
+    }
+    runner = models.runner()
+    questions = runner.run(vectors_of([q.question for q in dataset.questions], query=True))
+    doc_ids = np.array([chunk.doc_id for chunk in chunks])
+    below = np.array([" > ".join(chunk.path[1:]) for chunk in chunks])
+    is_own = doc_ids[:, None] == doc_ids
+    is_homologous = (below[:, None] == below) & ~is_own & (below != "")
+    np.fill_diagonal(is_own, False)
+    rows = []
+    for name, of_chunks in texts.items():
+        vectors = runner.run(vectors_of(of_chunks))
+        alike = vectors @ vectors.T
+        within, between, homologous = (
+            np.array(
+                [alike[i][mask[i]].mean() if mask[i].any() else np.nan for i in range(len(chunks))]
+            )
+            for mask in (is_own, doc_ids[:, None] != doc_ids, is_homologous)
+        )
+        answers = []
+        for question, vector in zip(dataset.questions, questions, strict=True):
+            doc_id, start, end = question.gold[0]
+            gold = [
+                i
+                for i, c in enumerate(chunks)
+                if c.doc_id == doc_id and c.start < end and start < c.end
+            ]
+            answers.append(float((vectors[gold] @ vector).max()))
+        columns = [within, between, within - between, homologous, np.array(answers)]
+        means = [mean_of_sets([column[~np.isnan(column)].tolist()]) for column in columns]
+        rows.append([name, *map(str, means)])
+    heads = [
+        "",
+        "within a manual",
+        "between manuals",
+        "difference",
+        "equal sections",
+        "question and its segment",
+    ]
+    return markdown_table(heads, rows, labels=1)
+
+
+def vectors_of(texts: Sequence[str], *, query: bool = False) -> Steps[Any]:
+    (vectors,) = yield [Embed(tuple(texts), query)]
+    return vectors
+
+
+# -- the page
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", default="pic,d3,hiqa", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--papers", type=int, default=2, help="that LumberChunker cuts")
+    parser.add_argument("--output", type=Path, default=quality.RESULTS)
+    options = parser.parse_args(arguments)
+    names = options.parts.split(",")
+    if set(names) - set(PARTS):
+        parser.error(f"--parts must be some of {', '.join(PARTS)}; got {options.parts!r}.")
+    load_or_exit("qasper")
+    embedder, _ = quality.chosen_embedder("minilm")
+    models, counter = Models(embedder, Cache(quality.CACHE)), quality.reader_counter()[0]
+    makers = {"pic": pic, "d3": d3, "hiqa": hiqa, "lumber": lumber}
+    target = options.output / "paper_tables.md"
+    for name in names:
+        part = makers[name](models, Sizes(counter), options.papers)
+        print(part, flush=True)
+        before = target.read_text(encoding="utf-8") if target.is_file() else ""
+        target.write_text(page(before, name, part, options.papers), encoding="utf-8")
+
+
+def page(before: str, name: str, part: str, papers: int) -> str:
+    """The page with one part replaced, or put among the others."""
+    kept = re.split(r"^<!-- (\w+) -->\n", before, flags=re.MULTILINE)
+    parts = dict(zip(kept[1::2], map(str.strip, kept[2::2]), strict=True))
+    option = f" --papers {papers}" if name == "lumber" else ""
+    parts[name] = f"`python benchmarks/paper_tables.py --parts {name}{option}`\n\n{part}"
+    about = f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}"
+    in_order = (f"<!-- {one} -->\n{parts[one]}" for one in PARTS if one in parts)
+    return (
+        "\n\n".join(["# Tables of the papers, as far as they can be had", about, *in_order]) + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
