@@ -89,6 +89,7 @@ RESULTS_IN_ORDER = (
         "boundaries_information.md",
         "boundaries_information.py --documents 4",
     ),
+    Result("Tables of the papers", "paper_tables.md", "paper_tables.py"),
     Result("Speed", "speed.md", "speed.py"),
 )
 

@@ -1,13 +1,14 @@
 """Tables of the papers on PIC, D3 and HiQA that can be had here, their figures beside ours.
 
-    python benchmarks/paper_tables.py [--parts pic,d3,hiqa,lumber] [--papers 2]
+    python benchmarks/paper_tables.py [--parts pic,d3,hiqa,model] [--papers 2]
 
 PIC's tables 1, 3 and 6, its thresholds and its chunks by real questions; D3 with random titles
 (table 4); HiQA's questions asked of one document and of all (figure 2) and what paths do to vectors
-(figures 13 to 16). All by all-MiniLM-L6-v2, no language model. `lumber`, not run by default, cuts
-`--papers` papers by a very small one (LumberChunker). Prints the tables and writes
-benchmarks/results/paper_tables.md, in which parts that were not asked for keep their last table.
-Without the evaluation data (STRUCTRAG_DATA) it says so and stops.
+(figures 13 to 16). All by all-MiniLM-L6-v2, no language model. `model`, not run by default, asks
+SmolLM2-135M-Instruct for LumberChunker's chunks, propositions and IDMS's margins, of `--papers`
+papers. Prints the tables and writes benchmarks/results/paper_tables.md, in which parts that were
+not asked for keep their last table. Without the evaluation data (STRUCTRAG_DATA) it says so and
+stops.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from time import process_time
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -45,6 +47,7 @@ from structrag import (
     FixedSplitter,
     HiQARetriever,
     HiQASplitter,
+    IDMSSplitter,
     Index,
     MultiViewRetriever,
     PICSplitter,
@@ -57,14 +60,15 @@ from structrag.records import Chunk, Document
 from structrag.text.extractive import summarise
 from structrag.text.sentences import sentence_spans
 
-PARTS = ("pic", "d3", "hiqa", "lumber")
+PARTS = ("pic", "d3", "hiqa", "model")
 SETS = ("nq", "qasper", "covid_qa")
 BUDGET, FIXED = 1000, 130  # tokens; the paper's fixed chunks have 100 words
+FIXED_ROW, PROPOSITIONS = "fixed size, 100 words", "propositions"
 # Table 1, on NQ: hits at 5 and at 20 chunks; table 3 for what the instruction is; table 6, words.
 PAPER_PIC = {
     "sentence": ("33.0 / 48.4", "18.8 (12.7)"),
     "paragraph": ("48.3 / 62.3", "42.2 (48.0)"),
-    "fixed size, 100 words": ("60.7 / 71.7", "87.8 (26.6)"),
+    FIXED_ROW: ("60.7 / 71.7", "87.8 (26.6)"),
     "semantic, 20th percentile": ("59.4 / 71.2", "78.6 (88.9)"),
     "PIC": ("61.0 / 71.6", "42.8 (38.3)"),
     "PIC, another document's summary": ("56.6 / 68.8", ""),
@@ -98,10 +102,11 @@ SPREAD_READING = (
     "the segment with its answer: figure 16. The paper's figures are plots without numbers; it "
     "says that paths bring all of these together."
 )
-LUMBER_READING = (
-    "Papers of qasper. LumberChunker by SmolLM2-135M-Instruct: of paragraphs of 550 tokens it says "
-    "which begins something new, by the likelihoods of their numbers, and the next group begins "
-    "there. Measured as above."
+MODEL_READING = (
+    "Papers of qasper, by SmolLM2-135M-Instruct. LumberChunker: of paragraphs of 550 tokens the "
+    "model says which begins something new, by the likelihoods of their numbers. Propositions: "
+    "chunks of 100 words are found by what the model rewrites them to. IDMS: its published "
+    "margins, without enrichment. Measured as above; seconds are the processor's, of cutting."
 )
 
 
@@ -169,7 +174,7 @@ def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
     rows: dict[str, Splitting] = {
         "sentence": partial(each_text, sentences),
         "paragraph": partial(each_text, paragraph_texts),
-        "fixed size, 100 words": lambda documents: list(map(FixedSplitter(FIXED).split, documents)),
+        FIXED_ROW: lambda documents: list(map(FixedSplitter(FIXED).split, documents)),
         "semantic, 20th percentile": semantic(means),
         "PIC": reading(PICSplitter.paper(), models),
         "PIC, another document's summary": told(models, another_summary),
@@ -185,12 +190,17 @@ def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
     return rows
 
 
-def found_by(split: Splitting, means: SentenceMeans, sizes: Sizes) -> dict[str, list[float]]:
-    """Hits at 5 and 20 chunks of the pool, recall in the own document, words of each chunk."""
-    dataset = means.dataset
+def found_by(
+    split: Splitting, means: SentenceMeans, sizes: Sizes, embedder: Any = None
+) -> dict[str, list[float]]:
+    """Hits at 5 and 20 chunks of the pool, recall in the own document, words of each chunk, and the
+    processor's seconds. With an embedder chunks have vectors of their own."""
+    dataset, began = means.dataset, process_time()
     chunks = split(dataset.documents)
-    embedder = Models(means.embedder(chunks), None)
-    indexed = given(Peer(lambda _: chunks), dataset, embedder)
+    seconds = process_time() - began
+    indexed = given(
+        Peer(lambda _: chunks), dataset, Models(embedder or means.embedder(chunks), None)
+    )
     measure = SpanMeasure(dataset.texts)
     values: dict[str, list[float]] = {"5": [], "20": [], "recall": []}
     for question in dataset.questions:
@@ -204,17 +214,25 @@ def found_by(split: Splitting, means: SentenceMeans, sizes: Sizes) -> dict[str, 
             question.gold, spans_of(ranking), BUDGET, measure, sizes=spent, mode=question.mode
         )
         values["recall"].append(recall or 0.0)
+    values["seconds"] = [seconds]
     values["words"] = [float(len(chunk.text.split())) for one in chunks for chunk in one]
     return values
 
 
 def chunk_table(
-    rows: Sequence[Mapping[str, Splitting]], sets: Sequence[SentenceMeans], sizes: Sizes
+    rows: Sequence[Mapping[str, Splitting]],
+    sets: Sequence[SentenceMeans],
+    sizes: Sizes,
+    embedders: Mapping[str, Any] | None = None,
 ) -> str:
-    """A table of splitters: `rows` has each set's."""
+    """A table of splitters: `rows` has each set's, `embedders` those of rows with their own."""
     cells = []
     for name in rows[0]:
-        found = [found_by(of_set[name], one, sizes) for of_set, one in zip(rows, sets, strict=True)]
+        embedder = (embedders or {}).get(name)
+        found = [
+            found_by(of_set[name], one, sizes, embedder)
+            for of_set, one in zip(rows, sets, strict=True)
+        ]
         hits = ""
         if any(one["5"] for one in found):
             at_5, at_20 = (mean_of_sets([found[0][k]]) for k in ("5", "20"))
@@ -223,9 +241,18 @@ def chunk_table(
         words = [value for one in found for value in one["words"]]
         paper_hits, paper_words = PAPER_PIC.get(name, ("", ""))
         spread = f"{np.mean(words):.1f} ({np.std(words):.1f})"
-        cells.append([name, paper_hits, hits, recall, paper_words, spread])
+        seconds = f"{sum(one['seconds'][0] for one in found):.0f}"
+        cells.append([name, paper_hits, hits, recall, paper_words, spread, seconds])
         print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
-    heads = ["", "paper: hits, NQ", "hits, nq", f"recall at {BUDGET:,}", "paper: words", "words"]
+    heads = [
+        "",
+        "paper: hits, NQ",
+        "hits, nq",
+        f"recall at {BUDGET:,}",
+        "paper: words",
+        "words",
+        "s",
+    ]
     return markdown_table(heads, cells, labels=1)
 
 
@@ -235,7 +262,7 @@ def pic(models: Models, sizes: Sizes, papers: int) -> str:
     return f"## PIC: tables 1, 3, 4, 6 and figure 2\n\n{PIC_READING}\n\n{table}"
 
 
-# -- LumberChunker
+# -- with a very small language model
 
 LUMBER_TOKENS = 550
 LUMBER_PROMPT = """\
@@ -245,16 +272,44 @@ where the content clearly changes from that before. Answer with its number alone
 {paragraphs}"""
 
 
-def lumber(models: Models, sizes: Sizes, papers: int) -> str:
+PROPOSITION_PROMPT = """\
+Rewrite the passage as a list of short, simple sentences, one a line. Each states one fact and can \
+be understood by itself: put names in the place of pronouns.
+
+Passage: {text}"""
+
+
+def by_model(models: Models, sizes: Sizes, papers: int) -> str:
     dataset = quality.sampled(load("qasper"), papers, None)
     means = sentence_means(dataset, models.runner())
-    rows = pic_rows(means, models)
-    name = "LumberChunker, SmolLM2-135M"
-    compared = {each: rows[each] for each in ("paragraph", "fixed size, 100 words", "PIC")}
-    compared[name] = partial(each_text, partial(lumber_texts, chosen_model(""), sizes.counter))
+    rows, llm = pic_rows(means, models), chosen_model("")
+    compared = {each: rows[each] for each in ("paragraph", FIXED_ROW, "PIC")}
+    compared |= {
+        "LumberChunker": partial(each_text, partial(lumber_texts, llm, sizes.counter)),
+        PROPOSITIONS: partial(propositions, llm),
+        "IDMS, similarity": reading(IDMSSplitter.paper(margin="similarity"), models),
+        "IDMS, the model's margins": lambda documents: [
+            IDMSSplitter.paper().split(document, llm=llm) for document in documents
+        ],
+    }
     count = f"{len(dataset.documents)} papers, {len(dataset.questions)} questions"
-    table = chunk_table([compared], [means], sizes)
-    return f"## LumberChunker: {count}\n\n{LUMBER_READING}\n\n{table}"
+    table = chunk_table([compared], [means], sizes, {PROPOSITIONS: models.embedder})
+    return f"## A very small language model: {count}\n\n{MODEL_READING}\n\n{table}"
+
+
+def propositions(llm: Any, documents: Sequence[Document]) -> list[list[Chunk]]:
+    """Fixed chunks, each indexed as what the model rewrites it to."""
+    of_each = []
+    for document in documents:
+        chunks = FixedSplitter(FIXED).split(document)
+        prompts = [PROPOSITION_PROMPT.format(text=chunk.text) for chunk in chunks]
+        of_each.append(
+            [
+                replace(chunk, extras={**chunk.extras, "reduced": answer.strip() or chunk.text})
+                for chunk, answer in zip(chunks, llm.complete_many(prompts), strict=True)
+            ]
+        )
+    return of_each
 
 
 def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str]:
@@ -420,7 +475,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", default="pic,d3,hiqa", help=f"some of {', '.join(PARTS)}")
-    parser.add_argument("--papers", type=int, default=2, help="that LumberChunker cuts")
+    parser.add_argument("--papers", type=int, default=2, help="that the model reads")
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     names = options.parts.split(",")
@@ -429,7 +484,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     load_or_exit("qasper")
     embedder, _ = quality.chosen_embedder("minilm")
     models, counter = Models(embedder, Cache(quality.CACHE)), quality.reader_counter()[0]
-    makers = {"pic": pic, "d3": d3, "hiqa": hiqa, "lumber": lumber}
+    makers = {"pic": pic, "d3": d3, "hiqa": hiqa, "model": by_model}
     target = options.output / "paper_tables.md"
     for name in names:
         part = makers[name](models, Sizes(counter), options.papers)
@@ -442,7 +497,7 @@ def page(before: str, name: str, part: str, papers: int) -> str:
     """The page with one part replaced, or put among the others."""
     kept = re.split(r"^<!-- (\w+) -->\n", before, flags=re.MULTILINE)
     parts = dict(zip(kept[1::2], map(str.strip, kept[2::2]), strict=True))
-    option = f" --papers {papers}" if name == "lumber" else ""
+    option = f" --papers {papers}" if name == "model" else ""
     parts[name] = f"`python benchmarks/paper_tables.py --parts {name}{option}`\n\n{part}"
     about = f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}"
     in_order = (f"<!-- {one} -->\n{parts[one]}" for one in PARTS if one in parts)

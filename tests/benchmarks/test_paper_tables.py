@@ -116,3 +116,14 @@ def test_parts_keep_their_last_table() -> None:
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(SystemExit):
         paper_tables.main(["--parts", "mc"])
+
+
+def test_propositions_are_found_by_what_the_model_wrote() -> None:
+    class Rewrites:
+        def complete_many(self, prompts: Sequence[str]) -> list[str]:
+            return ["Zebras graze." for _ in prompts]
+
+    one = dataset(TEXT)
+    (chunks,) = paper_tables.propositions(Rewrites(), one.documents)
+    assert "".join(chunk.text for chunk in chunks) == TEXT
+    assert {chunk.index_text for chunk in chunks} == {"Zebras graze."}
