@@ -96,10 +96,10 @@ HIQA_READING = (
     "the paper's are right answers by GPT-4 over chunks of 400."
 )
 SPREAD_READING = (
-    "Mean cosines of the same segments embedded with their path of titles, with their own title, "
-    "and bare. Within a manual: figure 13. Between manuals, and the difference, which is what "
-    "keeps them apart: figure 14. Equal sections of different manuals: figure 15. A question and "
-    "the segment with its answer: figure 16. The paper's figures are plots without numbers; it "
+    "Mean cosines, in hundredths, of the same segments embedded with their path of titles, with "
+    "their own title, and bare. Within a manual: figure 13. Between manuals, and the difference, "
+    "which keeps them apart: figure 14. Equal sections of different manuals: figure 15. A question "
+    "and the segment with its answer: figure 16. The paper's figures are plots without numbers; it "
     "says that paths bring all of these together."
 )
 MODEL_READING = (
@@ -241,18 +241,12 @@ def chunk_table(
         words = [value for one in found for value in one["words"]]
         paper_hits, paper_words = PAPER_PIC.get(name, ("", ""))
         spread = f"{np.mean(words):.1f} ({np.std(words):.1f})"
-        seconds = f"{sum(one['seconds'][0] for one in found):.0f}"
-        cells.append([name, paper_hits, hits, recall, paper_words, spread, seconds])
+        cells.append([name, paper_hits, hits, recall, paper_words, spread])
+        if embedders is not None:  # elsewhere vectors are kept, and seconds say nothing
+            cells[-1].append(f"{sum(one['seconds'][0] for one in found):.0f}")
         print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
-    heads = [
-        "",
-        "paper: hits, NQ",
-        "hits, nq",
-        f"recall at {BUDGET:,}",
-        "paper: words",
-        "words",
-        "s",
-    ]
+    heads = ["", "paper: hits, NQ", "hits, nq", f"recall at {BUDGET:,}", "paper: words", "words"]
+    heads += ["s"] * (embedders is not None)
     return markdown_table(heads, cells, labels=1)
 
 
