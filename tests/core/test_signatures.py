@@ -36,6 +36,7 @@ MUTABLE = {
     "chunks.Supplement",
     "cli.Memory",
     "formatting.Converted",
+    "hosts.JsonAnswers",
     "hosts.LogProbabilities",
     "index.Segment",
     "index.State",
