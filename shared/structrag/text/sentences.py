@@ -210,17 +210,27 @@ def _punkt(language: str) -> Any:
         def __missing__(self, key: str) -> int:
             return 0
 
+    # The standard expressions without NLTK's time limit, which would fail long texts on slow
+    # machines, and takes longer than most matches.
+    standard = punkt.PunktLanguageVars()
+
     class _LanguageVars(punkt.PunktLanguageVars):  # type: ignore[misc]
-        # The standard expression without NLTK's time limit, which would fail long texts on slow
-        # machines.
-        _end = re.compile(
-            punkt.PunktLanguageVars._period_context_fmt
-            % {"NonWord": punkt.PunktLanguageVars()._re_non_word_chars, "SentEndChars": "[.?!]"},
-            re.VERBOSE,
-        )
+        _end = re.compile(standard.period_context_re().pattern, re.VERBOSE)
+        _word = re.compile(standard._word_tokenizer_re().pattern, re.VERBOSE)
+        re_boundary_realignment = re.compile(standard.re_boundary_realignment.pattern, re.MULTILINE)
 
         def period_context_re(self) -> re.Pattern[str]:
             return self._end
+
+        def _word_tokenizer_re(self) -> re.Pattern[str]:
+            return self._word
+
+    class _Token(punkt.PunktToken):  # type: ignore[misc]
+        __slots__ = ()
+        _RE_ELLIPSIS = re.compile(punkt.PunktToken._RE_ELLIPSIS.pattern)
+        _RE_NUMERIC = re.compile(punkt.PunktToken._RE_NUMERIC.pattern)
+        _RE_INITIAL = re.compile(punkt.PunktToken._RE_INITIAL.pattern)
+        _RE_ALPHA = re.compile(punkt.PunktToken._RE_ALPHA.pattern)
 
     _, folder = _punkt_folder(language)
     params = punkt.PunktParameters()
@@ -239,7 +249,7 @@ def _punkt(language: str) -> Any:
     if language == "english":
         params.abbrev_types.update(_SCHOLARLY.split())
     params.ortho_context = _ReadOnlyCounts(params.ortho_context)
-    return punkt.PunktSentenceTokenizer(params, lang_vars=_LanguageVars())
+    return punkt.PunktSentenceTokenizer(params, lang_vars=_LanguageVars(), token_cls=_Token)
 
 
 def _entries(path: Path) -> list[str]:
