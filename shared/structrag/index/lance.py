@@ -82,6 +82,7 @@ class LanceStore(EngineStore):
         self._reader: LanceReader | None = None
         self._vectors: list[Any] = []  # columns of vectors that were there
         self._changed = 0  # rows since the indexes were made
+        self._upkeep = threading.Lock()  # LanceDB refuses to join parts that are being joined
         self._joining: threading.Thread | None = None
         self.exact = False
 
@@ -249,7 +250,7 @@ class LanceStore(EngineStore):
 
         Searches and changes go on meanwhile. A table of a million chunks takes some minutes.
         """
-        with raised_by(f"store {self.place!r}"):
+        with self._upkeep, self._reading():
             # Lists that few rows have chosen are poor for many others.
             outdated = [
                 column

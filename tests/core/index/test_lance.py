@@ -140,6 +140,27 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     assert nearest(40) == right
 
 
+def test_what_is_joined_in_the_background_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, most = [0], [0]
+
+    def slow(store: LanceStore) -> dict[str, Any]:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        time.sleep(0.2)
+        running[0] -= 1
+        return {}
+
+    monkeypatch.setattr(LanceStore, "_vector_coverage", slow)
+    store = store_at(tmp_path)
+    store._optimize_in_background()
+    store.optimize()
+    assert store._joining is not None
+    store._joining.join()
+    assert most == [1]
+
+
 # -- what is refused
 
 
