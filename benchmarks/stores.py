@@ -112,12 +112,13 @@ def measured(name: str, n_rows: int, questions: int, *, made: bool) -> dict[str,
             subject = real(STORES[name].format(place), n_rows)
         build, build_cpu = timed(subject.fill)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
-        asked = subject.questions(questions)
-        subject.ask(asked[0])  # what is opened at the first
+        texts = subject.questions(questions)
+        subject.ask(texts[0])  # what is opened at the first
         found: list[list[str]] = []
-        seconds = np.array([timed(lambda q=q: found.append(subject.ask(q))) for q in asked])
+        seconds = np.array([timed(lambda q=q: found.append(subject.ask(q))) for q in texts])
         updates = np.array([timed(partial(subject.update, number)) for number in range(UPDATES)])
         return {
+            "sections": subject.count(),
             "build": build,
             "build_cpu": build_cpu,
             "megabytes": size / 1e6,
@@ -151,6 +152,7 @@ def real(address: str, n_rows: int) -> Subject:
         ask=lambda question: [hit.chunk.id for hit in retriever.search(question)],
         update=update,
         questions=lambda count: list(asked(index, count)),
+        count=lambda: len(index),
     )
 
 
@@ -253,7 +255,8 @@ def rendered(
             is_comparable = name in STORES and not isinstance(folder, str)
             same = overlap(figures["found"], folder["found"]) if is_comparable else None
             lines.append(
-                f"| {name} | {n_rows:,} | {figures['build']:.0f} ({figures['build_cpu']:.0f}) | "
+                f"| {name} | {figures['sections']:,} | "
+                f"{figures['build']:.0f} ({figures['build_cpu']:.0f}) | "
                 f"{figures['megabytes']:.0f} | {figures['memory']:.0f} | {p50:.1f} ({cpu50:.1f}) | "
                 f"{p95:.1f} ({cpu95:.1f}) | {update:.0f} ({update_cpu:.0f}) | "
                 f"{'' if same is None else f'{same:.3f}'} |"

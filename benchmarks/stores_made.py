@@ -32,6 +32,7 @@ class Subject(NamedTuple):
     ask: Callable[[str], list[str]]  # ids, or texts, of ten sections
     update: Callable[[int], object]  # replaces a document
     questions: Callable[[int], list[str]]
+    count: Callable[[], int]  # of sections
 
 
 class Section(NamedTuple):
@@ -50,6 +51,7 @@ class Made:
 
     def __init__(self, n_rows: int) -> None:
         self.n_documents = -(-n_rows // SECTIONS)
+        self.n_sections = self.n_documents * SECTIONS
         self._topics = np.random.default_rng(1).standard_normal((TOPICS, DIMENSIONS))
         share = 1 / np.arange(1, VOCABULARY + 1)
         self._shares = np.cumsum(share / share.sum())
@@ -126,7 +128,7 @@ def own(address: str, made: Made) -> Subject:
     def ask(question: str) -> list[str]:
         return [hit.chunk.id for hit in retriever.search(question)]
 
-    return Subject(fill, ask, update, made.questions)
+    return Subject(fill, ask, update, made.questions, lambda: made.n_sections)
 
 
 def chroma(place: Path, made: Made) -> Subject:
@@ -135,7 +137,7 @@ def chroma(place: Path, made: Made) -> Subject:
 
     client = chromadb.PersistentClient(str(place))
     space = {"hnsw": {"space": "ip"}}
-    sections = client.create_collection("sections", configuration=space)  # type: ignore[arg-type]
+    sections = client.create_collection("sections", configuration=space)
 
     def put(document: Sequence[Section]) -> None:
         ids, texts, vectors = zip(*document, strict=True)
@@ -220,7 +222,7 @@ def llama_index(place: Path, made: Made) -> Subject:
         query = VectorStoreQuery(made.vector(question).tolist(), similarity_top_k=10)
         return list(store.query(query).ids or ())
 
-    return Subject(fill, ask, lambda number: put(made.document(number, version=1)), made.questions)
+    return _filled_by(fill, made, put, ask)
 
 
 def langchain(place: Path, made: Made) -> Subject:
@@ -237,7 +239,7 @@ def langchain(place: Path, made: Made) -> Subject:
             raise NotImplementedError
 
         def embed_query(self, text: str) -> list[float]:
-            return made.vector(text).tolist()  # type: ignore[no-any-return]
+            return made.vector(text).tolist()
 
     class Terms(BaseRetriever):
         def _get_relevant_documents(self, query: str, **_: Any) -> list[LangChainDocument]:
@@ -272,7 +274,7 @@ def langchain(place: Path, made: Made) -> Subject:
     def ask(question: str) -> list[str]:
         return [document.id or "" for document in both.invoke(question)[:10]]
 
-    return Subject(fill, ask, update, made.questions)
+    return Subject(fill, ask, update, made.questions, lambda: made.n_sections)
 
 
 def _each(
@@ -284,7 +286,19 @@ def _each(
         for document in made.documents():
             put(document)
 
-    return Subject(fill, ask, lambda number: put(made.document(number, version=1)), made.questions)
+    return _filled_by(fill, made, put, ask)
+
+
+def _filled_by(
+    fill: Callable[[], None],
+    made: Made,
+    put: Callable[[list[Section]], None],
+    ask: Callable[[str], list[str]],
+) -> Subject:
+    def update(number: int) -> None:
+        put(made.document(number, version=1))
+
+    return Subject(fill, ask, update, made.questions, lambda: made.n_sections)
 
 
 PEERS: dict[str, Callable[[Path, Made], Subject]] = {
