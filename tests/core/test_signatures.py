@@ -83,6 +83,7 @@ WITHOUT_SLOTS = {
     "models.SentenceTransformerEmbedder",
     "models.StaticEmbedder",
     "models.StaticTokens",
+    "models.TokenizerCounter",
     "models.TransformersMargin",
     "models.TransformersModel",
     "models.TransformersSummariser",

@@ -33,6 +33,7 @@ class ModelFacts:
     max_tokens: int | None
     counts_tokens: bool
     gives_tokens: bool
+    counter: Callable[[str], int] | None = None  # counts as the model does; None: it is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class RemoteEmbedder:
         self.gives_tokens = facts.gives_tokens
         self._ask = ask
         if facts.counts_tokens:
-            self.count_tokens = lru_cache(_COUNTS_KEPT)(self._count_tokens)
+            self.count_tokens = lru_cache(_COUNTS_KEPT)(facts.counter or self._count_tokens)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._asked(Asked("embed", tuple(texts), query))
@@ -103,6 +104,7 @@ class ModelServer:
             max_tokens=getattr(self.embedder, "max_tokens", None),
             counts_tokens=callable(getattr(self.embedder, "count_tokens", None)),
             gives_tokens=as_token_encoder(self.embedder) is not None,
+            counter=_counter_of(self.embedder),
         )
         # (what is asked, who is to be told)
         self.asked: SimpleQueue[tuple[Asked, Callable[[Answered], None]] | None] = SimpleQueue()
@@ -157,3 +159,10 @@ class ModelServer:
         for asked, tell in items:
             tell(Answered(values[first : first + len(asked.texts)]))
             first += len(asked.texts)
+
+
+def _counter_of(embedder: Any) -> Callable[[str], int] | None:
+    """What workers count tokens with, so that they need not ask for each text."""
+    make = getattr(embedder, "token_counter", None)
+    counter: Callable[[str], int] | None = make() if callable(make) else None
+    return counter

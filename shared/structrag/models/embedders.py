@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from structrag.models.lsa import LsaEmbedder
 from structrag.models.token_vectors import reader_of
 from structrag.models.weights import encoder_label
 from structrag.text.tokens import without_lone_surrogates
+
+# Texts that a tokenizer and what stands around it may count otherwise
+_PROBES = ("", "A pump, 3.5 l/min.", "Émile \U0001f600  天气\n<s>", "word " * 2000)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,19 @@ class SentenceTransformerEmbedder:
         read = without_lone_surrogates(f"{self.document_prompt}{text}")
         return len(self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"])
 
+    def token_counter(self) -> TokenizerCounter | None:
+        """`count_tokens` by itself, to be sent to other processes.
+
+        None where the tokenizer is no fast one, or counts otherwise by itself.
+        """
+        tokenizer = getattr(self.model, "tokenizer", None)
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            return None
+        counter = TokenizerCounter(backend.to_str(), self.document_prompt or "")
+        is_alike = all(counter(probe) == self.count_tokens(probe) for probe in _PROBES)
+        return counter if is_alike else None
+
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """Vectors of shape (len(texts), dimension)."""
         prompt = self.query_prompt if query else self.document_prompt
@@ -128,6 +145,34 @@ class SentenceTransformerEmbedder:
             )
         prompt = self.query_prompt if query else self.document_prompt
         return reader.read(texts, prompt or "")
+
+
+@dataclass(frozen=True)
+class TokenizerCounter:
+    """Counts tokens as an encoder does, without the encoder.
+
+    Attributes:
+        tokenizer: A tokenizer of the package tokenizers, as JSON.
+        prompt: Put in front of each text.
+    """
+
+    tokenizer: str
+    prompt: str
+
+    def __call__(self, text: str) -> int:
+        """The tokens of a text, special ones and the prompt's included."""
+        read = without_lone_surrogates(f"{self.prompt}{text}")
+        return len(self._loaded.encode(read).ids)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        tokenizer = require("tokenizers", extra="models").Tokenizer.from_str(self.tokenizer)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"tokenizer": self.tokenizer, "prompt": self.prompt}
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,18 @@ def test_a_worker_has_the_model_as_it_is() -> None:
         assert not hasattr(remote(server), "count_tokens")
 
 
+def test_a_worker_counts_by_itself_where_it_can() -> None:
+    class Counted(HashTokens):
+        def count_tokens(self, text: str) -> int:
+            raise AssertionError("it was asked")
+
+        def token_counter(self) -> Any:
+            return len
+
+    with ModelServer(Counted()) as server:
+        assert remote(server).count_tokens("a b c") == 5
+
+
 def test_those_who_wait_are_answered_together_and_each_gets_its_own() -> None:
     entered, goes_on = threading.Event(), threading.Event()
 

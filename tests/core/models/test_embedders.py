@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -212,3 +213,29 @@ def test_hosts_that_keep_vectors_are_given_no_fitted_embedder() -> None:
             InvalidParameter, match=r"stay the same when documents are added; LSA\(256, english\)"
         ):
             as_fixed_embedder(value)
+
+
+def test_tokens_are_counted_without_the_model_as_with_it(minilm: Any) -> None:
+    minilm.embed(["a text " * 500])  # which leaves its tokenizer set to cut
+    for prompt in ("", "passage: "):
+        embedder = SentenceTransformerEmbedder(minilm.model, document_prompt=prompt)
+        counter = pickle.loads(pickle.dumps(embedder.token_counter()))
+        for text in ("", "One pump.", "word " * 3000, "a\ud800b", "\u5929\u6c14 <s> \u0301"):
+            assert counter(text) == embedder.count_tokens(text)
+
+
+def test_a_tokenizer_that_counts_otherwise_is_not_sent(minilm: Any) -> None:
+    class Model:
+        prompts: ClassVar[dict[str, str]] = {}
+
+        def __init__(self, tokenizer: Any) -> None:
+            self.tokenizer = tokenizer
+
+    class Marked:
+        backend_tokenizer = minilm.model.tokenizer.backend_tokenizer
+
+        def __call__(self, text: str, **options: Any) -> Any:
+            return {"input_ids": [0, *minilm.model.tokenizer(text, **options)["input_ids"]]}
+
+    for tokenizer in (Marked(), lambda text, **_: {"input_ids": text.split()}):
+        assert SentenceTransformerEmbedder(Model(tokenizer), name="m").token_counter() is None
