@@ -127,3 +127,34 @@ def test_propositions_are_found_by_what_the_model_wrote() -> None:
     (chunks,) = paper_tables.propositions(Rewrites(), one.documents)
     assert "".join(chunk.text for chunk in chunks) == TEXT
     assert {chunk.index_text for chunk in chunks} == {"Zebras graze."}
+
+
+def test_every_row_of_a_model_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Small:
+        name = "small"
+
+        def complete_many(self, prompts: Sequence[str]) -> list[str]:
+            return ["Zebras graze." for _ in prompts]
+
+        def pick(self, prompt: str, options: Sequence[str]) -> str:
+            return options[0]
+
+        def complete(self, prompt: str) -> str:
+            return "5"
+
+        def choose(self, prompt: str, options: tuple[str, str]) -> float:
+            return 0.5 if "heron" in prompt.lower() else -0.5
+
+    monkeypatch.setattr(paper_tables, "chosen_model", lambda name: Small())
+    monkeypatch.setattr(paper_tables, "load", lambda name: dataset(TEXT, TEXT))
+    table = paper_tables.by_model(models(), Sizes(count_tokens), 1).splitlines()
+    names = [row.split("|")[1].strip() for row in table if row.startswith("| ")]
+    assert names[2:] == [
+        "paragraph",
+        "fixed size, 100 words",
+        "PIC",
+        "LumberChunker",
+        "propositions",
+        "IDMS, similarity",
+        "IDMS, the model's margins",
+    ]
