@@ -86,5 +86,14 @@ def test_nodes_and_hits_of_a_pdf_know_their_pages(tmp_path: Path) -> None:
         assert "page_label" not in node.get_content(MetadataMode.EMBED)
     assert scored[0].node.metadata["page_label"] == "3"
     assert "page_starts" not in str(scored[0].node.source_node.metadata)
-    plain = SentenceSplitter(chunk_size=200).get_nodes_from_documents(documents)
-    assert "page_starts" not in plain[0].get_content(MetadataMode.LLM)
+
+
+def test_the_pages_of_a_pdf_stay_hidden_behind_splitters_of_others(
+    tmp_path: Path, sentence_splitter: type[SentenceSplitter]
+) -> None:
+    pytest.importorskip("pypdfium2")
+    path = tmp_path / "manual.pdf"
+    path.write_bytes(made(manual))
+    documents = StructragReader().load_data(path)
+    node = sentence_splitter(chunk_size=200).get_nodes_from_documents(documents)[0]
+    assert "page_starts" not in node.get_content(MetadataMode.LLM)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import ImageDocument, MetadataMode, NodeRelationship, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
@@ -76,9 +75,9 @@ def parse(text: str, parser=None, **metadata):
     )
 
 
-def test_the_class_name_is_all_that_changes():
+def test_the_class_name_is_all_that_changes(sentence_splitter):
     document = Document(text=GUIDE * 20, id_="d", metadata={"author": "A"})
-    for parser in (SentenceSplitter, ContentAwareNodeParser):
+    for parser in (sentence_splitter, ContentAwareNodeParser):
         nodes = parser(chunk_size=64, chunk_overlap=0).get_nodes_from_documents([document])
         assert len(nodes) > 5
         assert all(node.metadata["author"] == "A" and node.ref_doc_id == "d" for node in nodes)

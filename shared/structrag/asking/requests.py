@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.text.amounts import amount
+
 T = TypeVar("T")
 Array = NDArray[np.float32]
 Ranking = list[tuple[str | int, float]]  # (chunk id, or row of our own index; score), best first
@@ -293,10 +295,9 @@ class Usage:
         parts = [
             calls_line(self.calls, self.prompt_tokens, self.answer_tokens),
             f"{self.failed:,} of the calls failed" if self.failed else "",
-            f"{_counted(self.embedded, 'text')} embedded, "
-            f"{_counted(self.embedding_tokens, 'token')}",
-            f"{_counted(self.scored, 'text')} scored" if self.scored else "",
-            _counted(self.cache_hits, "cache hit"),
+            f"{amount(self.embedded, 'text')} embedded, {amount(self.embedding_tokens, 'token')}",
+            f"{amount(self.scored, 'text')} scored" if self.scored else "",
+            amount(self.cache_hits, "cache hit"),
             f"fell back: {fell_back}" if fell_back else "",
         ]
         return "; ".join(filter(None, parts))
@@ -309,12 +310,12 @@ COUNTS = tuple(field.name for field in fields(Usage) if field.name not in {"fall
 def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str:
     """What fell back, how often and why, in words.
 
-    Such as "2 keywords (TimeoutError), 1 summary (...)"; "" for nothing.
+    Such as "keywords 2 (TimeoutError), summary 1 (...)"; "" for nothing.
     """
     parts = []
     for what, count in sorted(counts.items()):
         parts.append(
-            f"{count:,} {what} ({reasons[what]})" if what in reasons else f"{count:,} {what}"
+            f"{what} {count:,} ({reasons[what]})" if what in reasons else f"{what} {count:,}"
         )
     return ", ".join(parts)
 
@@ -339,10 +340,6 @@ def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:
     Such as "2 language-model calls, 1,200 tokens of prompts and 40 of answers".
     """
     return (
-        f"{_counted(calls, 'language-model call')}, {_counted(prompt_tokens, 'token')} of "
+        f"{amount(calls, 'language-model call')}, {amount(prompt_tokens, 'token')} of "
         f"prompts and {answer_tokens:,} of answers"
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
 from typing import Any, TypedDict
 
 from structrag.asking.cache import Cache
+from structrag.asking.progress import ProgressLine
 from structrag.asking.requests import Progress
 from structrag.errors import InvalidParameter, check_arguments, check_at_least
 
@@ -136,18 +136,6 @@ def as_progress(progress: Any) -> Progress | None:
             f"error; got {type(progress).__name__}."
         )
     return progress  # type: ignore[no-any-return]
-
-
-class ProgressLine:
-    """Says how far a run is in one line.
-
-    It is on standard error, and written over.
-    """
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        end = "\n" if done >= total else "\r"
-        sys.stderr.write(f"{what}: {done} of {total}   {end}")
-        sys.stderr.flush()
 
 
 def as_cache(cache: Cache | str | os.PathLike[str] | None) -> Cache | None:

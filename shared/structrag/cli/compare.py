@@ -27,6 +27,7 @@ from structrag.cli.printing import print_items, show_progress
 from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
+from structrag.text.amounts import amount
 
 
 def compare(
@@ -76,9 +77,10 @@ def compare(
 def _parts(comparison: Comparison, max_tokens: int) -> list[Part]:
     units = comparison.units
     size = (
-        f"{comparison.documents:,} documents, {comparison.characters:,} characters: "
-        f"{units['sentence']:,} sentences, {units['table']:,} tables, "
-        f"{units['code']:,} blocks of code. At most {max_tokens} tokens a chunk."
+        f"{amount(comparison.documents, 'document')}, "
+        f"{amount(comparison.characters, 'character')}: {amount(units['sentence'], 'sentence')}, "
+        f"{amount(units['table'], 'table')}, {amount(units['code'], 'block')} of code. "
+        f"At most {max_tokens} tokens a chunk."
     )
     test = Part("Self-test", None, [comparison.no_selftest])
     if comparison.selftest:

@@ -14,7 +14,7 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
-from structrag.ingestion.ingesting import IngestReport, ingest
+from structrag.ingestion.ingesting import IngestReport, ingest, show_files
 from structrag.records import Hit
 from structrag.retrieval.multiview import MultiViewRetriever
 
@@ -50,7 +50,7 @@ def fill(
         make=partial(_made, embedder, max_tokens),
         workers=workers,
         remove_missing=True,
-        progress=lambda progress: show_progress("files", progress.files, progress.total),
+        progress=partial(show_files, show_progress),
         **options,
     )
     for sentence in report.errors.values():

@@ -34,6 +34,7 @@ from structrag.evaluation.labelled import BUDGETS, DEPTHS, Evaluation, MethodSco
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
 from structrag.show.evaluation import plot_evaluation
+from structrag.text.amounts import amount
 
 FEW = 50  # questions, below which a report says so
 
@@ -129,7 +130,7 @@ def _check_folder(output: Path) -> None:
 def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
     count = len(evaluation.questions)
     notes = [
-        f"{count:,} questions, {evaluation.documents:,} documents, "
+        f"{amount(count, 'question')}, {amount(evaluation.documents, 'document')}, "
         f"at most {max_tokens} tokens a chunk. "
         "All methods' chunks are searched alike, over all documents, "
         f"by {embedder_text(evaluation.embedder)} and BM25 "
@@ -140,7 +141,8 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
     ]
     if count < FEW:
         notes.append(
-            f"{count} questions are few: others may fare quite differently, "
+            f"{amount(count, 'question')} {'is' if count == 1 else 'are'} few: others may fare "
+            "quite differently, "
             "also where all of these were found and the interval is a point."
         )
     budgets = [f"{budget} tokens" for budget in evaluation.budgets]

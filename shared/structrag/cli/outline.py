@@ -9,6 +9,7 @@ from structrag.cli.options import AsJson, File, Format, Isolated, Reader, one_do
 from structrag.cli.printing import print_items
 from structrag.reading.sections import parse
 from structrag.records import Document, Section
+from structrag.text.amounts import amount
 from structrag.text.tokens import count_tokens
 
 
@@ -47,4 +48,4 @@ def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:
         if section.ordinal or document.text[section.body_start : section.body_end].strip():
             indent = "  " * len(section.path)
             place = f"[{section.start}:{section.end}]"
-            yield f"{indent}{name}  {place}  about {tokens} tokens of its own"
+            yield f"{indent}{name}  {place}  about {amount(tokens, 'token')} of its own"

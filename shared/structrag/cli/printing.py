@@ -6,13 +6,11 @@ import json
 import re
 import sys
 from collections.abc import Iterable
-from time import monotonic
 from typing import Any
 
+from structrag.asking.progress import ProgressLine
 from structrag.records import Chunk
 from structrag.text.heading_path import SEPARATOR, title_beside
-
-SECONDS_BETWEEN_LINES = 10  # of progress where standard error is no terminal
 
 # What a terminal may take for a command; line ends and tabs are text.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
@@ -38,42 +36,14 @@ def print_items(items: Iterable[Any], as_json: bool) -> None:
         sys.stdout.write(line.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 
-class _Progress:
-    """Says how far a run is.
+class _Progress(ProgressLine):
+    """Says how far a command is; its report says the end."""
 
-    On a terminal in a line that is written over, else now and then.
-    """
-
-    def __init__(self) -> None:
-        self.stage = ""
-        self.since = 0.0  # when the stage began, or its last line was written
-        self.in_line = False  # whether the line on the terminal has not ended
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            self.in_line = done != total
-            _to_stderr(f"{what}: {done} of {total}   ", end="\r" if self.in_line else "\n")
-            return
-        now = monotonic()
-        if what != self.stage:
-            self.stage, self.since = what, now
-        elif now - self.since >= SECONDS_BETWEEN_LINES:
-            self.since = now
-            _to_stderr(f"{what}: {done} of {total}")
+    says_ends = False
 
     def say(self, text: str) -> None:
-        """One line on standard error.
-
-        It does not mix with a line that is written over.
-        """
-        if self.in_line:
-            self.in_line = False
-            _to_stderr("")
-        _to_stderr(harmless(text))
-
-
-def _to_stderr(text: str, end: str = "\n") -> None:
-    print(text, end=end, file=sys.stderr, flush=True)  # noqa: T201 - the command line talks
+        """One line on standard error, with nothing that commands a terminal."""
+        super().say(harmless(text))
 
 
 show_progress = _Progress()

@@ -27,6 +27,7 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.show.explanation import plot_explanation
+from structrag.text.amounts import amount
 
 
 def split(
@@ -72,7 +73,7 @@ def _split(splitter: Any, document: Document, embedder: Any, plot: Path | None) 
 def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
     sections = parse(document).sections
     for number, chunk in enumerate(chunks, start=1):
-        size = f"about {chunk.extras['index_tokens']} tokens"
+        size = f"about {amount(chunk.extras['index_tokens'], 'token')}"
         where = path_of(chunk)
         if not chunk.path:  # the splitter looks at no headings, or there is none
             above = bisect_right(sections, chunk.start, key=lambda section: section.start) - 1

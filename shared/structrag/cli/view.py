@@ -23,6 +23,7 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.records import Document
 from structrag.show.view import gather, write_page
+from structrag.text.amounts import amount
 
 
 def view(
@@ -70,7 +71,8 @@ def view(
     )
     size = write_page(data, output)
     names = ", ".join(chosen)
-    typer.echo(f"{output}: {len(data['documents'])} documents by {names}; {size / 1000:,.0f} kB")
+    shown = amount(len(data["documents"]), "document")
+    typer.echo(f"{output}: {shown} by {names}; {size / 1000:,.0f} kB")
     if open_page:
         webbrowser.open(output.resolve().as_uri())
 

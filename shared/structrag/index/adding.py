@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from structrag.asking.failures import fallbacks_of
+from structrag.asking.progress import TellDocuments
 from structrag.asking.requests import (
     COUNTS,
     Array,
@@ -30,6 +31,7 @@ from structrag.index.entries import Entry, Level, Vectors, fingerprint
 from structrag.index.routes import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
 from structrag.records import Block, Chunk, Document
+from structrag.text.amounts import amount
 from structrag.text.cutting import Cutter
 from structrag.text.tokens import TokenCounter
 
@@ -62,11 +64,13 @@ class AddReport:
         if fallbacks:
             fell_back = sum(fallbacks.values())
             why = fallbacks_line(fallbacks, self.usage["reasons"])
-            note = f", {fell_back} views fell back to the extractive default: {why}"
+            note = f", {amount(fell_back, 'view')} fell back to the extractive default: {why}"
         return (
-            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged; "
-            f"{self.chunks} chunks; {self.usage['calls']} language-model calls, "
-            f"{self.usage['embedded']} texts embedded, {self.usage['cache_hits']} cache hits{note}"
+            f"{amount(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged; {amount(self.chunks, 'chunk')}; "
+            f"{amount(self.usage['calls'], 'language-model call')}, "
+            f"{amount(self.usage['embedded'], 'text')} embedded, "
+            f"{amount(self.usage['cache_hits'], 'cache hit')}{note}"
         )
 
 
@@ -126,8 +130,12 @@ class Adding:
                 f"document {document.id!r} is not in the index, so it cannot be updated; use add."
             )
 
-    def groups(self) -> Iterator[list[tuple[Document, str]]]:
-        """The documents that need work, with fingerprints, in groups prepared together."""
+    def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
+        """The documents that need work, with fingerprints, in groups prepared together.
+
+        `progress` (that of `Asking`) is told how many of several are done.
+        """
+        tell = TellDocuments(progress, len(self.documents))
         group: list[tuple[Document, str]] = []
         size = 0
         there: dict[str, str] = {}
@@ -143,9 +151,11 @@ class Adding:
             size += len(document.text) // 1000 + 1
             if size >= GROUP:
                 yield group
+                tell(number + 1)
                 group, size = [], 0
         if group:
             yield group
+        tell(len(self.documents))
 
     def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
         """Prepare a group."""

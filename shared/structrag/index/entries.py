@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import check_owner, unit_vectors
 from structrag.records import Chunk, Document
+from structrag.text.amounts import amount
 
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
@@ -163,7 +164,7 @@ def _check_views(name: str, level: Level, views: Sequence[str]) -> None:
         if len(texts) != len(level.chunks):
             raise InvalidParameter(
                 f"view {view!r} needs one text per chunk; document {name!r} has "
-                f"{len(level.chunks)} chunks and {len(texts)} texts."
+                f"{amount(len(level.chunks), 'chunk')} and {amount(len(texts), 'text')}."
             )
 
 

@@ -13,6 +13,7 @@ from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
 from structrag.index.adding import Adding, Preparation, Read, read_steps, texts_of, windows_of
 from structrag.records import Document
+from structrag.text.amounts import amount
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 LONGEST = "word " * 199  # a summary of so many words is not shortened
@@ -38,10 +39,11 @@ class IndexCost:
 
     def __str__(self) -> str:
         return (
-            f"{self.calls:,} language-model calls, {self.prompt_tokens:,} tokens of prompts; "
-            f"{self.embedded:,} texts to embed, {self.embedding_tokens:,} tokens; "
-            f"{self.cache_hits:,} cache hits"
-            + (f"; {self.scored:,} texts to score" if self.scored else "")
+            f"{amount(self.calls, 'language-model call')}, "
+            f"{amount(self.prompt_tokens, 'token')} of prompts; "
+            f"{amount(self.embedded, 'text')} to embed, {amount(self.embedding_tokens, 'token')}; "
+            f"{amount(self.cache_hits, 'cache hit')}"
+            + (f"; {amount(self.scored, 'text')} to score" if self.scored else "")
         )
 
 
@@ -68,8 +70,8 @@ class Estimate:
 
     def __str__(self) -> str:
         return (
-            f"{self.documents:,} documents to add or replace, {self.unchanged:,} unchanged; "
-            f"{self.chunks:,} chunks; {self.total}"
+            f"{amount(self.documents, 'document')} to add or replace, "
+            f"{self.unchanged:,} unchanged; {amount(self.chunks, 'chunk')}; {self.total}"
         )
 
 

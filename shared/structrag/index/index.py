@@ -340,7 +340,7 @@ class Index:
 
     def _add(self, work: Adding) -> AddReport:
         try:
-            for group in work.groups():
+            for group in work.groups(self.runner.asking.progress):
                 work.put(self.run(work.steps(group)))
         finally:
             self._keep()
@@ -348,7 +348,7 @@ class Index:
 
     async def _aadd(self, work: Adding) -> AddReport:
         try:
-            for group in work.groups():
+            for group in work.groups(self.runner.asking.progress):
                 prepared = await self.arun(work.steps(group))
                 await asyncio.to_thread(work.put, prepared)
         finally:

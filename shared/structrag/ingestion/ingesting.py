@@ -6,7 +6,6 @@ Files are found, given to workers, stored in order, saved.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from structrag.asking.naming import setting_name
+from structrag.asking.progress import ProgressLine
 from structrag.errors import (
     InvalidAnswer,
     InvalidParameter,
@@ -41,6 +41,7 @@ from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, 
 from structrag.reading.files import find_files
 from structrag.reading.opening import path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.text.amounts import amount
 
 RUNNERS = ("process", "ray")
 BATCH_FILES = 32  # most files that a worker prepares together
@@ -59,7 +60,7 @@ class Progress:
     Example:
         >>> half = Progress(files=50, total=100, chunks=900, bytes=10**6, errors=1, seconds=30)
         >>> print(half)
-        50 of 100 files, 900 chunks, 1.0 MB, 1 errors, 0:30 left
+        50 of 100 files, 900 chunks, 1.0 MB, 1 error, 0:30 left
     """
 
     files: int  # done with, those that had not changed included
@@ -78,8 +79,8 @@ class Progress:
 
     def __str__(self) -> str:
         line = (
-            f"{self.files:,} of {self.total:,} files, {self.chunks:,} chunks, "
-            f"{self.bytes / 1e6:,.1f} MB, {self.errors:,} errors"
+            f"{self.files:,} of {amount(self.total, 'file')}, {amount(self.chunks, 'chunk')}, "
+            f"{self.bytes / 1e6:,.1f} MB, {amount(self.errors, 'error')}"
         )
         if self.files == self.total or not self.files:
             return line
@@ -110,9 +111,9 @@ class IngestReport:
 
     def __str__(self) -> str:
         return (
-            f"{self.added:,} documents added, {self.replaced:,} replaced, {self.unchanged:,} "
-            f"unchanged, {self.removed:,} removed, {len(self.errors):,} left out; "
-            f"{self.chunks:,} chunks; {self.seconds:,.1f} s"
+            f"{amount(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged, {self.removed:,} removed, {len(self.errors):,} left "
+            f"out; {amount(self.chunks, 'chunk')}; {self.seconds:,.1f} s"
         )
 
 
@@ -276,12 +277,12 @@ def _reporter(progress: Callable[[Progress], None] | bool) -> Callable[[Progress
             "progress must be a function of one Progress, True or False; got "
             f"{type(progress).__name__}."
         )
-    return _show if progress else lambda _: None
+    return partial(show_files, ProgressLine()) if progress else lambda _: None
 
 
-def _show(progress: Progress) -> None:
-    end = "\n" if progress.files == progress.total or not sys.stderr.isatty() else "\r"
-    print(f"{progress}   ", end=end, file=sys.stderr, flush=True)  # noqa: T201 - it was asked for
+def show_files(line: ProgressLine, progress: Progress) -> None:
+    """Show how far an ingestion is on a line."""
+    line.show(str(progress), "files", is_last=progress.files == progress.total)
 
 
 @dataclass(slots=True)
@@ -321,6 +322,7 @@ class _Ingestion:
         self.address, self.place = address, place
         self.setup, self.n_workers = setup, workers or runner.cores
         self.max_seconds, self.on_progress = max_seconds, report
+        self.n_told = -1  # the files of the last report
         self.began = time.monotonic()
         self.workers: list[Worker] = []
         self.replies: Replies = Queue()
@@ -435,7 +437,7 @@ class _Ingestion:
                 if self.store.changes != self.changes_saved:
                     self._save()
                 saved = time.monotonic()
-        self.on_progress(self._progress())
+        self._tell()
 
     def _batches(self, files: Sequence[str]) -> Iterator[_Batch]:
         """The files that may have changed, in groups."""
@@ -604,7 +606,7 @@ class _Ingestion:
         while self.n_stored in self.batches and self.batches[self.n_stored].is_done:
             self._put(self.batches.pop(self.n_stored))
             self.n_stored += 1
-            self.on_progress(self._progress())
+            self._tell()
 
     def _put(self, batch: _Batch) -> None:
         assert self.store is not None  # noqa: S101
@@ -673,12 +675,14 @@ class _Ingestion:
             if self.store is not None:
                 self._save()
 
-    def _progress(self) -> Progress:
-        counts = self.counts
-        seconds = time.monotonic() - self.began
-        return Progress(
-            self.n_files, self.total, counts["chunks"], counts["bytes"], counts["errors"], seconds
-        )
+    def _tell(self) -> None:
+        """Tell how far it is, once for each number of files."""
+        if self.n_files == self.n_told:
+            return
+        self.n_told = self.n_files
+        counts, seconds = self.counts, time.monotonic() - self.began
+        numbers = (counts["chunks"], counts["bytes"], counts["errors"])
+        self.on_progress(Progress(self.n_files, self.total, *numbers, seconds))
 
     def _counts(self) -> dict[str, Any]:
         names = ("added", "replaced", "unchanged", "removed", "chunks", "bytes")

@@ -16,6 +16,7 @@ from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
 from structrag.models.transformers_margin import TransformersMargin, exact_logits, tokens_of_prompt
 from structrag.models.weights import weights_settings
+from structrag.text.amounts import amount
 
 CUT_MARK = "\n[...]\n"  # stands where the middle of a prompt was left out
 LEAST_WINDOW = 16
@@ -41,8 +42,7 @@ class Cuts:
         self.tokens += tokens
 
     def __str__(self) -> str:
-        noun = "prompt" if self.prompts == 1 else "prompts"
-        return f"{self.prompts:,} {noun} cut, {self.tokens:,} tokens left out"
+        return f"{amount(self.prompts, 'prompt')} cut, {amount(self.tokens, 'token')} left out"
 
 
 @dataclass(eq=False)

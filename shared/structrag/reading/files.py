@@ -26,6 +26,7 @@ from structrag.reading.opening import (
     unreadable,
 )
 from structrag.records import Document, Heading
+from structrag.text.amounts import amount
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -274,7 +275,7 @@ def kinds_of(files: Iterable[Path]) -> str:
     listed = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     parts = [f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]]
     others = sum(count for _, count in listed[MOST_KINDS:])
-    return ", ".join([*parts, f"{others} others"] if others else parts)
+    return ", ".join([*parts, amount(others, "other")] if others else parts)
 
 
 def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[Path]:

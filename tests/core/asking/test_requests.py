@@ -17,12 +17,12 @@ def test_what_a_run_has_cost_reads_as_a_line() -> None:
     )
     assert str(usage) == line
     usage.fallbacks.update(summary=2, keywords=1)
-    assert str(usage) == f"{line}; fell back: 1 keywords, 2 summary"
+    assert str(usage) == f"{line}; fell back: keywords 1, summary 2"
     usage.fell_back({"summary": 1}, {"summary": "TimeoutError"})
     usage.fell_back({"summary": 1}, {"summary": "ConnectionError"})
     usage.failed = 1
     assert "; 1 of the calls failed; " in str(usage)
-    assert str(usage).endswith("; fell back: 1 keywords, 4 summary (TimeoutError)")
+    assert str(usage).endswith("; fell back: keywords 1, summary 4 (TimeoutError)")
     assert usage.as_dict()["reasons"] == {"summary": "TimeoutError"}
     assert usage.as_dict()["failed"] == 1
     assert repr(usage).startswith("Usage(calls=1, ")

@@ -88,7 +88,7 @@ def test_true_stands_for_a_line_on_standard_error(capsys: pytest.CaptureFixture[
     assert callable(progress)
     progress("embed", 1, 2)
     progress("embed", 2, 2)
-    assert capsys.readouterr().err == "embed: 1 of 2   \rembed: 2 of 2   \n"
+    assert capsys.readouterr().err == "embed: 2 of 2\n"  # no terminal: the end of each stage
     assert Asking(progress=False).progress is None
     with pytest.raises(
         InvalidParameter, match=r"progress must be a function .* or True for a line"

@@ -40,7 +40,7 @@ def test_a_report_is_printed_and_files_are_written(
     )
     assert code == 0
     assert (
-        "3 questions, 1 documents" in out
+        "3 questions, 1 document" in out
         and "LSA (no --embedder was given) and BM25 (views: raw)" in out
     )
     assert "3 questions are few" in out

@@ -64,7 +64,7 @@ def test_only_changed_files_are_read_again(
     write(folder / "valve.md", "# Valve\n\nThe valve is of steel.\n")
     (folder / "pump.md").unlink()
     code, out, err = run(capsys, *search, "What is of brass?", "-k", 1)
-    assert "brass" in out and "1 documents added, 1 replaced, 0 unchanged, 1 removed" in err
+    assert "brass" in out and "1 document added, 1 replaced, 0 unchanged, 1 removed" in err
     assert read[2:] == ["tap.md", "valve.md"]
     _, out, _ = run(capsys, *search, "rinse the filter monthly")
     assert "Pump" not in out
@@ -105,7 +105,7 @@ def test_the_index_alone_is_searched_from_anywhere(
     monkeypatch.chdir(folder.parent / "elsewhere")
     write(folder / "valve.md", "# Valve\n\nThe valve hisses.\n")
     _, out, err = run(capsys, "search", *index, "-q", "hisses", "-k", 1)
-    assert f"{folder / 'valve.md'}[" in out and "1 documents added" in err
+    assert f"{folder / 'valve.md'}[" in out and "1 document added" in err
     _, out, _ = run(capsys, "search", *index, "-q", "hisses", "-k", 1, "--json")
     assert json.loads(out)["document"] == str(folder / "valve.md")
 

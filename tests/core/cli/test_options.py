@@ -71,7 +71,7 @@ def test_that_nothing_was_read_is_an_error(
     assert sentence in err and "1 .csv" in err and "1 without suffix" in err and ".py" not in err
     (tmp_path / "d.md").write_bytes(b"\0\1")
     code, _, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
-    assert code == 2 and "left out: " in err and "None of the 1 files in" in err
+    assert code == 2 and "left out: " in err and "None of 1 file in" in err
 
 
 def test_files_of_other_kinds_are_counted(capsys: pytest.CaptureFixture[str], manual: Path) -> None:

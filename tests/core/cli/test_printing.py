@@ -62,15 +62,16 @@ def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert len(lines) == 2  # the other is the report
 
 
-def test_progress_is_written_over_on_a_terminal(
+def test_what_is_said_stands_in_the_place_of_the_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     show_progress("reading files", 1, 3)
-    show_progress.say("left out: b.md")
+    show_progress.say("left out: b\x1b.md")
     show_progress("reading files", 3, 3)
+    over = " " * len("reading files: 1 of 3")
     assert capsys.readouterr().err == (
-        "reading files: 1 of 3   \r\nleft out: b.md\nreading files: 3 of 3   \n"
+        f"reading files: 1 of 3\r{over}\rleft out: b\\x1b.md\nreading files: 3 of 3\n"
     )
 
 
@@ -78,7 +79,7 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([0.0, 4.0, 11.0, 12.0, 22.0, 23.0])
-    monkeypatch.setattr("structrag.cli.printing.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("structrag.asking.progress.monotonic", lambda: next(seconds))
     for done in range(5):
         show_progress("embedding", done, 9)
     show_progress("reading files", 9, 9)

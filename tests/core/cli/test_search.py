@@ -56,7 +56,7 @@ def test_a_title_that_is_no_heading_leads_the_path(
 
 def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
     _, out, err = run(capsys, "search", manual, "-q", "dry")
-    assert "1 documents added" in err and "LSA" in err
+    assert "1 document added" in err and "LSA" in err
     assert out.startswith("1. Pump > Storage")
 
 

@@ -70,7 +70,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
         "short view": (
             replace(good, views={**good.views, "raw": ("x",)}),
             InvalidParameter,
-            "2 chunks and 1 texts",
+            "2 chunks and 1 text",
         ),
         "meta": (
             replace(good, document=replace(document, meta={"day": {1, 2}})),

@@ -115,7 +115,10 @@ def test_parameters_equal_those_of_nltk(monkeypatch: pytest.MonkeyPatch) -> None
     _, folder = sentences._punkt_folder("english")
     assert folder is not None
     monkeypatch.setattr(nltk.data, "path", [str(folder.parents[2])])
-    theirs = PunktTokenizer("english")._params
+    try:
+        theirs = PunktTokenizer("english")._params
+    except PermissionError as error:  # new releases read no files that an installer has linked
+        pytest.skip(f"NLTK does not read its own files here: {str(error)[:99]}")
     ours = sentences._punkt("english")._params
     assert ours.abbrev_types - theirs.abbrev_types == set(sentences._SCHOLARLY.split())
     assert theirs.abbrev_types <= ours.abbrev_types

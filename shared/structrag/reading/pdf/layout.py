@@ -24,6 +24,7 @@ from structrag.reading.pdf.pages import Grid, Line, Page
 from structrag.reading.pdf.paragraphs import Paragraph, Spacing, paragraphs_of, spacing_of
 from structrag.reading.pdf.rows import Joiner, Row, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.text.amounts import amount
 
 _SHOWN = 5  # examples in a note
 _PICTURE = 0.6  # of the page covered by pictures, and
@@ -308,8 +309,8 @@ def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
             )
         elif words < _FEW_WORDS and covered > _PICTURE * page.width * page.height:
             yield (
-                f"Page {number} is mostly a picture, with {words} words of text: it may be a "
-                "scan that needs OCR."
+                f"Page {number} is mostly a picture, with {amount(words, 'word')} of text: it may "
+                "be a scan that needs OCR."
             )
         if unknown := sum(line.text.count("\ufffd") for line in page.lines):
             yield (
@@ -339,4 +340,5 @@ def _hyphen_note(joiner: Joiner) -> Iterator[str]:
     guessed = joiner.hyphens.guessed
     if guessed:
         shown = ", ".join(map(repr, guessed[:_SHOWN]))
-        yield f"{len(guessed)} words broken at line ends were rejoined by guess, such as {shown}."
+        words = amount(len(guessed), "word")
+        yield f"Rejoined by guess: {words} broken at line ends, such as {shown}."

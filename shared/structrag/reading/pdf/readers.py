@@ -15,6 +15,7 @@ from structrag.reading.opening import check_file, path_of
 from structrag.reading.pdf.pages import Grid, Line, Page
 from structrag.reading.pdf.reader import Source, check_password, read_pdf
 from structrag.reading.pdf.reading_order import reading_order
+from structrag.text.amounts import amount
 
 Pages: TypeAlias = "Sequence[Page] | Sequence[str]"
 PdfReader: TypeAlias = "str | Callable[[Source], Pages | str] | Any"
@@ -183,8 +184,8 @@ def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
         )
     if not any(page.strip() if isinstance(page, str) else page.lines for page in pages):
         raise InvalidDocument(
-            f"{_name(source)} holds no text on its {len(pages)} pages. If it is a scan, run OCR on "
-            "it first."
+            f"{_name(source)} holds no text on its {amount(len(pages), 'page')}. If it is a scan, "
+            "run OCR on it first."
         )
     return pages
 

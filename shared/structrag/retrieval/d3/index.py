@@ -37,6 +37,7 @@ from structrag.records import Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
 from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
+from structrag.text.amounts import amount
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -70,9 +71,10 @@ class D3AddReport:
     def __str__(self) -> str:
         why = fallbacks_line(self.usage["fallbacks"], self.usage["reasons"])
         return (
-            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} "
-            f"unchanged; {self.sections} sections, {self.parts} parts, "
-            f"{self.paragraphs} paragraphs; {self.usage['calls']} language-model calls"
+            f"{amount(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged; {amount(self.sections, 'section')}, "
+            f"{amount(self.parts, 'part')}, {amount(self.paragraphs, 'paragraph')}; "
+            f"{amount(self.usage['calls'], 'language-model call')}"
             + (f"; fell back: {why}" if why else "")
         )
 
@@ -271,12 +273,12 @@ class D3Index:
         return await self._aadd(self._adding(documents, known_only=True))
 
     def _add(self, work: _D3Adding) -> D3AddReport:
-        for group in work.groups():
+        for group in work.groups(self.runner.asking.progress):
             work.put(self.runner.run(work.steps(group)))
         return work.d3_report()
 
     async def _aadd(self, work: _D3Adding) -> D3AddReport:
-        for group in work.groups():
+        for group in work.groups(self.runner.asking.progress):
             prepared = await self.runner.arun(work.steps(group))
             await asyncio.to_thread(work.put, prepared)
         return work.d3_report()

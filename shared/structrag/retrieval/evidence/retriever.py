@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.naming import setting_name
+from structrag.asking.progress import TellDocuments
 from structrag.asking.requests import (
     COUNTS,
     Array,
@@ -289,12 +290,15 @@ class EvidenceRetriever(Retriever):
         there = store.fingerprints([document.id for document, _ in prints])
         new = [(document, key) for document, key in prints if there.get(document.id) != key]
         added = sum(document.id not in store for document, _ in new)
-        atoms = 0
+        atoms = done = 0
+        tell = TellDocuments(self.runner.asking.progress, len(new))
         for group in _groups(self._prepared(document, key) for document, key in new):
             records = yield from self._record_steps(group)
             for prepared, record in zip(group, records, strict=True):
                 self.store.put(prepared.stored, record, prepared.fingerprint)
                 atoms += len(record)
+            done += len(group)
+            tell(done)
         unchanged = len(prints) - len(new)
         after = self.usage.as_dict()
         spent = {name: after[name] - before[name] for name in COUNTS}

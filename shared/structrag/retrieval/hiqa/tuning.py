@@ -19,6 +19,7 @@ from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
+from structrag.text.amounts import amount
 
 Relevant = str | tuple[str, int, int]  # a document's id, or a span of one in characters
 
@@ -82,7 +83,7 @@ class TuningReport:
         name = f"recall at {self.k}" if self.metric == "recall" else "mean reciprocal rank"
         return (
             f"alpha {self.alpha:g}, beta {self.beta:g}: {name} {self.score:.4f} over "
-            f"{self.n_questions} questions (default weights {self.default_score:.4f}; "
+            f"{amount(self.n_questions, 'question')} (default weights {self.default_score:.4f}; "
             f"fitted without the question {held_out}; out of reach {self.out_of_reach})\n"
             f"{self.note}\n{self.table()}"
         )

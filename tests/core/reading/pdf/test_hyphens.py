@@ -41,7 +41,7 @@ def test_hyphens_follow_what_the_text_writes_elsewhere() -> None:
     assert "the e-mail is in the inbox and" in draft.text
     assert "the content" in draft.text
     assert [note for note in draft.uncertain if "by guess" in note] == [
-        "1 words broken at line ends were rejoined by guess, such as 'con-tent'."
+        "Rejoined by guess: 1 word broken at line ends, such as 'con-tent'."
     ]
 
 

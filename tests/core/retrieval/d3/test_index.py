@@ -39,8 +39,8 @@ def test_what_adding_did_is_counted_and_said() -> None:
     report = index.add([document()])
     assert (report.added, report.replaced, report.unchanged) == (1, 0, 0)
     assert (report.sections, report.paragraphs) == (3, 3)
-    assert "1 documents added, 0 replaced, 0 unchanged; 3 sections" in str(report)
-    assert str(report).endswith("fell back: 1 chunks (OSError: down)")
+    assert "1 document added, 0 replaced, 0 unchanged; 3 sections" in str(report)
+    assert str(report).endswith("fell back: chunks 1 (OSError: down)")
     assert len(failing.prompts) == 1 and index.store.degraded("report") == 1
 
 

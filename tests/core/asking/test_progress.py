@@ -1,0 +1,81 @@
+"""How far a run is, on a terminal, in a notebook and in a log."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from structrag.asking.progress import ProgressLine, TellDocuments
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_shorter_line_leaves_nothing_of_a_longer_one(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ProgressLine()
+    line("embedding", 1_000, 20_000)
+    line("asking", 1, 2)
+    line("asking", 2, 2)
+    longer = len("embedding: 1,000 of 20,000")
+    assert capsys.readouterr().err == (
+        f"embedding: 1,000 of 20,000\r{'asking: 1 of 2'.ljust(longer)}\rasking: 2 of 2\n"
+    )
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_line_is_narrower_than_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.fileno", lambda: 2)
+    monkeypatch.setattr("os.get_terminal_size", lambda descriptor: os.terminal_size((20, 9)))
+    ProgressLine()("asking the language model", 1, 2)
+    assert capsys.readouterr().err == "asking the language\r"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_steps_of_documents_are_shown_beside_them(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ProgressLine()
+    line("documents", 3, 9)
+    line("embedding", 5, 5)
+    assert capsys.readouterr().err == "documents: 3 of 9\rdocuments: 3 of 9, embedding: 5 of 5\r"
+    line("documents", 9, 9)
+    line("embedding", 1, 1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [text.rstrip() for text in lines] == ["documents: 9 of 9", "embedding: 1 of 1"]
+
+
+def test_a_notebook_writes_over_its_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ipykernel", object())
+    ProgressLine()("embedding", 1, 2)
+    assert capsys.readouterr().err == "embedding: 1 of 2\r"
+
+
+def test_a_log_has_a_line_now_and_then_and_the_end_of_each_stage(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([0.0, 4.0, 11.0, 12.0, 13.0, 14.0])
+    monkeypatch.setattr("structrag.asking.progress.monotonic", lambda: next(seconds))
+    line = ProgressLine()
+    for done in range(4):
+        line("documents", done, 9)
+    line("embedding", 5, 5)
+    line("documents", 9, 9)
+    assert capsys.readouterr().err == "documents: 2 of 9\ndocuments: 9 of 9\n"
+
+
+def test_each_number_of_documents_is_told_once() -> None:
+    told: list[tuple[Any, ...]] = []
+    tell = TellDocuments(lambda *numbers: told.append(numbers), 3)
+    for done in (2, 2, 3, 3):
+        tell(done)
+    assert told == [("documents", 0, 3), ("documents", 2, 3), ("documents", 3, 3)]
+    TellDocuments(lambda *numbers: told.append(numbers), 1)(1)
+    TellDocuments(None, 3)(1)
+    assert len(told) == 3
