@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Array, Embed, Steps, Usage
+from structrag.asking.requests import Array, Embed, Embedder, Steps, Usage
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
 from structrag.models.embedders import as_fixed_embedder
@@ -53,7 +53,7 @@ class StructragEmbeddings(Embeddings):
         batch_size: int = 64,
         cache: Cache | str | os.PathLike[str] | None = None,
     ) -> None:
-        self.embedder = as_fixed_embedder(embedder)
+        self.embedder: Embedder = as_fixed_embedder(embedder)
         self._runner = Runner(
             embedder=self.embedder,
             asking=Asking(cache=cache, batch_size=batch_size),

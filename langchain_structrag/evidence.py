@@ -232,7 +232,7 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
 
     embedding: Any = Field(default=None, repr=False)
     """As in `EvidenceRetriever`."""

@@ -74,7 +74,9 @@ class HiQATransformer(StructureSplitter):
         super().__init__(
             chunk_size, chunk_overlap, length_function, add_context=add_context, **others
         )
-        self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **core_settings)
+        self.core: Any = HiQASplitter(
+            max_tokens=chunk_size, counter=self._counter(), **core_settings
+        )
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:

@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from langchain_structrag.options import IDMSArguments, IDMSPaperArguments, further_settings
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
+from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.enriching.enricher import (
     EnrichingSplitter,
     IDMSEnricher,
@@ -113,7 +114,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             counter=self._counter(),
             **core_settings,
         )
-        self.core = with_enrichment(
+        self.core: ReadingSplitter = with_enrichment(
             splitter,
             enrich,
             max_tokens=chunk_size,

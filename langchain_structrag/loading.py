@@ -52,8 +52,8 @@ class StructragLoader(BaseLoader):
         isolated: bool = False,
         password: str | None = None,
     ) -> None:
-        self.paths = check_paths(path)
-        self.reading = FileReading(reader, isolated, password)
+        self.paths: list[Path] = check_paths(path)
+        self.reading: FileReading = FileReading(reader, isolated, password)
 
     def lazy_load(self) -> Iterator[Document]:
         """The documents, one after the other.
@@ -83,7 +83,7 @@ class StructragParser(BaseBlobParser):
     def __init__(
         self, *, reader: Any = "layout", isolated: bool = False, password: str | None = None
     ) -> None:
-        self.reading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
         """One document, with the blob's metadata and its `source`."""

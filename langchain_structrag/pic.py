@@ -78,7 +78,7 @@ class PICTextSplitter(ReadingTextSplitter):
             add_context=add_context,
             **others,
         )
-        self.core = PICSplitter(
+        self.core: PICSplitter = PICSplitter(
             min_tokens=min_chunk_size,
             max_tokens=chunk_size,
             context=add_context,

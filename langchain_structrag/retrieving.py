@@ -68,7 +68,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
     SETTINGS: ClassVar[tuple[str, ...]] = ()
     OPTIONS: ClassVar[type] = RetrieverFields  # the arguments of `from_documents`
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     index: Any = Field(repr=False)
     """What is searched."""

@@ -87,7 +87,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         )
         check_overlap(chunk_overlap, chunk_size)
         check_at_least("min_chunk_size", min_chunk_size, 0)
-        self.core = ContentAwareSplitter(
+        self.core: ContentAwareSplitter = ContentAwareSplitter(
             max_tokens=chunk_size,
             flat_max_tokens=None,
             min_tokens=min_chunk_size,
@@ -137,7 +137,7 @@ class FixedTextSplitter(StructureSplitter):
             format=format,
             metadata_lists=metadata_lists,
         )
-        self.core = FixedSplitter(
+        self.core: FixedSplitter = FixedSplitter(
             max_tokens=chunk_size,
             within_sections=within_sections,
             counter=self._counter(),

@@ -115,8 +115,8 @@ class D3Retriever(ChunkRetriever):
         **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
-        self.similarity_top_k = similarity_top_k
-        self.retriever = CoreD3Retriever(
+        self.similarity_top_k: int | None = similarity_top_k
+        self.retriever: Any = CoreD3Retriever(
             index,
             llm=core_model(llm),
             preset=preset,

@@ -88,7 +88,7 @@ class StructragEmbedding(BaseEmbedding):
                 f"model_name must be the embedder's own name or left out; got {self.model_name!r} "
                 f"for {self.embedder.name!r}. An embedder gets another name by its own name=..."
             )
-        self.model_name = self.embedder.name
+        self.model_name: str = self.embedder.name
         return self
 
     @classmethod

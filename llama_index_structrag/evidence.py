@@ -86,9 +86,9 @@ class EvidenceRetriever(ChunkRetriever):
         for name, value in (("similarity_top_k", similarity_top_k), ("max_tokens", max_tokens)):
             if value is not None:
                 check_at_least(name, value, 1)
-        self.similarity_top_k = similarity_top_k
+        self.similarity_top_k: int | None = similarity_top_k
         self.max_tokens = max_tokens
-        self.order = check_choice("order", order, ORDERS)
+        self.order: str = check_choice("order", order, ORDERS)
         self.retriever = index
 
     @classmethod

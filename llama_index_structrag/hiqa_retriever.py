@@ -122,7 +122,7 @@ class HiQARetriever(ChunkRetriever):
         check_packing(max_tokens)
         self.max_tokens = max_tokens
         self.tokenizer = tokenizer
-        self.similarity_top_k = similarity_top_k
+        self.similarity_top_k: int = similarity_top_k
         if keywords is not None and not isinstance(keywords, str):  # a string is refused below
             keywords = list(keywords)
         self._settings: dict[str, Any] = {
@@ -178,7 +178,7 @@ class HiQARetriever(ChunkRetriever):
     @lexical.setter
     def lexical(self, lexical: Any) -> None:
         route = LexicalRoute(lexical, self.index) if isinstance(lexical, BaseRetriever) else lexical
-        self.retriever = CoreRetriever(self.index, **self._settings, lexical=route)
+        self.retriever: Any = CoreRetriever(self.index, **self._settings, lexical=route)
         self._lexical = lexical
 
     def segments(self) -> list[TextNode]:

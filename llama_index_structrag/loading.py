@@ -47,7 +47,7 @@ class StructragReader(BaseReader):
     def __init__(
         self, *, reader: Any = "layout", isolated: bool = False, password: str | None = None
     ) -> None:
-        self.reading = FileReading(reader, isolated, password)
+        self.reading: FileReading = FileReading(reader, isolated, password)
 
     def lazy_load_data(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -149,7 +149,9 @@ class LlamaIndexModel:
         self._log_probabilities = LogProbabilities(normalised=normalised, tokens=_tokens_of_answer)
         self._json_answers = JsonAnswers()
         self._weigher = margin_model(llm, normalised=normalised)
-        self.count_tokens = answer_counter(llm)  # None where it has no tokenizer at hand
+        self.count_tokens: Callable[[str], int] | None = answer_counter(
+            llm
+        )  # None where it has no tokenizer at hand
         self.name = (name or _llm_name(llm)) + ("" if normalised else "|not normalised")
 
     def complete(self, prompt: str) -> str:

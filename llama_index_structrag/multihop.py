@@ -235,7 +235,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
             "token_budget": token_budget,
             "evidence_tokens": evidence_tokens,
         }
-        self.prompts = prompts or SelfAskPrompts()
+        self.prompts: SelfAskPrompts = prompts or SelfAskPrompts()
         self._agent()
 
     @classmethod

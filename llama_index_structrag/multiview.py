@@ -80,8 +80,8 @@ class MultiViewRetriever(ChunkRetriever):
         **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
-        self.similarity_top_k = similarity_top_k
-        self.retriever = CoreRetriever(
+        self.similarity_top_k: float = similarity_top_k
+        self.retriever: Any = CoreRetriever(
             index,
             k=similarity_top_k,
             preset=preset,

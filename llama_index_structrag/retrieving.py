@@ -48,7 +48,7 @@ from structrag.index.index import Index
 from structrag.index.views import Prompts
 from structrag.records import Chunk, Document, Hit
 
-dispatcher = get_dispatcher(__name__)
+dispatcher: Any = get_dispatcher(__name__)
 ARGUMENT_HINTS = {
     **HINTS,
     "k": "Pass similarity_top_k=.",
@@ -82,7 +82,7 @@ class IndexRetriever(ToolRetriever):
         super().__init__(callback_manager, object_map, objects, verbose)
         bind(index)
         self.index = index
-        self.where = where_of(where, filters)
+        self.where: Any = where_of(where, filters)
         self.format = format
         self.metadata_lists = metadata_lists
 

@@ -85,8 +85,8 @@ class TreeRetriever(IndexRetriever):
         **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
-        self.similarity_top_k = similarity_top_k
-        self.retriever = CoreRetriever(
+        self.similarity_top_k: int = similarity_top_k
+        self.retriever: Any = CoreRetriever(
             index,
             k=similarity_top_k,
             max_tokens=max_tokens,

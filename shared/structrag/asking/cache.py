@@ -45,7 +45,7 @@ class Cache:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path: str = os.fspath(path)
         self._lock = threading.Lock()
         try:
             if self.path != ":memory:":

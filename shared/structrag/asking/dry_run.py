@@ -66,7 +66,7 @@ class DryRun:
         stage_of: Callable[[Request], str] = lambda request: "",
     ) -> None:
         self.runner = runner
-        self.stand_in = stand_in or _nothing
+        self.stand_in: StandIn = stand_in or _nothing
         self.stage_of = stage_of
         self.stages: defaultdict[str, Usage] = defaultdict(Usage)
         self._counted: set[tuple[object, ...]] = set()

@@ -29,14 +29,14 @@ class EmbeddingPlan:
         instant = getattr(embedder, "instant", False)
         self.request = request
         self.embedder = embedder
-        self.name = embedder.name
+        self.name: str = embedder.name
         may_keep = has_name(self.name) and not request.query and not instant
-        self.cache = cache if may_keep else None
+        self.cache: Cache | None = cache if may_keep else None
         self.usage = usage
-        self.batch_size = max(batch_size, len(request.texts)) if instant else batch_size
-        self.done = 0  # of `missing`
+        self.batch_size: int = max(batch_size, len(request.texts)) if instant else batch_size
+        self.done: int = 0  # of `missing`
         self.vectors: dict[str, Array] = {}
-        self.missing = sorted(dict.fromkeys(request.texts), key=len, reverse=True)
+        self.missing: list[str] = sorted(dict.fromkeys(request.texts), key=len, reverse=True)
         if self.cache is not None:
             for text in self.missing:
                 vector = self.cache.get_vector(self._key(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
@@ -22,9 +23,11 @@ class TellDocuments:
     """
 
     def __init__(self, progress: Any, total: int) -> None:
-        self.progress = progress if callable(progress) and total > 1 else None
+        self.progress: Callable[..., object] | None = (
+            progress if callable(progress) and total > 1 else None
+        )
         self.total = total
-        self.told = -1
+        self.told: int = -1
         self(0)
 
     def __call__(self, done: int) -> None:
@@ -49,10 +52,10 @@ class ProgressLine:
     says_ends = True  # where no line is written over
 
     def __init__(self) -> None:
-        self.outer = ""  # how far the documents are, while they are
-        self.stage = ""
-        self.since = 0.0  # when the stage began, or its last line was written
-        self.width = 0  # of the line that will be written over
+        self.outer: str = ""  # how far the documents are, while they are
+        self.stage: str = ""
+        self.since: float = 0.0  # when the stage began, or its last line was written
+        self.width: int = 0  # of the line that will be written over
 
     def __call__(self, what: str, done: int, total: int) -> None:
         line, is_last = f"{what}: {done:,} of {total:,}", done >= total

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from structrag.asking.cache import Cache
 from structrag.asking.calls import (
     Call,
     aask_model,
@@ -87,10 +88,10 @@ class Runner:
     ) -> None:
         self.llm = llm
         self.embedder = embedder
-        self.routes = dict(routes or {})
-        self.asking = asking_of(asking, options, Runner)
-        self.cache = as_cache(self.asking.cache)
-        self.usage = Usage()
+        self.routes: dict[str, Route] = dict(routes or {})
+        self.asking: Asking = asking_of(asking, options, Runner)
+        self.cache: Cache | None = as_cache(self.asking.cache)
+        self.usage: Usage = Usage()
         self._warn_of_unnamed()
         self._derived: dict[Any, Embedder] = {}  # what functions of requests made of `embedder`
         self._granted = 0  # calls that were begun, of `max_calls`

@@ -20,14 +20,14 @@ class ScoringPlan:
 
     def __init__(self, request: Score, cache: Cache | None, usage: Usage, batch_size: int) -> None:
         self.request = request
-        self.name = str(getattr(request.scorer, "name", "") or "")
-        self.label = self.name or type(request.scorer).__name__
-        self.cache = cache if self.name and has_name(self.name) else None
+        self.name: str = str(getattr(request.scorer, "name", "") or "")
+        self.label: str = self.name or type(request.scorer).__name__
+        self.cache: Cache | None = cache if self.name and has_name(self.name) else None
         self.usage = usage
         self.batch_size = batch_size
-        self.done = 0  # of `missing`
+        self.done: int = 0  # of `missing`
         self.scores: dict[str, float] = {}
-        self.missing = list(dict.fromkeys(request.texts))
+        self.missing: list[str] = list(dict.fromkeys(request.texts))
         if self.cache is not None:
             for text in self.missing:
                 score = self.cache.get(self._key(text))

@@ -107,7 +107,7 @@ class KeptIndex:
     ) -> None:
         self.folder = folder
         self.method = method
-        self.memory = Memory(embedder, max_tokens if method == "multiview" else 0)
+        self.memory: Memory = Memory(embedder, max_tokens if method == "multiview" else 0)
         options: dict[str, Any] = {"cache": cache, "progress": show_progress}
         if folder is not None:
             _check_folder(folder)

@@ -95,9 +95,9 @@ class Library:
         isolated: bool = True,
     ) -> None:
         self.kept = kept
-        self.paths = list(paths)
+        self.paths: list[Path] = list(paths)
         self.how: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
-        self.base = _base(self.paths)
+        self.base: str = _base(self.paths)
         self._read: dict[str, tuple[int, Document]] = {}  # by file: time of its change, document
         self._looked = float("-inf")
         self._lock = RLock()

@@ -46,7 +46,7 @@ class _Progress(ProgressLine):
         super().say(harmless(text))
 
 
-show_progress = _Progress()
+show_progress: ProgressLine = _Progress()
 
 
 def path_of(chunk: Chunk, title: str = "") -> str:

@@ -51,7 +51,7 @@ class SpanMeasure:
         token_spans: TokenSpans | None = None,
         ignore: Iterable[Span] = (),
     ) -> None:
-        self.unit = check_choice("unit", unit, _UNITS)
+        self.unit: str = check_choice("unit", unit, _UNITS)
         if unit == "token" and token_spans is None:
             raise InvalidParameter(
                 "token_spans must be a function from a text to token offsets "
@@ -135,7 +135,7 @@ class SpanCover:
             sizes = [measure.size(doc_id, start, end) for start, end in ranges]
             self._starts[doc_id] = [start for start, _ in ranges]
             self._before[doc_id] = list(accumulate(sizes, initial=0))
-        self.total = sum(before[-1] for before in self._before.values())
+        self.total: int = sum(before[-1] for before in self._before.values())
 
     def spans(self) -> list[Span]:
         """The merged spans, disjoint and not touching.

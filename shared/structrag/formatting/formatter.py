@@ -137,11 +137,13 @@ class HiQAFormatter:
                 f"prompt must be an instruction for the language model; got {prompt!r}."
             )
         asking = asking_of(asking, options, HiQAFormatter)
-        self.settings = Converting(
+        self.settings: Converting = Converting(
             window_words, padding_words, prompt.strip(), repeat_prompt, as_progress(asking.progress)
         )
         # Progress counts windows, so the runner reports none of its own.
-        self.runner = Runner(llm=as_language_model(llm), asking=replace(asking, progress=None))
+        self.runner: Runner = Runner(
+            llm=as_language_model(llm), asking=replace(asking, progress=None)
+        )
 
     @classmethod
     def paper(cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]) -> HiQAFormatter:

@@ -106,12 +106,15 @@ class Adding:
                 f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a "
                 "list."
             )
-        self.documents = list(documents)
+        self.documents: list[Document] = list(documents)
         for document in self.documents:
             self._check(document, known_only)
             self.prints[document.id] = fingerprint(document, settings)
-        self.before = usage.as_dict()
-        self.added = self.replaced = self.unchanged = self.chunks = 0
+        self.before: dict[str, Any] = usage.as_dict()
+        self.added: int = 0
+        self.replaced: int = 0
+        self.unchanged: int = 0
+        self.chunks: int = 0
         self.reasons: dict[str, str] = {}  # what fell back in this call -> why, the first time
         self.rows: Counter[str] = Counter()  # at the store's further levels
 

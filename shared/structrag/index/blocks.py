@@ -49,7 +49,7 @@ class Column:
         self, values: NDArray[Any], check: Callable[[int, int], None] | None = None
     ) -> None:
         """`check` is given the bytes [first, last) before they are read."""
-        self.values = values
+        self.values: NDArray[Any] = values
         self._check = check
 
     def __len__(self) -> int:
@@ -87,6 +87,7 @@ class ArrayFile:
             raise _damaged(path, "it is missing") from None
         except (ValueError, OSError) as error:  # an empty file cannot be mapped
             raise _damaged(path, f"it cannot be read ({error})") from None
+        self.digest: str
         footer, self.digest = self._read_footer()
         if digest is not None and self.digest != digest:
             raise _damaged(path, "its content has changed")

@@ -210,7 +210,7 @@ class DenseIndex:
     """
 
     def __init__(self, parts: Sequence[VectorPart], *, view: str = "") -> None:
-        self.parts = [part for part in parts if len(part.table.matrix)]
+        self.parts: list[VectorPart] = [part for part in parts if len(part.table.matrix)]
         self.view = view
 
     @classmethod

@@ -41,7 +41,7 @@ class EngineReader(ABC):
     def __init__(self, place: str, settings: Settings) -> None:
         self.place = place
         self.settings = settings
-        self.views = views_of(settings)
+        self.views: tuple[str, ...] = views_of(settings)
         self._heads: dict[str, Head | None] = {}
 
     # -- what an engine answers

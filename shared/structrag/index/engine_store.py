@@ -32,9 +32,9 @@ class EngineStore(ABC):
     def __init__(self, place: str, settings: Settings, config: Mapping[str, Any]) -> None:
         self.place = place
         self.settings = settings
-        self.config = dict(config)
+        self.config: dict[str, Any] = dict(config)
         self.shared: dict[str, NDArray[Any]] = {}
-        self.views = views_of(settings)
+        self.views: tuple[str, ...] = views_of(settings)
 
     @classmethod
     def place_of(cls, address: str) -> str:

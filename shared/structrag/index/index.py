@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from structrag.asking.naming import has_name, setting_name
-from structrag.asking.requests import Request, Search, Steps, Usage
+from structrag.asking.requests import Embedder, Request, Search, Steps, Usage
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -157,10 +157,10 @@ class Index:
             check_at_least("window_tokens", window_tokens, 16)
         paper = preset == "paper"
         self.preset = preset
-        self.splitter = _checked(splitter) or _default_splitter(preset, language)
-        self.embedder = as_embedder(embedder)
+        self.splitter: Splitter = _checked(splitter) or _default_splitter(preset, language)
+        self.embedder: Embedder = as_embedder(embedder)
         llm = as_language_model(llm)
-        self.view_settings = ViewSettings(
+        self.view_settings: ViewSettings = ViewSettings(
             names=(views,) if isinstance(views, str) else tuple(views),
             with_context=not paper,
             merged=not paper,
@@ -173,11 +173,11 @@ class Index:
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
         self.dense_store = dense_store
-        self.runner = Runner(
+        self.runner: Runner = Runner(
             llm=llm, embedder=self.embedder, asking=asking_of(asking, options, Index)
         )
         self.address = store
-        self.host = HostVectors(dense_store, self.view_settings.names)
+        self.host: HostVectors = HostVectors(dense_store, self.view_settings.names)
         self._check_embedder_for(dense_store)
         memory = Store(
             self._levels(),

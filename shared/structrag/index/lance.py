@@ -231,7 +231,7 @@ class LanceStore(EngineStore):
         self.check_path(path)
         with self._writing():
             if config is not None and plain_json(dict(config), "config") != self.config:
-                self.config = plain_json(dict(config), "config")
+                self.config: Any = plain_json(dict(config), "config")
                 write_settings(self._database, self.settings, self.config)
             n_rows = self._table.count_rows()
             unindexed = self._table.index_stats("id_index").num_unindexed_rows

@@ -54,7 +54,7 @@ class LanceReader(EngineReader):
         super().__init__(place, settings)
         self.exact = exact
         self._table = table
-        self.changes = int(table.version)
+        self.changes: int = int(table.version)
 
     @cached_property
     def _n_chunks(self) -> int:

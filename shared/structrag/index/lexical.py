@@ -351,9 +351,9 @@ class LexicalIndex:
         bm25: Bm25 | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> None:
-        self.parts = list(parts)
-        self.bm25 = bm25 or Bm25()
-        self.tokenizer = tokenizer or Tokenizer()
+        self.parts: list[LexicalPart] = list(parts)
+        self.bm25: Bm25 = bm25 or Bm25()
+        self.tokenizer: Tokenizer = tokenizer or Tokenizer()
 
     @classmethod
     def from_texts(

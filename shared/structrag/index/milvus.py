@@ -360,7 +360,7 @@ class MilvusStore(EngineStore):
         self.check_path(path)
         with self._turn:
             if config is not None and plain_json(dict(config), "config") != self.config:
-                self.config = plain_json(dict(config), "config")
+                self.config: Any = plain_json(dict(config), "config")
                 write_settings(self._database, self.settings, self.config)
             for view in self.views:
                 self._weigh_again(view)

@@ -43,16 +43,16 @@ class MilvusDatabase:
         self.place = place
         self._address, tenant = tenant_of(place)
         self._prefix = f"{tenant}_" if tenant else ""
-        self.is_file = "://" not in place
+        self.is_file: bool = "://" not in place
         pymilvus = require("pymilvus", extra="milvus")
-        self.types = pymilvus.DataType
-        self.seconds = _seconds()
+        self.types: Any = pymilvus.DataType
+        self.seconds: float = _seconds()
         _make_quiet()
         if self.is_file:
             require("milvus_lite", extra="milvus")
             Path(self._address).parent.mkdir(parents=True, exist_ok=True)
         self.client: Any = None
-        self.is_lite = False
+        self.is_lite: bool = False
         self.client = self._answer(self._connected, pymilvus.MilvusClient)
         # Milvus Lite searches what is not flushed row by row.
         self.is_lite = "lite" in self.call("get_server_version")

@@ -61,13 +61,13 @@ class MilvusReader(EngineReader):
     ) -> None:
         super().__init__(database.place, settings)
         self.state = state
-        self.changes = state.changes
+        self.changes: int = state.changes
         self._database = database
         self._counts = counts
         self._state_now = state_now
         self._visible = state.visible()
         self._versions: dict[int, int] = {}  # key of a document -> its version, where it is known
-        self.is_of = time.monotonic()
+        self.is_of: float = time.monotonic()
 
     def __len__(self) -> int:
         return self.state.n_chunks

@@ -46,7 +46,7 @@ class HostVectors:
 
     def __init__(self, dense_store: DenseStore | None, views: Sequence[str]) -> None:
         self.dense_store = dense_store
-        self.views = tuple(views)
+        self.views: tuple[str, ...] = tuple(views)
         # document id -> what the host's store may hold of one that it failed on
         self._leftovers: dict[str, list[tuple[str, str]]] = {}
 

@@ -407,10 +407,12 @@ class Merge:
     ) -> None:
         """`keys`: new ones, ascending, instead of the documents' own."""
         self.segments = segments
-        self.runs = runs_of(segments, live)
+        self.runs: Runs = runs_of(segments, live)
         runs = [segments[i].keys[first:last] for i, first, last in self.runs.tolist()]
-        self.keys = concatenated(runs, np.int64) if keys is None else keys
-        self.levels = segments[0].levels
+        self.keys: IntArray = concatenated(runs, np.int64) if keys is None else keys
+        self.levels: Mapping[str, LevelTable] = segments[0].levels
+        self.terms: list[str]
+        self.postings: dict[str, dict[str, Postings]]
         self.terms, self.postings = self._merged_terms()
 
     def _rows(self, level: str) -> list[list[int]]:

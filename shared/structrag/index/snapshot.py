@@ -110,8 +110,8 @@ class Snapshot:
         changes: int,
     ) -> None:
         self.settings = settings
-        self.segments = tuple(segments)
-        self.live = tuple(live)
+        self.segments: tuple[Segment, ...] = tuple(segments)
+        self.live: tuple[Live, ...] = tuple(live)
         self.changes = changes
         self._readers: dict[str, Reader] = {}
 
@@ -179,9 +179,9 @@ class Reader:
         """`fitted` replaces the stored vectors; `basis` is the embedder that made it."""
         self.snapshot = snapshot
         self.level = level
-        self.settings = snapshot.settings
-        self.views = tuple(snapshot.settings.levels[level])
-        self.changes = snapshot.changes
+        self.settings: Settings = snapshot.settings
+        self.views: tuple[str, ...] = tuple(snapshot.settings.levels[level])
+        self.changes: int = snapshot.changes
         self.basis = basis
         self._dense: dict[str, DenseIndex] = dict(fitted or {})
         self._lexical: dict[str, LexicalIndex] = {}

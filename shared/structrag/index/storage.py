@@ -263,7 +263,7 @@ class TemporaryFolder:
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
         _remove_abandoned(parent, f"{TEMPORARY}*")
-        self.path = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
+        self.path: Path = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
         self._lock = ExitStack()
         if os.name != "nt":
             self._lock.enter_context(one_saver(self.path))

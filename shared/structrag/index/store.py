@@ -73,7 +73,7 @@ class Store:
                 raise InvalidParameter(
                     f"views must be one or more different names, such as ('raw',); got {names!r}."
                 )
-        self.settings = Settings(
+        self.settings: Settings = Settings(
             {name: tuple(of_level) for name, of_level in levels.items()},
             check_choice("dtype", dtype, DTYPES),
             Bm25(lexical, k1, b),
@@ -84,7 +84,7 @@ class Store:
         self.shared: dict[str, NDArray[Any]] = {}
         # Arrays made of just the documents that are there, such as LSA's vectors; saved.
         self.fitted: dict[str, Column] = {}
-        self.changes = 0  # documents added or deleted so far
+        self.changes: int = 0  # documents added or deleted so far
         self._lock = threading.RLock()
         self._saving = threading.Lock()
         self._segments: list[Segment] = []

@@ -57,12 +57,13 @@ class RemoteEmbedder:
     """The driver's model, as a worker has it."""
 
     def __init__(self, facts: ModelFacts, ask: Callable[[Asked], Answered]) -> None:
-        self.name = facts.name
-        self.max_tokens = facts.max_tokens
-        self.gives_tokens = facts.gives_tokens
+        self.name: str = facts.name
+        self.max_tokens: int | None = facts.max_tokens
+        self.gives_tokens: bool = facts.gives_tokens
         self._ask = ask
         if facts.counts_tokens:
-            self.count_tokens = lru_cache(_COUNTS_KEPT)(facts.counter or self._count_tokens)
+            counter = facts.counter or self._count_tokens
+            self.count_tokens: Callable[[str], int] = lru_cache(_COUNTS_KEPT)(counter)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._asked(Asked("embed", tuple(texts), query))
@@ -99,7 +100,7 @@ class ModelServer:
                 "one_model needs an embedding that is a model; LSA is fitted to all documents, "
                 "and needs no process of its own. Leave one_model out."
             )
-        self.facts = ModelFacts(
+        self.facts: ModelFacts = ModelFacts(
             name=self.embedder.name,
             max_tokens=getattr(self.embedder, "max_tokens", None),
             counts_tokens=callable(getattr(self.embedder, "count_tokens", None)),

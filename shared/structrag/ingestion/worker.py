@@ -28,6 +28,7 @@ from structrag.errors import (
 )
 from structrag.index.entries import Entry
 from structrag.index.index import Index
+from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.ingestion.one_model import Answered, Asked, RemoteEmbedder
 from structrag.ingestion.stopping import refusal
@@ -49,7 +50,7 @@ class Collected(Store):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store.settings.levels)
-        self.settings = store.settings
+        self.settings: Settings = store.settings
         self.entries: dict[str, Entry] = {}
         self.present: Mapping[str, str] = {}  # documents of the driver's store, fingerprints
 
@@ -84,14 +85,15 @@ class Preparer:
         if isinstance(retriever, MultiViewRetriever):
             retriever = retriever.index
         self.retriever = retriever
-        self.reading = setup.reading
+        self.reading: Mapping[str, Any] = setup.reading
         if isinstance(retriever, Index):
             if retriever.dense_store is not None:
                 raise InvalidParameter(
                     "make must give an index without a dense_store: several processes cannot "
                     "write to a host's store in turns. Add its documents in one process."
                 )
-            self.collected = retriever.store = Collected(retriever.own_store)
+            self.collected: Collected = Collected(retriever.own_store)
+            retriever.store = self.collected
             if retriever.level is not None:
                 retriever.level.store = self.collected
         elif isinstance(retriever, EvidenceRetriever):
@@ -104,8 +106,8 @@ class Preparer:
                 f"got {type(retriever).__name__}. Add documents to others by their own add."
             )
         self.before: dict[str, Any] = dict.fromkeys(COUNTS, 0)
-        self.chunks = 0  # of the task at hand
-        self.at_fault = ""  # the file after which a model was down
+        self.chunks: int = 0  # of the task at hand
+        self.at_fault: str = ""  # the file after which a model was down
 
     def ready(self) -> Ready:
         config = self.retriever.config()

@@ -113,20 +113,26 @@ class MultiViewRetriever(Retriever):
         self.pool = pool
         check_choice("preset", preset, ("default", "paper"))
         self.index = index
-        self.k = _checked_k(k, preset)
+        self.k: float = _checked_k(k, preset)
         self.preset = preset
         paper = preset == "paper"
-        self.kinds = checked_names("routes", routes, ROUTES, ROUTES[:1] if paper else ROUTES)
-        self.views = checked_names("views", views, index.views)
-        self.fusion = check_choice("fusion", fusion or ("union" if paper else "minmax"), FUSIONS)
-        self.order = check_choice("order", order, ("score", "document"))
-        self.routes = tuple(f"{kind}:{view}" for kind in self.kinds for view in self.views)
+        self.kinds: tuple[str, ...] = checked_names(
+            "routes", routes, ROUTES, ROUTES[:1] if paper else ROUTES
+        )
+        self.views: tuple[str, ...] = checked_names("views", views, index.views)
+        self.fusion: str = check_choice(
+            "fusion", fusion or ("union" if paper else "minmax"), FUSIONS
+        )
+        self.order: str = check_choice("order", order, ("score", "document"))
+        self.routes: tuple[str, ...] = tuple(
+            f"{kind}:{view}" for kind in self.kinds for view in self.views
+        )
         if weights and self.fusion not in WEIGHTED:
             raise InvalidParameter(
                 f"weights are for fusion {' or '.join(map(repr, WEIGHTED))}; {self.fusion!r} takes "
                 "none. Leave weights out, or choose one of these."
             )
-        self.weights = _route_weights(weights or {}, self.routes)
+        self.weights: list[float] = _route_weights(weights or {}, self.routes)
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
         """`search` as steps."""

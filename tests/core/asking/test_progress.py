@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -10,13 +11,10 @@ import pytest
 from structrag.asking.progress import ProgressLine, TellDocuments
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shorter_line_leaves_nothing_of_a_longer_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-
-
-@pytest.mark.usefixtures("terminal")
-def test_a_shorter_line_leaves_nothing_of_a_longer_one(capsys: pytest.CaptureFixture[str]) -> None:
     line = ProgressLine()
     line("embedding", 1_000, 20_000)
     line("asking", 1, 2)
@@ -27,22 +25,25 @@ def test_a_shorter_line_leaves_nothing_of_a_longer_one(capsys: pytest.CaptureFix
     )
 
 
-@pytest.mark.usefixtures("terminal")
 def test_a_line_is_narrower_than_the_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("sys.stderr.fileno", lambda: 2)
     monkeypatch.setattr("os.get_terminal_size", lambda descriptor: os.terminal_size((20, 9)))
     ProgressLine()("asking the language model", 1, 2)
     assert capsys.readouterr().err == "asking the language\r"
 
 
-@pytest.mark.usefixtures("terminal")
-def test_steps_of_documents_are_shown_beside_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_of_documents_are_shown_beside_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     line = ProgressLine()
     line("documents", 3, 9)
     line("embedding", 5, 5)
-    assert capsys.readouterr().err == "documents: 3 of 9\rdocuments: 3 of 9, embedding: 5 of 5\r"
+    shown = "documents: 3 of 9\rdocuments: 3 of 9, embedding: 5 of 5\r"
+    assert capsys.readouterr().err == shown
     line("documents", 9, 9)
     line("embedding", 1, 1)
     lines = capsys.readouterr().err.splitlines()
@@ -52,7 +53,7 @@ def test_steps_of_documents_are_shown_beside_them(capsys: pytest.CaptureFixture[
 def test_a_notebook_writes_over_its_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ipykernel", object())
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
     ProgressLine()("embedding", 1, 2)
     assert capsys.readouterr().err == "embedding: 1 of 2\r"
 

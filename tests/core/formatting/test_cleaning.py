@@ -85,4 +85,4 @@ def test_a_sentence_goes_on_over_a_page_break() -> None:
 def test_words_broken_at_line_ends(text: str, expected: str, unsure: bool) -> None:
     draft = markdown_of_text(text)
     assert draft.text == expected + "\n"
-    assert any("Rejoined by guess" in note for note in draft.uncertain) is unsure
+    assert any("rejoined by guess" in note for note in draft.uncertain) is unsure

@@ -122,7 +122,7 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     }[name]
     assert report.usage["reasons"] == {"summary": reason, "keywords": reason}
     assert index.usage.reasons == report.usage["reasons"]
-    assert str(report).endswith(f"{len(index)} keywords ({reason}), {long} summary ({reason})")
+    assert str(report).endswith(f"keywords {len(index)} ({reason}), summary {long} ({reason})")
 
 
 @pytest.mark.parametrize("name", USABLE)

@@ -69,7 +69,7 @@ class Lists:
     def __init__(self) -> None:
         self.names: list[str] = []
         self.numbers: list[int] = []  # items so far; for dl 1 after a dt
-        self.base = 0
+        self.base: int = 0
         self._open: Counter[str] = Counter()
 
     @property
@@ -109,19 +109,19 @@ class Flow:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.out = MappedText()
+        self.out: MappedText = MappedText()
         self.pieces: list[Piece] = []
         self.block: Piece | None = None
         self.heading: Piece | None = None
-        self.heading_closes = False  # its end tag is there; else it ends with its line
+        self.heading_closes: bool = False  # its end tag is there; else it ends with its line
         self.table: Table | None = None
-        self.lists = Lists()
+        self.lists: Lists = Lists()
         self.marker: Marker | None = None
         self.pre = 0
         self.quotes = 0
         self.in_image = False
         self.images: list[tuple[int, int]] = []  # source spans of the tags
-        self.gap = 0
+        self.gap: int = 0
         # Non-breaking spaces at a line's start, shown if text follows.
         self._blanks: list[tuple[str, int, int, bool]] = []
         self._outer_lists = self.lists

@@ -42,12 +42,12 @@ class PageReader:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.flow = Flow(source)
+        self.flow: Flow = Flow(source)
         self.title: str | None = None
-        self.in_title = False
-        self.svg = 0
-        self.sections = 0
-        self.newline_at = -1  # a line feed here is the one after <pre>, which is not shown
+        self.in_title: bool = False
+        self.svg: int = 0
+        self.sections: int = 0
+        self.newline_at: int = -1  # a line feed here is the one after <pre>, which is not shown
         self._last: dict[str, int] = {}
         starts: dict[str, Handler] = dict.fromkeys(_BLOCKS, self._break)
         ends = dict(starts)

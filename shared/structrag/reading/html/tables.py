@@ -52,13 +52,13 @@ class Table:
     """
 
     def __init__(self) -> None:
-        self.caption = MappedText()
+        self.caption: MappedText = MappedText()
         self.rows: list[Row] = []
         self.row: Row | None = None
         self.cell: MappedText | None = None  # where text goes; None between cells
-        self.stray = False  # the open cell was made for text that stands outside cells
+        self.stray: bool = False  # the open cell was made for text that stands outside cells
         self.in_head = False
-        self.inner = 0  # open tables inside the cell; their text stays in the cell
+        self.inner: int = 0  # open tables inside the cell; their text stays in the cell
 
     @property
     def in_cell(self) -> bool:

@@ -40,11 +40,11 @@ class MappedText:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.length = 0
+        self.length: int = 0
         self.text_starts: list[int] = []
         self.source_starts: list[int] = []
         self.exact: list[bool] = []
-        self.source_end = 0  # behind the last source character that was written
+        self.source_end: int = 0  # behind the last source character that was written
         self.fresh = True  # nothing visible yet on the current line
         # Source offset of white space that shows if something follows on the line; -1: none.
         self.space = -1

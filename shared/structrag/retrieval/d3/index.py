@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from structrag.asking.cache import Cache
 from structrag.asking.naming import setting_name
-from structrag.asking.requests import Request, Steps, Usage, fallbacks_line
+from structrag.asking.requests import Embedder, Request, Steps, Usage, fallbacks_line
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import together
@@ -185,7 +186,7 @@ class D3Index:
         make = SectionSplitter.paper if paper else SectionSplitter
         splitter = make(window_tokens=window_tokens, **changes, **reading.options())
         asking = asking_of(asking, options, D3Index)
-        self.cache = as_cache(asking.cache)
+        self.cache: Cache | None = as_cache(asking.cache)
         self._saved: dict[str, Any] = {
             "preset": preset,
             **{name: getattr(splitter, name) for name in by_preset},
@@ -201,11 +202,13 @@ class D3Index:
             SECTIONS: splitter,
             PARTS: PartSplitter(part_tokens, splitter.paragraph_tokens, **reading.options()),
         }
-        self.embedder = as_embedder(embedder)
-        self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
+        self.embedder: Embedder = as_embedder(embedder)
+        self.runner: Runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
         self.language = language
-        self.store = Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems))
-        self.host = HostVectors(None, LEVELS[PARAGRAPHS])
+        self.store: Store = Store(
+            LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)
+        )
+        self.host: HostVectors = HostVectors(None, LEVELS[PARAGRAPHS])
         self._levels = self._searched_levels()
         self.kept: dict[str, dict[str, dict[Request, Any]]] = {name: {} for name in LEVELS}
         self._layout: Layout | None = None

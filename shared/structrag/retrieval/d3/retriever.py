@@ -112,30 +112,30 @@ class D3Retriever(Retriever):
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         self.index = index
         model = as_language_model(llm)
-        self.cross_encoder = as_cross_encoder(cross_encoder)
+        self.cross_encoder: Any = as_cross_encoder(cross_encoder)
         check_evidence(evidence)
         self.evidence = evidence
-        self.router = _checked_router(router, model, self.cross_encoder, evidence)
+        self.router: str = _checked_router(router, model, self.cross_encoder, evidence)
         if paper:
             routing = routing or Routing.paper()
             summariser = index.runner.llm or model
             selection = selection or Selection.paper(strategy="auto", summariser=summariser)
-        self.routing = routing or Routing()
-        self.selection = selection or Selection()
+        self.routing: Routing = routing or Routing()
+        self.selection: Selection = selection or Selection()
         counter = model_counter(self.routing.counter, model)
         self.routing = replace(self.routing, counter=counter)
         counter = model_counter(self.selection.counter, model)
         self.selection = replace(self.selection, counter=counter)
         chosen = strategy if strategy is not None else self.selection.strategy
-        self.strategy = _checked_strategy(chosen, model, evidence)
+        self.strategy: str = _checked_strategy(chosen, model, evidence)
         if self.strategy not in (FUSED, EVIDENCE):
             self.selection = replace(self.selection, strategy=self.strategy)
         if max_tokens is not None:
             check_at_least("max_tokens", max_tokens, 1)
-        self.k = None if k is None else checked_k(k)
+        self.k: int | None = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
-        self.runner = self._new_runner(model, asking_of(asking, options, D3Retriever))
+        self.runner: Runner = self._new_runner(model, asking_of(asking, options, D3Retriever))
 
     def _new_runner(self, model: Any, asking: Asking) -> Runner:
         """What asks the models.

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
@@ -39,13 +40,15 @@ class Scope:
 
     def __init__(self, index: D3Index, where: Any) -> None:
         self.index = index
-        self.paragraphs = index.searched(PARAGRAPHS)
+        self.paragraphs: Reader = index.searched(PARAGRAPHS)
         snapshot = self.paragraphs.snapshot
         self.layout: Layout = index.layout(snapshot)
         sections = snapshot.reader(SECTIONS)
         parts = snapshot.reader(PARTS)
-        self.places = np.flatnonzero(row_mask(sections.select(where), len(sections))).tolist()
-        self.part_mask = row_mask(parts.select(where), len(parts))
+        self.places: list[int] = np.flatnonzero(
+            row_mask(sections.select(where), len(sections))
+        ).tolist()
+        self.part_mask: NDArray[np.bool_] = row_mask(parts.select(where), len(parts))
         self.outline: list[OutlineSection] = [self.layout.sections[place] for place in self.places]
 
     @cached_property

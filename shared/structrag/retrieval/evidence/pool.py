@@ -47,18 +47,20 @@ class Pool:
     """
 
     def __init__(self, records: Sequence[Record], before: Pool | None = None) -> None:
-        self.records = tuple(records)
+        self.records: tuple[Record, ...] = tuple(records)
         sizes = [len(record) for record in records]
-        self.firsts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])  # atom of each record
-        self.tokens = _joined([record.tokens for record in records], np.int64)
-        self.blocks = _numbered(
+        self.firsts: IntArray = np.concatenate(
+            [[0], np.cumsum(sizes, dtype=np.int64)]
+        )  # atom of each record
+        self.tokens: IntArray = _joined([record.tokens for record in records], np.int64)
+        self.blocks: IntArray = _numbered(
             [record.blocks for record in records], [len(record.block_tokens) for record in records]
         )
-        self.block_tokens = _joined([record.block_tokens for record in records], np.int64)
+        self.block_tokens: IntArray = _joined([record.block_tokens for record in records], np.int64)
         spans = [int(record.sections.max(initial=-1)) + 1 for record in records]
-        self.sections = _numbered([record.sections for record in records], spans)
-        self.section_offsets = np.concatenate([[0], np.cumsum(spans, dtype=np.int64)])
-        self.shared = before.begins_like(records) if before is not None else 0
+        self.sections: IntArray = _numbered([record.sections for record in records], spans)
+        self.section_offsets: IntArray = np.concatenate([[0], np.cumsum(spans, dtype=np.int64)])
+        self.shared: int = before.begins_like(records) if before is not None else 0
         if before is not None and self.shared:
             self._take_over(before)
 

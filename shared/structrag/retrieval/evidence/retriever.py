@@ -146,19 +146,19 @@ class EvidenceRetriever(Retriever):
         if dimensions is not None:
             check_at_least("dimensions", dimensions, 1)
         self.max_tokens = max_tokens
-        self.order = check_choice("order", order, ORDERS)
-        self.context = check_choice("context", context, CONTEXTS)
+        self.order: str = check_choice("order", order, ORDERS)
+        self.context: str = check_choice("context", context, CONTEXTS)
         self.dimensions = dimensions
         self.function_words = function_words
-        self.reading = reading or Reading(language=language)
-        self.token_encoder = _token_encoder(embedding, token_encoder)
+        self.reading: Reading = reading or Reading(language=language)
+        self.token_encoder: TokenEncoder | None = _token_encoder(embedding, token_encoder)
         # One model is asked once: its sums of token vectors stand for vectors of sentences.
         is_same = self.token_encoder is not None and token_encoder is None
         self.embedder = None if is_same else as_embedder(embedding)
         if self.embedder is not None and embedding is None and token_encoder is not None:
             self.embedder = None
-        self.store = EvidenceStore()
-        self.runner = Runner(
+        self.store: EvidenceStore = EvidenceStore()
+        self.runner: Runner = Runner(
             embedder=self.embedder, asking=asking_of(asking, options, EvidenceRetriever)
         )
         self._fitting = RLock()

@@ -158,7 +158,9 @@ class EvidenceStore:
     """
 
     def __init__(self, store: Store | None = None) -> None:
-        self.store = Store((VIEW,)) if store is None else store  # one without chunks is false
+        self.store: Store = (
+            Store((VIEW,)) if store is None else store
+        )  # one without chunks is false
         self._shelf: Shelf | None = None
         self._lock = RLock()
         # The documents as they were last read, and the ids of those that have changed since.

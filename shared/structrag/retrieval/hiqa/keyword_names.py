@@ -93,7 +93,7 @@ class Names:
     """Names, by their keys, to be looked for in many texts."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self.keys = sorted(set(keys))
+        self.keys: list[str] = sorted(set(keys))
         self._key_set = frozenset(self.keys)
         self._heads = frozenset(key[:n] for key in self.keys for n in range(1, HEAD + 1))
 

@@ -136,7 +136,7 @@ class HiQARetriever(Retriever):
         lexical: Route | None = None,
         compare_rest: bool | None = None,
     ) -> None:
-        self.preset = check_choice("preset", preset, ("default", "paper", "code"))
+        self.preset: str = check_choice("preset", preset, ("default", "paper", "code"))
         if preset == "code":
             _check_left_out(
                 alpha=alpha,
@@ -146,11 +146,11 @@ class HiQARetriever(Retriever):
                 lexical=lexical,
                 compare_rest=compare_rest,
             )
-        self.compare_rest = preset == "default" if compare_rest is None else compare_rest
+        self.compare_rest: bool = preset == "default" if compare_rest is None else compare_rest
         _ = index.own_store  # refused now where an engine keeps the documents
         self.index = index
-        self.k = checked_k(k)
-        self.fusion = check_choice("fusion", fusion or "score", ("score", "rrf"))
+        self.k: int = checked_k(k)
+        self.fusion: str = check_choice("fusion", fusion or "score", ("score", "rrf"))
         if self.fusion == "rrf" and (alpha is not None or beta is not None):
             raise InvalidParameter(
                 "alpha and beta are for fusion 'score'; 'rrf' takes none. Leave them out."
@@ -160,8 +160,8 @@ class HiQARetriever(Retriever):
         if diversify is not None:
             check_choice("diversify", diversify, ("round_robin",))
         self.diversify = diversify
-        self.order = check_choice("order", order, ("score", "document"))
-        self.source = PoolSource(
+        self.order: str = check_choice("order", order, ("score", "document"))
+        self.source: PoolSource = PoolSource(
             index,
             check_choice("view", view, index.views),
             checked_names("routes", routes, ROUTES),

@@ -137,7 +137,7 @@ class SelfAsk:
         self.min_followups = min_followups
         self.token_budget = token_budget
         self.evidence_tokens = evidence_tokens
-        self.prompts = prompts or SelfAskPrompts()
+        self.prompts: SelfAskPrompts = prompts or SelfAskPrompts()
 
     def answer(self, question: str, *, where: Any = None) -> SelfAskResult:
         """The answer with its evidence, every hop and the cost. `where` limits the search, as in

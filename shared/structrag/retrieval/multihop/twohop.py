@@ -80,7 +80,7 @@ class TwoHop(Retriever):
             check_at_least("entity_hits", entity_hits, 1)
         check_retriever(retriever)
         self.retriever = retriever
-        self.k = None if k is None else checked_k(k)
+        self.k: int | None = None if k is None else checked_k(k)
         self.max_entities = max_entities
         self.entity_hits = entity_hits
         self.find_entities = find_entities

@@ -102,10 +102,10 @@ class TreeIndex(Index):
         summary_prompt: str = SUMMARY_PROMPT,
         **options: Unpack[IndexOptions],
     ) -> None:
-        self.tree_settings = TreeSettings(fan_out, summary_tokens, summary_prompt)
+        self.tree_settings: TreeSettings = TreeSettings(fan_out, summary_tokens, summary_prompt)
         options.setdefault("views", ("raw",))
         super().__init__(embedder=embedder, **options)
-        self.node_level = SearchedLevel(self.own_store, self.embedder, NODES)
+        self.node_level: SearchedLevel = SearchedLevel(self.own_store, self.embedder, NODES)
         # Answers about nodes, of documents with failed calls.
         self.kept_of_nodes: dict[str, dict[Request, Any]] = {}
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from structrag.asking.requests import Steps, T
+from structrag.asking.requests import LanguageModel, Steps, T
 from structrag.asking.steps import remembering
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.index.routes import check_query, checked_k
@@ -93,13 +93,13 @@ class TreeRetriever(Retriever):
         check_at_least("level_weight", level_weight, 0)
         check_walk_prompt(walk_prompt)
         self.index = index
-        self.k = checked_k(k)
+        self.k: int = checked_k(k)
         self.max_tokens = max_tokens
         self.levels = levels
         self.level_weight = level_weight
-        self.merging = Merging(merge_share, merge_tokens)
-        self.flat = MultiViewRetriever(index, k=k, routes=routes)
-        self.llm = as_language_model(llm)
+        self.merging: Merging = Merging(merge_share, merge_tokens)
+        self.flat: MultiViewRetriever = MultiViewRetriever(index, k=k, routes=routes)
+        self.llm: LanguageModel | None = as_language_model(llm)
         self.walk_prompt = walk_prompt
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:

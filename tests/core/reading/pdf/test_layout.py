@@ -162,7 +162,7 @@ def test_pictures_and_unknown_characters_are_reported() -> None:
     notes = draft(*pages).uncertain
     assert [note.split(":")[0] for note in notes] == [
         "Page 1 only shows a picture",
-        "Page 2 is mostly a picture, with 1 words of text",
+        "Page 2 is mostly a picture, with 1 word of text",
         "On page 3 the file does not say which 2 characters it shows; they are U+FFFD here.",
     ]
 
