@@ -48,7 +48,7 @@ from structrag.index.index import Index
 from structrag.index.views import Prompts
 from structrag.records import Chunk, Document, Hit
 
-dispatcher: Any = get_dispatcher(__name__)
+dispatcher = get_dispatcher(__name__)
 ARGUMENT_HINTS = {
     **HINTS,
     "k": "Pass similarity_top_k=.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -124,3 +126,20 @@ def test_wrong_names_and_types_are_found(command: list[str], tmp_path: Path) -> 
     lines = [line.partition("client.py:")[2] for line in run.stdout.splitlines()]
     found = {int(line.split(":")[0]) for line in lines if "error" in line}
     assert found == WRONG, run.stdout + run.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["structrag", "langchain_structrag", "llama_index_structrag"])
+def test_the_types_of_public_names_are_said(package: str) -> None:
+    pytest.importorskip("pyright", reason="pyright is not installed: pip install it")
+    command = ["pyright", "--pythonpath", sys.executable, "--ignoreexternal", "--outputjson"]
+    run = subprocess.run(
+        [sys.executable, "-m", *command, "--verifytypes", package],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "shared", ROOT)))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = json.loads(run.stdout)["typeCompleteness"]
+    unsaid = [symbol["name"] for symbol in said["symbols"] if not symbol["isTypeKnown"]]
+    assert said["completenessScore"] > 0.99, unsaid
