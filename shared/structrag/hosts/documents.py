@@ -150,11 +150,12 @@ class _FlatPages:
         is_long = self._characters + characters >= LONG
         if not file and not is_long:
             return False
-        if not is_flat():
-            self._characters = -(10**12)  # the file has headings
-            return False
+        has_headings = not is_flat()
+        if has_headings or is_long:
+            self._characters = -(10**12)  # no more of this file
+            return not has_headings
         self._characters += characters
-        return is_long
+        return False
 
 
 _flat_pages = _FlatPages()
