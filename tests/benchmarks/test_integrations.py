@@ -7,7 +7,7 @@ import warnings
 import pytest
 from places import DATA, ROOT
 
-from benchmarks.integrations import elements, stores
+from benchmarks.integrations import elements, loaders, stores
 
 
 def documented(framework: str) -> dict[str, list[str]]:
@@ -33,6 +33,16 @@ def test_the_table_in_the_documentation_is_what_stores_do(framework: str) -> Non
             tried.append(name)
     assert tried[0] in ("InMemoryVectorStore", "SimpleVectorStore")
     assert set(tried) <= set(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_table_in_the_documentation_is_what_loaders_leave() -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    page = (ROOT / "docs/loaders.md").read_text(encoding="utf-8")
+    for name, cells in loaders.rows():
+        if not cells[0].startswith("left out: "):
+            assert f"\n| {name} | {' | '.join(cells)} |\n" in page
 
 
 @pytest.mark.slow

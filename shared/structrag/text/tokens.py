@@ -201,8 +201,8 @@ def _folder_of(name: str) -> Path:
         if hashlib.sha256(content).hexdigest() == _ENCODINGS[name]:
             return folder
     raise InvalidParameter(
-        f"encoding {name!r} is not on this machine, and nothing is downloaded here. Pass "
-        "encoding='cl100k_base', which comes with llama-index-core, or another counter or "
+        f"encoding {name!r} is not on this machine, and nothing is downloaded here. Take "
+        "'cl100k_base', which comes with llama-index-core, or another counter or "
         f"length_function; or save {url} as {file_name!r} in the folder named by "
         f"{_FOLDER_VARIABLE}."
     )
