@@ -34,7 +34,8 @@ class Asking:
         max_concurrency: Most language-model calls in flight.
         max_calls: Most language-model calls in all. Those are made, and the next one raises
             BudgetExceeded. None: no limit.
-        progress: Called with (what, done, total) as work is done; True: a line on standard error.
+        progress: Called with (what, done, total) as work is done, and of several documents with
+            ("documents", done, total); True: a line on standard error.
         timeout: Most seconds of one call of a language model, an embedder or a scorer. A language
             model's call that takes longer has failed, as one that raised; of the others it raises
             TimedOut. A call that is awaited is cancelled. The thread of one that is not cannot be
