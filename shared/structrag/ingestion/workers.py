@@ -58,7 +58,7 @@ class Worker(ABC):
     def __init__(self, replies: Replies) -> None:
         self.replies = replies
         self.task: Task | None = None
-        self.since = time.monotonic()  # it was started, or got its task
+        self.since: float = time.monotonic()  # it was started, or got its task
         self.is_ready = False
 
     def give(self, task: Task) -> None:
