@@ -55,11 +55,10 @@ def main() -> None:
 
 
 def run(paths: list[Path], question: str | None, *, light: bool) -> None:
-    """Index the documents three times (LangChain, LlamaIndex, fixed length) and print what each
-    finds."""
-    from structrag import Cache, FixedSplitter, Index, find_files, read_file
+    """Index the documents once for both frameworks and once in chunks of fixed length, and print
+    what each finds."""
+    from structrag import FixedSplitter, Index, find_files, read_file
 
-    cache = Cache(":memory:")  # so the second framework pays for no vector again
     embedder = (
         timed("loading the sentence encoder all-MiniLM-L6-v2", load_encoder) if not light else None
     )
@@ -80,17 +79,14 @@ def run(paths: list[Path], question: str | None, *, light: bool) -> None:
         "characters"
     )
 
-    langchain = timed(
-        "indexing through LangChain", lambda: langchain_search(files, embedder, cache)
+    index, langchain = timed(
+        "indexing through LangChain", lambda: langchain_search(files, embedder)
     )
-    llama_index = timed(
-        "indexing through LlamaIndex", lambda: llama_index_search(files, embedder, cache)
-    )
+    llama_index = timed("taking the same index in LlamaIndex", lambda: llama_index_search(index))
     fixed = Index(
         embedder=embedder,
         splitter=FixedSplitter(max_tokens=300),
         views=("raw",),
-        cache=cache,
         progress=progress,
     )
     timed("indexing fixed-length chunks of 300 tokens", lambda: fixed.add(documents))
@@ -108,10 +104,8 @@ def run(paths: list[Path], question: str | None, *, light: bool) -> None:
     )
 
 
-def langchain_search(
-    files: list[Path], embedder: object, cache: object
-) -> Callable[[str], list[list[str]]]:
-    """Index with langchain_structrag; return a function that finds and describes."""
+def langchain_search(files: list[Path], embedder: object) -> tuple:
+    """Index with langchain_structrag; return the index, and a function that finds and describes."""
     from langchain_core.documents import Document
 
     from langchain_structrag import EvidenceRetriever
@@ -121,7 +115,7 @@ def langchain_search(
         for file in files
     ]
     retriever = EvidenceRetriever.from_documents(
-        documents, embedder, cache=cache, k=HITS, max_tokens=None, progress=progress
+        documents, embedder, k=HITS, max_tokens=None, progress=progress
     )
 
     def search(query: str) -> list[list[str]]:
@@ -130,23 +124,14 @@ def langchain_search(
             for found in retriever.invoke(query)
         ]
 
-    return search
+    return retriever.index, search
 
 
-def llama_index_search(
-    files: list[Path], embedder: object, cache: object
-) -> Callable[[str], list[list[str]]]:
-    """Index with llama_index_structrag; return a function that finds and describes."""
-    from llama_index.core.schema import Document
-
+def llama_index_search(index) -> Callable[[str], list[list[str]]]:
+    """A function that finds and describes with llama_index_structrag, in an index that is there."""
     from llama_index_structrag import EvidenceRetriever
 
-    documents = [
-        Document(text=read(file), id_=display_name(file), metadata={"file_path": str(file)})
-        for file in files
-    ]
-    options = {"cache": cache, "similarity_top_k": HITS, "max_tokens": None, "progress": progress}
-    retriever = EvidenceRetriever.from_documents(documents, embed_model=embedder, **options)
+    retriever = EvidenceRetriever(index, similarity_top_k=HITS, max_tokens=None)
 
     def search(query: str) -> list[list[str]]:
         lines = []
