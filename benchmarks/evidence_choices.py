@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,11 @@ from structrag.asking.requests import Array, TokenVectors
 from structrag.evaluation import span_recall
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.reading.settings import Reading
-from structrag.retrieval.evidence import record
+from structrag.retrieval.evidence import pool as pools
+from structrag.retrieval.evidence import quantised, record, retriever
 from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
 from structrag.retrieval.evidence.pool import Pool
-from structrag.retrieval.evidence.quantised import Quantised, unit_rows
+from structrag.retrieval.evidence.quantised import Quantised, Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import (
     IDF_POWER,
     MATCHED,
@@ -51,7 +52,7 @@ from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_content, is_word
 
 FloatArray = NDArray[np.floating[Any]]
-_FEW = 100  # questions of a set, at even distances, on which ways to keep vectors are measured
+_FEW = 250  # questions of a set, at even distances, on which ways to keep vectors are measured
 _RANKED = 1000  # atoms that are looked at; within 2,000 tokens there are fewer
 # Which tokens of a question count: words without punctuation, all, or no function words either
 WORDS, ALL, CONTENT = "words", "all", "content"
@@ -181,37 +182,32 @@ class Bench:
                     recalls[label][str(budget)].append(value)
         return recalls
 
-    def with_fewer(self, dimensions: int | None) -> tuple[Recall, int]:
-        """Recall of E with so many dimensions of the token vectors, and the bytes kept."""
-        rotation = self.retriever.store.rotation
-        assert rotation is not None and self.retriever.token_encoder is not None
-        rotation = rotation[:, :dimensions]
-        shelf = self.retriever._shelf()
-        records = {
-            doc_id: replace(one, token_rows=one.token_rows[:, :dimensions])
-            for doc_id, one in shelf.records.items()
-        }
-        sliced = shelf.with_records(records, None)
+    def recall_as_kept(self) -> Recall:
+        """Recall of E by the token vectors as they are kept, on some of the questions."""
+        quantiser = self.retriever.store.quantiser
+        assert quantiser is not None and self.retriever.token_encoder is not None
         recall: Recall = {str(budget): [] for budget in BUDGETS}
         for number in range(0, len(self.questions), max(1, len(self.questions) // _FEW)):
             asked = self.questions[number]
-            documents, pool = sliced.select(self.where(asked))
+            documents, pool = self.retriever._shelf().select(self.where(asked))
             (tokens,) = self.retriever.token_encoder.embed_tokens([asked.question], query=True)
             words = is_word(asked.question, tokens.spans)
             question = Question(
                 asked.question, tokens.vector, tokens.vectors[words], tokens.ids[words]
             )
             atoms, weights = np.arange(len(pool)), token_weights(pool, question)
-            scores = np.stack(token_scores(pool, question, rotation, atoms, weights))
+            scores = np.stack(token_scores(pool, question, quantiser, atoms, weights))
             signals = replace(self.signals(number, asked, pool), tokens=scores[None])
             ranking = order(signals, E, pool)
             for budget, value in self._at_budgets(asked, ranking, E, documents, pool):
                 recall[str(budget)].append(value)
-        kept = [array.nbytes for one in records.values() for array in one.arrays().values()]
-        kept += [
-            array.nbytes for one in shelf.documents.values() for array in one.arrays().values()
-        ]
-        return recall, sum(kept)
+        return recall
+
+    def kept_bytes(self) -> int:
+        """Bytes of all that is kept of the documents."""
+        shelf = self.retriever._shelf()
+        kept = (*shelf.records.values(), *shelf.documents.values())
+        return sum(array.nbytes for one in kept for array in one.arrays().values())
 
     def _at_budgets(
         self,
@@ -244,7 +240,7 @@ class Bench:
             encoder = self.retriever.token_encoder
             assert encoder is not None
             (tokens,) = encoder.embed_tokens([asked.question], query=True)
-            signals = matched(pool, asked.question, tokens, self.retriever.store.rotation)
+            signals = matched(pool, asked.question, tokens, self.retriever.store.quantiser)
             np.savez(path, **{one.name: getattr(signals, one.name) for one in fields(Signals)})
         with np.load(path) as kept:
             return Signals(**{name: kept[name] for name in kept.files})
@@ -256,8 +252,9 @@ def _span(passage: Passage, documents: Sequence[Stored], pool: Pool) -> Span:
     return documents[number].id, int(of.starts[place]), int(of.ends[last])
 
 
-def matched(pool: Pool, text: str, tokens: TokenVectors, rotation: Any) -> Signals:
+def matched(pool: Pool, text: str, tokens: TokenVectors, quantiser: Quantiser | None) -> Signals:
     """What a question matches in a pool."""
+    assert quantiser is not None
     counted = {
         WORDS: is_word(text, tokens.spans),
         ALL: np.ones(len(tokens.ids), dtype=bool),
@@ -269,17 +266,16 @@ def matched(pool: Pool, text: str, tokens: TokenVectors, rotation: Any) -> Signa
         of_kind = token_weights(pool, question, power) * counted[words]
         weights.append(of_kind / of_kind.sum())
     atoms = np.arange(len(pool))
-    scores = token_scores(pool, question, rotation, atoms, np.stack(weights, axis=1))
+    scores = token_scores(pool, question, quantiser, atoms, np.stack(weights, axis=1))
     stems, titles = stem_scores(pool, text)
     words = counted[WORDS]
     queries = unit_rows(tokens.vectors[words].astype(np.float32))
-    queries = queries if rotation is None else queries @ rotation
     return Signals(
         np.moveaxis(np.stack(scores), 2, 0).astype(np.float32),
         np.stack(pool.cosines(tokens.vector)).astype(np.float32),
         np.stack(stems).astype(np.float32),
         titles.astype(np.float32),
-        pool.matches(atoms, queries.astype(np.float32)),
+        pool.matches(atoms, queries, quantiser),
         weights[0][words],
     )
 
@@ -372,52 +368,78 @@ def recalls(benches: Mapping[str, Callable[[], Bench]], folders: Mapping[str, Pa
 class Keeping:
     """How the vectors of tokens are kept."""
 
+    lost: float | None = quantised._LOST  # of their energy; None: 32 bits a number
     dimensions: int | None = None
     function_words: bool = True
-    rounded: bool = True  # to a byte a number
 
 
+WHOLE, DEFAULT = "as they are, 32 bits a number, punctuation too", "the default"
 KEEPING: Mapping[str, Keeping] = {
-    "as they are, 32 bits a number": Keeping(rounded=False),
-    "a byte a number": Keeping(),
-    "256 dimensions": Keeping(256),
-    "192 dimensions": Keeping(192),
-    "128 dimensions": Keeping(128),
+    WHOLE: Keeping(lost=None),
+    "1 % of the energy lost": Keeping(lost=0.01),
+    DEFAULT: Keeping(),
+    "5 % of the energy lost": Keeping(lost=0.05),
+    "256 dimensions": Keeping(dimensions=256),
+    "128 dimensions": Keeping(dimensions=128),
     "no function words": Keeping(function_words=False),
-    "no function words, 192 dimensions": Keeping(192, function_words=False),
+    "no function words, 128 dimensions": Keeping(dimensions=128, function_words=False),
 }
-WHOLE = "as they are, 32 bits a number"
 PAGES = 60_000  # tokens of an encoder in about 100 pages
 KEPT_READING = (
     "The vectors of tokens kept in other ways, all else as in E; differences to vectors kept as "
-    "they are, on about 100 questions a set. MB is all that is kept of the documents, for 60,000 "
+    f"they are, on about {_FEW} questions a set. By default 2.5 % of the vectors' energy are lost "
+    "by rounding, and punctuation is not kept. MB is all that is kept of the documents, for 60,000 "
     "tokens of the encoder (about 100 pages)."
 )
 
 
 def kept_tokens(make: Callable[..., Bench]) -> dict[str, Any]:
-    """Recall by how token vectors are kept, and the bytes kept for each of them.
+    """Recall by how token vectors are kept, and the bytes kept for each token of the encoder.
 
     `make` gives a set's bench with some options of the retriever.
     """
     values: dict[str, Any] = {}
     count = 0
-    for rounded, function_words in ((False, True), (True, True), (True, False)):
-        with nullcontext() if rounded else patch.object(record, "quantise", _turned):
-            of_build = make(function_words=function_words)
-        shelf = of_build.retriever._shelf()
-        count = count or sum(len(one.token_rows) for one in shelf.records.values())
-        for label, keeping in KEEPING.items():
-            if (keeping.rounded, keeping.function_words) == (rounded, function_words):
-                found = of_build.with_fewer(keeping.dimensions)
-                values[label] = {"recall": found[0], "bytes": found[1] / count}
+    for label, keeping in KEEPING.items():
+        options = {"dimensions": keeping.dimensions, "function_words": keeping.function_words}
+        with ExitStack() as stack:
+            for target, name, value in _patches(keeping.lost):
+                stack.enter_context(patch.object(target, name, value))
+            of_build = make(**options)
+            recall = of_build.recall_as_kept()
+        if not count:
+            records = of_build.retriever._shelf().records.values()
+            count = sum(len(one.token_rows) for one in records)
+        values[label] = {"recall": recall, "bytes": of_build.kept_bytes() / count}
     return values
 
 
-def _turned(vectors: Array, rotation: Array) -> Quantised:
-    """Unit vectors, turned and not rounded."""
-    rows: Any = unit_rows(vectors) @ rotation
+def _patches(lost: float | None) -> list[tuple[Any, str, Any]]:
+    """What the library does otherwise, so that so much energy is lost."""
+    if lost is not None:
+        return [(quantised, "_LOST", lost)]
+    return [
+        (retriever, "fit_quantiser", _exact),
+        (EvidenceRetriever, "_counted", lambda self, prepared, tokens: None),
+        (record, "quantise", _unrounded),
+        (pools, "products", _products),
+    ]
+
+
+def _exact(vectors: Array, dimensions: int | None) -> Quantiser:
+    """The axes of the vectors themselves."""
+    width = vectors.shape[1]
+    return Quantiser(np.eye(width, dtype=np.float32), np.full(width, 8, dtype=np.uint8))
+
+
+def _unrounded(vectors: Array, quantiser: Quantiser) -> Quantised:
+    rows: Any = unit_rows(vectors)
     return Quantised(rows, np.ones(len(rows), dtype=np.float32))
+
+
+def _products(parts: Sequence[Quantised], queries: Array, bits: Any) -> Array:
+    found: Array = np.concatenate([part.rows for part in parts]) @ queries.T
+    return found
 
 
 def kept_table(values: Mapping[str, Mapping[str, Any]]) -> str:

@@ -150,7 +150,7 @@ class Preparer:
     def _is_settled(self) -> bool:
         retriever = self.retriever
         if isinstance(retriever, EvidenceRetriever) and retriever.token_encoder is not None:
-            return retriever.store.rotation is not None
+            return retriever.store.quantiser is not None
         return True
 
     def _read(self, paths: Sequence[str]) -> tuple[list[Document], dict[str, str]]:

@@ -59,12 +59,12 @@ def test_documents_are_prepared_and_not_kept(tmp_path: Path) -> None:
 
 
 def test_what_the_first_documents_decide_is_taken_over(tmp_path: Path) -> None:
-    """The rotation of token vectors is the same in all workers."""
+    """The axes of token vectors is the same in all workers."""
     paths = files(tmp_path, "# A\n\nOne pump.", "# B\n\nTwo cats sleep.")
     first = Preparer(Setup(makers.evidence, {})).done(Task(0, paths[:1], {}, {}))
     second = Preparer(Setup(makers.evidence, {})).done(Task(1, paths[1:], {}, first.shared))
     assert first.is_settled and second.is_settled
-    assert (second.shared["rotation"] == first.shared["rotation"]).all()
+    assert (second.shared["token_axes"] == first.shared["token_axes"]).all()
     empty = Preparer(Setup(makers.evidence, {})).done(Task(0, files(tmp_path, ""), {}, {}))
     assert not empty.is_settled
 

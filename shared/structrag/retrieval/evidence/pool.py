@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
-from structrag.retrieval.evidence.quantised import Quantised, products
+from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products, unit_rows
 from structrag.retrieval.evidence.record import Record, section_runs
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
@@ -153,7 +153,7 @@ class Pool:
         dots = np.zeros(len(self))
         for record, first in zip(self.records, self.firsts, strict=False):
             for start in range(0, len(record), _ROWS):
-                rows = record.sums[start : start + _ROWS].astype(np.float32)
+                rows = unit_rows(record.sums[start : start + _ROWS].astype(np.float32))
                 if rows.shape[1] == len(unit):
                     dots[first + start : first + start + len(rows)] = rows @ unit
         return dots
@@ -167,7 +167,8 @@ class Pool:
         widths = {record.sums.shape[1] for record in self.records if len(record)}
         if len(widths) != 1 or len(self) * next(iter(widths)) * 4 > _SUMS_BYTES:
             return None
-        return _joined([record.sums for record in self.records if len(record)], np.float32)
+        sums = [record.sums for record in self.records if len(record)]
+        return unit_rows(_joined(sums, np.float32))
 
     # -- tokens
 
@@ -197,15 +198,16 @@ class Pool:
         np.add.at(df, places, counts)
         return held, df
 
-    def matches(self, atoms: IntArray, queries: Array) -> NDArray[np.float32]:
+    def matches(self, atoms: IntArray, queries: Array, quantiser: Quantiser) -> NDArray[np.float32]:
         """The best cosine of each query token within each atom.
 
-        `atoms` ascend. `queries` (k, d) are unit vectors, rotated. Gives (len(atoms), k). An atom
-        without a token matches nothing: -1.
+        `atoms` ascend. `queries` (k, d) are unit vectors. Gives (len(atoms), k). An atom without a
+        token matches nothing: -1.
         """
+        turned = queries @ quantiser.axes
         best = np.full((len(atoms), len(queries)), _NO_MATCH, dtype=np.float32)
         for places, parts, counts in self._token_batches(atoms):
-            scores = products(parts, queries)
+            scores = products(parts, turned, quantiser.bits)
             starts = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.int64)
             best[places] = np.maximum.reduceat(scores, starts, axis=0)
         return best

@@ -18,7 +18,7 @@ from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
 from structrag.records import Document
 from structrag.retrieval.evidence.atoms import find_atoms
-from structrag.retrieval.evidence.quantised import quantise, unit_rows
+from structrag.retrieval.evidence.quantised import Quantiser, byte_rows, quantise, unit_rows
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
     Windows,
@@ -58,14 +58,14 @@ class Record:
     title_keys: NDArray[np.uint64]
     title_sections: NDArray[np.int32]
     # tokens of the encoder: kept vectors, the first of each atom, which are in how many pieces
-    token_rows: NDArray[np.int8]  # (t, d)
+    token_rows: NDArray[np.uint8]  # (t, bytes): see `Quantised`
     token_scales: NDArray[np.float32]  # (t,)
     token_firsts: NDArray[np.int32]  # (atoms + 1,)
     piece_ids: NDArray[np.int32]
     piece_counts: NDArray[np.int32]
     pieces: NDArray[np.int32]  # (1,) how many there are
-    # sums of vectors by atom: unit vectors, and their lengths over each window and the section
-    sums: NDArray[np.float16]  # (atoms, d)
+    # sums of vectors by atom: directions, and their lengths over each window and the section
+    sums: NDArray[np.int8]  # (atoms, d)
     lengths: NDArray[np.float32]  # (atoms, windows + 1)
 
     def __len__(self) -> int:
@@ -95,13 +95,13 @@ NO_ATOMS = Record(
     stem_lengths=_empty(np.int32),
     title_keys=_empty(np.uint64),
     title_sections=_empty(np.int32),
-    token_rows=_empty(np.int8, 0),
+    token_rows=_empty(np.uint8, 0),
     token_scales=_empty(np.float32),
     token_firsts=np.zeros(1, dtype=np.int32),
     piece_ids=_empty(np.int32),
     piece_counts=_empty(np.int32),
     pieces=np.zeros(1, dtype=np.int32),
-    sums=_empty(np.float16, 0),
+    sums=_empty(np.int8, 0),
     lengths=_empty(np.float32, len(SUM_WIDTHS) + 1),
 )
 
@@ -146,7 +146,7 @@ def with_tokens(
     record: Record,
     pieces: Pieces,
     tokens: Sequence[TokenVectors],
-    rotation: Array,
+    quantiser: Quantiser,
     counted: Sequence[NDArray[np.bool_]] | None = None,
 ) -> Record:
     """The record with the token vectors of its pieces, and their sums.
@@ -165,7 +165,7 @@ def with_tokens(
     matched = np.ones(len(inside), bool) if counted is None else np.concatenate(counted)
     matched = matched[inside]
     places, vectors = places[inside], vectors[inside]
-    rows = quantise(vectors[matched], rotation)
+    rows = quantise(vectors[matched], quantiser)
     ids, counts = np.unique(
         np.concatenate([np.unique(of.ids) for of in tokens]), return_counts=True
     )
@@ -197,7 +197,7 @@ def with_sums(record: Record, sums: NDArray[np.float64]) -> Record:
     columns.append(_lengths(sums, section_runs(record.sections)))
     return replace(
         record,
-        sums=unit_rows(sums).astype(np.float16),
+        sums=byte_rows(sums),
         lengths=np.stack(columns, axis=1).astype(np.float32),
     )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
 from structrag.retrieval.evidence.pool import Pool, idf
-from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     FloatArray,
@@ -96,7 +96,7 @@ class Unmatched:
 def rank(
     pool: Pool,
     question: Question,
-    rotation: Array | None = None,
+    quantiser: Quantiser | None = None,
     *,
     language: str = "english",
     shortlist: int = SHORTLIST,
@@ -109,11 +109,12 @@ def rank(
     signals = {**_vectors(pool, question), **_stems(pool, question.text, language)}
     first = _weighted(signals, UNMATCHED)
     total = _total(first, len(pool))
-    if question.tokens is None or not len(question.tokens) or not pool.has_tokens:
+    asked = question.tokens is not None and len(question.tokens) > 0
+    if quantiser is None or not asked or not pool.has_tokens:
         return Ranking(_by_score(total), total, first, _highest(first, UNMATCHED))
     before = _by_score(total)
     chosen = np.sort(before[:shortlist])
-    signals["tokens"] = _matched(pool, question, rotation, chosen)
+    signals["tokens"] = _matched(pool, question, quantiser, chosen)
     parts = _weighted(signals, MATCHED)
     scores = _total(parts, len(pool))
     if len(chosen) == len(pool):
@@ -203,9 +204,7 @@ def _section_starts(pool: Pool) -> NDArray[np.bool_]:
     return starts
 
 
-def _matched(
-    pool: Pool, question: Question, rotation: Array | None, chosen: IntArray
-) -> FloatArray:
+def _matched(pool: Pool, question: Question, quantiser: Quantiser, chosen: IntArray) -> FloatArray:
     """The windows' mean of matched tokens, in [0, 1]; chosen atoms only.
 
     The range of a window's matches is that of the chosen atoms and of a sample of all.
@@ -215,7 +214,7 @@ def _matched(
         sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)
         atoms = np.union1d(chosen, sample)
     weights = token_weights(pool, question)
-    matches = token_scores(pool, question, rotation, atoms, weights)
+    matches = token_scores(pool, question, quantiser, atoms, weights)
     scores = np.zeros(len(pool))
     scores[atoms] = np.mean([minmax(one) for one in matches], axis=0)
     return scores
@@ -230,7 +229,7 @@ def token_weights(pool: Pool, question: Question, power: float = IDF_POWER) -> F
 
 
 def token_scores(
-    pool: Pool, question: Question, rotation: Array | None, atoms: IntArray, weights: FloatArray
+    pool: Pool, question: Question, quantiser: Quantiser, atoms: IntArray, weights: FloatArray
 ) -> list[FloatArray]:
     """The matches of a question's tokens in the windows of some atoms.
 
@@ -240,9 +239,8 @@ def token_scores(
     """
     assert question.tokens is not None  # noqa: S101
     queries = unit_rows(question.tokens.astype(np.float32))
-    queries = queries if rotation is None else queries @ rotation
     needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(atoms), len(pool))
-    matches = pool.matches(needed, queries.astype(np.float32))
+    matches = pool.matches(needed, queries, quantiser)
     at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1  # place of each needed atom
     kinds = []
     for width in MAX_WIDTHS:

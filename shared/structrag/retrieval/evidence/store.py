@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Array
 from structrag.errors import IndexDamaged
 from structrag.index.blocks import Column
 from structrag.index.entries import Entry
@@ -27,10 +26,11 @@ from structrag.reading.outline import Outline
 from structrag.records import Document, SourceMap
 from structrag.retrieval.evidence.leads import Lead
 from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import NO_ATOMS, Pieces, Record
 
 KIND = "evidence"
-ROTATION = "rotation"
+AXES, BITS = "token_axes", "token_bits"  # of the quantiser
 VIEW = "raw"  # a store has a view; there are no chunks in it
 _POOLS = 16  # sets of documents whose pools are remembered
 
@@ -180,13 +180,14 @@ class EvidenceStore:
         return self.store.document(doc_id)
 
     @property
-    def rotation(self) -> Array | None:
+    def quantiser(self) -> Quantiser | None:
         """Of the token vectors; fitted when the first came, and saved."""
-        return self.store.shared.get(ROTATION)
+        shared = self.store.shared
+        return Quantiser(shared[AXES], shared[BITS]) if AXES in shared else None
 
-    @rotation.setter
-    def rotation(self, rotation: Array) -> None:
-        self.store.shared[ROTATION] = rotation
+    @quantiser.setter
+    def quantiser(self, quantiser: Quantiser) -> None:
+        self.store.shared.update({BITS: quantiser.bits, AXES: quantiser.axes})
 
     @property
     def changes(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from doubles import HashTokens
-from evidence_making import ROTATION, WORDS, pool, question, record
+from evidence_making import QUANTISER, WORDS, pool, question, record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,7 +64,7 @@ def test_matches_are_the_best_cosines_of_the_atoms_tokens() -> None:
     cosines = unit_rows(tokens.vectors) @ queries.T
     expected = np.stack([cosines[:2].max(axis=0), cosines[2:].max(axis=0)])
     for atoms in ([5, 6], [0, 2, 5, 6]):
-        matches = both.matches(np.array(atoms), queries @ ROTATION)
+        matches = both.matches(np.array(atoms), queries, QUANTISER)
         assert np.allclose(matches[-2:], expected, atol=0.02)
 
 
@@ -72,7 +72,7 @@ def test_an_atom_without_a_token_matches_nothing() -> None:
     asked = question("pumps")
     assert asked.tokens is not None
     alone = pool([read_text("# ***\n\nPumps leak.\n")])
-    matches = alone.matches(np.arange(2), unit_rows(asked.tokens) @ ROTATION)
+    matches = alone.matches(np.arange(2), unit_rows(asked.tokens), QUANTISER)
     assert matches[0].tolist() == [-1.0] and matches[1, 0] > 0.9
 
 
@@ -81,7 +81,7 @@ def test_many_tokens_are_multiplied_in_batches() -> None:
     whole = Pool([record(read_text(text), Reading())])
     asked = question("word 5999 stands")
     assert asked.tokens is not None
-    matches = whole.matches(np.arange(len(whole)), unit_rows(asked.tokens) @ ROTATION)
+    matches = whole.matches(np.arange(len(whole)), unit_rows(asked.tokens), QUANTISER)
     assert int(matches[:, 1].argmax()) == 5999
 
 

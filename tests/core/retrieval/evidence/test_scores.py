@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from evidence_making import ROTATION, pool, question
+from evidence_making import QUANTISER, pool, question
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def test_norms() -> None:
 
 def test_parts_add_up_and_the_sentence_that_answers_is_first() -> None:
     whole = pool([DOCUMENT])
-    found = rank(whole, question("Which blue pumps leak?"), ROTATION)
+    found = rank(whole, question("Which blue pumps leak?"), QUANTISER)
     assert found.atoms[0] == 1 and set(found.parts) == set(MATCHED)
     assert np.allclose(sum(found.parts.values()), found.scores)
     for name, values in found.parts.items():
@@ -69,7 +69,7 @@ def test_without_vectors_stems_and_titles_rank() -> None:
 def test_a_question_without_a_known_word_still_has_an_order(text: str) -> None:
     whole = pool([DOCUMENT])
     for asked in (Question(text), question(text)):
-        found = rank(whole, asked, ROTATION)
+        found = rank(whole, asked, QUANTISER)
         assert np.isfinite(found.scores).all() and len(found.atoms) == len(whole)
 
 
@@ -88,9 +88,11 @@ MANY = many()
 
 def test_a_shortlist_of_all_is_exact_and_a_short_one_keeps_its_best() -> None:
     whole, asked = many(), question("Which blue pumps leak?")
-    exact = rank(whole, asked, ROTATION)
-    assert rank(whole, asked, ROTATION, shortlist=len(whole)).atoms.tolist() == exact.atoms.tolist()
-    short = rank(whole, asked, ROTATION, shortlist=20)
+    exact = rank(whole, asked, QUANTISER)
+    assert (
+        rank(whole, asked, QUANTISER, shortlist=len(whole)).atoms.tolist() == exact.atoms.tolist()
+    )
+    short = rank(whole, asked, QUANTISER, shortlist=20)
     assert short.atoms[:2].tolist() == exact.atoms[:2].tolist()
     assert sorted(short.atoms.tolist()) == list(range(len(whole)))
     assert np.allclose(sum(short.parts.values()), short.scores)
@@ -106,7 +108,7 @@ def test_shares_are_from_0_to_1_and_fall_with_the_rank(
 ) -> None:
     text = f"Which blue pumps leak {words}"
     asked = question(text) if has_tokens else Question(text)
-    found = rank(MANY, asked, ROTATION, shortlist=shortlist)
+    found = rank(MANY, asked, QUANTISER, shortlist=shortlist)
     shares = [found.share(atom) for atom in found.atoms.tolist()]
     assert all(0 <= share <= 1 + 1e-9 for share in shares)
     assert all(before >= after - 1e-9 for before, after in pairwise(shares))
@@ -118,7 +120,7 @@ def test_1_is_the_share_of_what_matches_best_in_every_way() -> None:
     text = f"# Blue pumps leak\n\nBlue pumps leak.\n\n# Cats\n\n{other}\n"
     whole = pool([read_text(text)])
     for asked in (Question("Blue pumps leak"), question("Blue pumps leak")):
-        found = rank(whole, asked, ROTATION)
+        found = rank(whole, asked, QUANTISER)
         assert found.share(int(found.atoms[0])) == pytest.approx(1.0, abs=0.05)
         assert found.shares(0)["titles"] == pytest.approx(0.2 / found.highest)
 
@@ -127,5 +129,5 @@ def test_what_is_not_on_the_shortlist_follows_in_the_order_of_the_first_stage() 
     whole, asked = many(), question("Which blue pumps leak?")
     plain = Question(asked.text, asked.vector)
     first = rank(whole, plain).atoms.tolist()
-    short = rank(whole, asked, ROTATION, shortlist=20).atoms.tolist()
+    short = rank(whole, asked, QUANTISER, shortlist=20).atoms.tolist()
     assert set(short[:20]) == set(first[:20]) and short[20:] == first[20:]

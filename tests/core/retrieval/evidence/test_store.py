@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence_making import ROTATION, WORDS, record
+from evidence_making import QUANTISER, WORDS, record
 
 from structrag import Index, read_text
 from structrag.errors import IndexDamaged, InvalidParameter
@@ -26,7 +26,7 @@ def filled() -> EvidenceStore:
     store = EvidenceStore()
     for document in DOCUMENTS:
         store.put(stored_document(WORDS.outline(document), [(0, 1)]), record(document), "print")
-    store.rotation = ROTATION
+    store.quantiser = QUANTISER
     return store
 
 
@@ -128,7 +128,9 @@ def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
         for field, array in kept.arrays().items():
             again = loaded.shelf().records[name].arrays()[field]
             assert again.dtype == array.dtype and np.array_equal(again, array), field
-    assert loaded.rotation is not None and np.array_equal(loaded.rotation, ROTATION)
+    kept = loaded.quantiser
+    assert kept is not None and np.array_equal(kept.axes, QUANTISER.axes)
+    assert np.array_equal(kept.bits, QUANTISER.bits)
 
 
 def test_an_empty_store_is_saved_too(tmp_path: Path) -> None:
