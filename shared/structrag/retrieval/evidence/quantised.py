@@ -30,7 +30,7 @@ class Quantiser:
         >>> quantiser = fit_quantiser(np.eye(4, dtype=np.float32))
         >>> kept = quantise(np.array([[3.0, 4.0, 0.0, 0.0]], dtype=np.float32), quantiser)
         >>> questions = np.eye(4, dtype=np.float32) @ quantiser.axes
-        >>> products([kept], questions, quantiser.bits).round(2).tolist()
+        >>> products([kept], questions, quantiser.bits).astype(float).round(2).tolist()
         [[0.6, 0.8, 0.0, 0.0]]
     """
 
@@ -162,21 +162,27 @@ def _pack(codes: Array, bits: Codes, *, out: Codes) -> None:
 
 def _unpack(rows: Codes, bits: Codes, *, out: Array) -> None:
     """The codes of packed rows, each from 0."""
-    for axes, places, shift, mask in _parts(bits):
-        out[:, axes] = rows[:, places] if mask == 255 else (rows[:, places] >> shift) & mask
+    for axes, places, shift, width in _parts(bits):
+        codes = rows[:, places] >> shift if shift else rows[:, places]
+        if shift + width < 8:  # the codes of other axes stand above
+            codes = codes & np.uint8(2**width - 1)
+        out[:, axes] = codes
 
 
 def _parts(bits: Codes) -> list[tuple[slice, slice, np.uint8, int]]:
-    """Axes of adjacent bytes: which, in which bytes, from which bit there, and the bits' mask."""
+    """Axes whose codes stand alike in adjacent bytes: which, which bytes, from which bit, how wide.
+
+    Of n axes of 4 bits the first n / 2 are the lower halves of n / 2 bytes.
+    """
     parts = []
     axis = byte = 0
-    for of_band in (8, 4, 2):
-        width = int(np.count_nonzero(bits == of_band)) * of_band // 8  # bytes of the band
-        for shift in range(0, 8, of_band):
-            axes, places = slice(axis, axis + width), slice(byte, byte + width)
-            parts.append((axes, places, np.uint8(shift), 2**of_band - 1))
-            axis += width
-        byte += width
+    for width in (8, 4, 2):
+        count = int(np.count_nonzero(bits == width)) * width // 8  # bytes
+        for shift in range(0, 8, width):
+            axes, places = slice(axis, axis + count), slice(byte, byte + count)
+            parts.append((axes, places, np.uint8(shift), width))
+            axis += count
+        byte += count
     return parts
 
 
