@@ -19,7 +19,7 @@ def is_word(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
         >>> is_word("Pumps?", np.array([[0, 5], [5, 6]])).tolist()
         [True, False]
     """
-    words = np.array([any(map(str.isalnum, text[start:end])) for start, end in spans], dtype=bool)
+    words = _hold(np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text)), spans)
     return words if words.any() else np.ones(len(words), dtype=bool)
 
 
@@ -33,10 +33,16 @@ def is_content(text: str, spans: NDArray[np.int32], language: str = "english") -
         [False, True, False]
     """
     stop = stop_words(language)
-    counts = np.zeros(len(text) + 1, dtype=np.int32)
+    counts = np.zeros(len(text), dtype=bool)
     for word in _WORD.finditer(text):
         if word.group().casefold() not in stop:
-            counts[word.start() + 1 : word.end() + 1] = 1
-    before = np.cumsum(counts)  # characters of such words before each place
-    content: NDArray[np.bool_] = before[spans[:, 1]] > before[spans[:, 0]]
+            counts[word.start() : word.end()] = True
+    content = _hold(counts, spans)
     return content if content.any() else is_word(text, spans)
+
+
+def _hold(counts: NDArray[np.bool_], spans: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which spans hold a character that counts."""
+    before = np.concatenate([[0], np.cumsum(counts)])
+    held: NDArray[np.bool_] = before[spans[:, 1]] > before[spans[:, 0]]
+    return held
