@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice, product
+from string import ascii_lowercase
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
@@ -16,7 +18,8 @@ from structrag.records import Document
 from structrag.text.amounts import amount
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
-LONGEST = "word " * 199  # a summary of so many words is not shortened
+# A summary of so many words is not shortened; of equal words it would be no summary.
+LONGEST = "".join(f"{a}{b}{b}{a} " for a, b in islice(product(ascii_lowercase, repeat=2), 199))
 RATING = "5"
 
 
