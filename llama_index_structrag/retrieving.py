@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -85,6 +86,13 @@ class IndexRetriever(ToolRetriever):
         self.where: Any = where_of(where, filters)
         self.format = format
         self.metadata_lists = metadata_lists
+
+    def __deepcopy__(self, memo: Any = None) -> Self:
+        """Another retriever over the same index.
+
+        Its models and files cannot be copied.
+        """
+        return copy(self)
 
     def _search(self, query: str) -> list[Hit]:
         """The hits for a query."""
