@@ -206,7 +206,7 @@ class LangChainModel:
         return counted_text(await self.model.ainvoke(prompt, self._config()))
 
     def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
-        """The answer's text, held to a JSON schema where the model takes one.
+        """The answer's text, held to a JSON schema.
 
         Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
         """
@@ -284,7 +284,7 @@ def counted_text(answer: Any) -> str:
 
 
 def tokens_of_message(answer: Any) -> CallTokens | None:
-    """The tokens of the call behind a message, as the provider reports them."""
+    """The tokens that the provider reports with a message."""
     return reported_tokens(getattr(answer, "usage_metadata", None))
 
 

@@ -167,7 +167,7 @@ class LlamaIndexModel:
         return _counted_text(await self.llm.acomplete(prompt))
 
     def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
-        """The answer to a prompt, held to a JSON schema where a chat model takes one.
+        """The answer to a prompt, held to a JSON schema.
 
         Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
         """

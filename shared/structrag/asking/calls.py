@@ -55,7 +55,7 @@ def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[s
 
 
 def entry_of(answer: Any) -> dict[str, Any]:
-    """What the cache keeps of an answer: itself, and the tokens that it tells."""
+    """What the cache keeps of an answer: it, and its tokens."""
     tokens = told_tokens(answer)
     return {"answer": answer} if tokens is None else {"answer": answer, "tokens": tokens}
 

@@ -1,4 +1,4 @@
-"""Answers that carry the tokens of their call, as the model's side counted them."""
+"""Answers that carry the tokens which the model's side counted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class CountedMargin(float):
 
 
 def counted(answer: Answer, tokens: CallTokens | None) -> Answer:
-    """The answer with the tokens of its call; as it is where they are not known.
+    """The answer with the tokens of its call.
+
+    It stays as it is where they are not known.
 
     Example:
         >>> answer = counted("A pump.", CallTokens(31, 4))
@@ -56,7 +58,7 @@ def told_tokens(answer: object) -> CallTokens | None:
 
 
 def reported_tokens(usage: Any) -> CallTokens | None:
-    """What a server or framework reports of a call, None where it reports nothing.
+    """What a server or framework reports of a call, or None.
 
     Such reports are mappings or objects, which call the same numbers by two names each.
     """

@@ -81,7 +81,7 @@ class ProgressLine:
             _write(f"{line}\n")
 
     def say(self, text: str) -> None:
-        """One line on standard error, in the place of one that would be written over."""
+        """Write a line on standard error, in the place of the progress."""
         _write(f"{' ' * self.width}\r{text}\n" if self.width else f"{text}\n")
         self.width = 0
 

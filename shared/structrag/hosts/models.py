@@ -413,7 +413,9 @@ class LogProbabilities:
 
 @dataclass(slots=True)
 class JsonAnswers:
-    """Whether one model object can be held to a JSON schema, as servers of OpenAI's kind can.
+    """Whether one model object can be held to a JSON schema.
+
+    Servers of OpenAI's kind can.
 
     Attributes:
         takes: None: not tried yet.

@@ -320,10 +320,11 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
 
 
 def _to_make_again(read: Read) -> int:
-    """How many chunks lack what a model should have given and are to be made again.
+    """How many chunks are to be made again.
 
-    All are where a call failed, and none where all calls were answered. A splitter that calls
-    models by itself says so by `extras["failure"]`.
+    They lack what a model should have given. All are made again where a call failed, and none where
+    all calls were answered. A splitter that calls models by itself says so by
+    `extras["failure"]`.
     """
     degraded = [chunk for chunk in read.chunks if chunk.extras.get("degraded")]
     return sum(bool(read.failures or chunk.extras.get("failure")) for chunk in degraded)

@@ -130,7 +130,9 @@ class EngineStore(ABC):
 
 
 def tenant_of(place: str) -> tuple[str, str]:
-    """A place without its tenant, and the name for what is the tenant's; empty for none.
+    """A place without its tenant, and the tenant's name.
+
+    The name is empty where there is none.
 
     Example:
         >>> tenant_of("corpus?tenant=acme")

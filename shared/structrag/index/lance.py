@@ -88,7 +88,7 @@ class LanceStore(EngineStore):
 
     @classmethod
     def place_of(cls, address: str) -> str:
-        """The folder or bucket; a tenant has a database of its own in it."""
+        """The folder or bucket, or the tenant's own in it."""
         place, tenant = tenant_of(address)
         return f"{place.rstrip('/')}/{tenant}" if tenant else place
 

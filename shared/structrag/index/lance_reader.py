@@ -148,7 +148,10 @@ class LanceReader(EngineReader):
         chosen: EngineFilter | None,
         probes: int,
     ) -> list[tuple[int, float]]:
-        """The best windows of so many lists of a vector index; of all without one."""
+        """The best windows of so many lists of a vector index.
+
+        Of all windows where there is none.
+        """
         search = self._table.search(query, vector_column_name=f"vector_{view}")
         search = search.distance_type("dot").nprobes(probes).limit(n)
         pairs = self._matches(search, "_distance", chosen)
@@ -161,7 +164,10 @@ class LanceReader(EngineReader):
 
     @cached_property
     def _probes(self) -> int:
-        """How many lists of a vector index are searched; there are fewer lists than rows."""
+        """How many lists of a vector index are searched.
+
+        As many as there are rows are all.
+        """
         if self.exact or self._n_rows <= EXACT_ROWS:
             return self._n_rows
         return int(max(EXACT_ROWS, PROBES * self._n_rows)) // LIST_ROWS

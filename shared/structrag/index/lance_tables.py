@@ -124,7 +124,7 @@ def vector_columns(schema: Any) -> list[str]:
 
 
 def make_vector_index(table: Any, column: str) -> None:
-    """Sort a column's vectors into lists of near ones, in the place of earlier lists."""
+    """Sort a column's vectors anew into lists of near ones."""
     kinds = require("lancedb.index", extra="lancedb")
     lists = max(1, table.count_rows() // LIST_ROWS)
     index = kinds.IvfFlat(distance_type="dot", num_partitions=lists)
@@ -132,7 +132,7 @@ def make_vector_index(table: Any, column: str) -> None:
 
 
 def coverage(table: Any, column: str) -> tuple[int, int]:
-    """How many rows the index of a column's vectors has, and how many it lacks."""
+    """How many vectors of a column its index has, and lacks."""
     name = f"{column}_index"
     if all(index.name != name for index in table.list_indices()):
         return 0, int(table.count_rows())

@@ -86,7 +86,7 @@ class Lines:
         return self.text.part(first, last).tobytes()
 
     def find(self, line: bytes) -> int | None:
-        """The number of a line among lines that ascend; None where it is not there."""
+        """The number of a line among lines that ascend, or None."""
         # Views give single items several times faster than arrays.
         text, bounds = self.text.all().data, self.bounds.all().data
 

@@ -60,7 +60,7 @@ class Saved:
 
 
 def check_folder(name: str, place: object) -> None:
-    """Raise InvalidParameter for the address of an engine, where a folder is needed."""
+    """Raise InvalidParameter where a folder is an engine's address."""
     if isinstance(place, str) and place.startswith(tuple(f"{engine}:" for engine in ENGINES)):
         raise InvalidParameter(
             f"{name} must be a folder here; got {place!r}, an engine's place, which is for "

@@ -163,7 +163,7 @@ class ModelServer:
 
 
 def _counter_of(embedder: Any) -> Callable[[str], int] | None:
-    """What workers count tokens with, so that they need not ask for each text."""
+    """What workers count tokens with, without asking the model."""
     make = getattr(embedder, "token_counter", None)
     counter: Callable[[str], int] | None = make() if callable(make) else None
     return counter

@@ -1,7 +1,8 @@
-"""Workers of an ingestion as actors of Ray, on this machine or on many.
+"""Workers of an ingestion as actors of Ray.
 
-The driver is that of processes. It gives out the same tasks and stores what comes back, so an
-ingestion goes on after anything by the same rules. An actor that dies is a worker that dies.
+They run on this machine or on many. The driver is that of processes. It gives out the same tasks
+and stores what comes back, so an ingestion goes on after anything by the same rules. An actor that
+dies is a worker that dies.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def _here() -> Place:
 
 
 def _loaded(place: Place, pickled: bytes) -> Any:
-    """What was sent, where paths and names of modules mean what they mean to the driver."""
+    """What was sent. Paths and names of modules are the driver's."""
     folder, modules = place
     sys.path += [entry for entry in modules if entry not in sys.path]
     try:
@@ -101,7 +102,7 @@ def _kind(error: BaseException) -> str:
 
 
 class RayRunner(Runner):
-    """Actors of the cluster at RAY_ADDRESS, or of a Ray that is started here.
+    """Actors of the cluster at RAY_ADDRESS, or of a Ray started here.
 
     One that this process has started or joined before is used as it is.
     """
@@ -185,7 +186,7 @@ class RayWorker(Worker):
         self.hear(self._actor.done.remote(request))
 
     def hear(self, answer: Any) -> None:
-        """Have its answer, or its end, among the replies once it is there."""
+        """Put its answer, or its end, among the replies."""
         answer.future().add_done_callback(self._take)
 
     def _take(self, answer: Any) -> None:

@@ -242,7 +242,7 @@ def _portable(error: StructragError) -> StructragError:
 def started(
     setup: Callable[[], Setup], ask: Callable[[Asked], Answered] | None
 ) -> tuple[Preparer | None, Ready | Stopped]:
-    """What a worker begins with, and its first words; None where it cannot begin."""
+    """A worker's preparer and first words; None where it cannot begin."""
     try:
         preparer = Preparer(setup(), ask)
         # What was imported and loaded stays. Chunks are many objects without circles: looking for

@@ -1,4 +1,4 @@
-"""Those that prepare documents, as their driver sees them, and the processes among them."""
+"""Workers that prepare documents, as their driver sees them."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class TransformersModel:
         return answers
 
     def _written_tokens(self, ids: Sequence[int]) -> int:
-        """The tokens of an answer, the one that ends it counted, padding behind that not."""
+        """The tokens of an answer, its end counted, padding not."""
         ends = set(self._end_ids())
         return next((i for i, token in enumerate(ids, start=1) if token in ends), len(ids))
 

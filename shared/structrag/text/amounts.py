@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def amount(number: int, noun: str) -> str:
-    """A number and its noun, in the plural unless it is one thing.
+    """A number and its noun, in the plural unless it is 1.
 
     Example:
         >>> amount(1, "document"), amount(2000, "document")

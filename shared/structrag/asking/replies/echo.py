@@ -50,7 +50,7 @@ def without_echo(prompt: str, answer: str) -> str:
 
 
 def _behind_echoes(asked: str, answer: str, place: int) -> str:
-    """What stands behind the prompt at a place, and behind those that follow it at once."""
+    """What stands behind the prompt at a place, and behind its repeats."""
     end = place + len(asked)
     while (place := answer.find(asked, end, end + len(asked) + LONGEST_GAP)) >= 0:
         if answer[end:place].strip():

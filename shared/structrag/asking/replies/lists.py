@@ -121,7 +121,7 @@ def plain_text(answer: str) -> str:
 
 
 def _usable(summary: str) -> str:
-    """The summary, "" also for a loop and for what holds no letter."""
+    """The summary; "" for a loop too, and without any letter."""
     text = plain_text(summary)
     return "" if loops(text) or not any(map(str.isalpha, text)) else text
 

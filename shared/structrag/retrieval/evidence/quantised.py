@@ -1,4 +1,7 @@
-"""Token vectors as they are kept: along principal axes, in as many bits as each axis needs."""
+"""Token vectors as they are kept, in few bits.
+
+They are turned to their principal axes, and each axis has as many bits as it needs.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ class Quantiser:
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
-    """Unit vectors: each a row of packed codes, and what brings it back to length 1."""
+    """Unit vectors as rows of packed codes.
+
+    The scales bring what is unpacked back to length 1.
+    """
 
     rows: Codes  # (n, bytes)
     scales: NDArray[np.float32]  # (n,)
@@ -73,7 +79,7 @@ def fit_quantiser(vectors: Array, dimensions: int | None = None) -> Quantiser:
 
 
 def _bits(turned: Array, deviations: Array) -> Codes:
-    """The bits of each axis; those of 4 and of 2 bits fill whole bytes."""
+    """The bits of each axis. Axes of 4 and of 2 fill whole bytes."""
     costs, losses = np.array([0, *_APART]), [(turned**2).mean(axis=0)]
     for bits, apart in _APART.items():
         widths = np.maximum(apart * deviations, np.finfo(np.float32).tiny)
@@ -99,14 +105,17 @@ def _bits(turned: Array, deviations: Array) -> Codes:
 
 
 def _codes(values: Array, bits: Any) -> Array:
-    """The whole numbers below values; those that bits cannot hold are the nearest that they can."""
+    """The whole numbers below values, as far as bits hold them."""
     half = 2.0 ** (np.asarray(bits, dtype=np.float32) - 1)
     codes: Array = np.clip(np.floor(values), -half, half - 1)
     return codes
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:
-    """The vectors at length 1, turned, rounded and packed; zeros have the scale 0."""
+    """The vectors at length 1, turned, rounded and packed.
+
+    Those of zeros have the scale 0.
+    """
     bits = quantiser.bits
     widths = np.sqrt(np.einsum("ij,ij->j", quantiser.axes, quantiser.axes))
     turning = quantiser.axes / widths**2
@@ -153,7 +162,7 @@ def products(parts: Sequence[Quantised], queries: Array, bits: Codes) -> Array:
 
 
 def _pack(codes: Array, bits: Codes, *, out: Codes) -> None:
-    """Codes as bytes, each of them from 0; the parts of a band's axes share its bytes."""
+    """Write codes into bytes, counted from 0."""
     shifted = (codes + np.float32(2) ** (bits - np.float32(1))).astype(np.uint8)
     out[:] = 0
     for axes, places, shift, _ in _parts(bits):
@@ -170,9 +179,10 @@ def _unpack(rows: Codes, bits: Codes, *, out: Array) -> None:
 
 
 def _parts(bits: Codes) -> list[tuple[slice, slice, np.uint8, int]]:
-    """Axes whose codes stand alike in adjacent bytes: which, which bytes, from which bit, how wide.
+    """Axes whose codes stand alike in adjacent bytes.
 
-    Of n axes of 4 bits the first n / 2 are the lower halves of n / 2 bytes.
+    Gives which, in which bytes, from which bit there, and of how many bits. Of n axes of 4 bits the
+    first n / 2 are the lower halves of n / 2 bytes.
     """
     parts = []
     axis = byte = 0
@@ -187,7 +197,10 @@ def _parts(bits: Codes) -> list[tuple[slice, slice, np.uint8, int]]:
 
 
 def byte_rows(vectors: NDArray[Number]) -> NDArray[np.int8]:
-    """Directions, a byte a number: the largest number of a row is 127 or -127. Zeros stay."""
+    """Directions, a byte a number. Zeros stay.
+
+    The largest number of a row is 127 or -127.
+    """
     largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
     rows = np.divide(127 * vectors, largest, out=np.zeros_like(vectors), where=largest > 0)
     whole: NDArray[np.int8] = np.rint(rows).astype(np.int8)

@@ -360,7 +360,7 @@ class EvidenceRetriever(Retriever):
     def _counted(
         self, prepared: _Prepared, tokens: Sequence[TokenVectors]
     ) -> list[NDArray[np.bool_]]:
-        """Which tokens of a document's pieces are kept: those of words, as in a question."""
+        """Which tokens of a document's pieces are kept: those of words."""
         text = prepared.outline.document.text
         language = self.reading.language
         counts = is_word if self.function_words else partial(is_content, language=language)
