@@ -47,7 +47,10 @@ def counted(answer: Answer, tokens: CallTokens | None) -> Answer:
 
 
 def tokens_of(prompt: str, answer: object, counter: TokenCounter = count_tokens) -> CallTokens:
-    """The tokens of a call: as its answer tells, else counted. Only text has an answer's tokens."""
+    """The tokens of a call, as its answer tells, else counted.
+
+    Only text has an answer's tokens.
+    """
     answer_tokens = counter(answer) if isinstance(answer, str) else 0
     return told_tokens(answer) or CallTokens(counter(prompt), answer_tokens)
 

@@ -62,7 +62,10 @@ class ModelActor:
         return pickle.dumps(answers.get())
 
     def _made(self) -> ModelServer:
-        """The model. It is not loaded by the constructor, whose errors Ray only quotes."""
+        """The model.
+
+        It is not loaded by the constructor, whose errors Ray only quotes.
+        """
         with self._lock:
             if self._server is None:
                 self._server = ModelServer(_loaded(self._place, self._embedding))
@@ -88,7 +91,10 @@ def _loaded(place: Place, pickled: bytes) -> Any:
 
 
 def _asked(model: Any, asked: Asked) -> Answered:
-    """What a model's actor answers. One that has died is started again by Ray, and asked again."""
+    """What a model's actor answers.
+
+    One that has died is started again by Ray, and asked again.
+    """
     ray: Any = require("ray", extra="ray")
     try:
         answer: Answered = pickle.loads(ray.get(model.answer.remote(asked)))

@@ -55,10 +55,11 @@ class Quantised:
 def fit_quantiser(vectors: Array, dimensions: int | None = None) -> Quantiser:
     """The principal axes of vectors, and the bits of each.
 
-    Of all ways to give the axes 8, 4, 2 or no bits it is that of the fewest bits that loses 2.5 %
-    of the vectors' energy (reverse water-filling). `dimensions`: only so many axes, the strongest;
-    None: all d. Fewer than 2,000 vectors do not say what an axis needs: all then have 8 bits, over
-    the whole range. At most 50,000 vectors are looked at, at even distances; they are not centred.
+    Each axis has 8, 4, 2 or no bits: as few in all as keep 97.5 % of the energy that the vectors
+    have along the axes (reverse water-filling). `dimensions`: only so many axes, the strongest;
+    None: all d. Fewer than 2,000 vectors do not say what an axis needs. All axes then have 8 bits,
+    which cover every unit vector. At most 50,000 vectors are looked at, at even distances. They are
+    not centred.
     """
     step = max(1, -(-len(vectors) // _FITTED_ON))
     sample = unit_rows(vectors[::step].astype(np.float32, copy=False))
