@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from structrag.retrieval.evidence.quantised import (
     Quantised,
     Quantiser,
+    byte_rows,
     fit_quantiser,
     products,
     quantise,
@@ -131,3 +132,11 @@ def test_vectors_of_nothing_but_zeros_are_fitted() -> None:
     quantiser = fit_quantiser(np.zeros((3000, 8), dtype=np.float32))
     assert np.isfinite(quantiser.axes).all()
     assert not quantise(np.zeros((2, 8), dtype=np.float32), quantiser).scales.any()
+
+
+def test_the_largest_number_of_a_direction_is_127() -> None:
+    vectors = np.array([[2.0, -1.0, 0.5], [-8.0, 4.0, 1.0], [0.0, 0.0, 0.0]])
+    expected = [[127, -64, 32], [-127, 64, 16], [0, 0, 0]]
+    assert byte_rows(vectors).tolist() == expected and byte_rows(vectors).dtype == np.int8
+    assert byte_rows(vectors[:0]).shape == (0, 3)
+    assert byte_rows(np.zeros((2, 0))).shape == (2, 0)
