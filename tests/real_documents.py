@@ -21,7 +21,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from doubles import HashEmbedder
+from doubles import HashEmbedder, HashTokens
 from markdown_it import MarkdownIt
 from pdf_making import made, wrapped, write
 
@@ -31,6 +31,7 @@ from structrag import (
     D3Index,
     D3Retriever,
     Document,
+    EvidenceRetriever,
     FixedSplitter,
     HiQARetriever,
     HiQASplitter,
@@ -325,6 +326,11 @@ def _d3(embedder: HashEmbedder | None = None) -> Any:
     return D3Index(embedder=embedder), partial(D3Index.load, embedder=embedder), retrievers
 
 
+def _evidence(encoder: HashTokens | None = None) -> Any:
+    load = partial(EvidenceRetriever.load, embedding=encoder)
+    return EvidenceRetriever(encoder), load, lambda retriever: [retriever]
+
+
 # Name -> makes an empty index, how it is loaded, and the retrievers over it.
 INDEXES: dict[str, Callable[[], Any]] = {
     "LSA": _lsa,
@@ -335,6 +341,8 @@ INDEXES: dict[str, Callable[[], Any]] = {
     "fixed": partial(_split_by, FixedSplitter()),
     "D3": _d3,
     "D3, embedder": lambda: _d3(HashEmbedder()),
+    "evidence": _evidence,
+    "evidence, tokens": lambda: _evidence(HashTokens()),
 }
 
 

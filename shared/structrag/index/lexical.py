@@ -461,8 +461,9 @@ class LexicalIndex:
         first = 0
         for part in self.parts:
             of_part, part_counts = part.posting(term)
-            rows.append(of_part + np.int32(first) if first else of_part)
-            counts.append(part_counts)
+            if len(of_part):  # most small segments lack most terms
+                rows.append(of_part + np.int32(first) if first else of_part)
+                counts.append(part_counts)
             first += part.place.n_rows
         return concatenated(rows, np.int32), concatenated(counts, np.int32)
 
