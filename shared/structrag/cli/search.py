@@ -63,35 +63,33 @@ def search(
     the chunks of multiview.
     """
     check_choice("method", method, METHODS)
-    paths = paths or []
     if not query.strip():
         raise InvalidParameter(f"-q must be a question or words to look for; got {query!r}.")
     if not paths and not index:
         raise InvalidParameter("Name files or folders to search, or an --index that was kept.")
-    if engine_of(index) is not None:
-        if paths:
-            raise InvalidParameter(
-                f"Leave the files out: a store such as {index} is filled by `structrag index`."
-            )
+    in_engine = engine_of(index) is not None
+    if paths and in_engine:
+        raise InvalidParameter(
+            f"Leave the files out: a store such as {index} is filled by `structrag index`."
+        )
+    settings: dict[str, Any] = {
+        "embedder": embedder,
+        "max_tokens": max_tokens,
+        "cache": cache or None,
+    }
+    reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
+    if in_engine:
         hits, store = engine_index.search(index, query, k, method=method, embedder=embedder)
         report = f"kept in {index}"
-    elif not index:
-        hits, store, report = _search_once(
-            documents(paths, format=format, reader=reader, isolated=isolated),
-            query,
-            k,
-            method,
-            embedder=embedder_of(embedder),
-            max_tokens=max_tokens,
-            cache=cache or None,
-        )
-    else:
-        stored = KeptIndex(
-            Path(index), method, embedder=embedder, max_tokens=max_tokens, cache=cache or None
-        )
-        changes = stored.update(paths, format=format, reader=reader, isolated=isolated)
-        hits, store = stored.search(query, k, paths), stored.index.store
+    elif index:
+        stored = KeptIndex(Path(index), method, **settings)
+        changes = stored.update(paths or [], **reading)
+        hits, store = stored.search(query, k, paths or []), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"
+    else:
+        hits, store, report = _search_once(
+            documents(paths or [], **reading), query, k, method, **settings
+        )
     if not as_json:
         show_progress.say(report)
     if not hits:
@@ -106,18 +104,19 @@ def _search_once(
     k: int,
     method: str,
     *,
-    embedder: Any,
+    embedder: str,
     max_tokens: int,
     cache: str | None,
 ) -> tuple[list[Hit], Any, str]:
     """The hits, the store that they are from, and what was read."""
+    model = embedder_of(embedder)
     if method == "evidence":
-        retriever = EvidenceRetriever(embedder, cache=cache, progress=show_progress)
+        retriever = EvidenceRetriever(model, cache=cache, progress=show_progress)
         report = retriever.add(files)
-        hits, name = retriever.search(query, k), embedder.name if embedder else "LSA"
-        return hits, retriever.store, f"{report} ({name})"
+        name = model.name if model else "LSA"
+        return retriever.search(query, k), retriever.store, f"{report} ({name})"
     index = Index(
-        embedder=embedder,
+        embedder=model,
         splitter=ContentAwareSplitter(max_tokens=max_tokens),
         cache=cache,
         progress=show_progress,

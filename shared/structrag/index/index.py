@@ -152,12 +152,11 @@ class Index:
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
-        check_choice("preset", preset, ("default", "paper"))
+        paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         if window_tokens is not None:
             check_at_least("window_tokens", window_tokens, 16)
-        paper = preset == "paper"
         self.preset = preset
-        self.splitter: Splitter = _checked(splitter) or _default_splitter(preset, language)
+        self.splitter: Splitter = _splitter(splitter, paper, language)
         self.embedder: Embedder = as_embedder(embedder)
         llm = as_language_model(llm)
         self.view_settings: ViewSettings = ViewSettings(
@@ -178,7 +177,7 @@ class Index:
         )
         self.address = store
         self.host: HostVectors = HostVectors(dense_store, self.view_settings.names)
-        self._check_embedder_for(dense_store)
+        self._check_for_dense_store()
         memory = Store(
             self._levels(),
             dtype=dtype,
@@ -228,9 +227,10 @@ class Index:
         """The levels of the store with their views."""
         return {FIRST_LEVEL: self.view_settings.names}
 
-    def _check_embedder_for(self, dense_store: DenseStore | None) -> None:
+    def _check_for_dense_store(self) -> None:
         """Refuse to give a host's store vectors that change with every document."""
-        if dense_store is not None and dense_store.wants_vectors and hasattr(self.embedder, "fit"):
+        wants_vectors = self.dense_store is not None and self.dense_store.wants_vectors
+        if wants_vectors and hasattr(self.embedder, "fit"):
             raise InvalidParameter(
                 "embedder must be a model for a dense_store that wants vectors; got "
                 f"{self.embedder.name!r}, whose vectors change with every document. Pass "
@@ -580,11 +580,13 @@ class Index:
         return fingerprint(document, self.settings_name())
 
 
-def _checked(splitter: Any) -> Splitter | None:
-    """The splitter; InvalidParameter for what cannot be one."""
-    if splitter is not None and not (
-        hasattr(splitter, "split") or hasattr(splitter, "split_steps")
-    ):
+def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
+    """The splitter, or that of the preset for None; InvalidParameter for what cannot be one."""
+    if splitter is None and paper:
+        return ContentAwareSplitter(max_tokens=None, context=False)
+    if splitter is None:
+        return ContentAwareSplitter(language=language)
+    if not hasattr(splitter, "split") and not hasattr(splitter, "split_steps"):
         raise InvalidParameter(
             "splitter must be a splitter of structrag, with split(document); got "
             f"{type(splitter).__name__}. Splitters and node parsers of LangChain and LlamaIndex go "
@@ -597,12 +599,6 @@ def _gain_of(llm: Any) -> LikelihoodGain:
     """What chooses views by the likelihoods of a language model."""
     check_gives_likelihoods("llm (with choose_views=True)", llm)
     return LikelihoodGain(llm)
-
-
-def _default_splitter(preset: str, language: str) -> Splitter:
-    if preset == "paper":
-        return ContentAwareSplitter(max_tokens=None, context=False)
-    return ContentAwareSplitter(language=language)
 
 
 def _with_saved(

@@ -391,6 +391,20 @@ def row_runs(runs: Runs, bounds: Sequence[IntArray]) -> Runs:
     return rows
 
 
+def _joined_terms(segments: Sequence[Segment]) -> tuple[list[str], list[NDArray[np.int32]]]:
+    """All terms, sorted, and for each segment its own numbers of terms -> the new ones."""
+    items = [list(segment.vocabulary.items()) for segment in segments]
+    terms = sorted({term for of_segment in items for term, _ in of_segment})
+    number_of = {term: number for number, term in enumerate(terms)}
+    numbers = []
+    for of_segment in items:
+        new = np.empty(len(of_segment), dtype=np.int32)
+        for term, number in of_segment:
+            new[number] = number_of[term]
+        numbers.append(new)
+    return terms, numbers
+
+
 class Merge:
     """Several segments as one, piece by piece.
 
@@ -422,15 +436,8 @@ class Merge:
         return runs
 
     def _merged_terms(self) -> tuple[list[str], dict[str, dict[str, Postings]]]:
-        items = [list(segment.vocabulary.items()) for segment in self.segments]
-        terms = sorted({term for of_segment in items for term, _ in of_segment})
-        number_of = {term: number for number, term in enumerate(terms)}
-        numbers = []  # of each segment: its own numbers -> the new ones
-        for of_segment in items:
-            new = np.empty(len(of_segment), dtype=np.int32)
-            for term, number in of_segment:
-                new[number] = number_of[term]
-            numbers.append(new)
+        """The terms of living rows, and where they occur in each view of each level."""
+        terms, numbers = _joined_terms(self.segments)
         postings: dict[str, dict[str, Postings]] = {}
         used = np.zeros(len(terms), dtype=bool)
         for name, level in self.levels.items():
@@ -439,13 +446,14 @@ class Merge:
                 merged = self._merged_postings(name, view, numbers, len(terms))
                 used |= np.diff(merged.indptr.all()) > 0
                 postings[name][view] = merged
-        if not used.all():
-            numbers_used = np.flatnonzero(used)
-            terms = [terms[number] for number in numbers_used.tolist()]
-            for by_view in postings.values():
-                for view, merged in by_view.items():
-                    by_view[view] = merged.select(numbers_used)
-        return terms, postings
+        if used.all():
+            return terms, postings
+        # Some terms were those of deleted rows alone.
+        numbers_used = np.flatnonzero(used)
+        for by_view in postings.values():
+            for view, merged in by_view.items():
+                by_view[view] = merged.select(numbers_used)
+        return [terms[number] for number in numbers_used.tolist()], postings
 
     def _merged_postings(
         self, level: str, view: str, numbers: Sequence[NDArray[np.int32]], n_terms: int

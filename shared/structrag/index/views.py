@@ -240,6 +240,17 @@ class _Answers:
     reasons: dict[str, str] = field(default_factory=dict)
     failed: int = 0
 
+    def take(self, i: int, kind: str, answer: str | Failed, summary: str, words: list[str]) -> None:
+        """Take what a chunk's answer gave, or count what will be extracted."""
+        if summary:
+            self.summaries[i] = summary
+        elif kind != "keywords":
+            self.fall_back("summary", answer)
+        if words:
+            self.keywords[i] = words
+        elif kind != "summary":
+            self.fall_back("keywords", answer)
+
     def take_context(self, i: int, answer: str | Failed) -> None:
         """Take a chunk's line, or count that it will be extracted."""
         line = "" if isinstance(answer, Failed) else read_line(answer)
@@ -284,23 +295,12 @@ def _answered(
     ]
     answers = (yield asks) if asks else []
     usable = _Answers()
-    tokenizer = tokenizer_for(settings.language)
     for (i, kind), answer in zip(plan, answers, strict=True):
         if kind == "context":
             usable.take_context(i, answer)
-            continue
-        summary, words = _read(kind, sections.bodies[i], counter, answer)
-        if words and not settings.invented_keywords:
-            near = NearWords(f"{sections.titles[i]}\n{sections.bodies[i]}", tokenizer)
-            words = [word for word in words if word in near]
-        if summary:
-            usable.summaries[i] = extract_summary(summary, language=settings.language)
-        elif kind != "keywords":
-            usable.fall_back("summary", answer)
-        if words:
-            usable.keywords[i] = words
-        elif kind != "summary":
-            usable.fall_back("keywords", answer)
+        else:
+            title, body = sections.titles[i], sections.bodies[i]
+            usable.take(i, kind, answer, *_read(kind, answer, title, body, settings, counter))
     return usable
 
 
@@ -325,16 +325,23 @@ def _choose(
 
 
 def _read(
-    kind: str, body: str, counter: TokenCounter, answer: str | Failed
+    kind: str,
+    answer: str | Failed,
+    title: str,
+    body: str,
+    settings: ViewSettings,
+    counter: TokenCounter,
 ) -> tuple[str, list[str]]:
-    """The summary and keywords of an answer, empty after a failed call.
-
-    A summary longer than what it sums up is "".
-    """
+    """The summary and keywords of an answer, empty where none can be used."""
     if isinstance(answer, Failed):
         return "", []
     summary, words = parse_answer(kind, answer)
-    return (summary if counter(summary) <= counter(body) else ""), words
+    if counter(summary) > counter(body):  # longer than what it sums up
+        summary = ""
+    if words and not settings.invented_keywords:
+        near = NearWords(f"{title}\n{body}", tokenizer_for(settings.language))
+        words = [word for word in words if word in near]
+    return summary and extract_summary(summary, language=settings.language), words
 
 
 def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> Plan:

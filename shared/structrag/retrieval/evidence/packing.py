@@ -97,24 +97,23 @@ def pack(
     limit = inf if max_tokens is None else max_tokens
     most = inf if k is None else k
     merges = max_tokens is not None and k is not None
-    taken = _Merging(size, joins, pool, most) if merges else _Taken(size, joins)
+    taken = _Merging(size, joins, limit, most, pool) if merges else _Taken(size, joins, limit, most)
     for rank, (atom, runs) in enumerate(units(pool, ranking, whole_block), start=1):
         more = taken.with_runs(runs, atom, rank)
-        if len(more.passages) > most and merges:
-            continue
-        if len(more.passages) > most or more.tokens > limit:
+        if more.fits:
+            taken = more
+        elif merges and len(more.passages) > most:
+            continue  # nothing is near; the next one may touch a passage
+        else:
             # A part could bring together others than the whole, and then it is no part of more.
             if not merges or not taken.passages:
                 (around,) = [run for run in runs if run[0] <= atom < run[1]]
-                taken = _with_part(taken, atom, around, rank, limit, most)
+                taken = _with_part(taken, atom, around, rank)
             break
-        taken = more
     return sorted(taken.passages, key=lambda passage: passage.rank)
 
 
-def _with_part(
-    taken: _Taken, atom: int, run: tuple[int, int], rank: int, limit: float, most: float
-) -> _Taken:
+def _with_part(taken: _Taken, atom: int, run: tuple[int, int], rank: int) -> _Taken:
     """Also the atom and what is around it in its run.
 
     It ends where one more atom does not fit. It grows to the end that is nearer to the atom, so
@@ -124,7 +123,7 @@ def _with_part(
     part = taken
     while True:
         more = taken.with_runs([(first, stop)], atom, rank)
-        if more.tokens > limit or len(more.passages) > most:
+        if not more.fits:
             return part
         part = more
         if (first, stop) == run:
@@ -139,11 +138,17 @@ def _with_part(
 class _Taken:
     """Passages in reading order, those that touch joined, and their tokens."""
 
-    def __init__(self, size: Size, joins: Callable[[int], bool]) -> None:
+    def __init__(self, size: Size, joins: Callable[[int], bool], limit: float, most: float) -> None:
         self.size = size
         self.joins = joins
+        self.limit = limit  # tokens
+        self.most = most  # passages
         self.passages: list[Passage] = []
         self.tokens = 0.0
+
+    @property
+    def fits(self) -> bool:
+        return self.tokens <= self.limit and len(self.passages) <= self.most
 
     def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
         """These passages and the runs of a unit, in a copy."""
@@ -179,9 +184,10 @@ class _Taken:
 class _Merging(_Taken):
     """Passages; of more than `most` the nearest become one."""
 
-    def __init__(self, size: Size, joins: Callable[[int], bool], pool: Pool, most: float) -> None:
-        super().__init__(size, joins)
-        self.most = most
+    def __init__(
+        self, size: Size, joins: Callable[[int], bool], limit: float, most: float, pool: Pool
+    ) -> None:
+        super().__init__(size, joins, limit, most)
         self.before = np.concatenate([[0], np.cumsum(pool.tokens)]).tolist()  # tokens
 
     def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
