@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
 from structrag.asking.counted import CallTokens, counted, told_tokens
-from structrag.asking.failures import awithin, within
 from structrag.asking.replies.echo import without_echo
-from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
+from structrag.asking.requests import Ask, Calls, Choose, Failed, LanguageModel, ModelCall
 from structrag.errors import InvalidAnswer, ModelFailed, NoModel, StructragError, TimedOut
 
 
@@ -156,100 +156,58 @@ def _method_for_many(request: Ask | Choose) -> str:
     return "choose_many" if isinstance(request, Choose) else "complete_many"
 
 
-def ask_model(
-    job: Sequence[Call], default: LanguageModel | None, timeout: float | None = None
-) -> list[Any]:
-    """What the model returned to each call, or `Failed`.
+def asking(job: Sequence[Call], default: LanguageModel | None) -> Calls[list[Any]]:
+    """Ask the model, and return what it answered to each call, or `Failed`.
 
     `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets
     another number of answers, is asked call by call. Errors raised on purpose pass through.
     """
-    if len(job) == 1:
-        return [_ask_one(job[0], default, timeout)]
-    model, method, arguments = _together(job, default)
-    try:
-        answers = list(within(timeout, _who(model), getattr(model, method), *arguments))
-    except TimedOut as error:
-        return [Failed(error)] * len(job)
-    except StructragError:
-        raise
-    except Exception:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
-        answers = []
-    return (
-        answers if len(answers) == len(job) else [_ask_one(call, default, timeout) for call in job]
-    )
+    if len(job) > 1:
+        try:
+            answers = list((yield _together(job, default)))
+        except TimedOut as error:
+            return [Failed(error)] * len(job)
+        except StructragError:
+            raise
+        except Exception:  # noqa: BLE001 - what a host's model raises is a failed call, no crash
+            answers = []
+        if len(answers) == len(job):
+            return answers
+    answers = []
+    for call in job:
+        try:
+            answers.append((yield _alone(call, default)))
+        except TimedOut as error:
+            answers.append(Failed(error))
+        except StructragError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            answers.append(Failed(error))
+    return answers
 
 
-async def aask_model(
-    job: Sequence[Call], default: LanguageModel | None, timeout: float | None = None
-) -> list[Any]:
-    """`ask_model` on an event loop."""
-    if len(job) == 1:
-        return [await _aask_one(job[0], default, timeout)]
-    model, method, arguments = _together(job, default)
-    try:
-        answers = list(await awithin(timeout, _who(model), model, method, *arguments))
-    except TimedOut as error:
-        return [Failed(error)] * len(job)
-    except StructragError:
-        raise
-    except Exception:  # noqa: BLE001 - as in ask_model
-        answers = []
-    return (
-        answers
-        if len(answers) == len(job)
-        else [await _aask_one(call, default, timeout) for call in job]
-    )
-
-
-def _ask_one(call: Call, default: LanguageModel | None, timeout: float | None) -> Any:
+def _alone(call: Call, default: LanguageModel | None) -> ModelCall:
+    """The call of the model's method that answers one request."""
     request = call.request
     model: Any = model_for(request, default)
-    try:
-        method, arguments = _alone(model, request)
-        return within(timeout, _who(model), getattr(model, method), *arguments)
-    except TimedOut as error:
-        return Failed(error)
-    except StructragError:
-        raise
-    except Exception as error:  # noqa: BLE001 - as in ask_model
-        return Failed(error)
-
-
-async def _aask_one(call: Call, default: LanguageModel | None, timeout: float | None) -> Any:
-    request = call.request
-    model: Any = model_for(request, default)
-    try:
-        method, arguments = _alone(model, request)
-        return await awithin(timeout, _who(model), model, method, *arguments)
-    except TimedOut as error:
-        return Failed(error)
-    except StructragError:
-        raise
-    except Exception as error:  # noqa: BLE001 - as in ask_model
-        return Failed(error)
-
-
-def _alone(model: Any, request: Ask | Choose) -> tuple[str, tuple[Any, ...]]:
-    """The method of the model that answers one request, and its arguments."""
+    by = partial(ModelCall, _who(model), model)
     if isinstance(request, Choose):
-        return "choose", (request.prompt, request.options)
+        return by("choose", (request.prompt, request.options))
     if picks(model, request):
-        return "pick", (request.prompt, request.options)
+        return by("pick", (request.prompt, request.options))
     if takes_schema(model, request):
-        return "complete_json", (request.prompt, request.schema)
-    return "complete", (request.prompt,)
+        return by("complete_json", (request.prompt, request.schema))
+    return by("complete", (request.prompt,))
+
+
+def _together(job: Sequence[Call], default: LanguageModel | None) -> ModelCall:
+    """The call that answers a job of several."""
+    first = job[0].request
+    model: Any = model_for(first, default)
+    prompts = [call.request.prompt for call in job]
+    arguments = (prompts, first.options) if isinstance(first, Choose) else (prompts,)
+    return ModelCall(_who(model), model, _method_for_many(first), arguments)
 
 
 def _who(model: LanguageModel) -> str:
     return f"language model {model.name!r}"
-
-
-def _together(
-    job: Sequence[Call], default: LanguageModel | None
-) -> tuple[Any, str, tuple[Any, ...]]:
-    """The model of a job of several calls, its method and arguments."""
-    first = job[0].request
-    prompts = [call.request.prompt for call in job]
-    arguments = (prompts, first.options) if isinstance(first, Choose) else (prompts,)
-    return model_for(first, default), _method_for_many(first), arguments

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
-from structrag.asking.requests import Failed, T, acall, called_in_thread
+from structrag.asking.requests import Calls, Failed, T, acall, called_in_thread
 from structrag.errors import ModelFailed, StructragError, TimedOut
 from structrag.records import Chunk
 
@@ -104,6 +104,51 @@ async def awithin(
         raise _timed_out(seconds, what)
     finally:
         work.cancel()
+
+
+def call_models(calls: Calls[T], timeout: float | None) -> T:
+    """Make the calls that are yielded, each `within` the time.
+
+    What a call raises is raised where it was yielded, so that `calls` decides what it means.
+
+    Example:
+        >>> from structrag.asking.requests import ModelCall
+        >>> def asking():
+        ...     return (yield ModelCall("model", "yes", "upper", ()))
+        >>> call_models(asking(), timeout=5)
+        'YES'
+    """
+    step = partial(calls.send, None)
+    while True:
+        try:
+            call = step()
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        try:
+            method = getattr(call.model, call.method)
+            answer = within(timeout, call.who, method, *call.arguments, **call.options)
+            step = partial(calls.send, answer)
+        except Exception as error:  # noqa: BLE001 - `calls` decides
+            step = partial(calls.throw, error)
+
+
+async def acall_models(calls: Calls[T], timeout: float | None) -> T:
+    """`call_models` on an event loop; `calls` runs on its thread, models mostly on others."""
+    step = partial(calls.send, None)
+    while True:
+        try:
+            call = step()
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        try:
+            answer = await awithin(
+                timeout, call.who, call.model, call.method, *call.arguments, **call.options
+            )
+            step = partial(calls.send, answer)
+        except Exception as error:  # noqa: BLE001 - `calls` decides
+            step = partial(calls.throw, error)
 
 
 def _timed_out(seconds: float, what: str) -> TimedOut:

@@ -236,6 +236,21 @@ class Route(Protocol):
     def search(self, request: Search) -> Ranking: ...
 
 
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a method of a caller's model."""
+
+    who: str  # such as "embedder 'e5'", for errors
+    model: Any
+    method: str  # without the "a" of one that is awaited
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+# What is done with one model after another: it yields calls, and gets what each returned or raised.
+Calls = Generator[ModelCall, Any, T]
+
+
 async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any:
     """Call a model's method on an event loop.
 

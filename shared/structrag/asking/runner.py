@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 import warnings
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -16,9 +16,8 @@ from weakref import WeakKeyDictionary
 from structrag.asking.cache import Cache
 from structrag.asking.calls import (
     Call,
-    aask_model,
     ask_key,
-    ask_model,
+    asking,
     cached_entry,
     entry_of,
     fill_in,
@@ -30,17 +29,25 @@ from structrag.asking.calls import (
 )
 from structrag.asking.counted import tokens_of
 from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, batches_of, check_tokens
-from structrag.asking.failures import AT_A_QUESTION, WHILE_ADDING, awithin, raised_by, within
+from structrag.asking.failures import (
+    AT_A_QUESTION,
+    WHILE_ADDING,
+    acall_models,
+    call_models,
+    raised_by,
+)
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Array,
     Ask,
+    Calls,
     Choose,
     Embed,
     Embedder,
     EmbedTokens,
     Failed,
     LanguageModel,
+    ModelCall,
     Request,
     Route,
     Score,
@@ -141,6 +148,7 @@ class Runner:
 
     def _answer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
+        timeout = self.asking.timeout
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         if granted:
@@ -149,7 +157,10 @@ class Runner:
             done = 0
             try:
                 futures = [
-                    pool.submit(contextvars.copy_context().run, self._ask, job) for job in jobs
+                    pool.submit(
+                        contextvars.copy_context().run, call_models, self._asking(job), timeout
+                    )
+                    for job in jobs
                 ]
                 for job, future in zip(jobs, futures, strict=True):
                     of_calls = future.result()
@@ -161,12 +172,8 @@ class Runner:
                 pool.shutdown(wait=True, cancel_futures=True)
         self._check_budget(granted, calls)
         for i, request in enumerate(requests):
-            if isinstance(request, Embed):
-                answers[i] = self._embed(request, outcome)
-            elif isinstance(request, Score):
-                answers[i] = self._score(request)
-            elif isinstance(request, EmbedTokens):
-                answers[i] = self._embed_tokens(request)
+            if isinstance(request, Embed | EmbedTokens | Score):
+                answers[i] = call_models(self._calls_for(request, outcome), timeout)
             elif isinstance(request, Search):
                 route = self._route(request)
                 with _route_errors(route):
@@ -175,6 +182,7 @@ class Runner:
 
     async def _aanswer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
+        timeout = self.asking.timeout
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         gate = self._gates.setdefault(
@@ -185,7 +193,7 @@ class Runner:
         async def ask(job: list[Call]) -> None:
             nonlocal done
             async with gate:
-                of_calls = await self._aask(job)
+                of_calls = await acall_models(self._asking(job), timeout)
             fill_in(answers, job, of_calls)
             outcome.note(of_calls)
             done += len(job)
@@ -202,12 +210,9 @@ class Runner:
 
         await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
         for i, request in enumerate(requests):
-            if isinstance(request, Embed):
-                answers[i] = await self._aembed(request, outcome)
-            elif isinstance(request, Score):
-                answers[i] = await self._ascore(request)
-            elif isinstance(request, EmbedTokens):
-                answers[i] = await self._aembed_tokens(request)
+            if isinstance(request, Embed | EmbedTokens | Score):
+                of_models = await in_thread(self._calls_for, request, outcome)
+                answers[i] = await acall_models(of_models, timeout)
         return answers
 
     def _route(self, request: Search) -> Route:
@@ -264,12 +269,8 @@ class Runner:
                 "max_calls and they are not repeated."
             )
 
-    def _ask(self, job: list[Call]) -> list[Any]:
-        answers = ask_model(job, self.llm, self.asking.timeout)
-        return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
-
-    async def _aask(self, job: list[Call]) -> list[Any]:
-        answers = await aask_model(job, self.llm, self.asking.timeout)
+    def _asking(self, job: list[Call]) -> Calls[list[Any]]:
+        answers = yield from asking(job, self.llm)
         return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
 
     def _finished(self, call: Call, answer: Any) -> Any:
@@ -290,47 +291,22 @@ class Runner:
             self.cache.put(call.key, entry_of(answer))
         return answer
 
-    # -- the embedder
+    # -- embedders and scorers
 
-    def _call(self, who: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """What a caller's model returns within `timeout`; errors name it."""
-        with raised_by(who, _cure(options)):
-            return within(self.asking.timeout, who, call, *arguments, **options)
+    def _calls_for(self, request: Embed | EmbedTokens | Score, outcome: _Outcome) -> Calls[Any]:
+        """The calls that answer a request.
 
-    async def _acall(
-        self, who: str, model: Any, method: str, *arguments: Any, **options: Any
-    ) -> Any:
-        """`_call` on an event loop."""
-        with raised_by(who, _cure(options)):
-            timeout = self.asking.timeout
-            return await awithin(timeout, who, model, method, *arguments, **options)
-
-    def _embed(self, request: Embed, outcome: _Outcome) -> Array:
+        This may take long, and the calls do not: the cache is read here, and an embedder made.
+        """
+        cache, usage, size = self.cache, self.usage, self.asking.batch_size
+        if isinstance(request, Score):
+            return self._scoring(ScoringPlan(request, cache, usage, size))
+        if isinstance(request, EmbedTokens):
+            return self._embedding_tokens(request)
         if not request.texts:
-            return NO_VECTORS
-        plan = self._plan(request)
-        for batch in plan.batches():
-            who = f"embedder {plan.name!r}"
-            vectors = self._call(who, plan.embedder.embed, batch, query=request.query)
-            plan.take(batch, vectors)
-            self._report_batch(plan)
-        return outcome.of_one_width(plan)
-
-    async def _aembed(self, request: Embed, outcome: _Outcome) -> Array:
-        if not request.texts:
-            return NO_VECTORS
-        plan: EmbeddingPlan = await in_thread(self._plan, request)
-        for batch in plan.batches():
-            who = f"embedder {plan.name!r}"
-            vectors = await self._acall(who, plan.embedder, "embed", batch, query=request.query)
-            plan.take(batch, vectors)
-            self._report_batch(plan)
-        return outcome.of_one_width(plan)
-
-    def _plan(self, request: Embed) -> EmbeddingPlan:
-        return EmbeddingPlan(
-            request, self._embedder(request), self.cache, self.usage, self.asking.batch_size
-        )
+            return self._embedding(None, outcome)
+        plan = EmbeddingPlan(request, self._embedder(request), cache, usage, size)
+        return self._embedding(plan, outcome)
 
     def _embedder(self, request: Embed) -> Embedder:
         """The request's model, the runner's, or what is made of that."""
@@ -345,60 +321,39 @@ class Runner:
             self._derived[chosen] = chosen(self.embedder, self.asking.progress)
         return self._derived[chosen]
 
-    def _embed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
-        answers: list[TokenVectors] = []
-        for batch in batches_of(request.texts, self.asking.batch_size):
-            who = f"token encoder {request.encoder.name!r}"
-            answer = self._call(who, request.encoder.embed_tokens, batch, query=request.query)
-            answers += self._taken(request, batch, answer, len(answers))
-        return answers
-
-    async def _aembed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
-        answers: list[TokenVectors] = []
-        for batch in batches_of(request.texts, self.asking.batch_size):
-            who, encoder = f"token encoder {request.encoder.name!r}", request.encoder
-            answer = await self._acall(who, encoder, "embed_tokens", batch, query=request.query)
-            answers += self._taken(request, batch, answer, len(answers))
-        return answers
-
-    def _taken(
-        self, request: EmbedTokens, batch: Sequence[str], answer: Any, done: int
-    ) -> list[TokenVectors]:
-        """The encoder's answer for a batch, checked and counted."""
-        tokens = check_tokens(answer, batch, request.encoder.name)
-        with self._lock:
-            self.usage.embedded += len(batch)
-            self.usage.embedding_tokens += sum(map(count_tokens, batch))
-        if not request.query:
-            self._report(EMBEDDING, done + len(batch), len(request.texts))
-        return tokens
-
-    # -- scorers
-
-    def _score(self, request: Score) -> list[float]:
-        plan = self._scoring(request)
+    def _embedding(self, plan: EmbeddingPlan | None, outcome: _Outcome) -> Calls[Array]:
+        if plan is None:
+            return NO_VECTORS
+        query = plan.request.query
         for batch in plan.batches():
-            who = f"scorer {plan.label!r}"
-            scores = self._call(who, request.scorer.score, request.query, batch)
+            who = f"embedder {plan.name!r}"
+            vectors = yield from _named(who, plan.embedder, "embed", batch, query=query)
+            plan.take(batch, vectors)
+            if not query:
+                self._report(EMBEDDING, plan.done, len(plan.missing))
+        return outcome.of_one_width(plan)
+
+    def _embedding_tokens(self, request: EmbedTokens) -> Calls[list[TokenVectors]]:
+        encoder, query = request.encoder, request.query
+        answers: list[TokenVectors] = []
+        for batch in batches_of(request.texts, self.asking.batch_size):
+            who = f"token encoder {encoder.name!r}"
+            answer = yield from _named(who, encoder, "embed_tokens", batch, query=query)
+            answers += check_tokens(answer, batch, encoder.name)
+            with self._lock:
+                self.usage.embedded += len(batch)
+                self.usage.embedding_tokens += sum(map(count_tokens, batch))
+            if not query:
+                self._report(EMBEDDING, len(answers), len(request.texts))
+        return answers
+
+    def _scoring(self, plan: ScoringPlan) -> Calls[list[float]]:
+        query, scorer = plan.request.query, plan.request.scorer
+        for batch in plan.batches():
+            scores = yield from _named(f"scorer {plan.label!r}", scorer, "score", query, batch)
             plan.take(batch, scores)
             self._report(SCORING, plan.done, len(plan.missing))
         return plan.result()
-
-    async def _ascore(self, request: Score) -> list[float]:
-        plan: ScoringPlan = await in_thread(self._scoring, request)
-        for batch in plan.batches():
-            who = f"scorer {plan.label!r}"
-            scores = await self._acall(who, request.scorer, "score", request.query, batch)
-            plan.take(batch, scores)
-            self._report(SCORING, plan.done, len(plan.missing))
-        return plan.result()
-
-    def _scoring(self, request: Score) -> ScoringPlan:
-        return ScoringPlan(request, self.cache, self.usage, self.asking.batch_size)
-
-    def _report_batch(self, plan: EmbeddingPlan) -> None:
-        if not plan.request.query:
-            self._report(EMBEDDING, plan.done, len(plan.missing))
 
     def _report(self, what: str, done: int, total: int) -> None:
         if callable(self.asking.progress):
@@ -413,12 +368,12 @@ def _route_errors(route: Route) -> AbstractContextManager[None]:
     return raised_by(name, AT_A_QUESTION)
 
 
-def _cure(options: Mapping[str, Any]) -> str:
-    """What to do about an error of a model.
-
-    Only texts that are no question are being added.
-    """
-    return AT_A_QUESTION if options.get("query", True) else WHILE_ADDING
+def _named(who: str, model: Any, method: str, *arguments: Any, **options: Any) -> Calls[Any]:
+    """Call a caller's model; errors name it."""
+    # Only texts that are no question are being added.
+    cure = AT_A_QUESTION if options.get("query", True) else WHILE_ADDING
+    with raised_by(who, cure):
+        return (yield ModelCall(who, model, method, arguments, options))
 
 
 @dataclass(slots=True)

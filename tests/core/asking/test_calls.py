@@ -14,9 +14,8 @@ from doubles import ScriptedModel
 from structrag.asking.cache import Cache
 from structrag.asking.calls import (
     Call,
-    aask_model,
     ask_key,
-    ask_model,
+    asking,
     cached_entry,
     fill_in,
     is_kept,
@@ -24,10 +23,19 @@ from structrag.asking.calls import (
     model_for,
     usable_answer,
 )
-from structrag.asking.requests import Ask, Choose, Failed
+from structrag.asking.failures import acall_models, call_models
+from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
 from structrag.errors import InvalidAnswer, InvalidParameter, ModelFailed, NoModel
 
 YES = ("yes", "no")
+
+
+def ask_model(job: Sequence[Call], model: LanguageModel | None) -> list[Any]:
+    return call_models(asking(job, model), timeout=None)
+
+
+async def aask_model(job: Sequence[Call], model: LanguageModel | None) -> list[Any]:
+    return await acall_models(asking(job, model), timeout=None)
 
 
 class Weighing:

@@ -13,12 +13,21 @@ from typing import Any
 import pytest
 from doubles import HashEmbedder
 
-from structrag.asking.failures import NOT_ITS_OWN, fallbacks_of, raised_by, within
+from structrag.asking.failures import (
+    NOT_ITS_OWN,
+    acall_models,
+    call_models,
+    fallbacks_of,
+    raised_by,
+    within,
+)
 from structrag.asking.requests import (
     Ask,
+    Calls,
     Choose,
     Embed,
     Failed,
+    ModelCall,
     Ranking,
     Request,
     Score,
@@ -108,15 +117,15 @@ def test_our_own_route_that_raises_is_nobody_elses_failure(on_loop: bool) -> Non
 
 
 @pytest.mark.parametrize("on_loop", [False, True])
-@pytest.mark.parametrize("place", ["take", "_plan"])
+@pytest.mark.parametrize("place", ["take", "_embedder"])
 def test_an_error_of_ours_beside_the_call_is_bare(
     place: str, on_loop: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*arguments: Any) -> Any:
         raise ZeroDivisionError("a bug")
 
-    owner = {"take": "embedding_plan.EmbeddingPlan.take", "_plan": "runner.Runner._plan"}[place]
-    monkeypatch.setattr(f"structrag.asking.{owner}", broken)
+    owners = {"take": "embedding_plan.EmbeddingPlan", "_embedder": "runner.Runner"}
+    monkeypatch.setattr(f"structrag.asking.{owners[place]}.{place}", broken)
     with pytest.raises(ZeroDivisionError, match="a bug"):
         asked(Runner(embedder=HashEmbedder()), Embed(("a",)), on_loop)
 
@@ -241,6 +250,23 @@ def raising(error: Exception) -> None:
 def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
     with pytest.raises(InvalidParameter, match="timeout must be a number of at least"):
         Runner(timeout=timeout)
+
+
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_what_a_call_raises_is_raised_where_it_was_asked_for(on_loop: bool) -> None:
+    def calls() -> Calls[list[Any]]:
+        answers: list[Any] = []
+        for texts in (("a", "b"), ("c",)):
+            try:
+                answers.append((yield ModelCall("model", HashEmbedder(4), "embed", texts)))
+            except TypeError:  # `embed` takes one list
+                answers.append("refused")
+        answers.append((yield ModelCall("model", "yes", "upper", ())))
+        return answers
+
+    limit = None
+    answers = asyncio.run(acall_models(calls(), limit)) if on_loop else call_models(calls(), limit)
+    assert (answers[0], len(answers[1]), answers[2]) == ("refused", 1, "YES")
 
 
 def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
