@@ -167,6 +167,7 @@ class Index:
             prompts=prompts or (Prompts.paper() if paper else Prompts()),
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
+            whole_summaries=paper,
             scorer=_gain_of(llm) if choose_views else None,
         )
         self.overflow = "truncate" if paper else "windows"

@@ -139,7 +139,7 @@ class Prompts:
     def paper(cls) -> Prompts:
         """Those of MC-indexing, figures 8 and 9, in two calls.
 
-        They begin "Please help me summarize ...".
+        They begin "You are a helpful summarization assistant ...".
         """
         return cls(summary=PAPER_SUMMARY_PROMPT, keywords=PAPER_KEYWORDS_PROMPT)
 
@@ -160,6 +160,8 @@ class ViewSettings:
         language: For the extractive defaults.
         invented_keywords: Whether a language model's keywords may be others than words of the
             section and its titles, or close to them (`NearWords`); else those are left out.
+        whole_summaries: Whether a language model's summary stays as it is (preset `paper`); else
+            one above 10 sentences or 200 words is shortened, and one longer than its text is none.
         scorer: Chooses keywords and the sentences of summaries among extracted ones, so that no
             language model is asked for them; None: it writes them.
     """
@@ -172,6 +174,7 @@ class ViewSettings:
     prompts: Prompts = field(default_factory=Prompts)
     language: str = "english"
     invented_keywords: bool = False
+    whole_summaries: bool = False
     scorer: Scorer | None = None
 
     def __post_init__(self) -> None:
@@ -211,7 +214,9 @@ def view_steps(
     reason.
     """
     bodies = [chunk.body for chunk in chunks]
-    titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
+    # The paper's sections have a name, and no place in a hierarchy (section 3.2).
+    paths = [chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks]
+    titles = [" > ".join(path) or document.title for path in paths]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
     around = surroundings(chunks, bodies) if "context" in settings.names else [""] * len(chunks)
@@ -336,12 +341,13 @@ def _read(
     if isinstance(answer, Failed):
         return "", []
     summary, words = parse_answer(kind, answer)
-    if counter(summary) > counter(body):  # longer than what it sums up
-        summary = ""
+    if not settings.whole_summaries:
+        is_longer = counter(summary) > counter(body)  # than what it sums up
+        summary = "" if is_longer else extract_summary(summary, language=settings.language)
     if words and not settings.invented_keywords:
         near = NearWords(f"{title}\n{body}", tokenizer_for(settings.language))
         words = [word for word in words if word in near]
-    return summary and extract_summary(summary, language=settings.language), words
+    return summary, words
 
 
 def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> Plan:

@@ -253,6 +253,24 @@ def test_the_papers_prompts_are_those_of_its_figures() -> None:
     assert views.texts["summary"] == ("Short.",) and views.texts["keywords"] == ("pump",)
 
 
+def test_the_papers_sections_have_a_name_and_no_path() -> None:
+    text = "# Guide\n\n## Cleaning\n\nRinse the filter."
+    for preset, name in (("paper", "Name: Cleaning\n"), ("default", "Title: Guide > Cleaning\n")):
+        llm = ScriptedModel('["filter"]')
+        Index(preset=preset, llm=llm).add([read_text(text, format="markdown")])
+        assert [name in prompt for prompt in llm.prompts] == [True]
+
+
+def test_the_papers_summaries_are_what_the_model_answered() -> None:
+    body = " ".join(f"Sentence {i} says {i * i}." for i in range(120))
+    answer = " ".join(f"Point {i} is that {i * 7}." for i in range(60))
+    for preset, is_whole in (("paper", True), ("default", False)):
+        index = Index(preset=preset, llm=lambda _: answer, views=["summary"])
+        index.add([read_text(f"# Pump\n\n{body}", format="markdown")])
+        summary = index.own_reader().view_text(0, "summary")
+        assert (summary == answer.strip()) is is_whole
+
+
 def test_the_preset_of_an_index_chooses_its_prompts() -> None:
     for preset, prompts in (("paper", Prompts.paper()), ("default", Prompts())):
         assert Index(preset=preset).view_settings.prompts == prompts

@@ -17,7 +17,14 @@ from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, call_cost, window_tokens
 from structrag.retrieval.d3.packing import Part, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps, shares
-from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally, empty_is_none
+from structrag.retrieval.d3.selection import (
+    ASKING,
+    PAPER_PROMPT,
+    Evidence,
+    Selection,
+    Tally,
+    empty_is_none,
+)
 from structrag.text.extractive import summarise
 
 COMPONENT = "d3.select/1"
@@ -276,7 +283,9 @@ def rendered(
     for part in parts:
         text = shown[part.position][part.start : part.end].strip()
         lines.append(f"[{part.position + 1}] {text}")
-    return settings.prompt.format(paragraphs="\n\n".join(lines), question=question)
+    # Section 3.3.2: "concatenated with a newline separator".
+    separator = "\n" if settings.prompt == PAPER_PROMPT else "\n\n"
+    return settings.prompt.format(paragraphs=separator.join(lines), question=question)
 
 
 def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> StageCost:

@@ -35,7 +35,7 @@ from structrag.models.llm import as_language_model
 from structrag.models.summariser import TransformersSummariser
 from structrag.reading.settings import Reading
 from structrag.records import Document
-from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
 from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
 from structrag.text.amounts import amount
@@ -172,8 +172,8 @@ class D3Index:
             counter=counter,
             language=language,
         )
-        if prompt is None and isinstance(llm, TransformersSummariser):
-            prompt = "{text}"
+        if prompt is None and llm is not None:  # only a summariser knows what to do with bare text
+            prompt = "{text}" if isinstance(llm, TransformersSummariser) else PROMPT
         by_preset: dict[str, Any] = {
             "summary_tokens": summary_tokens,
             "whole_tokens": whole_tokens,

@@ -184,7 +184,7 @@ def windows(
         left -= tokens
     calls = []
     for group, group_texts in zip(groups, texts, strict=True):
-        outline = "\n\n".join(group_texts)
+        outline = ("\n" if with_names else "\n\n").join(group_texts)
         prompt = settings.template.format(outline=outline, question=question)
         calls.append(Window(tuple(group), prompt))
     return calls

@@ -346,7 +346,7 @@ def test_hierbase_reads_summaries_of_the_summariser() -> None:
     retriever = D3Retriever(index, llm=model, preset="paper", strategy="hierbase")
     result = retriever.result("What drips?")
     assert len(summariser.prompts) - before == 3  # whatever their length
-    assert "[1] It leaks.\n\n[2] Of brass." in model.prompts[1]
+    assert "[1] It leaks.\n[2] Of brass.\n" in model.prompts[1]
     assert "The pump drips." not in model.prompts[1] and "The pump drips." in model.prompts[2]
     assert [hit.chunk.path for hit in result.hits] == [("A",)]
     assert result.cost["select"].calls == 2

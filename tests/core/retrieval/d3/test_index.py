@@ -13,6 +13,7 @@ from structrag.errors import InvalidParameter
 from structrag.models.summariser import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
+from structrag.retrieval.d3.condensing import PROMPT
 from structrag.retrieval.d3.index import D3Index
 
 LONG = "The heron stands in the river and waits for a frog to come. " * 30
@@ -160,3 +161,11 @@ def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> No
         ("Report", "Birds"),
     ]
     assert opened.usage.calls == 0 and opened.add([document()]).unchanged == 1
+
+
+def test_a_chat_model_is_told_to_summarise_in_the_papers_preset_too() -> None:
+    chat = ScriptedModel("It burns diesel.")
+    D3Index(preset="paper", llm=chat).add([document("# Machines\n\nThe engine burns diesel.\n")])
+    assert chat.prompts == [
+        PROMPT.format(title="Machines", text="The engine burns diesel.", words=109)
+    ]

@@ -167,7 +167,7 @@ def test_the_papers_router_reads_its_prompt() -> None:
     llm = ScriptedModel("Valve")
     D3Retriever(index, llm=llm, preset="paper").search("What is the valve made of?")
     assert llm.prompts[0] == (
-        "Document section structure:\n* Section: Pump\nIt leaks.\n\n* Section: Valve\nIt is "
+        "Document section structure:\n* Section: Pump\nIt leaks.\n* Section: Valve\nIt is "
         "brass.\nQuestion:\nWhat is the valve made of?\nList all section names that may be "
         "relevant for answering the question. Respond with comma-separated section name list. "
         "Provide an empty response if none of the sections are relevant."
