@@ -134,7 +134,8 @@ def own_systems() -> list[System]:
         "PICSplitter": partial(own, PICSplitter()),
         "PICSplitter(reuse_vectors=False)": partial(own, PICSplitter(reuse_vectors=False)),
         "PICSplitter, static vectors": partial(with_static, PICSplitter),
-        "PICSplitter.paper()": partial(own, PICSplitter.paper()),
+        # As published but for its chunks' vectors, which are those of the other rows.
+        "PICSplitter.paper()": partial(own, PICSplitter.paper(reuse_vectors=True)),
         "IDMSSplitter": partial(own, IDMSSplitter()),
         "IDMSSplitter and IDMSEnricher": enriched,
         "HiQA (HiQARetriever)": hiqa,

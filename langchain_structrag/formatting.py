@@ -62,7 +62,8 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
     Args:
         llm: A chat model or LLM that writes the Markdown, window by window, each answer checked;
             None: rules and layout alone.
-        preset: "default"; "paper": every heading at level 1, with a number that shows its depth;
+        preset: "default"; "paper": every heading at level 1, with a number that shows its depth,
+            each window after the whole of the one before;
             "code": near the paper's code, small windows with the instruction before and after.
         format: How documents are read: "markdown", "html", "text", or "auto" as in
             `ContentAwareTextSplitter`.
@@ -72,7 +73,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         reader: Who reads PDF files, as in `structrag.read_file`: "layout", "pdfplumber", "docling"
             or your own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
-            repeat_prompt, cache, max_concurrency, max_calls, progress, timeout.
+            repeat_prompt, whole_previous, cache, max_concurrency, max_calls, progress, timeout.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

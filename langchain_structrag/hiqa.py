@@ -52,7 +52,7 @@ class HiQATransformer(StructureSplitter):
             `page_content` is the passage, an exact slice.
         settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells,
             describe_image (a function, or an `ImageDescriber`), exclude_titles, plain_headings,
-            language. `format`, `strip_whitespace` and `metadata_lists` as in
+            language, sentence_splitter. `format`, `strip_whitespace` and `metadata_lists` as in
             `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no
             overlap.
 

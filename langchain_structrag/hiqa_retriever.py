@@ -179,7 +179,7 @@ class HiQARetriever(IndexRetriever):
         With the models it was built with; `options` as for `from_documents`. `verify=True` checks
         all bytes now.
         """
-        return cls._load(path, embedding, options)
+        return cls._load(path, embedding, {"preset": "default", **options})
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
@@ -234,12 +234,18 @@ class HiQARetriever(IndexRetriever):
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
         check_folder("store", options.get("store"))
+        preset = options.pop("preset", None)  # the index itself has HiQA's in its splitter alone
         index = make_index(**{"views": ("raw",), **options})
-        return with_segments(index, options.get("splitter"))
+        return with_segments(index, options.get("splitter"), preset)
 
     @classmethod
     def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Index:
-        return with_segments(load_index(path, **options), options.get("splitter"))
+        preset = options.pop("preset", None)
+        return with_segments(load_index(path, **options), options.get("splitter"), preset)
+
+    @classmethod
+    def _shared_options(cls) -> tuple[str, ...]:
+        return ("preset",)
 
 
 # Where retrievers put a result's score in its metadata.

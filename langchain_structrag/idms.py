@@ -22,7 +22,14 @@ from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.hosts.metadata import IDMS_KEYS, SEGMENT_TEXT_KEY
 from structrag.hosts.parents import Parent
 from structrag.hosts.places import trimmed
-from structrag.hosts.splitters import UNLIMITED, changes_of, idms_margin, idms_target, take_settings
+from structrag.hosts.splitters import (
+    UNLIMITED,
+    changes_of,
+    idms_margin,
+    idms_target,
+    shows_path,
+    take_settings,
+)
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 
@@ -67,13 +74,13 @@ class IDMSTextSplitter(ReadingTextSplitter):
             `from_tiktoken_encoder`.
         margin: As in `structrag.IDMSSplitter`; "auto" with neither embeddings nor llm: "words".
         enrich: "none", "reduce", "supplement", "both", "paper" (all of it as published), or an
-            `IDMSEnricher` with settings of its own.
+            `IDMSEnricher` with settings of its own, but for its limit, which is `chunk_size`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
-            merge, prompt, respect_sections, boundary_embedder, exclude_titles,
-            plain_headings, language. `cache`, `batch_size`, `max_concurrency`, `progress`,
-            `format`, `strip_whitespace` and `metadata_lists` as in `PICTextSplitter`, and what
-            every LangChain splitter takes.
+            merge, prompt, respect_sections, boundary_embedder, reuse_vectors,
+            exclude_titles, plain_headings, language, sentence_splitter. `cache`, `batch_size`,
+            `max_concurrency`, `progress`, `format`, `strip_whitespace` and `metadata_lists` as in
+            `PICTextSplitter`, and what every LangChain splitter takes.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -110,7 +117,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             min_tokens=min_chunk_size,
             target_tokens=idms_target(target_chunk_size, chunk_size),
             max_tokens=chunk_size,
-            heading_path=add_context and enrich != "paper",  # the paper adds sentences alone
+            heading_path=add_context and shows_path(enrich, core_settings),
             counter=self._counter(),
             **core_settings,
         )
@@ -126,8 +133,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         core: Any = self.core
         if isinstance(core, EnrichingSplitter):
             inner: Any = core.splitter
-            return replace(core, splitter=replace(inner, heading_path=True))
-        return replace(core, heading_path=True)
+            return replace(core, splitter=replace(inner, heading_path=inner.respect_sections))
+        return replace(core, heading_path=core.respect_sections)
 
     @classmethod
     def paper(
@@ -151,7 +158,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         plain = {
             "plain_headings": False,
             "enrich": enrich,
-            "add_context": enrich == "paper",
+            "add_context": enrich != "none",
         }
         arguments: dict[str, Any] = {**published, **sizes, **plain, **settings}
         return cls(embeddings, llm, **arguments)

@@ -205,6 +205,7 @@ class FormatterArguments(AskingOptions, total=False):
     padding_words: int
     prompt: str
     repeat_prompt: bool
+    whole_previous: bool
 
 
 # What the core calls what has another name in LangChain.

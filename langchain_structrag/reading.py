@@ -106,7 +106,7 @@ class ReadingTextSplitter(StructureSplitter):
         return self.core.split(document, runner=self._runner())
 
     def indexing_core(self) -> Any:
-        """The splitter of the core for an index, with heading paths.
+        """The splitter of the core for an index, with heading paths where chunks end at sections.
 
         The index's models answer.
         """
@@ -118,7 +118,8 @@ class ReadingTextSplitter(StructureSplitter):
         return self._with_path()
 
     def _with_path(self) -> Any:
-        return replace(self.core, context=True)  # type: ignore[type-var]
+        core: Any = self.core
+        return replace(core, context=core.respect_sections)
 
     def _runner(self) -> Runner:
         return Runner(**self._models)

@@ -10,6 +10,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import check_at_least
 from structrag.hosts.splitters import check_overlap
+from structrag.text.sentences import SentenceSplitter
 
 
 class ContentAwareTextSplitter(StructureSplitter):
@@ -46,6 +47,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             0: never.
         plain_headings: Whether headings are looked for in plain text.
         language: Of the sentences, an English name.
+        sentence_splitter: In place of our sentence rules: a text to [(start, end), ...].
         add_context: Whether `page_content` begins with the heading path and a newline;
             `start_index` still refers to the source. False: `page_content` is an exact slice and
                 the path is in the metadata alone.
@@ -71,6 +73,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         min_chunk_size: int = 0,
         plain_headings: bool = True,
         language: str = "english",
+        sentence_splitter: SentenceSplitter | None = None,
         add_context: bool = False,
         metadata_lists: bool = False,
     ) -> None:
@@ -97,6 +100,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             plain_headings=plain_headings,
             counter=self._counter(),
             language=language,
+            sentence_splitter=sentence_splitter,
         )
 
 
@@ -125,6 +129,7 @@ class FixedTextSplitter(StructureSplitter):
         format: str = "auto",
         within_sections: bool = False,
         language: str = "english",
+        sentence_splitter: SentenceSplitter | None = None,
         metadata_lists: bool = False,
     ) -> None:
         super().__init__(
@@ -142,4 +147,5 @@ class FixedTextSplitter(StructureSplitter):
             within_sections=within_sections,
             counter=self._counter(),
             language=language,
+            sentence_splitter=sentence_splitter,
         )

@@ -9,6 +9,7 @@ from llama_index.core.callbacks import CallbackManager
 from typing_extensions import TypedDict
 
 from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.chunks.idms.sentence_margins import MarginFunction
 
 
 class SectionParserArguments(TypedDict, total=False):
@@ -23,6 +24,7 @@ class SectionParserArguments(TypedDict, total=False):
     format: Literal["auto", "html", "markdown", "text"]
     drop_navigation: bool
     language: str
+    sentence_splitter: Callable[[str], list[tuple[int, int]]] | None
     strip: bool
     add_context: bool
     metadata_lists: bool
@@ -37,6 +39,7 @@ class _ReadingParserArguments(SectionParserArguments, total=False):
     min_chunk_size: int | None
     respect_sections: bool
     boundary_embedder: Any
+    reuse_vectors: bool
     cache: Any
     batch_size: int
     max_concurrency: int
@@ -62,7 +65,7 @@ class IDMSParserArguments(_ReadingParserArguments, total=False):
     """The fields of `IDMSNodeParser` but for its models."""
 
     target_chunk_size: int | None
-    margin: Literal["auto", "llm", "similarity", "words"]
+    margin: Literal["auto", "llm", "similarity", "words"] | MarginFunction
     context: str
     theta0: float
     warmup: int

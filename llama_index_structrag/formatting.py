@@ -97,6 +97,10 @@ class HiQAFormatter(TransformComponent, BaseReader):
         default=None,
         description="Whether it also stands at the end of each message; None: by preset.",
     )
+    whole_previous: bool | None = Field(
+        default=None,
+        description="Whether all of the window before is shown, not its end; None: by preset.",
+    )
     format: Literal["auto", "html", "markdown", "text"] = Field(
         default="auto",
         description="Format of the documents; auto: told by file_type, the file's suffix or the "
@@ -191,6 +195,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
             padding_words=self.padding_words,
             prompt=self.prompt,
             repeat_prompt=self.repeat_prompt,
+            whole_previous=self.whole_previous,
             asking=Asking(
                 cache=checked_cache(self.cache),
                 max_concurrency=self.max_concurrency,

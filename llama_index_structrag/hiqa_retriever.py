@@ -96,6 +96,7 @@ class HiQARetriever(ChunkRetriever):
     """
 
     OPTIONS: ClassVar[type] = HiQAOptions
+    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ("preset",)
 
     def __init__(
         self,
@@ -232,13 +233,15 @@ class HiQARetriever(ChunkRetriever):
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
         check_folder("store", options.get("store"))
+        preset = options.pop("preset", None)  # the index itself has HiQA's in its splitter alone
         index = super()._new_index(**{"views": ("raw",), **options})
-        return with_segments(index, options.get("node_parser") or options.get("splitter"))
+        return with_segments(index, options.get("node_parser") or options.get("splitter"), preset)
 
     @classmethod
     def _opened_index(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Index:
+        preset = options.pop("preset", None)
         index = super()._opened_index(persist_dir, **options)
-        return with_segments(index, options.get("node_parser") or options.get("splitter"))
+        return with_segments(index, options.get("node_parser") or options.get("splitter"), preset)
 
 
 @dataclass(frozen=True)

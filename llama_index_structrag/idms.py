@@ -18,6 +18,8 @@ from llama_index_structrag.arguments import IDMSParserArguments
 from llama_index_structrag.conversion import show_index_text
 from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
+from llama_index_structrag.settings import refuse_saved
+from structrag.asking.naming import setting_name
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.enriching.enricher import (
     ENRICHMENTS,
@@ -25,9 +27,16 @@ from structrag.chunks.enriching.enricher import (
     enricher_settings,
     with_enrichment,
 )
+from structrag.chunks.idms.sentence_margins import MARGINS, check_margin
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.hosts.metadata import IDMS_KEYS
-from structrag.hosts.splitters import UNLIMITED, defaults_of, idms_margin, idms_target
+from structrag.hosts.splitters import (
+    UNLIMITED,
+    defaults_of,
+    idms_margin,
+    idms_target,
+    shows_path,
+)
 from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 
@@ -49,6 +58,24 @@ EnrichField = Annotated[
     BeforeValidator(_read_enrich),
     PlainSerializer(_saved_enrich),
     WithJsonSchema({"anyOf": [{"enum": list(ENRICHMENTS)}, {"type": "object"}]}),
+]
+
+
+def _read_margin(value: Any) -> Any:
+    refuse_saved("margin", value)
+    check_margin(value)
+    return value
+
+
+def _margin_name(value: Any) -> Any:
+    return value if isinstance(value, str) else {"name": setting_name(value)}
+
+
+MarginField = Annotated[
+    Any,
+    BeforeValidator(_read_margin),
+    PlainSerializer(_margin_name),
+    WithJsonSchema({"anyOf": [{"enum": list(MARGINS)}, {"type": "object"}]}),
 ]
 
 
@@ -91,10 +118,11 @@ class IDMSNodeParser(ReadingNodeParser):
         gt=0,
         description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size.",
     )
-    margin: Literal["auto", "llm", "similarity", "words"] = Field(
+    margin: MarginField = Field(
         default=_DEFAULTS["margin"],
-        description="What says that two sides belong together; auto: the llm, else embed_model, "
-        "else words.",
+        description="What says that two sides belong together: llm, similarity, words, or a "
+        "function such as TransformersMargin or InformationMargin; auto: the llm, else "
+        "embed_model, else words.",
     )
     context: str = Field(
         default=_DEFAULTS["context"],
@@ -149,7 +177,7 @@ class IDMSNodeParser(ReadingNodeParser):
         published = {
             **cls.shared(IDMSSplitter, core),
             **sizes,
-            "add_context": enrich == "paper",
+            "add_context": enrich != "none",
             "plain_headings": False,
             "enrich": enrich,
         }
@@ -176,6 +204,6 @@ class IDMSNodeParser(ReadingNodeParser):
             min_tokens=least,
             target_tokens=idms_target(self.target_chunk_size, self.chunk_size),
             max_tokens=limit,
-            heading_path=context and self.enrich != "paper",  # the paper adds sentences alone
+            heading_path=context and shows_path(self.enrich, settings),
             counter=counter,
         )

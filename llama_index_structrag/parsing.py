@@ -31,6 +31,7 @@ from llama_index_structrag.conversion import (
 )
 from llama_index_structrag.settings import (
     IdFunc,
+    NamedFunction,
     Tokenizer,
     picklable,
     span_id,
@@ -188,6 +189,10 @@ class StructureNodeParser(NodeParser):
     )
     language: str = Field(
         default="english", description="Language of the sentences, an English name."
+    )
+    sentence_splitter: NamedFunction = Field(
+        default=None,
+        description="In place of our sentence rules: a text to [(start, end), ...]; None: ours.",
     )
     strip: bool = Field(
         default=True,

@@ -138,6 +138,10 @@ class ReadingNodeParser(SectionNodeParser):
         description="What compares sentences in place of embed_model: 'static', its static "
         "vectors; the folder of a static model; a model.",
     )
+    reuse_vectors: bool = Field(
+        default=True,
+        description="Whether an index takes the mean of a node's sentences as its vector.",
+    )
     cache: Any = Field(
         default=None,
         exclude=True,

@@ -194,6 +194,18 @@ def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(tmp_pa
     assert first.metadata["heading_path"] == "2 Two"
 
 
+def test_as_published_sections_are_segments_whatever_their_length(tmp_path: Path) -> None:
+    long = Document(page_content="# Pump\n\n" + "It moves water from here to there. " * 120)
+    for preset, count in (("paper", 1), ("code", 1), ("default", 3)):
+        retriever = HiQARetriever.from_documents([long], BagOfWords(), preset=preset)
+        assert (len(retriever.segments()), retriever.preset) == (count, preset)
+        assert retriever.index.preset == "default"
+    retriever.save(tmp_path / "index")
+    opened = HiQARetriever.load(tmp_path / "index", BagOfWords(), preset="paper")
+    assert opened.index.splitter.max_tokens is None  # type: ignore[attr-defined]
+    assert HiQARetriever.load(tmp_path / "index", BagOfWords()).preset == "default"
+
+
 # -- any retriever in the place of BM25
 
 

@@ -312,6 +312,13 @@ def test_as_published_the_chunks_are_enriched() -> None:
     assert all(part.metadata["idms_density"] >= 0 for part in splitter.create_documents([ENRICHED]))
     assert splitter.core.enricher.density.rate
     assert not splitter.core.splitter.heading_path
+    mine = IDMSTextSplitter.paper(Words(), answer, enrich=IDMSEnricher.paper(rounds=1), **settings)
+    assert mine._add_context and not mine.core.splitter.heading_path
+    assert mine.core.enricher.into_context and mine.core.enricher.rounds == 1
+    apart = IDMSTextSplitter.paper(enrich=IDMSEnricher.paper(into_context=False))
+    assert not apart.core.enricher.into_context
+    assert not apart.indexing_core().splitter.heading_path
+    assert IDMSTextSplitter(enrich="both").indexing_core().splitter.heading_path
     margins = IDMSTextSplitter.paper(Words(), answer, enrich="none", **settings)
     documents = margins.create_documents([ENRICHED])
     assert {document.metadata["idms_density"] for document in documents} == {0.0}

@@ -140,6 +140,7 @@ def test_without_models_in_tokens_and_as_published() -> None:
     chunks = splitter.split_text(TEXT)
     assert chunks and all(splitter._length_function(chunk) <= 60 for chunk in chunks)
     published = PICTextSplitter.paper(strip_whitespace=False)
+    assert not published.indexing_core().context and PICTextSplitter().indexing_core().context
     assert "".join(published.split_text(TEXT)) == TEXT
     flags = [chunk.metadata["pic_relevant"] for chunk in published.create_documents([TEXT])]
     assert all(a != b for a, b in pairwise(flags))

@@ -237,6 +237,15 @@ def test_source_suffix_tells_the_format() -> None:
     )
 
 
+@pytest.mark.parametrize("splitter_class", [ContentAwareTextSplitter, FixedTextSplitter])
+def test_sentences_may_be_ones_own(splitter_class: Any) -> None:
+    def halves(text: str) -> list[tuple[int, int]]:
+        return [(0, len(text) // 2), (len(text) // 2, len(text))]
+
+    splitter = splitter_class(chunk_size=12, format="text", sentence_splitter=halves)
+    assert splitter.split_text("One two. Threefour five.") == ["One two. Thr", "eefour five."]
+
+
 def test_exclude_titles_min_chunk_size_and_metadata_lists() -> None:
     text = "# A\n\nbody of a\n\n# References\n\nx\n\n# B\n\nb\n\n# C\n\nc\n"
     assert "References" not in "".join(

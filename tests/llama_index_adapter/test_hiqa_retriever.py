@@ -180,6 +180,15 @@ def test_the_node_parsers_settings_count() -> None:
     )
 
 
+def test_as_published_sections_are_segments_whatever_their_length() -> None:
+    long = Document(text="# Pump\n\n" + "It moves water from here to there. " * 120, id_="pump")
+    models = {"embed_model": HashEmbedding()}
+    for preset, count in (("paper", 1), ("code", 1), ("default", 3)):
+        retriever = HiQARetriever.from_documents([long], preset=preset, **models)
+        assert (len(retriever.segments()), retriever.retriever.preset) == (count, preset)
+        assert retriever.index.preset == "default"
+
+
 def test_filters_are_hard() -> None:
     filters = MetadataFilters(filters=[MetadataFilter(key="volts", value=24)])
     retriever = HiQARetriever.from_documents(documents(), filters=filters)

@@ -242,6 +242,24 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
     assert IDMSNodeParser().core_splitter(300, len).least_tokens == IDMSSplitter().least_tokens
 
 
+def test_a_function_may_say_what_belongs_together() -> None:
+    def apart(pairs: Any) -> list[float]:
+        return [-1.0 if "blue" in behind else 1.0 for _, behind in pairs]
+
+    text = "The pump leaks. It drips. The blue valve holds. It is new."
+    parser = IDMSNodeParser(margin=apart, context="adjacent", min_chunk_size=0, warmup=99)
+    nodes = parser.get_nodes_from_documents([Document(text=text)])
+    assert [node.text for node in nodes] == [
+        "The pump leaks. It drips.",
+        "The blue valve holds. It is new.",
+    ]
+    assert {node.metadata["idms_margin_source"] for node in nodes} == {"function"}
+    with pytest.raises(ValueError, match=r"from_dict\(data, margin=\.\.\.\)"):
+        IDMSNodeParser.from_dict(parser.to_dict())
+    again = IDMSNodeParser.from_dict(IDMSNodeParser(margin="words").to_dict())
+    assert again.margin == "words"
+
+
 def test_without_any_model_the_words_decide() -> None:
     nodes = IDMSNodeParser(tokenizer=count).get_nodes_from_documents([Document(text=TEXT)])
     assert {node.metadata["idms_margin_source"] for node in nodes} == {"words"}
@@ -260,6 +278,7 @@ def test_limits_and_blank_documents() -> None:
         ({"min_chunk_size": 500}, "min_tokens"),
         ({"context": "window"}, "context must be"),
         ({"llm": 3}, "llm must be"),
+        ({"margin": "word"}, "margin must be one of"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
@@ -318,6 +337,9 @@ def test_as_published_the_nodes_are_enriched() -> None:
     documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
     published = IDMSNodeParser.paper(HashEmbedding(), answer)
     assert published.enrich == "paper" and published.add_context
+    mine = IDMSNodeParser.paper(enrich=IDMSEnricher.paper(rounds=1))
+    core: Any = mine.core_splitter(300, len)
+    assert core.enricher.into_context and not core.splitter.heading_path
     with pytest.warns(UserWarning, match="log-probabilities"):
         nodes = published.get_nodes_from_documents(documents)
     assert all(node.metadata["idms_density"] >= 0 for node in nodes)

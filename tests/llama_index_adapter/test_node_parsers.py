@@ -320,6 +320,7 @@ CHANGES = {
     "metadata_lists": True,
     "include_prev_next_rel": False,
     "id_func": lambda i, doc: str(i),
+    "sentence_splitter": words,
 }
 
 
@@ -414,6 +415,20 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
 def test_bad_settings_are_refused_when_the_parser_is_made(bad, words_of_it):
     with pytest.raises((ValueError, UnknownArgument), match=words_of_it):
         ContentAwareNodeParser(**bad)
+
+
+def test_sentences_may_be_ones_own():
+    def lines(text):
+        starts = [0, *(i + 1 for i, sign in enumerate(text[:-1]) if sign == "\n")]
+        return list(itertools.pairwise([*starts, len(text)]))
+
+    text = "One. Two\nthree. Four\nfive."
+    for make in PARSERS:
+        parser = make(chunk_size=3, tokenizer=words, sentence_splitter=lines)
+        first, *_ = parse(text, parser, file_type="text/plain")
+        assert first.text == "One. Two"
+        with pytest.raises(ValueError, match=r"from_dict\(data, sentence_splitter=\.\.\.\)"):
+            make.from_dict(parser.to_dict(), tokenizer=words)
 
 
 def test_settings_reach_the_splitter():

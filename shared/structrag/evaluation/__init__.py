@@ -38,7 +38,7 @@ from structrag.evaluation.chroma import (
     precision_omega,
 )
 from structrag.evaluation.evidence import evidence_f1
-from structrag.evaluation.judging import answer_prompt, judge_pair
+from structrag.evaluation.judging import answer_prompt, judge_pair, winners
 from structrag.evaluation.measure import SpanMeasure, heading_spans, spans_of
 from structrag.evaluation.ranking import log_rank_index, log_rank_score, mid_ranks
 from structrag.evaluation.segmentation import (
@@ -101,4 +101,5 @@ __all__ = [
     "token_f1",
     "tokens_taken",
     "window_diff",
+    "winners",
 ]

@@ -1,6 +1,6 @@
 """Answers written from hits, and judged in pairs by a model.
 
-After MC-indexing, appendix G.
+After MC-indexing, section 5.2 and appendix G, and PIC, appendix D.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 from structrag.asking.replies.json import first_value
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.asking.runner import Runner
+from structrag.errors import check_choice
 from structrag.models.llm import as_language_model
 
-# Figure 10 of the paper.
+# Figure 10 of MC-indexing.
 ANSWER_PROMPT = """\
 You are a helpful question answering assistant. You are good at answering question based on \
 provided contents.
@@ -28,7 +29,18 @@ Assume you do not have any background and internal knowledge about this given co
 question. You need to answer the question using the given contents only. The answer need to be \
 short and accurate."""
 
-# Figure 11.
+# Table 8 of PIC.
+SHORT_ANSWER_PROMPT = """\
+Refer to the passages below and answer the following question with just a few words.
+{quotes}
+Refer to the context above and answer the following question with just a few words.
+Question: {question}
+The answer is"""
+
+# Of each paper: its prompt, and what stands between quotes.
+ANSWER_PROMPTS = {"mc": (ANSWER_PROMPT, "\n\n"), "pic": (SHORT_ANSWER_PROMPT, "\n")}
+
+# Figure 11 of MC-indexing.
 JUDGE_PROMPT = """\
 You are a helpful assistant for evaluating answers. Given a question and ground truth answer, \
 there will be two possible answers. Provide a score from 0-10 for each answer.
@@ -50,15 +62,20 @@ returned in the following json format: {{"answer_1_score":"...", "answer_2_score
 _KEYS = ("answer_1_score", "answer_2_score")
 
 
-def answer_prompt(question: str, quotes: Sequence[str]) -> str:
-    """What asks for a short answer from quotes alone (MC-indexing, figure 10).
+def answer_prompt(question: str, quotes: Sequence[str], *, paper: str = "mc") -> str:
+    """What asks for a short answer from quotes alone.
+
+    It is that of MC-indexing ("mc", figure 10) or of PIC ("pic", table 8).
 
     Example:
         >>> prompt = answer_prompt("What leaks?", ["The pump leaks.", "Cats sleep."])
         >>> prompt.splitlines()[2:4]
         ['Contents: The pump leaks.', '']
+
+    Raises InvalidParameter for another paper.
     """
-    return ANSWER_PROMPT.format(quotes="\n\n".join(quotes), question=question)
+    template, between = ANSWER_PROMPTS[check_choice("paper", paper, tuple(ANSWER_PROMPTS))]
+    return template.format(quotes=between.join(quotes), question=question)
 
 
 def judge_pair(
@@ -74,10 +91,32 @@ def judge_pair(
         >>> judge_pair("What leaks?", "The pump.", ("A pump.", "A cat."), llm)
         (9.0, 2.0)
 
-    Models favour the answer they see first: judge both orders. None where the call fails, or its
-    answer holds no two scores.
+    Models favour the answer they see first: judge both orders, then see `winners`. None where the
+    call fails, or its answer holds no two scores.
     """
     return Runner(llm=as_language_model(llm)).run(_judge_steps(question, truth, answers))
+
+
+def winners(rounds: Sequence[tuple[float, float]]) -> tuple[int, int]:
+    """Which of two answers wins by scores, and which by rounds.
+
+    0 or 1, or -1 for a tie. Each round has the scores of the first and the second answer, whichever
+    was shown first (MC-indexing, section 5.2). By scores the higher sum wins; by rounds who wins
+    all of them.
+
+    Example:
+        >>> winners([(9, 7), (6, 7)])
+        (0, -1)
+    """
+    leads = [first - second for first, second in rounds]
+    by_scores = _sign(sum(leads))
+    signs = set(map(_sign, leads))
+    return by_scores, signs.pop() if len(signs) == 1 else -1
+
+
+def _sign(lead: float) -> int:
+    """The answer that leads."""
+    return -1 if lead == 0 else int(lead < 0)
 
 
 def _judge_steps(

@@ -42,6 +42,7 @@ class Converting:
     padding_words: int
     prompt: str
     repeat_prompt: bool = False
+    whole_previous: bool = False
     progress: Progress | None = None
 
 
@@ -91,13 +92,12 @@ def _window_steps(
     """A window's Markdown: an answer that passes the guards, else `span`'s."""
     core = text[window.start : window.end].strip()
     if forms(core):  # rules and dashes alone need no model
+        tail, written = window.tail_start, last_words(previous, 2 * settings.padding_words)
+        if settings.whole_previous:
+            tail, written = window.previous_start, previous
+        previous_input = text[tail : window.start].rstrip()
         prompt = message(
-            text,
-            window,
-            settings.prompt,
-            text[window.tail_start : window.start].rstrip(),
-            last_words(previous, 2 * settings.padding_words),
-            repeat=settings.repeat_prompt,
+            text, window, settings.prompt, previous_input, written, repeat=settings.repeat_prompt
         )
         answer, fault = yield from _asked(prompt, text, window, previous)
         if fault and fault != _NO_MODEL:
@@ -113,9 +113,9 @@ def _window_steps(
         result.uncertain.append(
             f"Window {window.number} was formatted by rules: {subject} {fault}."
         )
-    written, notes = span(window.start, window.end)
+    by_rules, notes = span(window.start, window.end)
     result.uncertain += [f"Window {window.number}: {note}." for note in notes]
-    return written.strip()
+    return by_rules.strip()
 
 
 def _asked(prompt: str, text: str, window: Window, previous: str) -> Steps[tuple[str, str]]:

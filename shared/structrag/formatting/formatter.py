@@ -72,6 +72,7 @@ class HiQAFormatterOptions(AskingOptions, total=False):
     padding_words: int
     prompt: str
     repeat_prompt: bool
+    whole_previous: bool
     asking: Asking | None
 
 
@@ -110,6 +111,8 @@ class HiQAFormatter:
         prompt: The instruction at the head of each message. What the marks around a window mean is
             added.
         repeat_prompt: Whether the instruction also stands at the end of each message.
+        whole_previous: Whether all of the window before and its Markdown is shown instead of its
+            end (equation 1), for models that read three windows at once.
         asking, options: An `Asking`, or its settings by their own names. With a cache, a run that
             is started again pays for no finished call twice. `max_concurrency` is for several
             sources: the calls of one go one after another. `progress` is called with ("formatting",
@@ -127,6 +130,7 @@ class HiQAFormatter:
         padding_words: int = 150,
         prompt: str = PROMPT,
         repeat_prompt: bool = False,
+        whole_previous: bool = False,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
@@ -138,7 +142,12 @@ class HiQAFormatter:
             )
         asking = asking_of(asking, options, HiQAFormatter)
         self.settings: Converting = Converting(
-            window_words, padding_words, prompt.strip(), repeat_prompt, as_progress(asking.progress)
+            window_words,
+            padding_words,
+            prompt.strip(),
+            repeat_prompt,
+            whole_previous,
+            as_progress(asking.progress),
         )
         # Progress counts windows, so the runner reports none of its own.
         self.runner: Runner = Runner(
@@ -147,11 +156,12 @@ class HiQAFormatter:
 
     @classmethod
     def paper(cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]) -> HiQAFormatter:
-        """The paper's prompt: all headings at level 1, numbers show the depth.
+        """As published: all headings at level 1, numbers show the depth.
 
-        The paper does not give window sizes.
+        Each window is calibrated by the whole of the one before (equation 1). The paper prints no
+        prompt and gives no window sizes; these are ours.
         """
-        arguments: dict[str, Any] = {"prompt": PAPER_PROMPT, **changes}
+        arguments: dict[str, Any] = {"prompt": PAPER_PROMPT, "whole_previous": True, **changes}
         return cls(llm, **arguments)
 
     @classmethod

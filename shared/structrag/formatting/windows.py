@@ -59,6 +59,7 @@ class Window:
     padded_start: int
     padded_end: int
     tail_start: int  # where the last `2 * padding` words before the core begin
+    previous_start: int  # of the core before; of the first core its own
 
 
 def windows(text: str, size: int, padding: int) -> list[Window]:
@@ -80,6 +81,7 @@ def windows(text: str, size: int, padding: int) -> list[Window]:
                 padded_start=words[max(0, first - padding)][0],
                 padded_end=words[min(last + padding, len(words)) - 1][1],
                 tail_start=words[max(0, first - 2 * padding)][0],
+                previous_start=result[-1].start if result else 0,
             )
         )
     return result
@@ -104,8 +106,8 @@ def message(
 ) -> str:
     """The prompt for one window.
 
-    It holds the instruction, the end of the text before and of its Markdown, and the window with
-    its core marked. With `repeat` the instruction stands at the end again.
+    It holds the instruction, what is shown of the text before and of its Markdown, and the window
+    with its core marked. With `repeat` the instruction stands at the end again.
     """
     head = f"{instruction}\n\n{_ORDER}"
     parts = [head]

@@ -9,7 +9,7 @@ from typing import Any
 
 from structrag.asking.requests import Ranking
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.hosts.metadata import HIQA_HIT_KEYS, HIQA_KEYS, chunk_notes, full_notes
 from structrag.hosts.places import chunk_at
 from structrag.hosts.stores import rank_scores
@@ -82,13 +82,23 @@ def indexed_segments(store: Store, view: str) -> Iterator[tuple[Chunk, str]]:
             yield reader.chunk(row), text
 
 
-def with_segments(index: Index, splitter: Any = None) -> Index:
-    """The index, made to split into segments.
+# The splitter of each preset.
+MAKERS: dict[str, Callable[..., HiQASplitter]] = {
+    "default": HiQASplitter,
+    "paper": HiQASplitter.paper,
+    "code": HiQASplitter.code,
+}
+
+
+def with_segments(index: Index, splitter: Any = None, preset: str | None = None) -> Index:
+    """The index, made to split into segments as a preset of `HiQARetriever` does.
 
     Where another splitter was chosen, it stays.
     """
+    check_choice("preset", preset or "default", tuple(MAKERS))
     if splitter is None:
-        index.splitter = HiQASplitter(language=index.view_settings.language)
+        make = MAKERS[preset or "default"]
+        index.splitter = make(language=index.view_settings.language)
     return index
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -49,6 +50,15 @@ def check_overlap(chunk_overlap: int, chunk_size: int) -> None:
         raise InvalidParameter(
             f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got {chunk_overlap}."
         )
+
+
+def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:
+    """Whether titles stand in front of IDMS's chunks, with `settings` of its splitter.
+
+    As published sentences are added alone, and a chunk may lie in several sections.
+    """
+    in_one_section = settings.get("respect_sections", True)
+    return bool(enrich == "none" or (enrich != "paper" and in_one_section))
 
 
 def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:

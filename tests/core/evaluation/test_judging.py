@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from doubles import ScriptedModel
 
-from structrag.evaluation.judging import answer_prompt, judge_pair, parse_scores
+from structrag.errors import InvalidParameter
+from structrag.evaluation.judging import answer_prompt, judge_pair, parse_scores, winners
 
 
 def test_the_prompts_are_those_of_the_figures() -> None:
@@ -37,6 +38,34 @@ def test_the_prompts_are_those_of_the_figures() -> None:
 )  # fmt: skip
 def test_scores_are_read_or_there_are_none(answer: str, scores: tuple[float, float] | None) -> None:
     assert parse_scores(answer) == scores
+
+
+def test_pic_asks_for_answers_as_in_its_table_8() -> None:
+    assert answer_prompt("What leaks?", ["It leaks.", "Cats."], paper="pic") == (
+        "Refer to the passages below and answer the following question with just a few words.\n"
+        "It leaks.\nCats.\nRefer to the context above and answer the following question with just "
+        "a few words.\nQuestion: What leaks?\nThe answer is"
+    )
+    with pytest.raises(InvalidParameter, match="paper must be one of 'mc', 'pic'"):
+        answer_prompt("q", [], paper="d3")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "expected"),
+    [
+        ([(9, 7), (8, 6)], (0, 0)),
+        ([(2, 7), (8, 9)], (1, 1)),
+        ([(9, 2), (6, 7)], (0, -1)),  # each wins a round
+        ([(9, 7), (6, 6)], (0, -1)),  # wins one of two
+        ([(7, 5), (5, 7)], (-1, -1)),
+        ([(5, 5), (5, 5)], (-1, -1)),
+        ([], (-1, -1)),
+    ],
+)
+def test_winners_by_scores_and_by_rounds(
+    rounds: list[tuple[float, float]], expected: tuple[int, int]
+) -> None:
+    assert winners(rounds) == expected
 
 
 @pytest.mark.filterwarnings("ignore:Every call")

@@ -233,6 +233,23 @@ def test_presets() -> None:
     assert len(model.prompts) == 1
 
 
+def test_equation_1_shows_the_whole_window_before_and_its_markdown() -> None:
+    words = [f"w{i}" for i in range(300)]
+    model = ScriptedModel(lambda prompt: core_of(prompt).replace("w0 ", "**w0** "))
+    small = {"window_words": 100, "padding_words": 2}
+    HiQAFormatter.paper(model, **small).format(" ".join(words))
+    first, second, third = model.prompts
+    assert "as it was" not in first
+    before = " ".join(words[:100])
+    assert f"before, as it was:\n{before}\n\nThe end" in second
+    assert f"Markdown so far:\n**w0**{before[2:]}\n\nThe text:" in second
+    before = " ".join(words[100:200])
+    assert f"as it was:\n{before}\n\n" in third and f"so far:\n{before}\n\n" in third
+    model = ScriptedModel(core_of)
+    HiQAFormatter(model, **small).format(" ".join(words))
+    assert "as it was:\nw96 w97 w98 w99\n\n" in model.prompts[1]
+
+
 def test_numbers_at_one_level_become_a_tree() -> None:
     text = "Intro\nsome text here\nBattery\nmore text here\nCharging\nand text here"
     answer = (

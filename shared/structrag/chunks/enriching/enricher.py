@@ -446,5 +446,6 @@ def with_enrichment(
     enricher = as_enricher(enrich)
     if enricher is None:
         return splitter
+    into_context = into_context and enricher.into_context
     limited = replace(enricher, max_tokens=max_tokens, counter=counter, into_context=into_context)
     return EnrichingSplitter(splitter, limited)

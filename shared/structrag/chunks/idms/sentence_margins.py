@@ -35,6 +35,7 @@ Pair = tuple[str, str]  # the text before a gap and the text behind it
 MarginFunction = Callable[[Sequence[Pair]], Sequence[float | None]]
 
 SIMILARITY, WORDS, FUNCTION = "similarity", "words", "function"
+MARGINS = ("auto", "llm", SIMILARITY, WORDS)  # those that are no functions
 COMPONENT = "idms.margin/1"
 OPTIONS = ("2", "1")  # a margin is positive where the first of them, to keep, is likelier
 WINDOW = 4  # of the similarity margin where the context has none
@@ -262,7 +263,7 @@ def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:
 def check_margin(margin: str | MarginFunction) -> None:
     """Raise InvalidParameter unless it is a known name or a function."""
     if not callable(margin):
-        check_choice("margin", margin, ("auto", "llm", SIMILARITY, WORDS))
+        check_choice("margin", margin, MARGINS)
 
 
 def _checked(values: Sequence[float | None], n: int) -> list[float | None]:

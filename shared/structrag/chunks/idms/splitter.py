@@ -194,6 +194,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
             "prompt": PAPER_PROMPT,
             "respect_sections": False,
             "heading_path": False,
+            "reuse_vectors": False,
         }
         return changed(cls, settings, changes)
 

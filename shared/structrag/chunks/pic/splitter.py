@@ -164,7 +164,8 @@ class PICSplitter(ReadingSplitter, Reading):
         """As published (section 3.2).
 
         The document's summary by the prompt of table 7 ("Read this passage: ..."), in one call and
-        taken whole; the mean; no size bounds, sections not looked at, no heading path.
+        taken whole; the mean; no size bounds, sections not looked at, no heading path. An index
+        embeds the chunks themselves.
         """
         published: dict[str, Any] = {
             "scope": "document",
@@ -176,6 +177,7 @@ class PICSplitter(ReadingSplitter, Reading):
             "hysteresis": 0.0,
             "prompt": PAPER_PROMPT,
             "summary_window": None,
+            "reuse_vectors": False,
         }
         return changed(cls, published, changes)
 

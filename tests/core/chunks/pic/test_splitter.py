@@ -24,6 +24,7 @@ from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter
+from structrag.index.index import Index
 from structrag.reading.files import find_files, read_file, read_text
 from structrag.records import Chunk, Document
 
@@ -331,6 +332,15 @@ def test_chunk_vectors_are_the_weighted_means_of_their_sentences() -> None:
 
 
 @pytest.mark.slow
+def test_as_published_an_index_embeds_the_chunks_themselves() -> None:
+    for splitter, by_itself in ((PICSplitter.paper(), True), (PICSplitter(), False)):
+        embedder = HashEmbedder()
+        index = Index(splitter=splitter, embedder=embedder, views=["raw"])
+        index.add([numbered(60)])
+        chunks = [chunk.index_text for chunk in index.chunks()]
+        assert len(chunks) > 1 and set(chunks).issubset(embedder.texts) is by_itself
+
+
 def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
     found = PICSplitter.paper(instructions="How do cats behave?").explain(topics(), embedder=minilm)
     for chunk in found.chunks:
