@@ -99,7 +99,7 @@ def _open_fence(text: str) -> str:
     for match in _FENCE.finditer(text):
         if not mark:
             # A line with another backtick behind the fence is code inside a line.
-            if match[1][0] == "~" or "`" not in match[2]:
+            if match[1].startswith("~") or "`" not in match[2]:
                 mark = match[1]
         elif match[1].startswith(mark) and not match[2].strip():
             mark = ""

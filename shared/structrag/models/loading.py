@@ -66,7 +66,8 @@ def _gguf(name: str) -> tuple[str, dict[str, str]]:
         )
     require("gguf", extra="gguf")
     require("accelerate", extra="gguf")
-    return str(files[0].parent), {"gguf_file": files[0].name}
+    (file,) = files
+    return str(file.parent), {"gguf_file": file.name}
 
 
 def load_local(

@@ -6,7 +6,9 @@ from __future__ import annotations
 import pytest
 
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.divisions import divide, division_blocks
 from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.reading.sections import parse
 from structrag.records import Document
 
 RST = ".. contents::\n   :local:\n   :depth: 2"
@@ -60,3 +62,10 @@ def test_an_excluded_title_takes_what_is_below_it_and_nothing_beside_it() -> Non
     splitter = ContentAwareSplitter(exclude_titles=["notes"])
     chunks = splitter.split(Document(text, format="markdown"))
     assert [chunk.path for chunk in chunks] == [("A",), ("Z",)]
+
+
+def test_front_matter_is_a_block_of_its_own() -> None:
+    text = "---\nowner: Ada\n---\nWords before all headings.\n\n# A\n\nb\n"
+    outline = parse(Document(text, format="markdown"))
+    blocks, _ = division_blocks(outline, next(iter(divide(outline))))
+    assert [text[block.start : block.end].split()[0] for block in blocks] == ["---", "Words"]

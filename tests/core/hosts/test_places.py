@@ -183,3 +183,10 @@ def test_the_context_in_front_of_a_text_is_in_no_span() -> None:
     assert slice_places(text, metadata, 0, 14) == {"start_index": 40, "end_index": 49}
     shown_elsewhere = slice_places("It leaks.", metadata, 5, 7)
     assert shown_elsewhere == {"start_index": 45, "end_index": 47}
+
+
+def test_a_slice_that_begins_in_the_context_begins_with_the_text() -> None:
+    metadata = {"start_index": 0, "end_index": 9, "heading_context": "Pump"}
+    places = slice_places("Pump\nIt leaks.", metadata, 2, 7)
+    assert places == {"start_index": 0, "end_index": 2}
+    assert slice_places("Pump\nIt leaks.", metadata, 0, 3) == {"start_index": 0, "end_index": 0}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import Chunk, Document
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.engine_rows import (
     CHUNK,
     HEAD,
@@ -30,6 +30,7 @@ from structrag.index.engine_rows import (
     rows_by_document,
     tags_of,
     value_tag,
+    widths_of,
 )
 from structrag.index.entries import Entry, Vectors, row_of
 from structrag.index.store import Store
@@ -131,3 +132,10 @@ def test_documents_that_are_there_keep_their_keys_and_others_take_the_next() -> 
     heads = {"old": Head(3, {}, "", 0)}
     rows = rows_by_document(entries, prepared, heads, 8, SETTINGS)
     assert [{key_of(row.id) for row in of} for of in rows] == [{8}, {3}, {9}]
+
+
+def test_vectors_of_a_view_have_one_width() -> None:
+    rows = engine_rows(entry(), prepare_for(entry(), SETTINGS), 7, SETTINGS)
+    assert widths_of(rows, {"summary": 5}) == {"raw": 3, "keywords": 3, "summary": 5}
+    with pytest.raises(InvalidAnswer, match=r"of view 'raw' must have 4 dimensions .* brings 3"):
+        widths_of(rows, {"raw": 4})

@@ -22,9 +22,9 @@ from structrag import (
 )
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index import Prompts
-from structrag.index.entries import Entry, Vectors
+from structrag.index.entries import Entry, Row, Vectors, line_of, row_of
 from structrag.index.store import Store
-from structrag.records import Block, Heading, Layout, SourceMap
+from structrag.records import Block, Chunk, Heading, Layout, SourceMap
 
 
 def test_chunks_come_in_any_order_with_their_vectors_and_texts() -> None:
@@ -252,3 +252,11 @@ def test_a_setting_without_a_name_is_the_same_in_this_process_alone(tmp_path: Pa
     again = Index.load(tmp_path / "index", embedder=HashEmbedder(), splitter=other.splitter)
     assert again.search("word", 1) == index.search("word", 1)
     assert again.add([document(1)]).unchanged == 0
+
+
+def test_a_row_is_kept_as_a_line_that_holds_a_text_once() -> None:
+    chunk = Chunk("a:0-10", "a", "s", 0, 10, "It stops.\n", path=("Valve",), context="Valve")
+    row = Row(chunk, {"raw": chunk.index_text, "keywords": "stop", "summary": "It stops."})
+    line = line_of(row)
+    assert row_of(line) == row
+    assert line.count(b"It stops.") == 2  # the chunk's own, and the summary's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,13 @@ def test_evaluation_of_small_documents(tmp_path: Path) -> None:
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidParameter, match="must end in"):
         plot_evaluation(found, tmp_path / "plot.txt")
+
+
+def test_an_interval_that_leaves_out_its_mean_is_drawn(tmp_path: Path) -> None:
+    """By the last digit, as that of a share of all."""
+    questions = questions_of(tmp_path, {"question": "How many litres?", "answers": ["17 litres"]})
+    evaluation = evaluate(DOCUMENTS, {"fixed": FixedSplitter(4)}, questions, budgets=(3,))
+    recall = evaluation.methods[0].recall["3 tokens"]
+    for low, high in ((recall.mean + 1e-9, 1.0), (0.0, recall.mean - 1e-9)):
+        evaluation.methods[0].recall["3 tokens"] = replace(recall, low=low, high=high)
+        plot_evaluation(evaluation, tmp_path / "plot.png")

@@ -209,3 +209,10 @@ def test_settings_there_and_back() -> None:
     for bad in ({"round": 1}, {"density": {"weight": 1}}, "all", 7, None):
         with pytest.raises(InvalidParameter, match="enrich"):
             as_enricher(bad)
+
+
+def test_an_answer_that_shortens_nothing_is_not_taken() -> None:
+    _, chunks = dense_document()
+    for answer in (chunks[4].text, " "):
+        found = enrich(ScriptedModel(answer), low=99.0, high=99.5, supplement=False)[4]
+        assert (found.extras["dropped"], found.extras["action"]) == (1, "none")

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from structrag.reading.html.reader import read_html, text_offset
+from structrag.reading.html.tokens import attributes
 
 
 def test_offset_of_a_repeated_letter_leads_to_the_right_tag() -> None:
@@ -52,3 +53,29 @@ def test_time_is_linear_on_hostile_input(piece: str) -> None:
 )
 def test_an_empty_tag_ends_itself_in_xml_only(source: str, expected: str) -> None:
     assert read_html(source)[0].strip() == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<div role=navigation>Home</div><p>a</p>", "a"),
+        ('<div class=x ROLE=" Navigation ">Home</div><p>a</p>', "a"),
+        ("<div role=main>Home</div><p>a</p>", "Home\n\na"),
+        ("<div class=navigation>Home</div><p>a</p>", "Home\n\na"),
+        ("<h2>Pump<a href=' #p'>¶</a></h2>", "Pump"),
+        ("<h2>Pump<a href='/p'>¶</a></h2>", "Pump¶"),
+        ("<h2>Pump<a href='#p'>it</a></h2>", "Pumpit"),
+        ('<p title="a > b">c</p>', "c"),
+    ],
+)
+def test_what_a_page_shows(source: str, expected: str) -> None:
+    assert read_html(source)[0].strip() == expected
+
+
+def test_attributes_stand_where_their_values_do() -> None:
+    source = "<a HREF='x y' b=2 c b=3/>"
+    spans = attributes(source, 0, len(source))
+    assert {name: source[slice(*span)] for name, span in spans.items()} == {
+        "href": "x y",
+        "b": "2",
+    }

@@ -300,3 +300,15 @@ def test_a_password_that_is_none_is_one_sentence(
         read_file(path, password=password, reader=reader)
     with pytest.raises(InvalidParameter, match=reason):
         pdf_document(path.read_bytes(), password=password, reader=reader)
+
+
+@pytest.mark.parametrize(("rotation", "wide"), [(0, False), (90, True), (180, False), (270, True)])
+def test_a_page_without_text_is_turned_as_the_file_says(rotation: int, wide: bool) -> None:
+    def draw(canvas: Any) -> None:
+        write(canvas, ["words"], 72, 700, 12)
+        canvas.showPage()
+        canvas.setPageRotation(rotation)
+        canvas.rect(100, 100, 50, 20)
+
+    _, page = read_pdf(made(draw))
+    assert (page.width > page.height) is wide

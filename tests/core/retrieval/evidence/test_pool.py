@@ -139,3 +139,12 @@ def test_a_pool_that_takes_over_is_like_one_made_afresh(
         assert all(map(np.array_equal, grown.windows[width], of))
     for name in worked_out[1:]:
         assert all(map(np.array_equal, getattr(grown, name), getattr(fresh, name))), name
+
+
+def test_records_of_many_atoms_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, asked = pool([FIRST, SECOND]), question("Which pumps leak?")
+    assert asked.vector is not None
+    expected = both.cosines(asked.vector)
+    monkeypatch.setattr("structrag.retrieval.evidence.pool._SUMS_BYTES", 0)
+    monkeypatch.setattr("structrag.retrieval.evidence.pool._ROWS", 2)
+    assert np.allclose(pool([FIRST, SECOND]).cosines(asked.vector), expected, atol=1e-6)

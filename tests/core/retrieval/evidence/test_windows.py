@@ -6,7 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag.retrieval.evidence.packing import AROUND
 from structrag.retrieval.evidence.windows import (
+    MAX_WIDTHS,
+    SUM_WIDTHS,
     Windows,
     middles_of,
     weighted_maxima,
@@ -58,3 +61,7 @@ def test_several_weightings_at_once_are_those_one_by_one() -> None:
 def test_windows_of_some_atoms() -> None:
     of = Windows(np.array([0, 0, 1]), np.array([2, 3, 3])).of(np.array([2]))
     assert (of.firsts.tolist(), of.stops.tolist()) == ([1], [3])
+
+
+def test_what_a_passage_takes_from_a_long_block_is_a_window_that_is_there() -> None:
+    assert AROUND in SUM_WIDTHS and set(SUM_WIDTHS) < set(MAX_WIDTHS)
