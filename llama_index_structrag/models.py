@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -156,15 +157,21 @@ class LlamaIndexModel:
 
     def complete(self, prompt: str) -> str:
         """The answer to a prompt; chat models get a user's message."""
-        if self.llm.metadata.is_chat_model:
-            return _counted_text(self.llm.chat([ChatMessage(content=prompt)]))
-        return _counted_text(self.llm.complete(prompt))
+        return _counted_text(self._ask(prompt, {}))
 
     async def acomplete(self, prompt: str) -> str:
         """`complete` with the model's asynchronous call."""
+        return _counted_text(await self._aask(prompt, {}))
+
+    def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
         if self.llm.metadata.is_chat_model:
-            return _counted_text(await self.llm.achat([ChatMessage(content=prompt)]))
-        return _counted_text(await self.llm.acomplete(prompt))
+            return self.llm.chat([ChatMessage(content=prompt)], **parameters)
+        return self.llm.complete(prompt, **parameters)
+
+    async def _aask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        if self.llm.metadata.is_chat_model:
+            return await self.llm.achat([ChatMessage(content=prompt)], **parameters)
+        return await self.llm.acomplete(prompt, **parameters)
 
     def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
         """The answer to a prompt, held to a JSON schema.
@@ -173,21 +180,14 @@ class LlamaIndexModel:
         """
         if not self.llm.metadata.is_chat_model:
             return self.complete(prompt)
-
-        def call(parameters: Mapping[str, Any]) -> Any:
-            return self.llm.chat([ChatMessage(content=prompt)], **parameters)
-
-        return _counted_text(self._json_answers.answer(schema, call))
+        return _counted_text(self._json_answers.answer(schema, partial(self._ask, prompt)))
 
     async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
         """`complete_json` with the model's asynchronous call."""
         if not self.llm.metadata.is_chat_model:
             return await self.acomplete(prompt)
-
-        async def call(parameters: Mapping[str, Any]) -> Any:
-            return await self.llm.achat([ChatMessage(content=prompt)], **parameters)
-
-        return _counted_text(await self._json_answers.aanswer(schema, call))
+        answer = await self._json_answers.aanswer(schema, partial(self._aask, prompt))
+        return _counted_text(answer)
 
     @property
     def masses(self) -> Masses:
@@ -205,25 +205,15 @@ class LlamaIndexModel:
         """
         if self._weigher is not None:
             return self._weigher.choose(prompt, options)
-
-        def call(parameters: Mapping[str, Any]) -> Any:
-            if self.llm.metadata.is_chat_model:
-                return self.llm.chat([ChatMessage(content=prompt)], **parameters)
-            return self.llm.complete(prompt, **parameters)
-
-        return self._log_probabilities.margin(options, _top_of_answer, call)
+        ask = partial(self._ask, prompt)
+        return self._log_probabilities.margin(options, _top_of_answer, ask)
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` with the model's asynchronous call."""
         if self._weigher is not None:
             return await asyncio.to_thread(self._weigher.choose, prompt, options)
-
-        async def call(parameters: Mapping[str, Any]) -> Any:
-            if self.llm.metadata.is_chat_model:
-                return await self.llm.achat([ChatMessage(content=prompt)], **parameters)
-            return await self.llm.acomplete(prompt, **parameters)
-
-        return await self._log_probabilities.amargin(options, _top_of_answer, call)
+        ask = partial(self._aask, prompt)
+        return await self._log_probabilities.amargin(options, _top_of_answer, ask)
 
 
 def _counted_text(answer: Any) -> str:

@@ -27,6 +27,7 @@ from structrag.index.entries import (
     parse_json,
     prepare,
 )
+from structrag.index.selection import as_list
 from structrag.index.snapshot import Settings
 
 HEAD, CHUNK, WINDOW, DEAD = 0, 1, 2, 3  # kinds of rows
@@ -289,14 +290,10 @@ def filter_of(where: Any) -> EngineFilter | None:
     documents = None
     tags = []
     for key, value in where.items():
-        values = _values(value)
+        values = as_list(value)
         if key == "doc_id":
             documents = tuple(quoted(item) for item in values if isinstance(item, str))
         else:
             value_tags = (value_tag(key, item) for item in values)
             tags.append(tuple(dict.fromkeys(tag for tag in value_tags if tag is not None)))
     return EngineFilter(documents, tuple(tags))
-
-
-def _values(value: Any) -> Sequence[Any]:
-    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]

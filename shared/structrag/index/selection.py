@@ -42,7 +42,7 @@ def select_rows(documents: Documents, where: Condition) -> Selection:
     document has, and for a callable that raises.
     """
     if isinstance(where, Mapping):
-        chosen = _meeting(documents, {key: _as_list(value) for key, value in where.items()})
+        chosen = _meeting(documents, {key: as_list(value) for key, value in where.items()})
     elif callable(where):
         chosen = [rows for record, rows in documents.records() if _asked(where, record)]
     else:
@@ -99,7 +99,8 @@ def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
     return rows
 
 
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
+    """The values that a condition allows."""
     return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
 
 
@@ -133,7 +134,7 @@ def _meets(record: Mapping[str, Any], key: str, values: list[Any]) -> bool:
     meta = record["meta"]
     if key == "doc_id":
         return record["id"] in values
-    return key in meta and any(item in values for item in _as_list(meta[key]))
+    return key in meta and any(item in values for item in as_list(meta[key]))
 
 
 def _rows_of(chosen: list[range], n_rows: int) -> Selection:

@@ -10,7 +10,7 @@ import numpy as np
 import regex
 
 from structrag.text.sentences import LANGUAGES, sentence_spans
-from structrag.text.terms import tokenizer_for
+from structrag.text.terms import stop_words, tokenizer_for
 from structrag.text.tokens import count_tokens
 from structrag.text.vectors import FloatArray, central, unit_vectors
 
@@ -115,7 +115,7 @@ def keywords(
             None: all words count alike.
         most: How many at most; None: by the length of the text.
     """
-    stop = _stop_words(language)
+    stop = stop_words(language)
     heading_words = {word.casefold() for word in _WORD.findall(heading)}
     candidates: Counter[str] = Counter()
     shown: dict[str, str] = {}
@@ -186,10 +186,6 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
 def _tells(word: str, stop: frozenset[str]) -> bool:
     """Whether a word may be part of a phrase."""
     return word != "" and not word.isnumeric() and word.casefold() not in stop
-
-
-def _stop_words(language: str) -> frozenset[str]:
-    return frozenset(tokenizer_for(language).to_json()["stopwords"])
 
 
 def _tfidf(sentences: Sequence[str], language: str) -> FloatArray:
