@@ -18,7 +18,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from structrag.asking.failures import raised_by
 from structrag.errors import IndexDamaged, InvalidParameter, require
 from structrag.index.engine_rows import (
     DEAD,
@@ -39,6 +38,7 @@ from structrag.index.lance_tables import (
     literal,
     make_indexes,
     make_vector_index,
+    raised_by_lance,
     read_settings,
     schema_of,
     vector_columns,
@@ -78,7 +78,8 @@ class LanceStore(EngineStore):
         super().__init__(place, settings, config)
         self._database = database
         self._table = database.open_table(CHUNKS)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()  # of the reader
+        self._turn = threading.Lock()  # of writers; searches go on
         self._reader: LanceReader | None = None
         self._vectors: list[Any] = []  # columns of vectors that were there
         self._changed = 0  # rows since the indexes were made
@@ -103,10 +104,11 @@ class LanceStore(EngineStore):
             IndexDamaged: it is incomplete, of another release's format or another program's.
             InvalidParameter: its settings are others.
             ModelFailed: LanceDB raised; its error is the cause.
+            SaveFailed: another process has been writing for ten minutes, as one that hangs.
             MissingExtra: LanceDB is not installed.
         """
         lancedb = require("lancedb", extra="lancedb")
-        with raised_by(f"store {place!r}"):
+        with raised_by_lance(place):
             if settings is None and _is_local(place) and not Path(place).is_dir():
                 raise no_index(place)
             database = lancedb.connect(place, read_consistency_interval=timedelta(0))
@@ -233,8 +235,10 @@ class LanceStore(EngineStore):
             if config is not None and plain_json(dict(config), "config") != self.config:
                 self.config: Any = plain_json(dict(config), "config")
                 write_settings(self._database, self.settings, self.config)
+            self._check_columns()
             n_rows = self._table.count_rows()
-            unindexed = self._table.index_stats("id_index").num_unindexed_rows
+            of_index = self._table.index_stats("id_index")
+            unindexed = n_rows if of_index is None else of_index.num_unindexed_rows
             if max(self._changed, unindexed) > STALE * n_rows:
                 make_indexes(self._table, self.views)
                 self._changed = 0
@@ -281,13 +285,13 @@ class LanceStore(EngineStore):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with raised_by(f"store {self.place!r}"):
+        with raised_by_lance(self.place):
             yield
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Let writers take turns, so that no two give documents one key."""
-        with self._lock, raised_by(f"store {self.place!r}"), _one_writer(self.place):
+        with self._turn, raised_by_lance(self.place), _one_writer(self.place):
             yield
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.failures import raised_by
 from structrag.errors import require
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
@@ -30,6 +29,7 @@ from structrag.index.lance_tables import (
     LIST_ROWS,
     literal,
     literals,
+    raised_by_lance,
     sql_parts,
     vector_columns,
 )
@@ -200,5 +200,5 @@ class LanceReader(EngineReader):
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with raised_by(f"store {self.place!r}"):
+        with raised_by_lance(self.place):
             yield

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, require
+from structrag.asking.failures import raised_by
+from structrag.errors import IndexDamaged, ModelFailed, require
 from structrag.index.engine_rows import EngineFilter, EngineRow, views_of
 from structrag.index.entries import dump_json, parse_json, plain_json
 from structrag.index.snapshot import Settings
@@ -17,6 +19,23 @@ FORMAT, VERSION = "structrag-lancedb", 1
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
 # In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
 LIST_ROWS = 2_000
+_GONE = ("Not found", "was not found", "No such file")  # in errors of LanceDB and the system
+
+
+@contextmanager
+def raised_by_lance(place: str) -> Iterator[None]:
+    """Name the store where LanceDB raises; IndexDamaged where its files are gone."""
+    try:
+        with raised_by(f"store {place!r}"):
+            yield
+    except ModelFailed as error:
+        if not any(words in str(error) for words in _GONE):
+            raise
+        raise IndexDamaged(
+            f"Files of the store at {place!r} are missing: another program has removed them, or "
+            "made it anew. Open it again; where that fails too, restore it from a copy, or build "
+            "it again."
+        ) from error
 
 
 def schema_of(settings: Settings) -> Any:

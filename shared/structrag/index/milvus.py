@@ -19,7 +19,7 @@ from typing import Any
 from uuid import uuid4
 
 from structrag.asking.failures import raised_by
-from structrag.errors import IndexDamaged, ModelFailed
+from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
@@ -81,6 +81,7 @@ class MilvusStore(EngineStore):
         self._reader: MilvusReader | None = None
         self._segments: dict[int, RowCounts] = {}
         self._not_flushed = 0
+        self._made: str | None = None  # that of the state which was read first
 
     @classmethod
     def open(
@@ -114,15 +115,9 @@ class MilvusStore(EngineStore):
 
     def _load(self) -> None:
         """Make the collections ready. Raises IndexDamaged where one is missing."""
-        there = self._database.collections()
-        widths = self._state().widths
-        names = [CHUNKS, *map(terms_of, self.views), *map(vectors_of, widths)]
+        names = [STATE, *self._collections(self._state())]
+        self._database.check(names)
         for name in names:
-            if name not in there:
-                raise IndexDamaged(
-                    f"The store at {self.place!r} was changed by another program: its collection "
-                    f"{name} is missing. Restore it from a copy, or build it again."
-                )
             self._database.call("load_collection", name)
 
     # -- what is there
@@ -130,11 +125,12 @@ class MilvusStore(EngineStore):
     def _state(self) -> State:
         rows = self._database.get(STATE, [STATE_ROW], ["content"])
         if not rows:
-            raise IndexDamaged(
-                f"The store at {self.place!r} was changed by another program: its state is "
-                "missing. Restore it from a copy, or build it again."
-            )
-        return State.from_text(rows[0]["content"])
+            raise self._database.altered("state is missing")
+        state = State.from_text(rows[0]["content"])
+        if self._made not in {None, state.made}:
+            raise self._database.altered("state was made anew")
+        self._made = state.made
+        return state
 
     def _write_state(self, state: State) -> None:
         self._database.insert(STATE, [state_record(STATE_ROW, state.to_text())])
@@ -151,6 +147,7 @@ class MilvusStore(EngineStore):
         if reader is None or reader.state != state:
             reader = MilvusReader(self._database, self.settings, state, self._counts, self._state)
             self._reader = reader
+            self._database.remember(self._collections(state))
         reader.is_of = asked
         return reader
 
@@ -229,6 +226,7 @@ class MilvusStore(EngineStore):
         """
         with raised_by(f"store {self.place!r}"):
             state = self._state()
+            self._database.check([STATE, *self._collections(state)])
             self._remove_hidden(state)
             while len(state.to_text()) > CROWDED:  # it must fit into a row
                 time.sleep(_PAUSE)
@@ -265,14 +263,13 @@ class MilvusStore(EngineStore):
     def _flush(self) -> None:
         """Let Milvus Lite index what was written. A server does so by itself."""
         if self._database.is_lite and self._not_flushed:
-            for name in self._collections():
+            for name in self._collections(self._state()):
                 self._database.call("flush", name)
             self._not_flushed = 0
 
-    def _collections(self) -> list[str]:
+    def _collections(self, state: State) -> list[str]:
         """The collections whose rows have versions."""
-        vectors = [vectors_of(view) for view in self._state().widths]
-        return [CHUNKS, *map(terms_of, self.views), *vectors]
+        return [CHUNKS, *map(terms_of, self.views), *map(vectors_of, state.widths)]
 
     def _forget(self, state: State, versions: Sequence[int]) -> dict[str, list[RowCounts]]:
         """Hide documents. Gives what that changes of each view's counts."""
@@ -339,7 +336,7 @@ class MilvusStore(EngineStore):
         outdated = [item for item in state.outdated if item[0] < before]
         for _, first, last in hidden:
             condition = f"version >= {first} and version <= {last}"
-            for collection in self._collections():
+            for collection in self._collections(state):
                 self._database.call("delete", collection, filter=condition)
         for _, number in outdated:
             condition = f"id >= {number << PART_BITS} and id < {number + 1 << PART_BITS}"
@@ -396,7 +393,7 @@ class MilvusStore(EngineStore):
             self._remove_hidden(state)
             self._write_state(state)
             self._flush()
-        for name in self._collections():
+        for name in self._collections(state):
             self._database.call("compact", name)
 
 
@@ -414,5 +411,5 @@ def _create(database: MilvusDatabase, settings: Settings, config: Mapping[str, A
         if name in database.collections():  # an interrupted creation has left it
             database.call("drop_collection", name)
     create(database, views)
-    database.insert(STATE, [state_record(STATE_ROW, State().to_text())])
+    database.insert(STATE, [state_record(STATE_ROW, State(uuid4().hex).to_text())])
     write_settings(database, settings, plain_json(dict(config), "config"))

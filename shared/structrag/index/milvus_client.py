@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from structrag.asking.failures import WHILE_ADDING, raised_by
-from structrag.errors import InvalidParameter, ModelFailed, StructragError, TimedOut, require
+from structrag.errors import (
+    IndexDamaged,
+    InvalidParameter,
+    ModelFailed,
+    StructragError,
+    TimedOut,
+    require,
+)
 from structrag.index.engine_store import tenant_of
 
 SECONDS = 60.0  # that a call may take, all its tries together; MILVUS_TIMEOUT
@@ -51,6 +58,7 @@ class MilvusDatabase:
         if self.is_file:
             require("milvus_lite", extra="milvus")
             Path(self._address).parent.mkdir(parents=True, exist_ok=True)
+        self._made: dict[str, Any] = {}  # collection -> how it was when it was first looked at
         self.client: Any = None
         self.is_lite: bool = False
         self.client = self._answer(self._connected, pymilvus.MilvusClient)
@@ -65,11 +73,23 @@ class MilvusDatabase:
         """Call a method of the client. One that failed on the way is tried again.
 
         The first argument is a collection. Every call may be made twice: rows are replaced by those
-        with their ids. Raises TimedOut and ModelFailed.
+        with their ids. Raises TimedOut and ModelFailed, and IndexDamaged as `check` does.
         """
-        if arguments:
-            arguments = (f"{self._prefix}{arguments[0]}", *arguments[1:])
-        return self._answer(getattr(self.client, method), *arguments, **options)
+        ask = getattr(self.client, method)
+        if not arguments:
+            return self._answer(ask, **options)
+        return self._of(arguments[0], ask, *arguments[1:], **options)
+
+    def _of(self, name: str, ask: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Ask for something of a collection."""
+        try:
+            return self._answer(ask, f"{self._prefix}{name}", *arguments, **options)
+        except TimedOut:
+            raise
+        except ModelFailed:
+            if name in self._made:
+                self.check([name])
+            raise
 
     def _answer(self, ask: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         if self._address in _torn:
@@ -92,6 +112,32 @@ class MilvusDatabase:
         names = self.call("list_collections")
         return {name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)}
 
+    def check(self, names: Iterable[str]) -> None:
+        """Look whether collections are still those that were looked at first.
+
+        Raises IndexDamaged where another program has dropped one, or made it anew.
+        """
+        there = self.collections()
+        for name in names:
+            if name not in there:
+                raise self.altered(f"collection {name} is missing")
+            facts = self._answer(self.client.describe_collection, f"{self._prefix}{name}")
+            fields = {field["name"]: (field["type"], field["params"]) for field in facts["fields"]}
+            made = (facts["collection_id"], fields)  # Milvus Lite has no such ids
+            if self._made.setdefault(name, made) != made:
+                raise self.altered(f"collection {name} was made anew")
+
+    def remember(self, names: Iterable[str]) -> None:
+        """`check` for those that were not looked at yet."""
+        if unknown := [name for name in names if name not in self._made]:
+            self.check(unknown)
+
+    def altered(self, how: str) -> IndexDamaged:
+        return IndexDamaged(
+            f"The store at {self.place!r} was changed by another program: its {how}. Open it "
+            "again; where that fails too, restore it from a copy, or build it again."
+        )
+
     def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write rows. Those with their ids are replaced, so a second try does no harm."""
         for start in range(0, len(rows), BATCH):
@@ -99,14 +145,14 @@ class MilvusDatabase:
 
     def query(self, collection: str, condition: str, columns: Sequence[str]) -> list[Any]:
         """All rows that meet a condition."""
-        rows: list[Any] = self._answer(self._pages, collection, condition, list(columns))
+        rows: list[Any] = self._of(collection, self._pages, condition, list(columns))
         return rows
 
     def _pages(
         self, collection: str, condition: str, columns: list[str], *, timeout: float
     ) -> list[Any]:
         pages = self.client.query_iterator(
-            f"{self._prefix}{collection}",
+            collection,
             batch_size=MOST_HITS // 4,
             filter=condition,
             output_fields=columns,

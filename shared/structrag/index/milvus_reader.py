@@ -77,6 +77,8 @@ class MilvusReader(EngineReader):
     @property
     def document_ids(self) -> list[str]:
         rows = self._where(CHUNKS, [f"kind == {HEAD}"], ["row", "part", "record"])
+        if not rows and len(self):
+            self._database.check([CHUNKS])
         heads = sorted((row, read_head(0, record)) for row, record in _joined(rows).items())
         return [head.record["id"] for _, head in heads]
 
@@ -128,6 +130,8 @@ class MilvusReader(EngineReader):
         columns = ["row", "part", "n_parts", "kind", "record", "version"]
         records = self._database.get(CHUNKS, ids, columns)
         self._check_age()
+        if len(records) < len(rows):
+            self._database.check([CHUNKS])
         records = [record for record in records if record["kind"] == CHUNK]
         for record in [record for record in records if record["n_parts"] > 1]:
             condition = [f"version == {record['version']}", f"row == {record['row']}", "part > 0"]
@@ -187,6 +191,8 @@ class MilvusReader(EngineReader):
             output_fields=["row"],
         )
         self._check_age()
+        if not hits and chosen is None:  # who searches knows that there is something
+            self._database.check([collection])
         ranking = []
         for hit in hits:
             row = int(hit["entity"]["row"])

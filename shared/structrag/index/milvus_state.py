@@ -18,6 +18,7 @@ from structrag.index.entries import dump_json, parse_json
 class State:
     """A store at one moment."""
 
+    made: str = ""  # which store it is of; made anew at the same place, it is another
     changes: int = 0  # commits
     last: int = 0  # the highest version that is there
     next: int = 1  # the lowest version that no writer has taken

@@ -30,7 +30,15 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, SaveFailed, StructragError
+from structrag.asking.failures import within
+from structrag.errors import (
+    IndexDamaged,
+    InvalidParameter,
+    NoIndex,
+    SaveFailed,
+    StructragError,
+    TimedOut,
+)
 from structrag.index.blocks import ArrayFile, Column, write_arrays
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
 from structrag.index.snapshot import Live, Settings
@@ -42,6 +50,7 @@ SEGMENTS = "segments"
 TEMPORARY = "structrag-index-"
 ABANDONED_AFTER = 60.0  # seconds without a change
 ATTEMPTS = 20  # of loading, while other processes save at the same path
+PATIENCE = 600.0  # seconds in which another writer must come to its end
 ENGINES = ("lancedb", "milvus")  # in addresses of stores that are no folders
 
 Place = str | os.PathLike[str]
@@ -75,7 +84,8 @@ def save_index(path: Place, saved: Saved) -> Segment | None:
 
     Raises:
         InvalidParameter: `path` is a file, a folder with something else in it, or in an engine.
-        SaveFailed: the system refused, for example because the volume is full.
+        SaveFailed: the system refused, for example because the volume is full, or another process
+            has been saving there for ten minutes.
 
     Whatever it raises, what was at the path is there unchanged.
     """
@@ -86,6 +96,8 @@ def save_index(path: Place, saved: Saved) -> Segment | None:
         place.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place.parent, f".{place.name}-" + "[0-9a-f]" * 32)
         name = _replace(place, saved) if (place / MANIFEST).exists() else _create(place, saved)
+    except SaveFailed:
+        raise
     except OSError as error:
         raise SaveFailed(
             f"The index could not be saved at {str(place)!r}: {error}. What was there before is "
@@ -283,7 +295,8 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     """Let those who save over one index take turns.
 
     They are threads and processes alike. Without `wait`, _Taken is raised where another has the
-    turn. The system gives the lock back when its holder ends, however that happens.
+    turn. The system gives the lock back when its holder ends, however that happens; for one that
+    is stopped or hangs nobody waits longer than PATIENCE, and SaveFailed is raised.
     """
     try:
         import fcntl
@@ -303,9 +316,19 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     descriptor = os.open(place, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _Taken from None
+            if not wait:
+                raise _Taken from None
+            try:
+                # In a thread that may be left behind: what it gets later ends with the descriptor.
+                within(PATIENCE, "lock", fcntl.flock, descriptor, fcntl.LOCK_EX)
+            except TimedOut:
+                raise SaveFailed(
+                    f"Another process has been writing to {str(place)!r} for {PATIENCE:g} seconds, "
+                    "so that nothing of this change was written. Wait for its end, or end it if "
+                    "it hangs, and call again."
+                ) from None
         yield
     finally:
         os.close(descriptor)

@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,9 @@ from structrag.errors import (
     MissingExtra,
     ModelFailed,
     NoIndex,
+    SaveFailed,
 )
-from structrag.index import lance, lance_reader, lance_tables
+from structrag.index import lance, lance_reader, lance_tables, storage
 from structrag.index.entries import Vectors
 from structrag.index.lance import LanceStore
 from structrag.index.lance_reader import LanceReader
@@ -227,12 +230,48 @@ def test_an_interrupted_creation_is_begun_again(tmp_path: Path) -> None:
     assert store.document_ids == ["a"]
 
 
-def test_a_table_that_goes_away_is_one_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_made_anew", [False, True])
+def test_a_table_that_goes_away_is_one_sentence(tmp_path: Path, is_made_anew: bool) -> None:
     store = store_at(tmp_path)
     store.put(entry("a", ["apple"]))
-    lancedb.connect(tmp_path).drop_table(CHUNKS)
-    with pytest.raises(ModelFailed, match=r"The store '.*' raised"):
-        store.put(entry("b", ["fig"]))
+    before = store.reader()
+    for name in (CHUNKS, SETTINGS) if is_made_anew else (CHUNKS,):
+        lancedb.connect(tmp_path).drop_table(name)
+    if is_made_anew:
+        store_at(tmp_path).put(entry("z", ["plum"]))
+    for use in (
+        lambda: before.search_lexical("raw", "apple", 5),
+        lambda: before.search_dense("raw", [1.0, 2.0, 3.0], 5),
+        lambda: before.document_ids,
+        lambda: store.put(entry("b", ["fig"])),
+        lambda: store.delete("a"),
+    ):
+        with pytest.raises(IndexDamaged, match=r"Files of the store at .* are missing"):
+            use()  # type: ignore[no-untyped-call]
+    if is_made_anew:
+        assert LanceStore.open(str(tmp_path)).document_ids == ["z"]
+    else:
+        with pytest.raises(IndexDamaged, match="restore it from a copy, or build it again"):
+            LanceStore.open(str(tmp_path))
+
+
+def test_a_table_whose_indexes_or_columns_are_gone_is_saved_or_refused(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.put(entry("a", ["apple"]))
+
+    def names() -> set[str]:
+        return {index.name for index in lancedb.connect(tmp_path).open_table(CHUNKS).list_indices()}
+
+    there = names()
+    for name in there:
+        lancedb.connect(tmp_path).open_table(CHUNKS).drop_index(name)
+    (hit,) = store.reader().search_lexical("raw", "apple", 5)
+    store.save(store.uri)
+    assert names() == there
+    assert store.reader().search_lexical("raw", "apple", 5) == [hit]
+    lancedb.connect(tmp_path).create_table(CHUNKS, [{"a": 1}], mode="overwrite")
+    with pytest.raises(IndexDamaged, match="must have the column 'id'"):
+        store.save(store.uri)
 
 
 @pytest.mark.slow
@@ -332,6 +371,41 @@ def test_two_writers_take_turns_and_one_that_is_killed_leaves_whole_documents(
     assert all(len(store.chunks(doc_id)) == 2 for doc_id in ids)
     store.put(entry("after", ["plum"]))
     assert store.document_ids[-1] == "after"
+
+
+@pytest.mark.slow
+def test_a_writer_that_is_stopped_holds_up_no_search_and_other_writers_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_at(tmp_path)
+    with writer(tmp_path, 0, 1000) as stopped:
+        assert stopped.stdout is not None
+        for _ in range(5):
+            stopped.stdout.readline()
+        # Until it is stopped while it holds the lock, as for most of its time.
+        with suppress(storage._Taken):
+            while True:
+                stopped.send_signal(signal.SIGCONT)
+                time.sleep(0.01)
+                stopped.send_signal(signal.SIGSTOP)
+                with storage.one_saver(tmp_path, wait=False):
+                    pass
+        ids = store.document_ids
+        monkeypatch.setattr(storage, "PATIENCE", 5.0)
+        with ThreadPoolExecutor(1) as pool:
+            put = pool.submit(store.put, entry("late", ["plum"]))
+            time.sleep(0.1)
+            assert len(store.reader().search_lexical("raw", "apple", 2)) == 2 and not put.done()
+            with pytest.raises(SaveFailed, match=r"writing to .* for 5 seconds.*end it if"):
+                put.result()
+        assert store.document_ids == ids
+        monkeypatch.undo()
+        with ThreadPoolExecutor(1) as pool:
+            put = pool.submit(store.put, entry("late", ["plum"]))
+            stopped.send_signal(signal.SIGKILL)
+            put.result(60)
+    assert store.document_ids[-1] == "late"
+    assert all(len(store.chunks(doc_id)) == 2 for doc_id in store.document_ids[:-1])
 
 
 def test_adding_again_asks_the_store_once_for_many_documents(

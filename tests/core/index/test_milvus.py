@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,18 @@ from structrag.errors import (
 from structrag.index import milvus, milvus_reader
 from structrag.index.milvus import MilvusStore
 from structrag.index.milvus_client import MilvusDatabase
-from structrag.index.milvus_collections import CHUNKS, SETTINGS_ROW, STATE, STATE_ROW, state_record
+from structrag.index.milvus_collections import (
+    CHUNKS,
+    SETTINGS_ROW,
+    STATE,
+    STATE_ROW,
+    _create,
+    create_vectors,
+    state_record,
+    terms_of,
+    vectors_of,
+)
+from structrag.index.milvus_reader import MilvusReader
 from structrag.index.milvus_state import State, packed
 from structrag.index.store import Store
 
@@ -299,6 +310,52 @@ def test_collections_that_go_away_are_a_sentence(place: str) -> None:
     store._database.call("drop_collection", CHUNKS)
     with pytest.raises(IndexDamaged):
         MilvusStore.open(place)
+
+
+@pytest.mark.parametrize("is_made_anew", [False, True])
+@pytest.mark.parametrize("name", [CHUNKS, terms_of("raw"), vectors_of("raw")])
+def test_a_collection_that_changes_under_a_reader_is_a_sentence(
+    place: str, name: str, is_made_anew: bool
+) -> None:
+    store = MilvusStore.open(place, SETTINGS)
+    store.put(entry("a", ["apple", "fig"]))
+    before, database = store.reader(), store._database
+    database.call("drop_collection", name)
+    if is_made_anew and name == vectors_of("raw"):
+        create_vectors(database, "raw", 5)
+    elif is_made_anew:
+        _create(database, name, [("note", database.types.VARCHAR, {"max_length": 9})], [])
+    uses: dict[str, list[Callable[[MilvusReader], Any]]] = {
+        CHUNKS: [
+            lambda reader: reader.document_ids,
+            lambda reader: reader.chunks("a"),
+            lambda reader: reader.chunk(1),
+        ],
+        terms_of("raw"): [lambda reader: reader.search_lexical("raw", "apple", 5)],
+        vectors_of("raw"): [lambda reader: reader.search_dense("raw", [1.0, 2.0, 3.0], 5)],
+    }
+    how = "was made anew" if is_made_anew else "is missing"
+    for reader in (before, store.reader()):
+        for use in uses[name]:
+            with pytest.raises(IndexDamaged, match=f"its collection {name} {how}. Open it again"):
+                use(reader)
+    state = store._state()
+    for change in (lambda: store.put(entry("b", ["plum"])), lambda: store.delete("a")):
+        with pytest.raises(IndexDamaged, match=how):
+            change()  # type: ignore[no-untyped-call]
+    assert store._state() == state
+
+
+def test_a_store_that_was_made_anew_takes_nothing_of_who_had_opened_the_other(place: str) -> None:
+    store = MilvusStore.open(place, SETTINGS)
+    store.put(entry("a", ["apple"]))
+    for name in store._database.collections():
+        store._database.call("drop_collection", name)
+    other = MilvusStore.open(place, SETTINGS)
+    other.put(entry("z", ["plum"]))
+    with pytest.raises(IndexDamaged, match="was made anew"):
+        store.put(entry("b", ["fig"]))
+    assert texts_of(MilvusStore.open(place)) == {"z": ["plum"]}
 
 
 def test_an_interrupted_creation_is_begun_again(place: str) -> None:

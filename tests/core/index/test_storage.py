@@ -21,7 +21,14 @@ from store_making import VIEWS, answers, chunk, entry, small_store
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
 from structrag.index.entries import Entry
 from structrag.index.segments import open_segment
-from structrag.index.storage import ENGINES, VERSION, TemporaryFolder, _checksum, read_manifest
+from structrag.index.storage import (
+    ENGINES,
+    VERSION,
+    TemporaryFolder,
+    _checksum,
+    one_saver,
+    read_manifest,
+)
 from structrag.index.store import Store
 from structrag.records import Document
 from structrag.text.terms import Tokenizer
@@ -428,6 +435,21 @@ def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
     assert failures == []
     load()
     assert len(list((path / "segments").iterdir())) == 1
+
+
+def test_a_saver_that_hangs_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = small_store()
+    store.save(tmp_path / "index")
+    store.put(entry("late", ["plum"]))
+    monkeypatch.setattr("structrag.index.storage.PATIENCE", 0.2)
+    sentence = r"^Another process has been writing to '.*index' for 0\.2 seconds, .*end it if"
+    with one_saver(tmp_path / "index"), pytest.raises(SaveFailed, match=sentence):
+        store.save(tmp_path / "index")
+    assert "late" not in Store.load(tmp_path / "index")
+    store.save(tmp_path / "index")  # who gave up holds nothing
+    assert "late" in Store.load(tmp_path / "index")
 
 
 def test_a_loader_notices_that_equal_content_was_saved_again(
