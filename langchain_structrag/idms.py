@@ -77,7 +77,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             `IDMSEnricher` with settings of its own, but for its limit, which is `chunk_size`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
-            merge, prompt, respect_sections, boundary_embedder, reuse_vectors,
+            merge, prompt, normalised, respect_sections, boundary_embedder, reuse_vectors,
             exclude_titles, plain_headings, language, sentence_splitter. `cache`, `batch_size`,
             `max_concurrency`, `progress`, `format`, `strip_whitespace` and `metadata_lists` as in
             `PICTextSplitter`, and what every LangChain splitter takes.

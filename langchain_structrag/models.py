@@ -7,7 +7,8 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -233,6 +234,17 @@ class LangChainModel:
         if parameters and hasattr(self.model, "extra_body"):
             parameters = {"extra_body": {**(self.model.extra_body or {}), **parameters}}
         return self.model.bind(**parameters)
+
+    @cached_property
+    def unnormalised(self) -> LangChainModel:
+        """The same model with margins pA - pB. Both count in `masses`."""
+        if not self._log_probabilities.normalised:
+            return self
+        other = replace(self, normalised=False)
+        other._log_probabilities.masses = self._log_probabilities.masses
+        if self._weigher is not None:
+            object.__setattr__(other, "_weigher", self._weigher.unnormalised)
+        return other
 
     @property
     def masses(self) -> Masses:

@@ -71,6 +71,7 @@ class IDMSParserArguments(_ReadingParserArguments, total=False):
     warmup: int
     history: int | None
     merge: Literal["weakest", "greedy", "none"]
+    normalised: bool
     enrich: str | IDMSEnricher
 
 

@@ -148,6 +148,10 @@ class IDMSNodeParser(ReadingNodeParser):
         default=_DEFAULTS["prompt"],
         description="The question, with {left}, {right}, {first} and {second}.",
     )
+    normalised: bool = Field(
+        default=_DEFAULTS["normalised"],
+        description="Whether a model's margins are (pA - pB) / (pA + pB); else pA - pB.",
+    )
     enrich: EnrichField = Field(
         default="none",
         description="Whether nodes that say little get a shorter text, and dense ones "

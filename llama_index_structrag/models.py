@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -188,6 +188,17 @@ class LlamaIndexModel:
             return await self.acomplete(prompt)
         answer = await self._json_answers.aanswer(schema, partial(self._aask, prompt))
         return _counted_text(answer)
+
+    @cached_property
+    def unnormalised(self) -> LlamaIndexModel:
+        """The same model with margins pA - pB. Both count in `masses`."""
+        if not self._log_probabilities.normalised:
+            return self
+        other = LlamaIndexModel(self.llm, self.name, normalised=False)
+        other._log_probabilities.masses = self._log_probabilities.masses
+        if self._weigher is not None:
+            other._weigher = self._weigher.unnormalised
+        return other
 
     @property
     def masses(self) -> Masses:

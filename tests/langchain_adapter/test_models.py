@@ -244,6 +244,10 @@ async def test_a_model_of_transformers_gives_margins() -> None:
     raw = LangChainModel(Pipeline(pipeline=loaded), normalised=False)
     plain = TransformersMargin(loaded.model, loaded.tokenizer, normalised=False)
     assert raw.choose("cats eat", ("1", "2")) == plain.choose("cats eat", ("1", "2"))
+    again, counted = adapted.unnormalised, adapted.masses.n
+    assert again.choose("cats eat", ("1", "2")) == raw.choose("cats eat", ("1", "2"))
+    assert (again.name, adapted.masses.n) == (raw.name, counted + 1)
+    assert again is adapted.unnormalised and raw.unnormalised is raw
     assert raw.name == f"{adapted.name}|not normalised"
     assert adapted.name == LangChainModel(Pipeline(pipeline=pipeline())).name
     assert adapted.name != LangChainModel(Pipeline(pipeline=pipeline(1))).name

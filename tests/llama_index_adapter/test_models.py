@@ -194,6 +194,10 @@ async def test_a_model_of_transformers_gives_margins():
     raw = LlamaIndexModel(Local(model, tokenizer), normalised=False)
     plain = TransformersMargin(model, tokenizer, normalised=False)
     assert raw.choose("cats eat .", ("1", "2")) == plain.choose("cats eat .", ("1", "2"))
+    again, counted = adapted.unnormalised, adapted.masses.n
+    assert again.choose("cats eat .", ("1", "2")) == raw.choose("cats eat .", ("1", "2"))
+    assert (again.name, adapted.masses.n) == (raw.name, counted + 1)
+    assert again is adapted.unnormalised and raw.unnormalised is raw
     assert raw.name == f"{adapted.name}|not normalised"
     assert adapted.name != LlamaIndexModel(Local(small_causal_model(1), tokenizer)).name
     assert "weights=float32#" in adapted.name

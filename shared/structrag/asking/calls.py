@@ -37,6 +37,8 @@ def model_for(request: Ask | Choose, default: LanguageModel | None) -> LanguageM
     if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
         error = ModelFailed(f"The language model {llm.name!r} cannot weigh two options.")
         return Failed(error, asked=False)
+    if isinstance(request, Choose) and not request.normalised:
+        return getattr(llm, "unnormalised", llm)
     return llm
 
 

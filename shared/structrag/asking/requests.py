@@ -48,6 +48,7 @@ class Choose:
     prompt: str
     options: tuple[str, str]
     component: str = ""
+    normalised: bool = True  # False: pA - pB by a model with an `unnormalised` form
 
 
 @dataclass(frozen=True, slots=True)

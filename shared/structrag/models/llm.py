@@ -33,8 +33,8 @@ class FunctionModel:
         return self.function(prompt)
 
 
-def as_language_model(value: Any) -> LanguageModel | None:
-    """A language model from what a caller has.
+def as_language_model(value: Any, argument: str = "llm") -> LanguageModel | None:
+    """A language model from what a caller has, as an argument.
 
     That is None, a function `str -> str`, or an object with name and complete.
 
@@ -46,7 +46,8 @@ def as_language_model(value: Any) -> LanguageModel | None:
     if callable(value) and not hasattr(value, "invoke"):
         return FunctionModel(value, name=setting_name(value))
     raise InvalidParameter(
-        "llm must be None, a function str -> str, or an object with name and complete; "
-        f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through "
-        "langchain_structrag and llama_index_structrag."
+        f"{argument} must be None, a function str -> str, or an object with name and complete; got "
+        f"{type(value).__name__}. Models of LangChain and LlamaIndex go through the retrievers of "
+        "langchain_structrag and llama_index_structrag, or their LangChainModel and "
+        "LlamaIndexModel."
     )

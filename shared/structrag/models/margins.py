@@ -271,6 +271,7 @@ def weigh_steps(
     component: str = "",
     source: str = "",
     required: bool = False,
+    normalised: bool = True,
 ) -> Steps[tuple[list[float | None], str]]:
     """The margins of questions with the same options, and their source.
 
@@ -285,35 +286,43 @@ def weigh_steps(
     if not questions:
         return [], source
     if source:
-        return (yield from _margins(questions, options, component, source)), source
-    answer = (yield [Choose(questions[0], options, component)])[0]
+        return (yield from _margins(questions, options, component, source, normalised)), source
+    answer = (yield [Choose(questions[0], options, component, normalised)])[0]
     if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
         if required:
             raise answer.reason
         return [None] * len(questions), NONE
     if isinstance(answer, Failed) or answer is None:
-        rated = yield from _margins(questions[:1], options, component, RATING)
+        rated = yield from _margins(questions[:1], options, component, RATING, normalised)
         answer = rated[0]
         source = UNUSABLE if answer is None else RATING
     else:
         source = LOG_PROBABILITIES
-    rest = yield from _margins(questions[1:], options, component, source)
+    rest = yield from _margins(questions[1:], options, component, source, normalised)
     return [answer, *rest], source
 
 
 def _margins(
-    questions: Sequence[str], options: tuple[str, str], component: str, source: str
+    questions: Sequence[str],
+    options: tuple[str, str],
+    component: str,
+    source: str,
+    normalised: bool,
 ) -> Steps[list[float | None]]:
     if not questions or source in {NONE, UNUSABLE}:
         return [None] * len(questions)
-    answers = yield [_asking(question, options, component, source) for question in questions]
+    answers = yield [
+        _asking(question, options, component, source, normalised) for question in questions
+    ]
     return [_margin(answer) for answer in answers]
 
 
-def _asking(question: str, options: tuple[str, str], component: str, source: str) -> Request:
+def _asking(
+    question: str, options: tuple[str, str], component: str, source: str, normalised: bool
+) -> Request:
     """What asks for a margin in the way that `source` names."""
     if source == LOG_PROBABILITIES:
-        return Choose(question, options, component)
+        return Choose(question, options, component, normalised)
     if source == RATING:
         return Ask(rating_prompt(question, options), f"{component}.{RATING}")
     raise InvalidParameter(

@@ -5,10 +5,12 @@ Of transformers; foundation, section 7.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require
@@ -96,6 +98,16 @@ class TransformersMargin:
         form = "" if self.normalised else "|not normalised"
         self.name = self.name or "|".join((label, *weights_settings(self.model)))
         self.name += form
+
+    @cached_property
+    def unnormalised(self) -> TransformersMargin:
+        """The same model with margins pA - pB. Both count in `masses`."""
+        if not self.normalised:
+            return self
+        other = copy.copy(self)
+        other.normalised, other.name = False, f"{self.name}|not normalised"
+        other._lock = self._lock
+        return other
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The margins of passages and what follows them, positive: they belong together."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from structrag.asking.counted import CallTokens, counted
@@ -132,6 +134,17 @@ class TransformersModel:
     def masses(self) -> Masses:
         """The probability that the options of `choose` had together so far."""
         return self._margin.masses
+
+    @cached_property
+    def unnormalised(self) -> TransformersModel:
+        """The same model with margins pA - pB. Both count in `masses`."""
+        if not self.normalised:
+            return self
+        other = copy.copy(self)
+        other.normalised, other.name = False, f"{self.name}|not normalised"
+        other._lock, other._reader = self._lock, self._reader
+        other._margin = self._margin.unnormalised
+        return other
 
     def count_tokens(self, text: str) -> int:
         """The model's tokens of a text, without special ones."""

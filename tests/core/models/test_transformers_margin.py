@@ -91,6 +91,18 @@ def test_variants_are_added_up_and_the_difference_can_stay_plain(
     assert raw.name != TransformersMargin(model, tokenizer).name
 
 
+def test_its_form_without_normalising_counts_in_the_same_masses(model: Any, tokenizer: Any) -> None:
+    margin = TransformersMargin(model, tokenizer)
+    plain = TransformersMargin(model, tokenizer, normalised=False)
+    both = (margin, margin.unnormalised)
+    assert [one.choose("cats eat", ("1", "2")) for one in both] == [
+        margin.choose("cats eat", ("1", "2")),
+        plain.choose("cats eat", ("1", "2")),
+    ]
+    assert margin.masses.n == 3 and margin.unnormalised.name == plain.name
+    assert margin.unnormalised is margin.unnormalised and plain.unnormalised is plain
+
+
 def test_the_chat_template_is_used(tokenizer: Any) -> None:
     import copy
 

@@ -122,6 +122,18 @@ def test_options_of_any_length_have_a_margin(model: Any, llm: TransformersModel)
         llm.choose("cats", ("yes", "yes"))
 
 
+def test_its_form_without_normalising(model: Any, tokenizer: Any) -> None:
+    llm = TransformersModel(model, tokenizer)
+    plain = TransformersModel(model, tokenizer, normalised=False)
+    for options in (("1", "2"), ("the cats", "the dogs eat")):
+        expected = plain.choose("cats eat", options)
+        assert llm.unnormalised.choose("cats eat", options) == expected
+        assert llm.choose("cats eat", options) != expected
+    assert llm.masses.n == 4 and llm.unnormalised.name == plain.name
+    assert llm.unnormalised is llm.unnormalised and plain.unnormalised is plain
+    assert pickle.loads(pickle.dumps(llm)).unnormalised.name == plain.name
+
+
 def test_a_prompt_above_the_window_loses_its_middle(model: Any, tokenizer: Any) -> None:
     llm = TransformersModel(model, tokenizer, max_new_tokens=8)
     long = "1 2 " + "cats eat . " * 60 + "dogs sleep"

@@ -122,12 +122,13 @@ class GapModel:
 
     Attributes:
         margin: "auto", "llm", "similarity", "words" or a function, as in `IDMSSplitter`.
-        prompt: As in `IDMSSplitter`.
+        prompt, normalised: As in `IDMSSplitter`.
         source: What margins were read from; "" before the first.
     """
 
     margin: str | MarginFunction
     prompt: str = PROMPT
+    normalised: bool = True
     source: str = ""
 
     @property
@@ -142,13 +143,16 @@ class GapModel:
         """
         if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
+        margin = self.margin
+        if not self.normalised:
+            margin = getattr(margin, "unnormalised", margin)
         # A model with no question of its own is asked the splitter's, as one given as llm is.
-        weigher = getattr(self.margin, "choose_many", None)
-        if getattr(self.margin, "prompt", None) is not None:
+        weigher = getattr(margin, "choose_many", None)
+        if getattr(margin, "prompt", None) is not None:
             weigher = None
-        if callable(self.margin) and weigher is None:
+        if callable(margin) and weigher is None:
             self.source = FUNCTION
-            return _checked(self.margin(pairs), len(pairs))
+            return _checked(margin(pairs), len(pairs))
         questions = [
             self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
             for left, right in pairs
@@ -162,7 +166,8 @@ class GapModel:
             OPTIONS,
             component=COMPONENT,
             source=self.source,
-            required=self.margin == "llm",
+            required=margin == "llm",
+            normalised=self.normalised,
         )
         if not before and self.source in _SAID:
             warnings.warn(_SAID[self.source], stacklevel=2)

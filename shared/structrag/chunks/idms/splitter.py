@@ -61,6 +61,7 @@ class IDMSSettings(ReadingSettings, total=False):
     history: int | None
     merge: str
     prompt: str
+    normalised: bool
     respect_sections: bool
     boundary_embedder: Any
     reuse_vectors: bool
@@ -116,6 +117,9 @@ class IDMSSplitter(ReadingSplitter, Reading):
             single code point may exceed it.
         prompt: The question, a template with {left} and {right}, and {first} and {second} for the
             options, 1 for split and 2 for keep.
+        normalised: Whether a model's margins are (pA - pB) / (pA + pB), which do not shrink where
+            it puts little probability on both options; False: pA - pB. A model that is not
+            normalised itself, and one with other margins, stays as it is.
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
         heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a
             quarter of the limit).
@@ -138,6 +142,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
     target_tokens: int = 200
     max_tokens: int | None = 300
     prompt: str = PROMPT
+    normalised: bool = True
     respect_sections: bool = True
     heading_path: bool = True
     boundary_embedder: Any = None
@@ -179,9 +184,8 @@ class IDMSSplitter(ReadingSplitter, Reading):
         The chunk so far against the next sentence (equation 1), the threshold 0 for the first gap
         and then the mean of all margins before, no limits, no sections; segments filled greedily up
         to 200 words, as its reference code does (260 tokens as `count_tokens` estimates them). The
-        paper's margin is not divided by the mass of both options: pass
-        `margin=TransformersMargin(..., normalised=False)`, which is asked this `prompt`. The
-        enrichment is `IDMSEnricher.paper()`.
+        margin is not divided by the mass of both options, whether the model is given as `llm` or
+        as `margin=TransformersMargin(...)`. The enrichment is `IDMSEnricher.paper()`.
         """
         settings: dict[str, Any] = {
             "margin": "llm",
@@ -192,6 +196,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
             "target_tokens": 260,
             "max_tokens": None,
             "prompt": PAPER_PROMPT,
+            "normalised": False,
             "respect_sections": False,
             "heading_path": False,
             "reuse_vectors": False,
@@ -251,7 +256,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
         similarity = SentenceMargins(
             sentences, [scope.run for scope in scopes], window or WINDOW, by_words, self.language
         )
-        model = GapModel(self.margin, self.prompt)
+        model = GapModel(self.margin, self.prompt, self.normalised)
         gaps = DocumentGaps(len(sentences))
         threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
         if window is None:

@@ -101,7 +101,8 @@ class Selection:
             summary; 0: never (paper).
         summariser: With "hierbase", the language model that summarises paragraphs (S in the paper),
             a `TransformersSummariser` for example; its calls are in `usage`, not in a result's
-            cost, and `cache` keeps them. None: extracts. With `preset="paper"` of `D3Retriever`
+            cost, and `cache` keeps them. A model of LangChain or LlamaIndex is wrapped, as in
+            `LangChainModel(...)`. None: extracts. With `preset="paper"` of `D3Retriever`
             that of the index, else the retriever's.
         with_path: Whether "monot5" and "cross_encoder" see the heading path in front of a
             paragraph; False: its text alone (paper).
@@ -163,7 +164,8 @@ class Selection:
                     'loaded model or the folder of one, or take strategy "lexical", which needs '
                     "none."
                 )
-        object.__setattr__(self, "summariser", as_language_model(self.summariser))
+        summariser = as_language_model(self.summariser, "summariser")
+        object.__setattr__(self, "summariser", summariser)
         object.__setattr__(self, "monot5", as_monot5(self.monot5))
         object.__setattr__(self, "cross_encoder", as_cross_encoder(self.cross_encoder))
 

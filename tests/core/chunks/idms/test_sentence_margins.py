@@ -188,6 +188,21 @@ class Margins(Weigher):
         return [self.choose(prompt, options) for prompt in prompts]
 
 
+@pytest.mark.parametrize("given_as", ["margin", "llm"])
+def test_published_margins_are_not_divided_by_the_mass_of_the_options(given_as: str) -> None:
+    class Masses(Margins):
+        unnormalised = Margins(lambda prompt: 0.1)
+
+    models = Masses(lambda prompt: 0.5), Margins(lambda prompt: 0.5)  # the other has no such form
+    document = read_text("Cats sleep. Cats purr. Dogs bark.")
+    for model, expected in zip(models, (0.1, 0.5), strict=True):
+        margin, llm = (model, None) if given_as == "margin" else ("llm", model)
+        published = IDMSSplitter.paper(margin=margin).explain(document, llm=llm)
+        assert set(published.series[0].values[1:]) == {expected}
+        ours = IDMSSplitter(margin=margin).explain(document, llm=llm)
+        assert set(ours.series[0].values[1:]) == {0.5}
+
+
 def test_a_model_given_as_margin_is_asked_what_one_given_as_llm_is() -> None:
     text = "Cats sleep. Cats purr. Dogs bark."
     one, other = Margins(lambda prompt: 0.5), Margins(lambda prompt: 0.5)

@@ -37,6 +37,7 @@ class Scorer:
         ({"prompt": "{question} {paragraphs} {x}"}, "prompt must be a template"),
         ({"monot5": 3}, "monot5 must be a MonoT5"),
         ({"cross_encoder": object()}, "cross_encoder must be a CrossEncoder"),
+        ({"summariser": object()}, "summariser must be None, a function .*LangChainModel"),
     ],
 )
 def test_bad_settings(changes: dict[str, Any], message: str) -> None:
