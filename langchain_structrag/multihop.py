@@ -59,8 +59,8 @@ class TwoHopRetriever(ToolRetriever):
     """Most results; None: all of both hops."""
     max_entities: int = 5
     """Most names added to the question."""
-    entity_hits: int | None = None
-    """The names are those of so many of the first results; None: of all."""
+    entity_hits: int | None = 2
+    """The names are those of so many of the first results; None: of all, which finds less."""
     find_entities: Any = None
     """Text -> names; None: by their form."""
 

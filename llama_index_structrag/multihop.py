@@ -54,7 +54,8 @@ class TwoHopRetriever(ToolRetriever):
             for `max_tokens` of `HiQARetriever`), or any LlamaIndex retriever.
         similarity_top_k: Most nodes; None: all of both hops.
         max_entities: Most names added to the question.
-        entity_hits: The names are those of so many of the first nodes; None: of all.
+        entity_hits: The names are those of so many of the first nodes; None: of all, which finds
+            less.
         find_entities: Text -> names; default by their form.
         callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the
             retriever's.
@@ -69,7 +70,7 @@ class TwoHopRetriever(ToolRetriever):
         *,
         similarity_top_k: int | None = None,
         max_entities: int = 5,
-        entity_hits: int | None = None,
+        entity_hits: int | None = 2,
         find_entities: EntityFinder = names_by_form,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,

@@ -62,7 +62,8 @@ class TwoHop(Retriever):
         k: Most hits in all; None: all of both hops.
         max_entities: Most names added to the question: those in most hits, then those that come
             first.
-        entity_hits: The names are those of so many of the first hits; None: of all.
+        entity_hits: The names are those of so many of the first hits; None: of all, which finds
+            less.
         find_entities: Text -> names; default by their form (`names_by_form`).
     """
 
@@ -72,7 +73,7 @@ class TwoHop(Retriever):
         *,
         k: int | None = None,
         max_entities: int = 5,
-        entity_hits: int | None = None,
+        entity_hits: int | None = 2,
         find_entities: EntityFinder = names_by_form,
     ) -> None:
         check_at_least("max_entities", max_entities, 1)

@@ -66,7 +66,11 @@ def test_names_are_those_of_the_first_hits(retriever: MultiViewRetriever) -> Non
     ranked = [found.chunk.path[-1] for found in more.search(question)]
     assert ranked == ["Gardens", "The Lantern", "Origins"]
     assert TwoHop(more, entity_hits=1).result(question).entities == ()
-    assert "Ada Holm" in TwoHop(more, entity_hits=2).result(question).entities
+    assert "Ada Holm" in TwoHop(more).result(question).entities  # the first two
+    third = TwoHop(more, find_entities=lambda text: ["Origin"] if "grew up" in text else [])
+    assert third.result(question).entities == ()
+    third.entity_hits = None
+    assert third.result(question).entities == ("Origin",)
     with pytest.raises(InvalidParameter, match="entity_hits must be a number of at least 1"):
         TwoHop(more, entity_hits=0)
 
