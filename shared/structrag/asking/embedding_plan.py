@@ -30,7 +30,7 @@ class EmbeddingPlan:
         self.request = request
         self.embedder = embedder
         self.name: str = embedder.name
-        may_keep = has_name(self.name) and not request.query and not instant
+        may_keep = not request.query and not instant and has_name(self.name)
         self.cache: Cache | None = cache if may_keep else None
         self.usage = usage
         self.batch_size: int = max(batch_size, len(request.texts)) if instant else batch_size

@@ -199,10 +199,7 @@ def ingest(
     check_at_least("max_seconds", max_seconds, 0.001)
     reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}
     if make is None:
-        kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
-        make = partial(kind, embedding)
-        if one_model:
-            make = partial(kind, batch_size=BATCH_SIZE)  # the worker gives the rest
+        make = _maker(store, embedding, one_model)
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
@@ -228,6 +225,14 @@ def ingest(
         if remove_missing:
             ingestion.remove_missing()
     return ingestion.report()
+
+
+def _maker(store: Address, embedding: Any, one_model: bool) -> Callable[..., Any]:
+    """What makes an empty index where the caller gives no function for it."""
+    kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
+    if one_model:
+        return partial(kind, batch_size=BATCH_SIZE)  # the worker gives the rest
+    return partial(kind, embedding)
 
 
 def _runner(name: str, embedding: Any, one_model: bool) -> Runner:
@@ -610,24 +615,22 @@ class _Ingestion:
 
     def _put(self, batch: _Batch) -> None:
         assert self.store is not None  # noqa: S101
-        prepared = {entry.document.id: entry for done in batch.done for entry in done.entries}
+        prepared: dict[str, Entry] = {}
         errors: dict[str, str] = {}
         for done in batch.done:
+            prepared |= {entry.document.id: entry for entry in done.entries}
             errors |= done.errors
             self.counts["chunks"] += done.chunks
             self.usage.update(done.usage)
         ready = [path for path in batch.states if path in prepared and path not in errors]
         entries = {path: prepared[path] for path in ready}  # in the order of the files
-        is_new = {path: path not in self.store for path in entries}
+        changes = {path: "replaced" if path in self.store else "added" for path in entries}
         errors |= self._put_all(entries)
         for path, state in batch.states.items():
             if path in errors:
                 self._left_out(path, errors[path])
                 continue
-            if path in entries:
-                self.counts["added" if is_new[path] else "replaced"] += 1
-            else:
-                self.counts["unchanged"] += 1
+            self.counts[changes.get(path, "unchanged")] += 1
             self.counts["bytes"] += state.size
             self.summary.files[path] = state
             self.summary.errors.pop(path, None)
