@@ -60,3 +60,11 @@ def test_a_character_above_the_limit_is_a_chunk_by_itself() -> None:
     chunks = FixedSplitter(1, counter=lambda text: 2 * len(text)).split(read_text("abc"))
     assert [chunk.text for chunk in chunks] == ["a", "b", "c"]
     assert all(chunk.extras["oversize"] for chunk in chunks)
+
+
+def test_titles_are_left_out_within_sections_only() -> None:
+    with pytest.raises(InvalidParameter, match="exclude_titles must be empty where within_sect"):
+        FixedSplitter(exclude_titles=["Two"])
+    splitter = FixedSplitter(within_sections=True, exclude_titles=["Two"])
+    chunks = splitter.split(read_text(TEXT, format="markdown"))
+    assert [chunk.path for chunk in chunks] == [("One",)]

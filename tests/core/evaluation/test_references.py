@@ -69,3 +69,14 @@ def test_a_sentence_points_by_link_or_by_definition(sentence: str, words: str | 
     assert [(each.words, each.target.title) for each in found] == (
         [] if words is None else [(words, "Terms")]
     )
+
+
+def test_sections_of_one_title_are_numbered_as_github_does() -> None:
+    links = "".join(
+        f"All that is written about {word} stands in [the notes](#notes{number}).\n\n"
+        for word, number in (("pumps", ""), ("valves", "-1"), ("pipes", "-2"))
+    )
+    text = f"# Notes\n\nOne.\n\n# Notes\n\nTwo.\n\n# Notes\n\nThree.\n\n# Links\n\n{links}"
+    document = read_text(text, format="markdown", id="guide.md")
+    targets = [reference.target for reference in references([parse(document)])]
+    assert [target.start for target in targets] == [0, 15, 30]

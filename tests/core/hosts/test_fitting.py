@@ -102,3 +102,10 @@ def test_the_longest_values_are_hidden_first() -> None:
     assert hide_longest(values, size_without, 16) == (["b"], 16)
     assert hide_longest(values, size_without, 7) == (["b", "c"], 7)
     assert hide_longest(values, size_without, -1) == (["b", "c", "a", "d"], 0)
+
+
+@pytest.mark.parametrize(("size", "first"), [(20, (15, True)), (19, (19, False))])
+def test_a_label_may_take_a_quarter_of_the_limit(size: int, first: tuple[int, bool]) -> None:
+    limits: list[tuple[int, bool]] = []
+    fitted("# A\n\nOne.\n", size, label=5, limits=limits)
+    assert limits[0] == first

@@ -151,3 +151,9 @@ def test_a_quoted_name_has_at_most_six_words() -> None:
         "one two three four five six"
     ]
     assert entities('He wrote "one two three four five six seven" there.') == []
+
+
+def test_a_phrase_has_at_most_four_words() -> None:
+    words = keywords("centrifugal impeller housing gasket bolts")
+    assert "centrifugal impeller housing gasket" in words
+    assert max(len(word.split()) for word in words) == 4

@@ -77,3 +77,12 @@ def test_ragged_cells_are_no_table() -> None:
 def test_labels_beside_text_are_a_list() -> None:
     found = draft(page(*cells([["1.", "one"], ["2.", "two"], ["3.", "three"]], xs=(60, 90)))).text
     assert found == "1. one\n2. two\n3. three\n"
+
+
+def test_cells_aligned_at_their_middles() -> None:
+    centred = [
+        replace(one, left=one.left - width / 2, right=one.right - width / 2) if k % 2 else one
+        for k, one in enumerate(cells([["a", "1"], ["b", "100000"], ["c", "50"]]))
+        for width in [one.right - one.left]
+    ]
+    assert "| b | 100000 |" in draft(page(*centred)).text

@@ -93,3 +93,14 @@ def test_the_grid_of_a_chart_is_no_table() -> None:
     (page,) = read_pdf(made(draw))
     assert page.grids == ()
     assert texts(page) == ["peak", "Time in hours"]
+
+
+def test_two_tables_one_above_the_other_stay_two() -> None:
+    cells = [["1995", "1996"], ["2001", "2002"]]
+
+    def draw(canvas: Any) -> None:
+        ruled(canvas, cells, [GRID], [60, 60], 600)
+        ruled(canvas, cells, [GRID], [60, 60], 400)
+
+    grids = read_pdf(made(draw))[0].grids
+    assert [(len(grid.columns), len(grid.rows)) for grid in grids] == [(3, 3), (3, 3)]

@@ -17,6 +17,7 @@ from structrag.retrieval.hiqa.scores import (
     alpha_for,
     auto_alpha,
     auto_beta,
+    best_rank_score,
     in_turn,
     keyword_ranks,
     normalised,
@@ -187,3 +188,10 @@ def test_one_route_alone_gives_its_own_order(given_pool: Pool, alpha: float) -> 
     assert order(scores(given_pool, 0, 0)) == order(given_pool.bm25)
     none = moved(given_pool, held=np.zeros_like(given_pool.held))
     assert scores(given_pool, alpha, 0).tolist() == scores(none, alpha, 0).tolist()
+
+
+def test_what_is_first_on_every_route_has_the_best_score_by_ranks() -> None:
+    routes = ("dense", "bm25", "keywords")
+    assert best_rank_score(pool([0.5], [2.0], ((1,),)), routes) == pytest.approx(3 / 61)
+    assert best_rank_score(pool([0.5], [2.0]), routes) == pytest.approx(2 / 61)  # no keyword
+    assert best_rank_score(pool([], []), ()) == 1.0
