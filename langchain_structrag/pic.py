@@ -44,8 +44,8 @@ class PICTextSplitter(ReadingTextSplitter):
             `from_tiktoken_encoder`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions,
-            instructions_key, instruction_vectors, threshold, threshold_sd, hysteresis, scope,
-            respect_sections, bounds, prompt, summary_window, boundary_embedder,
+            instructions_key, instruction_vectors, as_query, threshold, threshold_sd, hysteresis,
+            scope, respect_sections, bounds, prompt, summary_window, boundary_embedder,
             reuse_vectors, exclude_titles, plain_headings, language, sentence_splitter. `cache` (a
             structrag `Cache`: finished calls and vectors are kept, so that a run can be resumed),
             `batch_size` and `max_concurrency` of the models, `progress`.

@@ -53,6 +53,7 @@ class PICParserArguments(_ReadingParserArguments, total=False):
     instructions: Sequence[str]
     instructions_key: str | None
     instruction_vectors: Sequence[Sequence[float]] | None
+    as_query: bool
     threshold: Literal["mean", "median"] | float
     threshold_sd: float
     hysteresis: float

@@ -63,6 +63,10 @@ class PICNodeParser(ReadingNodeParser):
         default=_DEFAULTS["instruction_vectors"],
         description="The same as vectors of embed_model, one a row.",
     )
+    as_query: bool = Field(
+        default=_DEFAULTS["as_query"],
+        description="Whether the summary is embedded as a query, not as sentences are.",
+    )
     threshold: Literal["mean", "median"] | float = Field(
         default=_DEFAULTS["threshold"], description="Or a number."
     )

@@ -136,7 +136,7 @@ def _split_starts(part: str, splitter: SentenceSplitter) -> list[int]:
             in_order = False
         if not in_order:
             raise InvalidParameter(
-                "splitter must return (start, end) spans in order, without overlap "
+                "sentence_splitter must return (start, end) spans in order, without overlap "
                 f"and inside the text of {len(part)} characters; "
                 f"got {span!r} after position {last}. "
                 "Return offsets into the string that it is given."

@@ -210,7 +210,7 @@ def test_callers_splitter_is_extended_to_tile() -> None:
     [[(0, 99)], [(3, 5), (0, 2)], [(0, 4), (3, 5)], [(2, 1)], [(-1, 2)], ["ab", (0, 1)], [1]],
 )
 def test_bad_spans_are_refused(spans: object) -> None:
-    with pytest.raises(InvalidParameter, match="splitter"):
+    with pytest.raises(InvalidParameter, match="sentence_splitter must"):
         sentence_spans("one two", splitter=lambda part: spans)  # type: ignore[arg-type, return-value]
 
 

@@ -46,6 +46,7 @@ class InstructionSettings:
     prompt: str
     window: int | None
     language: str
+    as_query: bool = True
 
     @property
     def by_user(self) -> bool:
@@ -110,7 +111,9 @@ def instruction_steps(
     queries = list(usable.values())
     if chosen:
         queries += settings.texts  # where the user gave some, there are no summaries
-    scope_vectors, query_vectors = yield from _embed(units, queries)
+    scope_vectors, query_vectors = yield from _embed(
+        units, queries, settings.as_query or settings.by_user
+    )
     summary_vectors = dict(zip(usable, query_vectors, strict=False))
     matrices: list[FloatArray | None] = [None] * len(scopes)
     instructions: list[Instruction | None] = [None] * len(scopes)
@@ -184,7 +187,7 @@ def _users_instruction(
 
 
 def _embed(
-    scopes: Sequence[Sequence[str]], queries: Sequence[str]
+    scopes: Sequence[Sequence[str]], queries: Sequence[str], as_query: bool
 ) -> Steps[tuple[list[FloatArray], FloatArray]]:
     """The vectors of the scopes' units and of the queries."""
     unit_windows = list(map(windows_of, chain.from_iterable(scopes)))
@@ -193,7 +196,7 @@ def _embed(
     if any(unit_windows):
         requests.append(Embed(tuple(chain.from_iterable(unit_windows))))
     if queries:
-        requests.append(Embed(tuple(chain.from_iterable(query_windows)), query=True))
+        requests.append(Embed(tuple(chain.from_iterable(query_windows)), query=as_query))
     answers = (yield requests) if requests else []
     rows = answers[0] if any(unit_windows) else np.zeros((0, 1))
     vectors = pooled(rows, list(map(len, unit_windows)))

@@ -58,6 +58,7 @@ class PICSettings(ReadingSettings, total=False):
     instructions: Sequence[str]
     instructions_key: str | None
     instruction_vectors: Any
+    as_query: bool
     threshold: str | float
     threshold_sd: float
     hysteresis: float
@@ -110,6 +111,8 @@ class PICSplitter(ReadingSplitter, Reading):
             text or a list of texts, in place of `instructions`. A document without them has
             `instructions`, or without those the pseudo-instruction.
         instruction_vectors: The same as vectors of the embedder, shape (m, d) or (d,).
+        as_query: Whether the summary is embedded as a query, as instructions are, which matters for
+            embedders that treat those in another way; False: as the sentences are (equation 1).
         threshold: "mean" or "median" of the similarities, or a number (infinite ones give one run).
         threshold_sd: Population standard deviations added to the mean or median.
         hysteresis: Standard deviations by which a similarity must pass the threshold to end a run;
@@ -145,6 +148,7 @@ class PICSplitter(ReadingSplitter, Reading):
     instructions: Sequence[str] = ()
     instructions_key: str | None = None
     instruction_vectors: Any = None
+    as_query: bool = True
     threshold: str | float = "mean"
     threshold_sd: float = 0.0
     hysteresis: float = 0.5
@@ -178,6 +182,7 @@ class PICSplitter(ReadingSplitter, Reading):
             "prompt": PAPER_PROMPT,
             "summary_window": None,
             "reuse_vectors": False,
+            "as_query": False,
         }
         return changed(cls, published, changes)
 
@@ -284,6 +289,7 @@ class PICSplitter(ReadingSplitter, Reading):
             self.prompt,
             self.summary_window,
             self.language,
+            self.as_query,
         )
 
     def _by_section(self, outline: Outline) -> bool:

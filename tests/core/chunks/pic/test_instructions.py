@@ -14,6 +14,21 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 
 
+def test_as_published_one_function_embeds_summary_and_sentences() -> None:
+    class Told(HashEmbedder):
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            asked.append(query)
+            return super().embed(texts, query=query)
+
+    asked: list[bool] = []
+    for changes, queries in (({}, {False}), ({"as_query": True}, {False, True})):
+        asked.clear()
+        PICSplitter.paper(**changes).split(
+            topics(), embedder=Told(), llm=ScriptedModel("Cats and pumps.")
+        )
+        assert set(asked) == queries
+
+
 def test_questions_take_the_place_of_the_summary() -> None:
     splitter = PICSplitter.paper(instructions="Which cat will purr and sleep?")
     assert splitter.instructions == ("Which cat will purr and sleep?",)
@@ -32,7 +47,7 @@ def test_questions_take_the_place_of_the_summary() -> None:
 def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() -> None:
     llm, embedder = ScriptedModel("Cats purr, sleep and hunt."), HashEmbedder(256)
     runner = Runner(embedder=embedder, llm=llm)
-    chunks = PICSplitter.paper().split(topics(), runner=runner)
+    chunks = PICSplitter.paper(as_query=True).split(topics(), runner=runner)
     assert (
         len(llm.prompts) == 1
         and llm.prompts[0].startswith("Read this passage:\n")
@@ -88,7 +103,7 @@ def test_each_document_brings_instructions_of_its_own() -> None:
         splitter.split(replace(topics(), meta=meta), embedder=embedder, llm=llm)
         assert sorted(embedder.queries) == sorted(queries) and not llm.prompts
     embedder = HashEmbedder()
-    PICSplitter.paper(instructions_key="questions").split(
+    PICSplitter.paper(instructions_key="questions", as_query=True).split(
         topics(), embedder=embedder, llm=lambda prompt: "A summary of cats."
     )
     assert embedder.queries == ["A summary of cats."]

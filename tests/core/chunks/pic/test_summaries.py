@@ -27,7 +27,7 @@ def test_a_long_document_is_summarised_in_windows() -> None:
 def test_a_summary_that_runs_on_is_shortened_to_its_central_sentences() -> None:
     long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
     embedder = HashEmbedder()
-    PICSplitter.paper(summary_window=6000).split(
+    PICSplitter.paper(summary_window=6000, as_query=True).split(
         topics(), embedder=embedder, llm=lambda prompt: long
     )
     (query,) = embedder.queries
