@@ -151,21 +151,18 @@ class ContentAwareSplitter(Reading):
             return
         later = maker.context(division.section.path, own=True)
         overlap = min(self.overlap, limit // 2)  # the limit of flat text may be below `max_tokens`
-        pieces = self._pieces(outline, division, limit, overlap, (first.text, later.text))
-        for number, piece in enumerate(pieces):
-            yield maker.chunk(division.section, piece, later if number else first)
+        contexts = (first.text, later.text)
+        within = IndexLimit(maker.document.text, division.start, contexts, limit, self.counter)
+        for number, piece in enumerate(self._pieces(outline, division, within, overlap)):
+            context = later if number else first
+            known = within.counted.get(piece)
+            yield maker.chunk(division.section, piece, context, index_tokens=known)
 
     def _pieces(
-        self,
-        outline: Outline,
-        division: Division,
-        limit: int,
-        overlap: int,
-        contexts: tuple[str, str],
+        self, outline: Outline, division: Division, within: IndexLimit, overlap: int
     ) -> list[Piece]:
         """Pieces whose index texts fit, the context and the overlap counted."""
         text = outline.document.text
-        within = IndexLimit(text, division.start, contexts, limit, self.counter)
         cutter = self.cutter()
         blocks, tail = division_blocks(outline, division)
         pieces = within.cut(cutter, blocks, tail, spare=overlap)

@@ -138,6 +138,8 @@ class IndexLimit:
         start: Where the run begins; the piece that starts there has the first of the `contexts`,
             later pieces the second.
         limit: Most tokens of context, repeated table header and text together.
+        counted: Tokens of the index texts of pieces that were looked at, but those with a header,
+            whose line end is not that of the index text.
     """
 
     text: str
@@ -145,6 +147,7 @@ class IndexLimit:
     contexts: tuple[str, str]
     limit: int
     counter: TokenCounter
+    counted: dict[Piece, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def fits(self, piece: Piece, spare: int = 0) -> bool:
         """Whether the index text of a piece keeps the limit.
@@ -152,8 +155,13 @@ class IndexLimit:
         In pieces after the first, `spare` tokens are left free.
         """
         later = piece.start > self.start
-        text = self.text[piece.header[0] : piece.header[1]] + self.text[piece.start : piece.end]
-        return self.counter(index_text(self.contexts[later], text)) + spare * later <= self.limit
+        tokens = self.counted.get(piece)
+        if tokens is None:
+            text = self.text[piece.header[0] : piece.header[1]] + self.text[piece.start : piece.end]
+            tokens = self.counter(index_text(self.contexts[later], text))
+            if piece.header[0] == piece.header[1]:
+                self.counted[piece] = tokens
+        return tokens + spare * later <= self.limit
 
     def cut(
         self, cutter: Cutter, blocks: Sequence[Block], tail: int | None, spare: int = 0

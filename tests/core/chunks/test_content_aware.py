@@ -7,6 +7,7 @@ import gzip
 import itertools
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -258,6 +259,22 @@ def test_counted_text_grows_no_faster_than_the_document() -> None:
         return seen
 
     assert counted(800) < 2.5 * counted(400)
+
+
+@pytest.mark.parametrize("overlap", [0, 15])
+def test_no_index_text_is_counted_twice(overlap: int) -> None:
+    times: Counter[str] = Counter()
+
+    def counter(text: str) -> int:
+        times[text] += 1
+        return count_tokens(text)
+
+    words = (" ".join(f"w{i}" for i in range(k, k + 12)) + ".\n\n" for k in range(40))
+    document = read_text("# Pumps\n\n## Cleaning\n\n" + "".join(words), format="markdown")
+    splitter = ContentAwareSplitter(max_tokens=60, overlap=overlap, counter=counter)
+    chunks = [chunk for chunk in splitter.split(document) if chunk.context]
+    assert len(chunks) > 5 and {times[chunk.index_text] for chunk in chunks} == {1}
+    assert all(chunk.extras["index_tokens"] == count_tokens(chunk.index_text) for chunk in chunks)
 
 
 @needs_data
