@@ -80,9 +80,7 @@ RESULTS_IN_ORDER = (
     Result("D3: evidence without a language model", "d3_evidence.md", "d3.py --evidence"),
     Result("D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"),
     Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
-    Result(
-        "Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence --sets qasper,nq"
-    ),
+    Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
     Result(
         "Boundaries by vectors and by mutual information",
