@@ -85,7 +85,7 @@ RESULTS_IN_ORDER = (
     Result(
         "Boundaries by vectors and by mutual information",
         "boundaries_information.md",
-        "boundaries_information.py --documents 4",
+        "boundaries_information.py --documents 12 --joined 12 --papers 5",
     ),
     Result("Tables of the papers", "paper_tables.md", "paper_tables.py"),
     Result("Speed", "speed.md", "speed.py"),
