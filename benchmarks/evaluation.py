@@ -80,14 +80,35 @@ RESULTS_IN_ORDER = (
     Result("D3: evidence without a language model", "d3_evidence.md", "d3.py --evidence"),
     Result("D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"),
     Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
+    Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
+    Result("Evidence: static token vectors", "evidence_encoders.md", "evidence_encoders.py"),
+    Result(
+        "Evidence: splitters' chunks packed as evidence",
+        "evidence_splitters.md",
+        "evidence_splitters.py --sets qasper,nq,cuad,covid_qa,qmsum,chroma,boards",
+    ),
+    Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
+    Result("A tree of sections", "tree.md", "tree.py"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
     Result(
         "Boundaries by vectors and by mutual information",
         "boundaries_information.md",
         "boundaries_information.py --documents 12 --joined 12 --papers 5",
     ),
+    Result(
+        "Views chosen by likelihood",
+        "chosen_views.md",
+        "chosen_views.py --sets qasper,cuad --documents 2 --whole",
+    ),
+    Result(
+        "Prompts and a real language model",
+        "real_llm.md",
+        "real_llm.py --documents 3 --characters 2500",
+    ),
+    Result("MC-indexing by its paper's tables", "mc_tables.md", "mc_tables.py"),
     Result("Tables of the papers", "paper_tables.md", "paper_tables.py"),
+    Result("PDF: ours and pdfplumber", "pdf_readers.md", "pdf_readers.py"),
     Result("Speed", "speed.md", "speed.py"),
 )
 
