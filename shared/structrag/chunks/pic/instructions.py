@@ -192,19 +192,23 @@ def _embed(
     """The vectors of the scopes' units and of the queries."""
     unit_windows = list(map(windows_of, chain.from_iterable(scopes)))
     query_windows = list(map(windows_of, queries))
-    requests = []
-    if any(unit_windows):
-        requests.append(Embed(tuple(chain.from_iterable(unit_windows))))
-    if queries:
-        requests.append(Embed(tuple(chain.from_iterable(query_windows)), query=as_query))
-    answers = (yield requests) if requests else []
-    rows = answers[0] if any(unit_windows) else np.zeros((0, 1))
+    texts = tuple(chain.from_iterable(unit_windows))
+    asked = tuple(chain.from_iterable(query_windows))
+    if as_query:
+        requests = [Embed(texts)] if texts else []
+        requests += [Embed(asked, query=True)] if queries else []
+    else:
+        # Together, since LSA is fitted to the texts of a request.
+        requests = [Embed(texts + asked)] if texts + asked else []
+    answers = list((yield requests)) if requests else []
+    rows = answers[0][: len(texts)] if texts else np.zeros((0, 1))
     vectors = pooled(rows, list(map(len, unit_windows)))
     matrices = []
     first = 0
-    for texts in scopes:
-        matrices.append(vectors[first : first + len(texts)])
-        first += len(texts)
+    for scope in scopes:
+        matrices.append(vectors[first : first + len(scope)])
+        first += len(scope)
     if not queries:
         return matrices, np.zeros((0, 1))
-    return matrices, pooled(answers[-1], list(map(len, query_windows)))
+    found = answers[-1] if as_query else answers[0][len(texts) :]
+    return matrices, pooled(found, list(map(len, query_windows)))

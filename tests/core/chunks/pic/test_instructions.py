@@ -110,3 +110,10 @@ def test_each_document_brings_instructions_of_its_own() -> None:
     for bad in (7, ["", "a"], {"a": 1}):
         with pytest.raises(InvalidParameter, match="questions must be texts"):
             splitter.split(replace(topics(), meta={"questions": bad}), embedder=HashEmbedder())
+
+
+def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sentences() -> None:
+    document = topics()
+    chunks = PICSplitter.paper().split(document, llm=lambda prompt: "A summary of cats.")
+    assert "".join(chunk.text for chunk in chunks) == document.text and len(chunks) > 1
+    assert not any(chunk.extras.get("degraded") for chunk in chunks)
