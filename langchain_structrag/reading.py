@@ -106,9 +106,9 @@ class ReadingTextSplitter(StructureSplitter):
         return self.core.split(document, runner=self._runner())
 
     def indexing_core(self) -> Any:
-        """The splitter of the core for an index, with heading paths where chunks end at sections.
+        """The core's splitter for an index, whose models answer.
 
-        The index's models answer.
+        With heading paths where chunks end at sections.
         """
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(

@@ -159,7 +159,7 @@ def _method_for_many(request: Ask | Choose) -> str:
 
 
 def asking(job: Sequence[Call], default: LanguageModel | None) -> Calls[list[Any]]:
-    """Ask the model, and return what it answered to each call, or `Failed`.
+    """What the model answers to each call, or `Failed`.
 
     `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets
     another number of answers, is asked call by call. Errors raised on purpose pass through.

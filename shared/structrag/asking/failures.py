@@ -134,7 +134,10 @@ def call_models(calls: Calls[T], timeout: float | None) -> T:
 
 
 async def acall_models(calls: Calls[T], timeout: float | None) -> T:
-    """`call_models` on an event loop; `calls` runs on its thread, models mostly on others."""
+    """`call_models` on an event loop.
+
+    `calls` runs on its thread, models mostly on others.
+    """
     step = partial(calls.send, None)
     while True:
         try:

@@ -155,8 +155,9 @@ class ContentAwareSplitter(Reading):
         within = IndexLimit(maker.document.text, division.start, contexts, limit, self.counter)
         for number, piece in enumerate(self._pieces(outline, division, within, overlap)):
             context = later if number else first
-            known = within.counted.get(piece)
-            yield maker.chunk(division.section, piece, context, index_tokens=known)
+            yield maker.chunk(
+                division.section, piece, context, index_tokens=within.counted.get(piece)
+            )
 
     def _pieces(
         self, outline: Outline, division: Division, within: IndexLimit, overlap: int

@@ -91,7 +91,7 @@ MAKERS: dict[str, Callable[..., HiQASplitter]] = {
 
 
 def with_segments(index: Index, splitter: Any = None, preset: str | None = None) -> Index:
-    """The index, made to split into segments as a preset of `HiQARetriever` does.
+    """The index, made to split into segments as a preset does.
 
     Where another splitter was chosen, it stays.
     """

@@ -53,9 +53,10 @@ def check_overlap(chunk_overlap: int, chunk_size: int) -> None:
 
 
 def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:
-    """Whether titles stand in front of IDMS's chunks, with `settings` of its splitter.
+    """Whether titles stand in front of IDMS's chunks.
 
-    As published sentences are added alone, and a chunk may lie in several sections.
+    `settings` are those of its splitter. As published sentences are added alone, and a chunk may
+    lie in several sections.
     """
     in_one_section = settings.get("respect_sections", True)
     return bool(enrich == "none" or (enrich != "paper" and in_one_section))

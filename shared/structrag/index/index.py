@@ -582,7 +582,10 @@ class Index:
 
 
 def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
-    """The splitter, or that of the preset for None; InvalidParameter for what cannot be one."""
+    """The splitter, or that of the preset for None.
+
+    Raises InvalidParameter for what cannot be one.
+    """
     if splitter is None and paper:
         return ContentAwareSplitter(max_tokens=None, context=False)
     if splitter is None:

@@ -123,8 +123,8 @@ class MilvusDatabase:
                 raise self.altered(f"collection {name} is missing")
             facts = self._answer(self.client.describe_collection, f"{self._prefix}{name}")
             fields = {field["name"]: (field["type"], field["params"]) for field in facts["fields"]}
-            made = (facts["collection_id"], fields)  # Milvus Lite has no such ids
-            if self._made.setdefault(name, made) != made:
+            collection = (facts["collection_id"], fields)  # Milvus Lite has no such ids
+            if self._made.setdefault(name, collection) != collection:
                 raise self.altered(f"collection {name} was made anew")
 
     def remember(self, names: Iterable[str]) -> None:

@@ -392,7 +392,7 @@ def row_runs(runs: Runs, bounds: Sequence[IntArray]) -> Runs:
 
 
 def _joined_terms(segments: Sequence[Segment]) -> tuple[list[str], list[NDArray[np.int32]]]:
-    """All terms, sorted, and for each segment its own numbers of terms -> the new ones."""
+    """All terms, sorted, and each segment's numbers of terms as new ones."""
     items = [list(segment.vocabulary.items()) for segment in segments]
     terms = sorted({term for of_segment in items for term, _ in of_segment})
     number_of = {term: number for number, term in enumerate(terms)}
@@ -436,7 +436,7 @@ class Merge:
         return runs
 
     def _merged_terms(self) -> tuple[list[str], dict[str, dict[str, Postings]]]:
-        """The terms of living rows, and where they occur in each view of each level."""
+        """The terms of living rows, and their postings by level and view."""
         terms, numbers = _joined_terms(self.segments)
         postings: dict[str, dict[str, Postings]] = {}
         used = np.zeros(len(terms), dtype=bool)

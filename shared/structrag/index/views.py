@@ -337,7 +337,7 @@ def _read(
     settings: ViewSettings,
     counter: TokenCounter,
 ) -> tuple[str, list[str]]:
-    """The summary and keywords of an answer, empty where none can be used."""
+    """The summary and keywords of an answer, empty where unusable."""
     if isinstance(answer, Failed):
         return "", []
     summary, words = parse_answer(kind, answer)

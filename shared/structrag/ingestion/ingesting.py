@@ -228,7 +228,7 @@ def ingest(
 
 
 def _maker(store: Address, embedding: Any, one_model: bool) -> Callable[..., Any]:
-    """What makes an empty index where the caller gives no function for it."""
+    """What makes an empty index, unless the caller says."""
     kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
     if one_model:
         return partial(kind, batch_size=BATCH_SIZE)  # the worker gives the rest

@@ -210,5 +210,5 @@ def _embed(
         first += len(scope)
     if not queries:
         return matrices, np.zeros((0, 1))
-    found = answers[-1] if as_query else answers[0][len(texts) :]
-    return matrices, pooled(found, list(map(len, query_windows)))
+    query_rows = answers[-1] if as_query else answers[0][len(texts) :]
+    return matrices, pooled(query_rows, list(map(len, query_windows)))
