@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 
 from structrag.asking.requests import Calls, Failed, T, acall, called_in_thread
+from structrag.asking.steps import Done, advance
 from structrag.errors import ModelFailed, StructragError, TimedOut
 from structrag.records import Chunk
 
@@ -118,19 +119,16 @@ def call_models(calls: Calls[T], timeout: float | None) -> T:
         >>> call_models(asking(), timeout=5)
         'YES'
     """
-    step = partial(calls.send, None)
-    while True:
+    turn = advance(calls, None)
+    while not isinstance(turn, Done):
+        answer, raised = None, None
         try:
-            call = step()
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
-        try:
-            method = getattr(call.model, call.method)
-            answer = within(timeout, call.who, method, *call.arguments, **call.options)
-            step = partial(calls.send, answer)
+            method = getattr(turn.model, turn.method)
+            answer = within(timeout, turn.who, method, *turn.arguments, **turn.options)
         except Exception as error:  # noqa: BLE001 - `calls` decides
-            step = partial(calls.throw, error)
+            raised = error
+        turn = advance(calls, answer, raised)
+    return turn.result
 
 
 async def acall_models(calls: Calls[T], timeout: float | None) -> T:
@@ -138,20 +136,17 @@ async def acall_models(calls: Calls[T], timeout: float | None) -> T:
 
     `calls` runs on its thread, models mostly on others.
     """
-    step = partial(calls.send, None)
-    while True:
-        try:
-            call = step()
-        except StopIteration as stop:
-            result: T = stop.value
-            return result
+    turn = advance(calls, None)
+    while not isinstance(turn, Done):
+        answer, raised = None, None
         try:
             answer = await awithin(
-                timeout, call.who, call.model, call.method, *call.arguments, **call.options
+                timeout, turn.who, turn.model, turn.method, *turn.arguments, **turn.options
             )
-            step = partial(calls.send, answer)
         except Exception as error:  # noqa: BLE001 - `calls` decides
-            step = partial(calls.throw, error)
+            raised = error
+        turn = advance(calls, answer, raised)
+    return turn.result
 
 
 def _timed_out(seconds: float, what: str) -> TimedOut:

@@ -26,10 +26,15 @@ class Done(Generic[T]):
     result: T
 
 
-def advance(steps: Generator[R, Any, T], answers: Any) -> R | Done[T]:
-    """Send answers (None at first), take the next requests or the end."""
+def advance(
+    steps: Generator[R, Any, T], answers: Any, error: Exception | None = None
+) -> R | Done[T]:
+    """Send answers or raise an error; take the next requests or the end.
+
+    The first answers are None.
+    """
     try:
-        return steps.send(answers)
+        return steps.send(answers) if error is None else steps.throw(error)
     except StopIteration as stop:
         return Done(stop.value)
 

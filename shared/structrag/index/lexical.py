@@ -461,7 +461,7 @@ class LexicalIndex:
         first = 0
         for part in self.parts:
             of_part, part_counts = part.posting(term)
-            if len(of_part):  # most small segments lack most terms
+            if len(of_part):  # a small segment lacks many terms
                 rows.append(of_part + np.int32(first) if first else of_part)
                 counts.append(part_counts)
             first += part.place.n_rows
