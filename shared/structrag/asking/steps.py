@@ -29,7 +29,7 @@ class Done(Generic[T]):
 def advance(
     steps: Generator[R, Any, T], answers: Any, error: Exception | None = None
 ) -> R | Done[T]:
-    """Send answers or raise an error; take the next requests or the end.
+    """Send answers or raise an error; take requests or the end.
 
     The first answers are None.
     """
