@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, check_choice
 from structrag.index.blocks import Column
-from structrag.index.ranking import FloatArray, RowMap, concatenated, nth_best, ranking
+from structrag.index.ranking import FloatArray, RowMap, concatenated, joined, nth_best, ranking
 
 DTYPES = ("float32", "float16")
 _BLOCK = 192  # vectors converted at a time; few, so that copies stay in the processor's cache
+_SMALL = 256  # vectors; parts of at most so many are searched as one
 _SPARSE = 16  # a mask that keeps less than one row in this many is searched row by row
 
 
@@ -103,6 +104,10 @@ class VectorTable:
     def __init__(self, matrix: Column, owner: Column) -> None:
         self.matrix = matrix
         self.owner = owner
+
+    def __len__(self) -> int:
+        """The number of vectors."""
+        return len(self.matrix)
 
     @property
     def dimension(self) -> int:
@@ -210,7 +215,7 @@ class DenseIndex:
     """
 
     def __init__(self, parts: Sequence[VectorPart], *, view: str = "") -> None:
-        self.parts: list[VectorPart] = [part for part in parts if len(part.table.matrix)]
+        self.parts: list[VectorPart] = _small_joined([part for part in parts if len(part.table)])
         self.view = view
 
     @classmethod
@@ -233,7 +238,7 @@ class DenseIndex:
 
     def __len__(self) -> int:
         """The number of vectors, those of deleted rows among them."""
-        return sum(len(part.table.matrix) for part in self.parts)
+        return sum(len(part.table) for part in self.parts)
 
     @property
     def dimension(self) -> int:
@@ -303,6 +308,24 @@ class DenseIndex:
             if len(hopeful):
                 candidates.append((part, hopeful))
         return candidates
+
+
+def _small_joined(parts: Sequence[VectorPart]) -> list[VectorPart]:
+    """The parts, those of few vectors copied into one behind the others.
+
+    A part costs every search some steps of Python, whatever its size.
+    """
+    large = [part for part in parts if len(part.table) > _SMALL]
+    small = [part for part in parts if len(part.table) <= _SMALL]
+    if len(small) < 2:
+        return list(parts)
+    owners, n_rows = [], 0
+    for part in small:
+        owners.append(part.table.owner.all() + np.int32(n_rows))
+        n_rows += part.place.n_rows
+    matrix = np.concatenate([part.table.matrix.all() for part in small])
+    table = VectorTable(Column(matrix), Column(np.concatenate(owners)))
+    return [*large, VectorPart(table, joined([part.place for part in small]))]
 
 
 def _widen(block: NDArray[np.float16], out: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -125,14 +125,15 @@ class RowMap:
 
 def joined(places: Sequence[RowMap]) -> RowMap:
     """Where the rows of several segments, one behind the other, stand."""
-    firsts = [0, *accumulate(place.n_rows for place in places)]
-    n_rows = firsts.pop()
+    offset = places[0].offset if places else 0
+    firsts = list(accumulate((place.n_rows for place in places), initial=offset))
+    n_rows = firsts.pop() - offset
     follows = [
         place.positions is None and place.offset == first
         for place, first in zip(places, firsts, strict=True)
     ]
     if all(follows):
-        return RowMap(n_rows)
+        return RowMap(n_rows, offset)
     positions = [place.positions_of(np.arange(place.n_rows)) for place in places]
     return RowMap(n_rows, 0, concatenated(positions, np.int64))
 

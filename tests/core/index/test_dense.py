@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.index import dense
 from structrag.index.blocks import Column
 from structrag.index.dense import (
     DenseIndex,
@@ -158,7 +161,8 @@ def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
         table = VectorTable(Column(matrix[rows]), Column(np.arange(size, dtype=np.int32)))
         parts.append(VectorPart(table, RowMap(size, 0, positions)))
         first += size
-    index = DenseIndex(parts)
+    with patch.object(dense, "_SMALL", data.draw(st.sampled_from([0, 4, 256]))):
+        index = DenseIndex(parts)
     fresh = DenseIndex.from_vectors(matrix[alive])
     query = [1.0, 2.0, -1.0, 0.5]
     assert index.search(query, n) == fresh.search(query, n)
@@ -166,6 +170,28 @@ def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
     assert index.search(query, n, mask) == fresh.search(query, n, mask)
     run = slice(1, max(1, int(alive.sum()) - 1))
     assert index.search(query, n, run) == fresh.search(query, n, run)
+
+
+def test_parts_of_few_vectors_are_searched_as_one_behind_the_large() -> None:
+    tables = []
+    for size, owner in ((300, range(300)), (3, [0, 0, 2]), (257, range(257)), (256, range(256))):
+        matrix = unit_vectors(random_vectors(size, 8, seed=size))
+        tables.append(VectorTable(Column(matrix), Column(np.array(owner, dtype=np.int32))))
+    # The second has a row without a vector and the last one a deleted row between others.
+    places = [
+        RowMap(300),
+        RowMap(4, offset=300),
+        RowMap(257, offset=304),
+        RowMap(256, positions=np.insert(np.arange(561, 816), 1, -1)),
+    ]
+    index = DenseIndex([VectorPart(*pair) for pair in zip(tables, places, strict=True)])
+    assert [len(part.table) for part in index.parts] == [300, 257, 259]
+    vectors = np.concatenate([table.matrix.all() for table in tables])
+    owner = [*range(300), 300, 300, 302, *range(304, 561), 561, -1, *range(562, 816)]
+    for at in (0, 300, 301, 302, 303, 560, 562, 815):
+        assert index.search(vectors[at], 1) == [(owner[at], pytest.approx(1, abs=1e-6))]
+    found = [row for row, _ in index.search(vectors[561], 1000)]  # of the deleted row
+    assert sorted(found) == sorted(set(owner) - {-1})
 
 
 def test_float16_is_read_exactly() -> None:

@@ -44,6 +44,7 @@ def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None
 
 def test_places_of_segments_that_follow_each_other_need_no_table() -> None:
     assert joined([RowMap(2), RowMap(0, 2), RowMap(3, 2)]) == RowMap(5)
+    assert joined([RowMap(2, 7), RowMap(3, 9)]) == RowMap(5, 7)
     assert joined([]) == RowMap(0)
 
 
