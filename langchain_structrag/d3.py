@@ -221,7 +221,7 @@ class D3Retriever(IndexRetriever):
 
     def documents(self, result: D3Result) -> list[Document]:
         """The evidence of a result as `invoke` gives it."""
-        return [self._document(hit) for hit in result.hits]
+        return self._documents(result.hits)
 
     def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
         settings["llm"] = as_language_model(settings["llm"])

@@ -25,7 +25,7 @@ from langchain_structrag.models import as_language_model, inner_callbacks, inner
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import ENTITIES_KEY
-from structrag.hosts.retrievers import HostRetriever, passage
+from structrag.hosts.retrievers import HostRetriever, passage, results_of
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
@@ -106,10 +106,12 @@ class TwoHopRetriever(ToolRetriever):
 
 
 def _documents(result: TwoHopResult, document: Callable[[Hit], Document]) -> list[Document]:
-    documents = [document(hit) for hit in result.hits]
-    for hit, its_document in zip(result.hits, documents, strict=True):
+    def with_names(hit: Hit) -> Document:
+        its_document = document(hit)
         its_document.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
-    return documents
+        return its_document
+
+    return list(results_of(result.hits, with_names))
 
 
 def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
@@ -295,7 +297,7 @@ def _output(result: SelfAskResult, document: Callable[[Hit], Document]) -> dict[
     return {
         "question": result.question,
         "answer": result.answer,
-        "evidence": [document(hit) for hit in result.evidence],
+        "evidence": list(results_of(result.evidence, document)),
         "trace": [_hop(hop, document) for hop in result.trace],
         "stopped": result.stopped,
         "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
@@ -307,19 +309,19 @@ def _hop(hop: Hop, document: Callable[[Hit], Document]) -> dict[str, Any]:
     return {
         "follow_up": hop.follow_up,
         "answer": hop.answer,
-        "evidence": [document(hit) for hit in hop.evidence],
+        "evidence": list(results_of(hop.evidence, document)),
         "cost": asdict(hop.cost),
     }
 
 
 def _read(input: Any, where: Any) -> tuple[str, Any]:
     """The question and the condition on documents."""
+    question = input
     if isinstance(input, Mapping):
         where = input.get("where") if where is None else where
-        input = input.get("question")
-    if not isinstance(input, str):
+        question = input.get("question")
+    if not isinstance(question, str):
         raise InvalidParameter(
-            "input must be a question, or a dict with a string under 'question'; got "
-            f"{type(input).__name__}."
+            f"input must be a question, or a dict with a string under 'question'; got {input!r}."
         )
-    return input, where
+    return question, where

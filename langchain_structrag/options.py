@@ -230,9 +230,9 @@ def further_settings(owner: type, settings: Mapping[str, Any], known: type) -> d
     return dict(settings)
 
 
-def check_options(what: str, options: Iterable[str], known: type) -> None:
-    """Raise UnknownArgument for a name that the typed dict `known` has not."""
-    check_arguments(what, options, known.__annotations__, HINTS)
+def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Raise UnknownArgument for a name that is not known, with a hint where users know another."""
+    check_arguments(what, options, known, HINTS)
 
 
 class KnownFields(BaseModel):

@@ -50,7 +50,13 @@ from structrag.hosts.metadata import (
     without_page_starts,
 )
 from structrag.hosts.places import beside, trimmed
-from structrag.hosts.retrievers import alike, chosen_embedding, lost_retriever, warn_of_chunks
+from structrag.hosts.retrievers import (
+    alike,
+    chosen_embedding,
+    lost_retriever,
+    results_of,
+    warn_of_chunks,
+)
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.records import Hit
@@ -131,6 +137,10 @@ class IndexRetriever(KnownFields, ToolRetriever):
         document.metadata["next_id"] = behind.id if behind else ""
         return document
 
+    def _documents(self, hits: Iterable[Hit]) -> list[Document]:
+        """Hits as documents."""
+        return list(results_of(hits, self._document))
+
     def neighbours(self, document: Document, before: int = 1, after: int = 1) -> list[Document]:
         """A result with what stands before and behind it, in reading order.
 
@@ -188,7 +198,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
     ) -> list[Document]:
         options = self._search_options(options)
         with inner_callbacks(run_manager.get_child()):
-            return [self._document(hit) for hit in self._search(query, **options)]
+            return self._documents(self._search(query, **options))
 
     async def _aget_relevant_documents(
         self,
@@ -199,7 +209,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
     ) -> list[Document]:
         options = self._search_options(options)
         with inner_callbacks(run_manager.get_child()):
-            return [self._document(hit) for hit in await self._asearch(query, **options)]
+            return self._documents(await self._asearch(query, **options))
 
     @classmethod
     def _from_documents(
@@ -245,7 +255,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         `what` was called, for errors. Options that are fields of the class stay here, shared ones
         go to both.
         """
-        check_options(f"{cls.__name__}.{what}", options, cls.OPTIONS)
+        # fields of a user's subclass are arguments too
+        added = [name for name in cls.model_fields if name not in IndexRetriever.model_fields]
+        check_options(f"{cls.__name__}.{what}", options, [*cls.OPTIONS.__annotations__, *added])
         fields, for_index = {}, {"embedding": cls._embedding(what, embedding, options)}
         shared = cls._shared_options()
         for name, value in options.items():
@@ -384,11 +396,16 @@ def core_documents(documents: Iterable[Document], format: str) -> Iterator[core.
     """Structrag documents, each with an id of its own."""
     checked = check_documents(documents)
     warn_of_chunks(
-        "section_id" in document.metadata or (document.metadata.get("start_index") or 0) > 0
+        "section_id" in document.metadata or _begins_later(document.metadata.get("start_index"))
         for document in checked
     )
     for name, host in with_own_names(map(as_host, checked)):
         yield read_document(host, format=format, id=name)
+
+
+def _begins_later(start: Any) -> bool:
+    """Whether a splitter's `start_index` says that something stands before."""
+    return isinstance(start, int) and start > 0
 
 
 def vectorstore_of(index: Any) -> VectorStore | None:

@@ -218,8 +218,8 @@ class HiQARetriever(ChunkRetriever):
 
     def _shown(self, chunk: Chunk) -> str:
         """A chunk as language models see it."""
-        (scored,) = self.nodes_of([Hit(chunk, 0.0, 1)])
-        return scored.node.get_content(metadata_mode=MetadataMode.LLM)
+        nodes = self.nodes_of([Hit(chunk, 0.0, 1)])  # none where it was deleted since
+        return "".join(scored.node.get_content(metadata_mode=MetadataMode.LLM) for scored in nodes)
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
         scored = super()._node(hit, document)

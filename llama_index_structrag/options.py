@@ -152,10 +152,12 @@ class EvidenceOptions(EvidenceIndexSettings, EvidenceArguments, AskingOptions, t
     verify: bool
 
 
-def read_options(what: str, options: Mapping[str, Any], known: type) -> dict[str, Any]:
+def read_options(
+    what: str, options: Mapping[str, Any], known: type, added: Iterable[str] = ()
+) -> dict[str, Any]:
     """The options by their own names.
 
-    Raises UnknownArgument for a name that the typed dict `known` has not.
+    Raises UnknownArgument for a name that neither the typed dict `known` nor `added` has.
     """
-    check_arguments(what, options, known.__annotations__, HINTS)
+    check_arguments(what, options, [*known.__annotations__, *added], HINTS)
     return alike(dict(options), SAME)

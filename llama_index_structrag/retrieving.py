@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 from llama_index.core import Settings
@@ -23,7 +23,11 @@ from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import BaseNode, IndexNode, NodeWithScore, QueryBundle
 from llama_index.core.storage.docstore import SimpleDocumentStore
-from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    FilterCondition,
+    MetadataFilters,
+)
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from typing_extensions import Self
 
@@ -43,7 +47,12 @@ from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments, check_ids
 from structrag.hosts.metadata import score_notes
 from structrag.hosts.places import beside
-from structrag.hosts.retrievers import chosen_embedding, lost_retriever, warn_of_chunks
+from structrag.hosts.retrievers import (
+    chosen_embedding,
+    lost_retriever,
+    results_of,
+    warn_of_chunks,
+)
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.index.views import Prompts
@@ -146,9 +155,10 @@ class IndexRetriever(ToolRetriever):
         `what` was called, for errors. Options that are the class's arguments stay here, shared ones
         go to both.
         """
-        options = read_options(f"{cls.__name__}.{what}", options, cls.OPTIONS)
-        options["embed_model"] = cls._embedding(what, options)
         arguments = arguments_of(cls)
+        added = [name for name in arguments if name != "index"]  # a user's subclass may have some
+        options = read_options(f"{cls.__name__}.{what}", options, cls.OPTIONS, added)
+        options["embed_model"] = cls._embedding(what, options)
         for_retriever, for_index = {}, {}
         for name, value in options.items():
             if name in arguments:
@@ -182,9 +192,12 @@ class IndexRetriever(ToolRetriever):
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""
-        names = {hit.chunk.doc_id for hit in hits}
-        documents = {name: self._store.document(name) for name in names}
-        return [self._node(hit, documents[hit.chunk.doc_id]) for hit in hits]
+        document = cache(self._store.document)  # an engine is asked once
+        return list(results_of(hits, lambda hit: self._result(hit, document(hit.chunk.doc_id))))
+
+    def _result(self, hit: Hit, document: Document) -> NodeWithScore:
+        """A hit as a search gives it."""
+        return self._node(hit, document)
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
         return hit_to_node(hit, document, self._notes(hit), lists=self.metadata_lists)
@@ -277,21 +290,20 @@ def arguments_of(cls: type) -> list[str]:
 class ChunkRetriever(IndexRetriever):
     """A retriever whose hits know what stands beside them in their document."""
 
-    def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
-        """Hits of this retriever's index as scored nodes, in their order."""
-        nodes = super().nodes_of(hits)
-        for hit, scored in zip(hits, nodes, strict=True):
-            link_chunks(scored.node, *self._beside(hit.chunk))
-        return nodes
+    def _result(self, hit: Hit, document: Document) -> NodeWithScore:
+        scored = super()._result(hit, document)
+        link_chunks(scored.node, *self._beside(hit.chunk))
+        return scored
 
     def docstore(self) -> SimpleDocumentStore:
         """All chunks as nodes, as `PrevNextNodePostprocessor` wants them beside the hits."""
         docstore = SimpleDocumentStore()
         for doc_id in self.index.document_ids:
+            document = self._store.document(doc_id)
             chunks: list[Chunk | None] = [None, *self._chunks(doc_id), None]
             for before, chunk, behind in zip(chunks, chunks[1:], chunks[2:], strict=False):
                 if chunk is not None:
-                    (scored,) = super().nodes_of([Hit(chunk, 0.0, 0)])
+                    scored = self._node(Hit(chunk, 0.0, 0), document)
                     link_chunks(scored.node, before, behind)
                     docstore.add_documents([scored.node])
         return docstore
@@ -359,12 +371,25 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
             "where and filters cannot be used together; put both conditions into one of them."
         )
     chosen: MetadataFilters = filters
+    return lambda metadata: _meets(metadata, chosen)
 
-    def meets(metadata: Mapping[str, Any]) -> bool:
-        matches: Callable[[str], bool] = build_metadata_filter_fn(lambda _: metadata, chosen)
-        return bool(matches(""))
 
-    return meets
+def _meets(metadata: Mapping[str, Any], filters: MetadataFilters) -> bool:
+    """Whether metadata meets filters, which may hold filters again.
+
+    LlamaIndex's function knows no such, so it is asked for each alone.
+    """
+    results = [
+        _meets(metadata, part)
+        if isinstance(part, MetadataFilters)
+        else build_metadata_filter_fn(lambda _: metadata, MetadataFilters(filters=[part]))("")
+        for part in filters.filters
+    ]
+    if filters.condition == FilterCondition.OR and results:
+        return any(results)
+    if filters.condition == FilterCondition.NOT:
+        return not any(results)
+    return all(results)
 
 
 def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:

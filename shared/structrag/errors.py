@@ -2,6 +2,7 @@
 
     StructragError
     ├── InvalidParameter (ValueError)   a setting or an argument is not allowed
+    │   └── UnknownDocument             an index holds no document of this id
     ├── UnknownArgument  (TypeError)    an argument's name is none that is known
     ├── InvalidDocument  (ValueError)   a file or text cannot be read as a document
     ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
@@ -42,6 +43,10 @@ class StructragError(Exception):
 
 class InvalidParameter(StructragError, ValueError):
     """A setting or an argument is not allowed."""
+
+
+class UnknownDocument(InvalidParameter):
+    """An index does not hold a document of this id, or no longer."""
 
 
 class UnknownArgument(StructragError, TypeError):

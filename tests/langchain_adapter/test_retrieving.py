@@ -18,7 +18,7 @@ from langchain_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, UnknownArgument
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -81,3 +81,43 @@ async def test_adding_documents_is_one_run() -> None:
         await retriever.aadd_documents([Document("# New\n\nA page of words.", id="new")])
     assert [run.name for run in collected.traced_runs] == ["add_documents"] * 2
     assert all(run.child_runs for run in collected.traced_runs)
+
+
+@pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
+async def test_a_document_deleted_while_it_is_found_is_left_out(name: str, monkeypatch) -> None:
+    retriever = made(name)
+    core = retriever._core()
+    search, asearch = core.search, core.asearch
+
+    def search_then_delete(*args: Any, **options: Any) -> Any:
+        hits = search(*args, **options)
+        retriever.delete("pump")
+        return hits
+
+    async def asearch_then_delete(*args: Any, **options: Any) -> Any:
+        hits = await asearch(*args, **options)
+        retriever.delete("pump")
+        return hits
+
+    monkeypatch.setattr(type(core), "search", lambda self, *a, **o: search_then_delete(*a, **o))
+    monkeypatch.setattr(type(core), "asearch", lambda self, *a, **o: asearch_then_delete(*a, **o))
+    found = retriever.invoke(QUESTION)
+    assert "pump" not in {document.metadata["doc_id"] for document in found}
+    retriever.add_documents(documents()[:1])
+    found = await retriever.ainvoke(QUESTION)
+    assert "pump" not in {document.metadata["doc_id"] for document in found}
+
+
+def test_fields_of_a_subclass_are_arguments_of_from_documents() -> None:
+    class Loud(MultiViewRetriever):
+        volume: float = 1.0
+
+    assert Loud.from_documents(documents(), BagOfWords(), volume=2.0).volume == 2.0
+    with pytest.raises(UnknownArgument, match="Did you mean 'volume'"):
+        Loud.from_documents(documents(), BagOfWords(), volumes=2.0)
+
+
+@pytest.mark.parametrize("start", ["5", None, 0])
+def test_a_place_that_is_no_number_makes_no_chunk_of_a_document(start: Any) -> None:
+    document = Document("# Pump\n\nIt moves water.", metadata={"start_index": start})
+    assert MultiViewRetriever.from_documents([document], BagOfWords()).invoke("water")

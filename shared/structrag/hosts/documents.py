@@ -16,6 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
+from math import isnan
 from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -258,7 +259,8 @@ def json_values(value: Any) -> Any:
     between date and time, and spans of time their seconds. Paths, UUIDs, decimals and fractions
     become text, bytes Base64 text. Enum members become their values, NumPy scalars and arrays plain
     numbers and lists, dataclasses dicts. Tuples become lists, and sets sorted lists. Keys become
-    strings. Anything else stays as it is, for whoever needs JSON to refuse.
+    strings, and NaN, which stands for what is missing in a table, None. Anything else stays as it
+    is, for whoever needs JSON to refuse.
 
     Example:
         >>> from datetime import datetime
@@ -272,7 +274,7 @@ def json_values(value: Any) -> Any:
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return json_values(_unpacked(value))
     if value is None or isinstance(value, str | bool | int | float):
-        return value
+        return None if isinstance(value, float) and isnan(value) else value
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return _json_items(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -6,11 +6,17 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from structrag.asking.requests import Search, Steps, T
 from structrag.asking.runner import Runner
-from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, ModelFailed
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidAnswer,
+    InvalidParameter,
+    ModelFailed,
+    UnknownDocument,
+)
 from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
 from structrag.retrieval.retriever import Retriever
@@ -19,6 +25,7 @@ from structrag.text.heading_path import SEPARATOR
 ROUTE = "host"
 LSA = "lsa"  # what says that LSA is meant
 NO_MODEL = "No embedding model was given"
+Result = TypeVar("Result")  # a host's
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,19 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
             f"{error} But {make} gave no retriever back: {rest}. To keep finished documents too, "
             f"make an empty retriever by {make}([], ...) and give them to its {add}."
         ) from error.__cause__ or error
+
+
+def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[Result]:
+    """Hits as results of a host, which say what their documents' metadata says.
+
+    A hit whose document another thread has deleted since the search is left out.
+    """
+    for hit in hits:
+        try:
+            result = make(hit)
+        except UnknownDocument:
+            continue
+        yield result
 
 
 def chosen_embedding(argument: str, embedding: Any) -> Any:

@@ -45,7 +45,7 @@ class CorpusReader(Protocol):
         """The first `n` rows of a selection."""
 
     def rows_of(self, doc_id: str) -> range:
-        """The rows of a document. Raises InvalidParameter if unknown."""
+        """The rows of a document. Raises UnknownDocument if unknown."""
 
     def row_of(self, chunk_id: str) -> int | None:
         """The row of a chunk; None without one of this id."""
@@ -90,7 +90,7 @@ class CorpusStore(Protocol):
     def __contains__(self, doc_id: object) -> bool: ...
 
     def document(self, doc_id: str) -> Document:
-        """A document without its text. Raises InvalidParameter if unknown."""
+        """A document without its text. Raises UnknownDocument if unknown."""
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
         """What documents were made from.

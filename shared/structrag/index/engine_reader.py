@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, check_choice
+from structrag.errors import (
+    InvalidAnswer,
+    InvalidParameter,
+    UnknownDocument,
+    check_at_least,
+    check_choice,
+)
 from structrag.index.dense import unit_vectors
 from structrag.index.engine_rows import (
     EngineFilter,
@@ -115,10 +121,10 @@ class EngineReader(ABC):
         return self.heads([doc_id]).get(doc_id)
 
     def key(self, doc_id: str) -> int:
-        """A document's place in the order. Raises InvalidParameter if unknown."""
+        """A document's place in the order. Raises UnknownDocument if unknown."""
         head = self.head(doc_id)
         if head is None:
-            raise InvalidParameter(
+            raise UnknownDocument(
                 f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
                 "`document_ids` lists them."
             )

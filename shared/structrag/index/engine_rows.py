@@ -27,7 +27,7 @@ from structrag.index.entries import (
     parse_json,
     prepare,
 )
-from structrag.index.selection import as_list
+from structrag.index.selection import allowed_values
 from structrag.index.snapshot import Settings
 
 HEAD, CHUNK, WINDOW, DEAD = 0, 1, 2, 3  # kinds of rows
@@ -289,8 +289,7 @@ def filter_of(where: Any) -> EngineFilter | None:
         )
     documents = None
     tags = []
-    for key, value in where.items():
-        values = as_list(value)
+    for key, values in allowed_values(where).items():
         if key == "doc_id":
             documents = tuple(quoted(item) for item in values if isinstance(item, str))
         else:

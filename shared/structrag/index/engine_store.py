@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from structrag.errors import InvalidParameter, NoIndex
+from structrag.errors import InvalidParameter, NoIndex, UnknownDocument
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import Head, prepare_for, views_of
 from structrag.index.entries import Entry, Prepared, line_of
@@ -87,7 +87,7 @@ class EngineStore(ABC):
     def document(self, doc_id: str) -> Document:
         head = self.reader().head(doc_id)
         if head is None:
-            raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
+            raise UnknownDocument(f"doc_id must be a document of the store; {doc_id!r} is not.")
         return Document(text="", **head.record)
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, time
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,10 +40,10 @@ def select_rows(documents: Documents, where: Condition) -> Selection:
     "doc_id" or a key of the documents' metadata, for the given value or one of a list of values;
     metadata that is itself a list meets it with any of its items. A callable is asked for each
     document with its metadata and "doc_id" in one dict. Raises InvalidParameter for a key that no
-    document has, and for a callable that raises.
+    document has, for values that `allowed_values` refuses, and for a callable that raises.
     """
     if isinstance(where, Mapping):
-        chosen = _meeting(documents, {key: as_list(value) for key, value in where.items()})
+        chosen = _meeting(documents, allowed_values(where))
     elif callable(where):
         chosen = [rows for record, rows in documents.records() if _asked(where, record)]
     else:
@@ -102,6 +103,37 @@ def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
 def as_list(value: Any) -> list[Any]:
     """The values that a condition allows."""
     return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+
+
+def allowed_values(where: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The values that a condition allows under each of its keys.
+
+    Dates and times count as their ISO 8601 text, as metadata has them.
+
+    Example:
+        >>> from datetime import date
+        >>> allowed_values({"year": [2020, 2021], "day": date(2020, 1, 2)})
+        {'year': [2020, 2021], 'day': ['2020-01-02']}
+
+    Raises:
+        InvalidParameter: an operator such as {"$gt": 2020}, or what no metadata can hold.
+    """
+    return {key: [_plain(key, item) for item in as_list(value)] for key, value in where.items()}
+
+
+def _plain(key: str, value: Any) -> Any:
+    """A value in the types of metadata, so that none silently meets nothing."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    is_operator = isinstance(value, Mapping) and any(str(name).startswith("$") for name in value)
+    is_plain = value is None or isinstance(value, str | int | float | list | Mapping | np.generic)
+    if is_operator or not is_plain:
+        raise InvalidParameter(
+            "where must be a dict of values to be equal to, such as {'year': [2020, 2021]}; got "
+            f"{value!r} for {key!r}. For anything else pass a function of the metadata, such as "
+            "lambda metadata: metadata['year'] > 2020."
+        )
+    return value
 
 
 def _asked(where: Callable[[dict[str, Any]], bool], record: Mapping[str, Any]) -> bool:

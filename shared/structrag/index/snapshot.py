@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, UnknownDocument, check_at_least, check_choice
 from structrag.index.dense import DenseIndex, VectorPart, VectorTable
 from structrag.index.entries import Row
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
@@ -268,12 +268,12 @@ class Reader:
         return isinstance(doc_id, str) and self.snapshot.find(doc_id) is not None
 
     def stored(self, doc_id: str) -> StoredDocument:
-        """What is kept of a document. Raises InvalidParameter if unknown."""
+        """What is kept of a document. Raises UnknownDocument if unknown."""
         i, number = self._find(doc_id)
         return self.snapshot.segments[i].document(number)
 
     def document(self, doc_id: str) -> Document:
-        """The document's id, title, format and meta; its `text` is empty. Raises InvalidParameter
+        """The document's id, title, format and meta; its `text` is empty. Raises UnknownDocument
         if unknown."""
         return Document(text="", **self.stored(doc_id).record)
 
@@ -289,7 +289,7 @@ class Reader:
     def _find(self, doc_id: str) -> tuple[int, int]:
         place = self.snapshot.find(doc_id)
         if place is None:
-            raise InvalidParameter(
+            raise UnknownDocument(
                 f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
                 "`document_ids` lists them."
             )
@@ -300,7 +300,7 @@ class Reader:
         return list(row_numbers(selection, len(self))[:n])
 
     def rows_of(self, doc_id: str) -> range:
-        """The rows of a document. Raises InvalidParameter if unknown."""
+        """The rows of a document. Raises UnknownDocument if unknown."""
         return self._span(*self._find(doc_id))
 
     def records(self) -> Iterator[tuple[Mapping[str, Any], range]]:

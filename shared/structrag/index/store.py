@@ -21,7 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, check_choice
+from structrag.errors import (
+    IndexDamaged,
+    InvalidAnswer,
+    InvalidParameter,
+    UnknownDocument,
+    check_choice,
+)
 from structrag.index.blocks import Column
 from structrag.index.dense import DTYPES
 from structrag.index.entries import Entry, Prepared, Row, plain_json, prepare
@@ -119,11 +125,11 @@ class Store:
         return isinstance(doc_id, str) and self._stored(doc_id) is not None
 
     def document(self, doc_id: str) -> Document:
-        """The document's id, title, format and meta; its `text` is empty. Raises InvalidParameter
+        """The document's id, title, format and meta; its `text` is empty. Raises UnknownDocument
         if unknown."""
         stored = self._stored(doc_id)
         if stored is None:
-            raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
+            raise UnknownDocument(f"doc_id must be a document of the store; {doc_id!r} is not.")
         return Document(text="", **stored.record)
 
     def fingerprint(self, doc_id: str) -> str | None:

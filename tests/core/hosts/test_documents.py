@@ -210,3 +210,10 @@ def test_it_is_a_copy() -> None:
     copy["tags"].append("b")
     copy["deep"]["n"].append(2)
     assert metadata == {"tags": ["a"], "deep": {"n": [1]}}
+
+
+def test_what_a_table_lacks_is_none() -> None:
+    assert json_values({"a": float("nan"), "b": [np.float32("nan"), 1.5]}) == {
+        "a": None,
+        "b": [None, 1.5],
+    }

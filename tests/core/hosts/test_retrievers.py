@@ -6,15 +6,16 @@ import warnings
 
 import pytest
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.hosts.retrievers import (
     HostRetriever,
     alike,
     chosen_embedding,
     passage,
+    results_of,
     warn_of_chunks,
 )
-from structrag.records import Chunk
+from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.twohop import TwoHop
 
 TEXTS = [
@@ -109,3 +110,13 @@ def test_two_names_for_one_argument() -> None:
     assert alike({"similarity_top_k": 3}, names) == alike({"k": 3}, names)
     with pytest.raises(InvalidParameter, match="similarity_top_k and k mean the same; got both"):
         alike({"k": 3, "similarity_top_k": 3}, names)
+
+
+def test_hits_of_documents_that_are_gone_are_left_out() -> None:
+    def text_of(hit: Hit) -> str:
+        if hit.chunk.start == 1:
+            raise UnknownDocument("doc_id must be a document of the store; 'd' is not.")
+        return hit.chunk.text
+
+    hits = [Hit(chunk_of(text), 1.0, rank) for rank, text in enumerate(TEXTS, start=1)]
+    assert list(results_of(hits, text_of)) == [TEXTS[0], TEXTS[2]]

@@ -111,9 +111,15 @@ def test_conditions_become_filters() -> None:
         ('"a"',), (('["year", 2020]', '["year", 2021]'), ('["lang", "en"]',))
     )
     assert filter_of(chosen) is chosen and not chosen.is_empty
-    for nothing in ({"doc_id": []}, {"year": []}, {"year": object()}):
+    for nothing in ({"doc_id": []}, {"year": []}, {"year": float("nan")}):
         empty = filter_of(nothing)
         assert empty is not None and empty.is_empty
+
+
+@pytest.mark.parametrize("value", [{"$gt": 2020}, object()])
+def test_operators_and_what_no_metadata_can_be_are_refused(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="must be a dict of values to be equal to"):
+        filter_of({"year": value})
 
 
 def test_functions_are_refused() -> None:

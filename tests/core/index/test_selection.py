@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,20 @@ def test_select_refuses() -> None:
     with pytest.raises(InvalidParameter, match="without a step"):
         store.select(slice(0, 6, 2))
     assert Store(VIEWS).select({"year": 2020}) == slice(0, 0)
+
+
+@pytest.mark.parametrize("value", [{"$gt": 2020}, [{"$ne": 2020}], Path("a.md"), [2020, b"x"]])
+def test_what_meets_nothing_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"must be a dict of values .* for 'year'"):
+        small_store().select({"year": value})
+
+
+def test_dates_are_met_as_metadata_has_them() -> None:
+    retriever = MultiViewRetriever(Index(embedder=HashEmbedder()))
+    days = ["2020-01-02", "2021-01-02"]
+    retriever.index.add([document(i, meta={"day": day}) for i, day in enumerate(days)])
+    hits = retriever.search("Pumps.", where={"day": [date(2021, 1, 2)]})
+    assert {hit.chunk.doc_id for hit in hits} == {"doc1"}
 
 
 def test_a_selection_sees_the_store_as_it_was_when_it_began() -> None:

@@ -33,7 +33,7 @@ from structrag.asking.requests import (
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, UnknownDocument, check_at_least, check_choice
 from structrag.index.adding import AddReport
 from structrag.index.entries import fingerprint
 from structrag.index.routes import check_query, checked_k
@@ -470,7 +470,7 @@ class EvidenceRetriever(Retriever):
         """The passages of one document."""
         shelf = self.store.shelf()
         if doc_id not in shelf.documents:
-            raise InvalidParameter(
+            raise UnknownDocument(
                 f"doc_id must be the id of a document that was added; got {doc_id!r}."
             )
         pool = Pool([shelf.records[doc_id]])

@@ -176,7 +176,7 @@ class EvidenceStore:
         return doc_id in self.store
 
     def document(self, doc_id: str) -> Document:
-        """A document without its text. Raises InvalidParameter if unknown."""
+        """A document without its text. Raises UnknownDocument if unknown."""
         return self.store.document(doc_id)
 
     @property
