@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             application()(args=arguments, standalone_mode=True)
-    except StructragError as error:
+    except (StructragError, OSError) as error:  # such as standard output on a full volume
         _say(error)
         sys.exit(2)
 

@@ -23,6 +23,7 @@ def application() -> typer.Typer:
     """The program with all its commands."""
     app = typer.Typer(
         no_args_is_help=True,
+        rich_markup_mode="markdown",
         add_completion=False,
         help="Split and search documents by their own structure.",
     )

@@ -83,10 +83,11 @@ def eval(
     The figure is how much of what answers them is found.
 
     A .jsonl file has one object a line: a "question" and one of
-    "quotes" (passages of the documents, word for word; all are wanted),
-    "answers" (spellings of one answer; any will do),
-    "docs" (names of documents),
-    "spans" (document, start and end in characters).
+
+    - "quotes" (passages of the documents, word for word; all are wanted)
+    - "answers" (spellings of one answer; any will do)
+    - "docs" (names of documents)
+    - "spans" (document, start and end in characters)
     """
     check_one_form(as_json, markdown)
     budgets, depths = numbers("--budget", budget), numbers("-k", k)

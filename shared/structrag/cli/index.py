@@ -25,7 +25,7 @@ def index(
         ),
     ],
     workers: Annotated[
-        int, typer.Option(help="Processes, each with its own models; 0: one a core.")
+        int, typer.Option(min=0, help="Processes, each with its own models; 0: one a core.")
     ] = 0,
     runner: Annotated[
         str,
@@ -45,7 +45,7 @@ def index(
     Files that cannot be read are named and left out. `--max-tokens` limits the chunks of multiview.
     A store in an engine needs `--method multiview` and an `--embedder`.
     """
-    check_choice("method", method, METHODS)
+    check_choice("--method", method, METHODS)
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
     if engine_of(store) is not None:
         filled = engine_index.fill(

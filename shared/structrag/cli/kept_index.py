@@ -139,7 +139,7 @@ class KeptIndex:
             if value != made_with:
                 raise InvalidParameter(
                     f"{option} must be what the index in {str(folder)!r} was made with, "
-                    f"{made_with or 'none'}; got {value}. Give that, or another --index."
+                    f"{made_with or 'none'}; got {value}. Give that, or another folder."
                 )
         self.memory = memory
 
@@ -172,6 +172,13 @@ class KeptIndex:
         Raises:
             InvalidDocument: nothing is there, a named file cannot be read, or no file could be.
         """
+        if not paths and not self.memory.roots:
+            folder = self.folder or Path()
+            others = [name for name in METHODS if (folder / f"{name}.json").is_file()]
+            raise InvalidParameter(
+                f"There is no index for --method {self.method} in {str(folder)!r}"
+                f"{f'; it has one for {others[0]}' if others else ''}. Name the files to index."
+            )
         roots = [*map(Path, self.memory.roots)]
         files = files_of([*paths, *filter(Path.exists, roots)], without=self.folder)
         named = {os.path.abspath(path) for path in paths}
@@ -339,18 +346,18 @@ def _check_folder(folder: Path) -> None:
     So nobody's files are mixed with an index.
     """
     if folder.exists() and not folder.is_dir():
-        raise InvalidParameter(f"--index must be a folder; {str(folder)!r} is a file.")
+        raise InvalidParameter(f"The index must be a folder; {str(folder)!r} is a file.")
     is_ours = any((folder / f"{method}.json").is_file() for method in METHODS)
     if folder.is_dir() and not is_ours and any(folder.iterdir()):
         raise InvalidParameter(
-            f"--index must be a new folder, or one that it made; {str(folder)!r} holds other files."
+            f"The index must be a new folder, or one that was made for it; {str(folder)!r} holds "
+            "other files."
         )
 
 
 def _unusable(folder: Path, why: str) -> InvalidParameter:
     return InvalidParameter(
-        f"--index must be a folder that it made; {str(folder)!r} cannot be used: {why}. Delete it, "
-        "or give another."
+        f"The index in {str(folder)!r} cannot be used: {why}. Delete it, or give another folder."
     )
 
 

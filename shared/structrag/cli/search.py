@@ -62,7 +62,7 @@ def search(
     Printed are path, score, what matched and character range of every hit. `--max-tokens` limits
     the chunks of multiview.
     """
-    check_choice("method", method, METHODS)
+    check_choice("--method", method, METHODS)
     if not query.strip():
         raise InvalidParameter(f"-q must be a question or words to look for; got {query!r}.")
     if not paths and not index:

@@ -60,3 +60,22 @@ def test_pdf_files_have_a_reader(capsys: pytest.CaptureFixture[str], tmp_path: P
     (tmp_path / "pump.pdf").write_bytes(b"%PDF-1.4")
     code, _, err = run(capsys, "outline", tmp_path / "pump.pdf", "--reader", "other")
     assert code == 2 and "reader must be one of" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_what_the_system_refuses_is_one_sentence(manual: Path) -> None:
+    command = [sys.executable, "-m", "structrag", "outline", str(manual)]
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        failed = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, encoding="utf-8", check=False
+        )
+    assert failed.returncode and "structrag: [Errno 28]" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_paragraphs_of_the_help_are_filled(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "view", "--help")
+    assert "a query's hits: chunks" in " ".join(out.split())
+    paragraph = out[out.index("It has the outline") : out.index("word by word")]
+    lengths = [len(line.strip()) for line in paragraph.splitlines()[:-1]]
+    assert min(lengths) > 60

@@ -201,3 +201,15 @@ def test_an_index_inside_of_the_folder_is_not_counted(
 
 def test_no_changes_are_told_as_such() -> None:
     assert str(Changes()) == "0 documents added, 0 replaced, 0 unchanged, 0 removed"
+
+
+def test_an_index_that_is_not_there_is_said(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    index = ("--index", tmp_path / "index", "-q", "drips")
+    code, _, err = run(capsys, "search", *index)
+    assert code == 2 and "There is no index for --method evidence in" in err
+    assert not (tmp_path / "index").exists()
+    assert run(capsys, "search", folder, *index)[0] == 0
+    code, _, err = run(capsys, "search", *index, "--method", "multiview")
+    assert code == 2 and "it has one for evidence. Name the files to index." in err
