@@ -29,7 +29,7 @@ from structrag.retrieval.fusion import (
     union,
     union_size,
 )
-from structrag.retrieval.retriever import Retriever, checked_names
+from structrag.retrieval.retriever import Retriever, check_index, checked_names
 
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
@@ -108,6 +108,7 @@ class MultiViewRetriever(Retriever):
         order: str = "score",
         pool: int | None = None,
     ) -> None:
+        check_index(index, Index)
         if pool is not None:
             check_at_least("pool", pool, 1)
         self.pool = pool

@@ -65,6 +65,14 @@ class Retriever(Protocol):
         return await self.arun(self.steps(query, k, where=where))
 
 
+def check_index(index: Any, kind: type) -> None:
+    """Raise InvalidParameter unless an index is of the kind that a retriever searches."""
+    if not isinstance(index, kind):
+        raise InvalidParameter(
+            f"index must be structrag's {kind.__name__}; got {type(index).__name__}."
+        )
+
+
 def check_retriever(retriever: Any) -> None:
     """Raise InvalidParameter unless it is a `Retriever`."""
     if not isinstance(retriever, Retriever):

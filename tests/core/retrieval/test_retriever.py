@@ -22,7 +22,7 @@ from structrag import (
 from structrag.errors import InvalidParameter
 from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Hit
-from structrag.retrieval import Routing, Selection
+from structrag.retrieval import Routing, Selection, TreeIndex, TreeRetriever
 from structrag.retrieval.retriever import check_retriever
 
 SECTIONS = "".join(
@@ -113,3 +113,20 @@ async def test_a_retriever_of_a_host_is_one_too() -> None:
 def test_what_is_no_retriever_is_refused() -> None:
     with pytest.raises(InvalidParameter, match=r"retriever must be a Retriever, .* got Index"):
         check_retriever(index())
+
+
+@pytest.mark.parametrize(
+    ("retriever", "kind"),
+    [
+        (MultiViewRetriever, Index),
+        (HiQARetriever, Index),
+        (D3Retriever, D3Index),
+        (TreeRetriever, TreeIndex),
+    ],
+)
+def test_an_index_of_another_kind_is_refused(retriever: Any, kind: type) -> None:
+    others = [None, D3Index() if kind is not D3Index else Index()]
+    for index in others:
+        message = f"index must be structrag's {kind.__name__}; got {type(index).__name__}"
+        with pytest.raises(InvalidParameter, match=message):
+            retriever(index)

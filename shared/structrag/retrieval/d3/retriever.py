@@ -36,7 +36,7 @@ from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, 
 from structrag.retrieval.d3.selection import Evidence, Selection
 from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_steps
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
-from structrag.retrieval.retriever import Retriever
+from structrag.retrieval.retriever import Retriever, check_index
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -109,6 +109,7 @@ class D3Retriever(Retriever):
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
+        check_index(index, D3Index)
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         self.index = index
         model = as_language_model(llm)

@@ -32,7 +32,7 @@ from structrag.retrieval.hiqa.scores import (
     weighted_parts,
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
-from structrag.retrieval.retriever import Retriever, checked_names
+from structrag.retrieval.retriever import Retriever, check_index, checked_names
 
 POOL = 50  # chunks from the vectors and from BM25 each; with those by keyword at most 150
 ALPHA, BETA = 0.5, 0.2
@@ -147,6 +147,7 @@ class HiQARetriever(Retriever):
                 compare_rest=compare_rest,
             )
         self.compare_rest: bool = preset == "default" if compare_rest is None else compare_rest
+        check_index(index, Index)
         _ = index.own_store  # refused now where an engine keeps the documents
         self.index = index
         self.k: int = checked_k(k)

@@ -11,12 +11,12 @@ from typing import Any
 
 from structrag.asking.requests import LanguageModel, Steps, T
 from structrag.asking.steps import remembering
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import check_at_least
 from structrag.index.routes import check_query, checked_k
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.retrieval.retriever import Retriever
+from structrag.retrieval.retriever import Retriever, check_index
 from structrag.retrieval.tree.index import TreeIndex
 from structrag.retrieval.tree.lifting import lifted, node_score_steps
 from structrag.retrieval.tree.merging import Found, Merging, Taken
@@ -84,10 +84,7 @@ class TreeRetriever(Retriever):
         llm: Any = None,
         walk_prompt: str = WALK_PROMPT,
     ) -> None:
-        if not isinstance(index, TreeIndex):
-            raise InvalidParameter(
-                f"index must be a TreeIndex, which has the tree; got {type(index).__name__}."
-            )
+        check_index(index, TreeIndex)
         if max_tokens is not None:
             check_at_least("max_tokens", max_tokens, 1)
         check_at_least("level_weight", level_weight, 0)
