@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -25,7 +25,7 @@ from structrag.asking.requests import (
 )
 from structrag.asking.steps import keeping, noting_failures, together
 from structrag.chunks.asking_splitter import with_own_vectors
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry, Level, Vectors, fingerprint
 from structrag.index.routes import HostVectors
@@ -74,6 +74,51 @@ class AddReport:
         )
 
 
+def checked_documents(
+    documents: Iterable[Document], present: Container[object] | None = None
+) -> list[Document]:
+    """The documents of one call.
+
+    Example:
+        >>> [document.id for document in checked_documents([Document("Pumps leak.", id="d")])]
+        ['d']
+
+    Args:
+        present: Ids of which each must be one; None: any.
+
+    Raises:
+        InvalidParameter: something is no Document, or two have the same id.
+        UnknownDocument: one is not present.
+    """
+    if isinstance(documents, Document):
+        raise InvalidParameter(
+            f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a list."
+        )
+    if not isinstance(documents, Iterable):
+        raise InvalidParameter(
+            f"documents must be a list of Documents; got {type(documents).__name__}. Use "
+            "structrag.read_file or read_text."
+        )
+    checked = list(documents)
+    ids: set[str] = set()
+    for document in checked:
+        if not isinstance(document, Document):
+            raise InvalidParameter(
+                f"documents must be structrag Documents; got {type(document).__name__}. Use "
+                "structrag.read_text."
+            )
+        if document.id in ids:
+            raise InvalidParameter(
+                f"Two documents of one call have the id {document.id!r}; give each its own id=."
+            )
+        if present is not None and document.id not in present:
+            raise UnknownDocument(
+                f"document {document.id!r} is not in the index, so it cannot be updated; use add."
+            )
+        ids.add(document.id)
+    return checked
+
+
 class Adding:
     """One call of `Index.add`. All documents are checked when it is made, before anything changes.
 
@@ -100,16 +145,9 @@ class Adding:
         self.host = host
         self.how = how
         self.usage = usage
-        self.prints: dict[str, str] = {}  # document id -> fingerprint
-        if isinstance(documents, Document):
-            raise InvalidParameter(
-                f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a "
-                "list."
-            )
-        self.documents: list[Document] = list(documents)
-        for document in self.documents:
-            self._check(document, known_only)
-            self.prints[document.id] = fingerprint(document, settings)
+        self.documents: list[Document] = checked_documents(documents, store if known_only else None)
+        # document id -> fingerprint
+        self.prints = {document.id: fingerprint(document, settings) for document in self.documents}
         self.before: dict[str, Any] = usage.as_dict()
         self.added: int = 0
         self.replaced: int = 0
@@ -117,21 +155,6 @@ class Adding:
         self.chunks: int = 0
         self.reasons: dict[str, str] = {}  # what fell back in this call -> why, the first time
         self.rows: Counter[str] = Counter()  # at the store's further levels
-
-    def _check(self, document: Document, known_only: bool) -> None:
-        if not isinstance(document, Document):
-            raise InvalidParameter(
-                f"documents must be structrag Documents; got {type(document).__name__}. Use "
-                "structrag.read_text."
-            )
-        if document.id in self.prints:
-            raise InvalidParameter(
-                f"Two documents of one call have the id {document.id!r}; give each its own id=."
-            )
-        if known_only and document.id not in self.store:
-            raise InvalidParameter(
-                f"document {document.id!r} is not in the index, so it cannot be updated; use add."
-            )
 
     def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
         """The documents that need work, with fingerprints, in groups prepared together.

@@ -21,7 +21,8 @@ from structrag import (
     MultiViewRetriever,
     read_text,
 )
-from structrag.index.adding import AddReport, split_windows
+from structrag.errors import InvalidParameter, UnknownDocument
+from structrag.index.adding import AddReport, checked_documents, split_windows
 
 BODIES = [
     " ".join(
@@ -432,3 +433,16 @@ def test_a_function_with_a_limit_gets_windows_by_a_cautious_count() -> None:
     seen.clear()
     index.add([Document("word " * 30, id="150 characters"), Document("word " * 30 + "x", id="151")])
     assert sorted(map(len, seen)) == [1, 150]  # equal windows are embedded once
+
+
+@pytest.mark.parametrize("documents", [None, 5, "text", [None], Document("x", id="x")])
+def test_what_is_no_list_of_documents_is_refused(documents: Any) -> None:
+    with pytest.raises(InvalidParameter, match="documents must be "):
+        checked_documents(documents)
+
+
+def test_only_what_is_there_is_updated() -> None:
+    documents = [Document("x", id="x"), Document("y", id="y")]
+    assert checked_documents(iter(documents), {"x", "y", "z"}) == documents
+    with pytest.raises(UnknownDocument, match="'y' is not in the index"):
+        checked_documents(documents, {"x"})

@@ -89,15 +89,16 @@ class PassageReader:
 
     def _runs(self, number: int) -> list[tuple[int, int]]:
         """The atoms of each block. Headings are with those of the block behind them."""
-        record = self.pool.records[number]
-        starts = np.flatnonzero(np.diff(record.blocks, prepend=-1)).tolist()
-        runs: list[tuple[int, int]] = []
-        first = 0
-        for start, stop in pairwise([*starts, len(record)]):
-            if stop == len(record) or not self._is_heading(number, start):
-                runs.append((first, stop))
-                first = stop
-        return runs
+        record, document = self.pool.records[number], self.documents[number]
+        starts = np.flatnonzero(np.diff(record.blocks, prepend=-1))
+        stops = np.append(starts, len(record))[1:]
+        sections = record.sections[starts]
+        are_titled = np.array([bool(path) for path in document.paths])[sections]
+        are_headings = are_titled & (
+            record.ends[starts] <= np.array(document.body_starts)[sections]
+        )
+        ends = stops[~are_headings | (stops == len(record))]
+        return list(pairwise([0, *ends.tolist()]))
 
     def _block(self, number: int, run: tuple[int, int]) -> Chunk:
         record, last = self.pool.records[number], run[1] - 1

@@ -34,7 +34,7 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, UnknownDocument, check_at_least, check_choice
-from structrag.index.adding import AddReport
+from structrag.index.adding import AddReport, checked_documents
 from structrag.index.entries import fingerprint
 from structrag.index.routes import check_query, checked_k
 from structrag.models.embedders import as_embedder
@@ -154,10 +154,9 @@ class EvidenceRetriever(Retriever):
         self.reading: Reading = reading or Reading(language=language)
         self.token_encoder: TokenEncoder | None = _token_encoder(embedding, token_encoder)
         # One model is asked once: its sums of token vectors stand for vectors of sentences.
-        is_same = self.token_encoder is not None and token_encoder is None
-        self.embedder = None if is_same else as_embedder(embedding)
-        if self.embedder is not None and embedding is None and token_encoder is not None:
-            self.embedder = None
+        has_another = embedding is not None and token_encoder is not None
+        has_embedder = self.token_encoder is None or has_another
+        self.embedder = as_embedder(embedding) if has_embedder else None
         self.store: EvidenceStore = EvidenceStore()
         self.runner: Runner = Runner(
             embedder=self.embedder, asking=asking_of(asking, options, EvidenceRetriever)
@@ -285,7 +284,8 @@ class EvidenceRetriever(Retriever):
         self, documents: Iterable[Document], *, known_only: bool = False
     ) -> Steps[AddReport]:
         settings = setting_name(self.config())
-        prints = _checked(documents, settings, self.store if known_only else None)
+        checked = checked_documents(documents, self.store if known_only else None)
+        prints = [(document, fingerprint(document, settings)) for document in checked]
         before = self.usage.as_dict()
         store = self.store.store
         there = store.fingerprints([document.id for document, _ in prints])
@@ -485,8 +485,7 @@ class EvidenceRetriever(Retriever):
         if not query.strip() or not len(pool):
             return [() for _ in hits]
         question = yield from self._question_steps(query, shelf.basis)
-        language = self.reading.language
-        ranking = rank(pool, question, self.store.quantiser, language=language)
+        ranking, language = self._ranking(pool, question), self.reading.language
         return (
             yield from explain_steps(
                 query, hits, documents, pool, ranking, self.token_encoder, language
@@ -670,33 +669,6 @@ def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:
         return None
     # one that gives vectors of tokens alone is no embedder
     return as_token_encoder(embedding) or as_token_encoder(as_embedder(embedding))
-
-
-def _checked(
-    documents: Iterable[Document], settings: str, present: EvidenceStore | None
-) -> list[tuple[Document, str]]:
-    """The documents with their fingerprints; with `present`, all must be there."""
-    if isinstance(documents, Document):
-        raise InvalidParameter(
-            f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a list."
-        )
-    checked: dict[str, tuple[Document, str]] = {}
-    for document in documents:
-        if not isinstance(document, Document):
-            raise InvalidParameter(
-                f"documents must be structrag Documents; got {type(document).__name__}. Use "
-                "structrag.read_text."
-            )
-        if document.id in checked:
-            raise InvalidParameter(
-                f"Two documents of one call have the id {document.id!r}; give each its own id=."
-            )
-        if present is not None and document.id not in present:
-            raise InvalidParameter(
-                f"document {document.id!r} is not in the index, so it cannot be updated; use add."
-            )
-        checked[document.id] = document, fingerprint(document, settings)
-    return list(checked.values())
 
 
 def _groups(documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
