@@ -316,9 +316,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
         False if one was not there.
         """
-        # all are removed, whatever the first says
-        deleted = [self.index.delete(name) for name in check_ids("ids", ids)]
-        return all(deleted)
+        return bool(self.index.delete(check_ids("ids", ids)))
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
         """`delete` in a worker thread."""

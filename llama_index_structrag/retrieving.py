@@ -44,7 +44,7 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter, check_arguments, check_ids
+from structrag.errors import InvalidParameter, check_arguments
 from structrag.hosts.metadata import score_notes
 from structrag.hosts.places import beside
 from structrag.hosts.retrievers import (
@@ -253,9 +253,7 @@ class IndexRetriever(ToolRetriever):
 
         False if there is none of an id.
         """
-        # all are removed, whatever the first says
-        deleted = [self.index.delete(name) for name in check_ids("doc_id", doc_id)]
-        return all(deleted)
+        return bool(self.index.delete(doc_id))
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
         """Write the index to a folder.

@@ -160,7 +160,7 @@ class Index:
         self.embedder: Embedder = as_embedder(embedder)
         llm = as_language_model(llm)
         self.view_settings: ViewSettings = ViewSettings(
-            names=(views,) if isinstance(views, str) else tuple(views),
+            names=_names_of(views),
             with_context=not paper,
             merged=not paper,
             use_llm=llm is not None,
@@ -599,6 +599,11 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
     return splitter  # type: ignore[no-any-return]
 
 
+def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
+    """The views, of which one may stand alone."""
+    return (views,) if isinstance(views, str) else tuple(views)
+
+
 def _gain_of(llm: Any) -> LikelihoodGain:
     """What chooses views by the likelihoods of a language model."""
     check_gives_likelihoods("llm (with choose_views=True)", llm)
@@ -625,7 +630,7 @@ def _with_saved(
         )
     saved = {"views": tuple(config["views"]), **{name: config[name] for name in kind.SAVED}}
     for name in saved.keys() & options.keys():
-        option = tuple(options[name]) if name == "views" else options[name]
+        option = _names_of(options[name]) if name == "views" else options[name]
         if option is not None and option != saved[name]:
             raise InvalidParameter(
                 f"{name} of the index at {os.fspath(path)!r} is {saved[name]!r}; got "

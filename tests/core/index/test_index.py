@@ -756,3 +756,10 @@ def test_words_by_their_stems(tmp_path: Path) -> None:
     assert loaded.add(documents).unchanged == 2
     with pytest.raises(InvalidParameter, match="stems of the index"):
         Index.load(tmp_path / "index", stems=False)
+
+
+def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> None:
+    index = Index(embedder=embedder, views="raw")
+    index.add([document(1)])
+    index.save(tmp_path / "index")
+    assert Index.load(tmp_path / "index", embedder=embedder, views="raw").views == ("raw",)

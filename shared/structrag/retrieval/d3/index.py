@@ -14,7 +14,7 @@ from structrag.asking.requests import Embedder, Request, Steps, Usage, fallbacks
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import together
-from structrag.errors import IndexDamaged, check_choice
+from structrag.errors import IndexDamaged, check_choice, check_ids
 from structrag.index.adding import (
     Adding,
     Preparation,
@@ -320,11 +320,17 @@ class D3Index:
         """What decides a document's entry: itself, every setting and model name."""
         return fingerprint(document, self.settings_name())
 
-    def delete(self, doc_id: str) -> bool:
-        """Remove a document; False if there is none of this id."""
+    def delete(self, doc_id: str | Iterable[str]) -> bool:
+        """Remove one document or several; False if any is missing.
+
+        Raises InvalidParameter for what is no id, before anything is removed.
+        """
+        names = check_ids("doc_id", doc_id)
         for answers in self.kept.values():
-            answers.pop(doc_id, None)
-        return self.store.delete(doc_id)
+            for name in names:
+                answers.pop(name, None)
+        deleted = [self.store.delete(name) for name in names]  # all, whatever the first says
+        return all(deleted)
 
     def layout(self, snapshot: Snapshot | None = None) -> Layout:
         """The sections with their paragraphs, put together once after a change.

@@ -33,7 +33,13 @@ from structrag.asking.requests import (
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
-from structrag.errors import InvalidParameter, UnknownDocument, check_at_least, check_choice
+from structrag.errors import (
+    InvalidParameter,
+    UnknownDocument,
+    check_at_least,
+    check_choice,
+    check_ids,
+)
 from structrag.index.adding import AddReport, checked_documents
 from structrag.index.entries import fingerprint
 from structrag.index.routes import check_query, checked_k
@@ -217,9 +223,14 @@ class EvidenceRetriever(Retriever):
         """`update` on an event loop."""
         return await self.arun(self._add_steps(documents, known_only=True))
 
-    def delete(self, doc_id: str) -> bool:
-        """Remove a document; False if there is none of this id."""
-        return self.store.delete(doc_id)
+    def delete(self, doc_id: str | Iterable[str]) -> bool:
+        """Remove one document or several; False if any is missing.
+
+        Raises InvalidParameter for what is no id, before anything is removed.
+        """
+        # all are removed, whatever the first says
+        deleted = [self.store.delete(name) for name in check_ids("doc_id", doc_id)]
+        return all(deleted)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write documents and vectors to a folder, moved into place when complete.

@@ -169,3 +169,15 @@ def test_a_chat_model_is_told_to_summarise_in_the_papers_preset_too() -> None:
     assert chat.prompts == [
         PROMPT.format(title="Machines", text="The engine burns diesel.", words=109)
     ]
+
+
+def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> None:
+    index = D3Index()
+    index.add([document(name=name) for name in "abc"])
+    for wrong in (None, 5, ["a", 5]):
+        with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
+            index.delete(wrong)  # type: ignore[arg-type]
+    assert index.document_ids == ["a", "b", "c"]
+    assert index.delete(["a", "c"]) is True
+    assert index.delete(("a", "b")) is False  # one was not there
+    assert index.document_ids == []

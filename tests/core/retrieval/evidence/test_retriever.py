@@ -477,3 +477,15 @@ def test_a_number_of_passages_uses_the_tokens_it_is_given() -> None:
     assert len(within) <= 2 and 160 < sum(hit.chunk.n_tokens for hit in within) <= 200
     for hit in within:
         assert text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+
+
+def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> None:
+    retriever = EvidenceRetriever()
+    retriever.add([read_text(f"Pump {name} leaks.", id=name) for name in "abc"])
+    for wrong in (None, 5, ["a", 5]):
+        with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
+            retriever.delete(wrong)  # type: ignore[arg-type]
+    assert retriever.document_ids == ["a", "b", "c"]
+    assert retriever.delete(["a", "c"]) is True
+    assert retriever.delete(("a", "b")) is False  # one was not there
+    assert retriever.document_ids == []
