@@ -14,7 +14,7 @@ from doubles import HashEmbedder, Reluctant, ScriptedModel
 from samples import GUIDE_WORDS, guide
 
 from structrag import Cache, Index
-from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed
+from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed, UnknownDocument
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3Index
@@ -420,7 +420,7 @@ def test_documents_added_at_the_same_time_are_all_there_whole() -> None:
             asyncio.to_thread(index.delete, "d5"),
         ]
         found = await asyncio.gather(*adding, *again, failing, *threads, return_exceptions=True)
-        assert [type(each) for each in found if isinstance(each, Exception)] == [InvalidParameter]
+        assert [type(each) for each in found if isinstance(each, Exception)] == [UnknownDocument]
         await index.aupdate([document(texts["d4"], "d4")])
         await index.aadd([document(texts["d5"], "d5")])
 
