@@ -103,9 +103,11 @@ def as_documents(
 def check_documents(documents: Any) -> list[Document]:
     """A list of LangChain documents; raises InvalidParameter for anything else."""
     if isinstance(documents, str | Document) or not hasattr(documents, "__iter__"):
+        is_one = isinstance(documents, Document)
+        cure = "Put it in a list." if is_one else "For strings use create_documents or from_texts."
         raise InvalidParameter(
             "documents must be an iterable of LangChain Documents; got "
-            f"{type(documents).__name__}. For strings use create_documents or from_texts."
+            f"{'one Document' if is_one else type(documents).__name__}. {cure}"
         )
     checked = list(documents)
     for document in checked:

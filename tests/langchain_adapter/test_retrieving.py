@@ -121,3 +121,8 @@ def test_fields_of_a_subclass_are_arguments_of_from_documents() -> None:
 def test_a_place_that_is_no_number_makes_no_chunk_of_a_document(start: Any) -> None:
     document = Document("# Pump\n\nIt moves water.", metadata={"start_index": start})
     assert MultiViewRetriever.from_documents([document], BagOfWords()).invoke("water")
+
+
+def test_one_document_is_to_be_put_in_a_list() -> None:
+    with pytest.raises(InvalidParameter, match=r"got one Document\. Put it in a list\."):
+        MultiViewRetriever.from_documents(documents()[0], BagOfWords())  # type: ignore[arg-type]
