@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
+from typing import Any
 
 import pytest
 from page_making import (
@@ -15,6 +17,9 @@ from page_making import (
     rows,
     text_from,
 )
+
+from structrag.reading.pdf.paragraphs import Spacing, paragraphs_of, spacing_of
+from structrag.reading.pdf.rows import Row
 
 TEXT = [FULL, FULL, "the last row."]
 
@@ -109,3 +114,279 @@ def test_a_list_goes_on_over_a_page() -> None:
     first = page(*rows([("• one", 60), ("– sub", 80)], 700))
     second = page(*rows([("– sub two", 110), ("• two", 90)], 100))
     assert draft(first, second).text == "- one\n  - sub\n  - sub two\n- two\n"
+
+
+SPACING = Spacing({10.0: 12.0}, 1.2)
+
+
+def row(text: str, top: float, left: float = 60, width: float | None = None, **more: Any) -> Row:
+    """A row of type of 10 points, each character 5 wide."""
+    right = left + (5 * len(text) if width is None else width)
+    fixed: dict[str, Any] = {"page": 1, "size": 10.0, "bold": False, "upright": True, **more}
+    return Row(
+        cells=(), text=text, left=left, right=right, top=top, bottom=top + fixed["size"], **fixed
+    )
+
+
+def stack(*lefts: float, top: float = 100) -> list[Row]:
+    """Rows one below the other that all end far to the right."""
+    return [row("words", top + 12 * i, left, 400 - left) for i, left in enumerate(lefts)]
+
+
+def shape(rows: list[Row], spacing: Spacing = SPACING) -> str:
+    """The first letter of each row; "|" before a paragraph, "/" before a line of its own."""
+    shown = ""
+    for paragraph in paragraphs_of(rows, spacing):
+        for i, member in enumerate(paragraph.rows):
+            shown += "|" if not i else "/" if i in paragraph.breaks else ""
+            shown += member.text[0]
+    return shown[1:]
+
+
+@pytest.mark.parametrize(
+    ("distances", "spacing"),
+    [
+        ([8], Spacing({10: 8}, 0.8)),
+        ([7.9], Spacing({}, 1.2)),
+        ([22], Spacing({10: 22}, 2.2)),
+        ([22.1], Spacing({}, 1.2)),
+        ([12, 12, 20], Spacing({10: 12}, 1.2)),
+        ([-12], Spacing({}, 1.2)),
+    ],
+)
+def test_usual_distances_are_medians_of_those_near_the_size(
+    distances: list[float], spacing: Spacing
+) -> None:
+    tops = accumulate(distances, initial=100.0)
+    assert spacing_of([row("words", top) for top in tops]) == spacing
+
+
+def test_usual_distances_are_within_a_page_and_a_size() -> None:
+    assert spacing_of([row("a", 100), row("b", 112, page=2)]) == Spacing({}, 1.2)
+    assert spacing_of([row("a", 100), row("b", 112, size=11)]) == Spacing({}, 1.2)
+    assert spacing_of([row("a", 100), row("b", 112, size=10.8)]) == Spacing({10: 12}, 1.2)
+
+
+def test_the_body_is_the_size_with_most_rows_and_of_as_many_the_smaller() -> None:
+    large = [row("a", 100 + 30 * i, size=20) for i in range(3)]
+    small = [row("b", 300 + 12 * i) for i in range(3)]
+    assert spacing_of(large + small).body == 1.2
+    assert spacing_of(large + small[:2]).body == 1.5
+
+
+def test_type_without_a_distance_has_the_body_s_and_large_type_hardly_more() -> None:
+    assert Spacing({10: 12}, 1.2).of(20) == 24
+    assert Spacing({20: 25}, 1.2).of(20) == 25
+    assert Spacing({20: 40}, 1.2).of(20) == pytest.approx(26.4)
+
+
+@pytest.mark.parametrize(("distance", "shown"), [(12, "ab"), (16.2, "ab"), (16.3, "a|b")])
+def test_more_than_a_third_above_the_usual_distance_parts_paragraphs(
+    distance: float, shown: str
+) -> None:
+    assert shape([row("a" * 60, 100), row("b" * 60, 100 + distance)]) == shown
+
+
+def test_the_larger_of_two_sizes_says_how_far_apart_rows_may_be() -> None:
+    above, below = row("a" * 60, 100), row("b" * 60, 117, size=10.8)
+    assert shape([above, below]) == "ab"
+    assert shape([row("a" * 60, 100, size=10.8), row("b" * 60, 117)]) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("room", "first", "shown"),
+    [
+        (35, "bird", "Wab"),
+        (36, "bird", "Wa/b"),
+        (165, "b" * 40, "Wab"),
+        (166, "b" * 40, "Wa/b"),
+    ],
+)
+def test_a_line_ends_on_purpose_where_the_next_word_would_fit(
+    room: float, first: str, shown: str
+) -> None:
+    wide, below = (row(text, top, width=100 + room) for text, top in (("W", 88), (first, 112)))
+    assert shape([wide, row("a" * 20, 100), below]) == shown
+
+
+def test_a_line_of_a_broken_word_does_not_end_on_purpose() -> None:
+    wide = [row("wide", 100, width=300)]
+    assert shape([*wide, row("a bro-", 112), row("ken word", 124)]) == "wak"
+    assert shape([*wide, row("a bro-", 112), row("Ken is", 124)]) == "wa/K"
+
+
+@pytest.mark.parametrize(("between", "shown"), [(2, "ws/s/x"), (3, "ws/s/s/x"), (4, "ws/s/s/sx")])
+def test_three_rows_above_tell_how_far_a_line_could_reach(between: int, shown: str) -> None:
+    rows = [row("wide wide wide", 100, width=90)]
+    rows += [row("sss", 112 + 12 * i) for i in range(between)]
+    rows.append(row("x", 112 + 12 * between))
+    assert shape(rows) == shown
+
+
+@pytest.mark.parametrize(("short", "shown"), [(2, "a/b/w"), (3, "a/b/c/w"), (4, "ab/c/d/w")])
+def test_three_rows_below_tell_how_far_a_line_could_reach(short: int, shown: str) -> None:
+    rows = [row(letter * 3, 100 + 12 * i) for i, letter in enumerate("abcd"[:short])]
+    rows.append(row("wide wide wide", 100 + 12 * short, width=90))
+    assert shape(rows) == shown
+
+
+def after(*rows: Row) -> str:
+    """Whether the last of the rows goes on with those before."""
+    return "new" if "|" in shape(list(rows))[-2:] else "on"
+
+
+@pytest.mark.parametrize(
+    ("left", "verdict"), [(68, "on"), (68.1, "new"), (52, "on"), (51.9, "new")]
+)
+def test_a_row_further_in_or_out_begins_a_paragraph(left: float, verdict: str) -> None:
+    assert after(*stack(60, 60, left)) == verdict
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(68, "on"), (68.1, "new"), (10, "on"), (9.9, "new")])
+def test_a_second_row_may_stand_further_left_than_an_indented_first(
+    left: float, verdict: str
+) -> None:
+    assert after(*stack(60, left)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("left", "verdict"), [(59, "on"), (58.9, "new"), (120, "on"), (120.1, "new")]
+)
+def test_a_second_row_of_an_item_may_hang(left: float, verdict: str) -> None:
+    item = row("• item", 100, width=340)
+    assert after(item, row("words", 112, left, 300)) == verdict
+
+
+def test_the_last_dozen_rows_tell_where_a_paragraph_stands() -> None:
+    assert after(*stack(60, 60, *[66] * 11, 74)) == "on"
+    assert after(*stack(66, 66, 60, *[66] * 10, 74)) == "new"
+    assert after(*stack(66, 60, *[66] * 9, 74)) == "new"
+
+
+def test_rows_in_the_middle_of_those_above_stay_with_them() -> None:
+    title = row("a" * 60, 100)
+    assert shape([title, row("b" * 40, 112, left=110)]) == "ab"
+    assert shape([title, row("b" * 40, 112, left=112)]) == "ab"
+    assert shape([title, row("b" * 40, 112, left=112.1)]) == "a|b"
+    assert shape([title, row("b" * 40, 112, left=107.9)]) == "a|b"
+
+
+@pytest.mark.parametrize(
+    ("size", "below", "shown"),
+    [
+        (7.5, 16, "abc"),
+        (7.4, 16, "a|b|c"),
+        (13.3, 16, "abc"),
+        (13.4, 16, "ab|c"),
+        (13.5, 16, "a|b|c"),
+        (9.0, 16, "abc"),
+        (9.0, 16.1, "a|b|c"),
+    ],
+)
+def test_a_row_of_other_type_lies_inside_a_paragraph(size: float, below: float, shown: str) -> None:
+    rows = [row("a" * 60, 100), row("b" * 60, 112, size=size), row("c" * 60, 112 + below)]
+    assert shape(rows) == shown
+
+
+def test_type_that_a_paragraph_has_may_come_again() -> None:
+    sizes = [10.0, 9.0, 10.0, 9.0]
+    rows = [row("abcd"[i] * 60, 100 + 12 * i, size=size) for i, size in enumerate(sizes)]
+    assert shape(rows) == "abcd"
+    assert shape(rows[:2]) == "a|b"
+    assert shape([rows[0], replace(rows[1], bold=True), rows[2]]) == "a|b|c"
+    assert shape([replace(rows[0], text="a" * 59 + "."), *rows[1:3]]) == "a|b|c"
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "verdict"),
+    [
+        ({}, {"text": "goes on"}, "on"),
+        ({}, {"text": "“goes on”"}, "on"),
+        ({}, {"text": "London"}, "new"),
+        ({"text": "It ends."}, {"text": "goes on"}, "new"),
+        ({"text": "It ends.”"}, {"text": "goes on"}, "new"),
+        ({"bold": True}, {"text": "goes on"}, "new"),
+        ({"text": "Contents ........ 3"}, {"text": "goes on"}, "new"),
+        ({}, {"text": "goes on", "size": 11.0}, "new"),
+        ({"upright": False}, {"text": "goes on"}, "new"),
+        ({}, {"text": "goes on", "upright": False}, "new"),
+    ],
+)
+def test_what_goes_on_atop_a_page(
+    above: dict[str, Any], below: dict[str, Any], verdict: str
+) -> None:
+    last = replace(row("words", 700, width=300), **above)
+    assert after(last, replace(row("", 60, page=2, width=300), **below)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"), [("London", "on"), ("3 towns", "new"), ("• item", "new"), ("(a", "on")]
+)
+def test_capitals_go_on_atop_a_page_only_below_several_rows(text: str, verdict: str) -> None:
+    assert after(*stack(60, 60), row(text, 60, page=2)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("left", "distance", "shown"),
+    [(69, 12, "w|fs"), (68, 12, "wfs"), (69, 20, "w|f|s"), (69, 20.1, "wf|s"), (69, -5, "wfs")],
+)
+def test_an_indented_row_atop_a_page_begins_a_paragraph(
+    left: float, distance: float, shown: str
+) -> None:
+    first = row("first words", 60, left, 391 - left, page=2)
+    assert shape([*stack(60), first, row("second", 60 + distance, width=330, page=2)]) == shown
+
+
+def marks(*rows: Row) -> list[str]:
+    return [p.mark.shown for p in paragraphs_of(rows, SPACING) if p.mark]
+
+
+@pytest.mark.parametrize(
+    ("left", "page", "items"), [(66, 1, 2), (66.1, 1, 0), (96, 2, 2), (97, 2, 0)]
+)
+def test_items_of_a_list_stand_at_one_distance_from_the_edge(
+    left: float, page: int, items: int
+) -> None:
+    assert len(marks(row("1. one", 100), row("2. two", 130, left, page=page))) == items
+
+
+@pytest.mark.parametrize(("between", "items"), [(59, 2), (60, 0)])
+def test_the_neighbour_of_an_item_stands_within_sixty_rows(between: int, items: int) -> None:
+    rows = [row("words", 130 + 30 * i) for i in range(between)]
+    assert len(marks(row("1. one", 100), *rows, row("2. two", 9000))) == items
+
+
+@pytest.mark.parametrize(
+    ("labels", "items"),
+    [
+        (["xiv)", "xv)"], 2),
+        (["1.", "3."], 0),
+        (["2.", "1."], 0),
+        (["(1)", "2."], 0),
+        (["(a)", "(B)"], 0),
+        (["a.", "c."], 0),
+        (["–", "–"], 2),
+        (["–", "—"], 0),
+        (["–"], 0),
+        (["•"], 1),
+        (["1.", "2."], 2),
+        (["2.", "3.", "9."], 2),
+    ],
+)
+def test_numbers_and_dashes_are_marks_beside_their_neighbours(
+    labels: list[str], items: int
+) -> None:
+    rows = [row(f"{label} item", 100 + 30 * i) for i, label in enumerate(labels)]
+    assert len(marks(*rows)) == items
+
+
+def test_a_number_amid_a_sentence_is_no_mark() -> None:
+    full = "a" * 60
+    assert marks(row(full, 100), row("1. one", 112), row("2. two", 130)) == ["2."]
+    assert marks(row(full[:-1] + ":", 100), row("1. one", 112), row("2. two", 130)) == ["1.", "2."]
+    assert marks(row(full, 100), row("– one", 112), row("– two", 130)) == ["–"]
+    assert marks(row("• item", 100, width=300), row("– one", 112), row("– two", 124)) == [
+        "•",
+        "–",
+        "–",
+    ]
