@@ -361,7 +361,7 @@ class _Ingestion:
             elif isinstance(reply, Ready):
                 ready, worker.is_ready = reply, True
         self.failed_starts = 0
-        self.config = ready.config
+        self.config, self.is_settled = ready.config, ready.is_settled
         self.store = self._opened(ready)
         made_from = {**self.config, "reading": self.reading}
         if self.place is not None:
@@ -446,15 +446,27 @@ class _Ingestion:
 
     def _batches(self, files: Sequence[str]) -> Iterator[_Batch]:
         """The files that may have changed, in groups."""
-        assert self.store is not None  # noqa: S101
+        changed = list(self._changed(files))
+        left = sum(state.size for _, state in changed)
         states: dict[str, FileState] = {}
-        for path, state in self._changed(files):
-            states[path] = state
-            if len(states) >= BATCH_FILES or sum(s.size for s in states.values()) >= BATCH_BYTES:
+        size = 0
+        for path, state in changed:
+            if states and (len(states) >= BATCH_FILES or size + state.size > self._most(left)):
                 yield self._batch(states)
-                states = {}
+                left -= size
+                states, size = {}, 0
+            states[path] = state
+            size += state.size
         if states:
             yield self._batch(states)
+
+    def _most(self, left: int) -> int:
+        """Bytes of a group while so many are left.
+
+        They get fewer, so that no worker waits long for another at the end.
+        """
+        is_shared = self.n_workers > 1 and (self.is_settled or self.n_batches > 0)
+        return min(BATCH_BYTES, left // (2 * self.n_workers)) if is_shared else BATCH_BYTES
 
     def _changed(self, files: Sequence[str]) -> Iterator[tuple[str, FileState]]:
         """The files that may have changed since, with their states."""
@@ -523,7 +535,8 @@ class _Ingestion:
                     return
                 worker.give(self._task(waiting[0]))
         starting = sum(not worker.is_ready for worker in self.workers)
-        if len(self._waiting()) > starting and len(self.workers) < self.n_workers:
+        free = self.n_workers - len(self.workers)
+        for _ in range(min(len(self._waiting()) - starting, free)):
             self._start()
 
     def _waiting(self) -> list[_Batch]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,34 @@ def test_what_has_not_changed_is_not_read_again(
     assert content(tmp_path / "index")["ids"] == [str(files[i]) for i in (0, 1, 2, 4)]
     (tmp_path / "index.ingested.json").write_text("{")  # it decides nothing
     assert run().unchanged == 4
+
+
+def test_all_workers_get_some_of_few_files(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 4)
+    (tmp_path / "at work").mkdir()
+    make = partial(makers.together, str(tmp_path / "at work"))
+    report = ingest(tmp_path / "files", tmp_path / "index", make=make, workers=2)
+    assert (report.added, report.errors) == (4, {})
+
+
+def test_groups_get_smaller_where_workers_share_the_last_files(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 70)
+
+    def groups(workers: int) -> list[int]:
+        done = [0]
+        ingest(
+            tmp_path / "files",
+            tmp_path / f"{workers}.index",
+            make=makers.index,
+            workers=workers,
+            progress=lambda step: done.append(step.files),
+        )
+        return [after - before for before, after in pairwise(done)]
+
+    assert groups(1) == [32, 32, 6]
+    shared = groups(2)
+    assert shared[0] <= 70 // 4 + 1 and shared[-1] == 1
+    assert sum(shared) == 70 and shared == sorted(shared, reverse=True)
 
 
 def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def test_what_the_first_documents_decide_is_taken_over(tmp_path: Path) -> None:
     second = Preparer(Setup(makers.evidence, {})).done(Task(1, paths[1:], {}, first.shared))
     assert first.is_settled and second.is_settled
     assert (second.shared["token_axes"] == first.shared["token_axes"]).all()
+    assert not Preparer(Setup(makers.evidence, {})).ready().is_settled
+    assert Preparer(Setup(makers.index, {})).ready().is_settled
     empty = Preparer(Setup(makers.evidence, {})).done(Task(0, files(tmp_path, ""), {}, {}))
     assert not empty.is_settled
 
