@@ -114,9 +114,7 @@ class Preparer:
         if isinstance(self.retriever, EvidenceRetriever):
             config["kind"] = KIND
         embedder = getattr(self.retriever, "embedder", None)
-        return Ready(
-            self.collected.settings, config, hasattr(embedder, "fit"), self._is_settled()
-        )
+        return Ready(self.collected.settings, config, hasattr(embedder, "fit"), self._is_settled())
 
     def done(self, task: Task) -> Done | Stopped:
         """Prepare the files of a task. Stopped by an error that other files would meet too."""
