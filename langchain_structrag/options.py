@@ -231,7 +231,7 @@ def further_settings(owner: type, settings: Mapping[str, Any], known: type) -> d
 
 
 def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UnknownArgument for a name that is not known, with a hint where users know another."""
+    """Raise UnknownArgument for a name that is not known."""
     check_arguments(what, options, known, HINTS)
 
 

@@ -46,7 +46,7 @@ class InvalidParameter(StructragError, ValueError):
 
 
 class UnknownDocument(InvalidParameter):
-    """An index does not hold a document of this id, or no longer."""
+    """An index does not hold a document, or no longer."""
 
 
 class UnknownArgument(StructragError, TypeError):

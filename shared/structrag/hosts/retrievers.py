@@ -158,7 +158,7 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
 
 
 def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[Result]:
-    """Hits as results of a host, which say what their documents' metadata says.
+    """Hits as results of a host, with their documents' metadata.
 
     A hit whose document another thread has deleted since the search is left out.
     """

@@ -122,7 +122,7 @@ def allowed_values(where: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _plain(key: str, value: Any) -> Any:
-    """A value in the types of metadata, so that none silently meets nothing."""
+    """A value in the types that metadata has."""
     if isinstance(value, date | time):
         return value.isoformat()
     is_operator = isinstance(value, Mapping) and any(str(name).startswith("$") for name in value)

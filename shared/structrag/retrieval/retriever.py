@@ -66,7 +66,7 @@ class Retriever(Protocol):
 
 
 def check_index(index: Any, kind: type) -> None:
-    """Raise InvalidParameter unless an index is of the kind that a retriever searches."""
+    """Raise InvalidParameter for an index of another kind."""
     if not isinstance(index, kind):
         raise InvalidParameter(
             f"index must be structrag's {kind.__name__}; got {type(index).__name__}."
