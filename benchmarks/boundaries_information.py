@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,21 +45,21 @@ from structrag.asking.cache import Cache, cache_key
 from structrag.evaluation import SpanMeasure, boundary_f1, pk, recall_at_budget, window_diff
 from structrag.evaluation.measure import spans_of
 from structrag.models import InformationMargin
+from structrag.records import Document
 from structrag.text.tokens import count_tokens
 
 Scores = Mapping[str, list[float]]  # of every document, or of every question
 VECTORS, INFORMATION, BOTH = "vectors", "mutual information", "both"
 BORDERS = ("Pk", "WindowDiff", "F1")
 BUDGETS = (500, 1000)
-SEGMENTS = ("segments",)
+SENTENCES_TIMED = 20
 READING = (
     "IDMS with its default settings, the margins made in three ways: the cosine of the four "
     "sentences on each side, how much likelier those before make those behind, and the mean of "
     "both (`with_vectors=True`). Pk and WindowDiff: lower is better; F1 of boundaries within one "
     "sentence: higher is better. In percent, means over the documents; intervals hold the central "
     "95 % of 1,000 bootstrap samples of the documents, those of differences paired; bold where 0 "
-    "is not inside. Likelihoods are kept in results/cache; at first a gap costs about a second of "
-    "the processor."
+    "is not inside. Likelihoods are kept in results/cache."
 )
 FINDING = (
     "Whether other borders find more: the same papers and chunks of at most 300 tokens, the raw "
@@ -178,6 +179,28 @@ def table(values: Mapping[str, Scores], names: Sequence[str], extra: Sequence[st
     return markdown_table(heads, rows, labels=1)
 
 
+def costs(model: Any, embedder: Any, one: Unheaded) -> str:
+    """What the gaps of a text's first sentences cost, nothing kept from before."""
+    timed = one.sentences[:SENTENCES_TIMED]
+    text = Document(one.document.text[: timed[-1][1]], id="timed")
+    seconds = []
+    for splitter in (
+        IDMSSplitter(margin="similarity"),
+        IDMSSplitter(margin=InformationMargin(model)),
+    ):
+        started = time.process_time()
+        list(splitter.split(text, embedder=embedder))
+        seconds.append((time.process_time() - started) / (len(timed) - 1))
+    return (
+        f"Processor seconds a gap, of {len(timed)} sentences, the whole split counted: "
+        f"{seconds[0]:.3f} by vectors, {seconds[1]:.2f} by mutual information."
+    )
+
+
+def _length(one: Unheaded) -> int:
+    return len(one.sentences)
+
+
 def _difference(gaps: Sequence[float]) -> str:
     gap = mean_of_sets([gaps])
     text = f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]"
@@ -217,7 +240,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "Papers of qasper, headings taken out": papers,
     }
     embedder, _ = quality.chosen_embedder("minilm")
-    ways = splitters(chosen_model(""), Cache(quality.CACHE))
+    model = chosen_model("")
+    ways = splitters(model, Cache(quality.CACHE))
     page = [
         "# Boundaries by vectors and by mutual information",
         f"- structrag {__version__}, all-MiniLM-L6-v2, SmolLM2-135M-Instruct; {machine_line()}\n"
@@ -225,6 +249,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{options.joined} --papers {options.papers}",
         READING,
     ]
+    longest = max((one for found in sets.values() for one in found), key=_length)
+    page.append(costs(model, embedder, longest))
     page += [section(name, found, ways, embedder) for name, found in sets.items() if found]
     if papers:
         questions = moved_gold(papers, dataset)

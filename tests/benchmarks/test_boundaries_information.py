@@ -41,6 +41,8 @@ def test_borders_and_what_is_found_are_measured() -> None:
     asked = model.asked
     boundaries.measured([made], ways[boundaries.BOTH], embedder)
     assert model.asked == asked  # likelihoods are kept
+    assert "of 15 sentences" in boundaries.costs(model, embedder, made)
+    assert model.asked >= asked + 14  # but not for their cost
     start = TEXT.index("Another thing is said2")
     question = Question("q", "said2", (), (("d", start, start + 24),), True)
     lost = Question("q2", "Part", (), (("d", 0, 8),), True)  # in a heading, which is gone
