@@ -51,5 +51,5 @@ def test_the_page_says_what_was_not_measured() -> None:
     page = rendered([(200, {"folder": figures, "Chroma (vectors alone)": "no module"})], options)
     assert "python benchmarks/stores.py --made --rows 200 --questions 3 --stores 'folder'" in page
     (row,) = [line for line in page.splitlines() if line.startswith("| folder")]
-    assert row.endswith("| 1.000 |") and len(row.split("|")) == 11
-    assert "| Chroma (vectors alone) | 200 | no module | | | | | | |" in page
+    assert row.endswith("| 1.000 |") and len(row.split("|")) == 13
+    assert "| Chroma (vectors alone) | 200 | no module | | | | | | | | |" in page
