@@ -1,6 +1,6 @@
 """What `ingest` costs beside its work, and what it is like after kills.
 
-    python benchmarks/ingestion.py [--files 10000] [--model-files 20] [--kills 20]
+    python benchmarks/ingestion.py [--files 10000] [--model-files 500] [--kills 20]
 
 The files are the Markdown and HTML of the set `parsing`, whole, and the documents of the other
 sets, cut at blank lines into pieces of a thousand characters and more.
@@ -54,7 +54,7 @@ def main() -> int:
     """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=10_000, help="with a stand-in embedder")
-    parser.add_argument("--model-files", type=int, default=20, help="with all-MiniLM-L6-v2")
+    parser.add_argument("--model-files", type=int, default=500, help="with all-MiniLM-L6-v2")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
