@@ -32,9 +32,8 @@ from structrag.hosts.segments import (
     segment_ranking,
     with_segments,
 )
+from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
-from structrag.index.storage import check_folder
-from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
@@ -191,7 +190,7 @@ class HiQARetriever(IndexRetriever):
 
         The index text, the segment's id, and `structrag_chunk` in the metadata.
         """
-        return segment_documents(self.index.own_store, self.view)
+        return segment_documents(self.index.store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
@@ -233,7 +232,6 @@ class HiQARetriever(IndexRetriever):
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
-        check_folder("store", options.get("store"))
         preset = options.pop("preset", None)  # the index itself has HiQA's in its splitter alone
         index = make_index(**{"views": ("raw",), **options})
         return with_segments(index, options.get("splitter"), preset)
@@ -286,7 +284,7 @@ class LexicalRoute:
             )
 
         results = [_engine_result(document) for document in documents]
-        return segment_ranking(results, self.index.own_store, describe_first)
+        return segment_ranking(results, self.index.store, describe_first)
 
 
 def _engine_result(document: Document) -> EngineResult:
@@ -327,7 +325,7 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
     return document_id(Document(page_content="", metadata=of_parent))
 
 
-def segment_documents(store: Store, view: str) -> list[Document]:
+def segment_documents(store: CorpusStore, view: str) -> list[Document]:
     """Every chunk as what is indexed of it in a view.
 
     With the ids that lead back to it. Chunks without the view are left out.

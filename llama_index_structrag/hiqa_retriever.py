@@ -38,9 +38,8 @@ from structrag.hosts.segments import (
     segment_ranking,
     with_segments,
 )
+from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
-from structrag.index.storage import check_folder
-from structrag.index.store import Store
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
@@ -187,7 +186,7 @@ class HiQARetriever(ChunkRetriever):
 
         The index text as text, under the segment's id.
         """
-        return segment_nodes(self.index.own_store, self._settings["view"])
+        return segment_nodes(self.index.store, self._settings["view"])
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
@@ -232,7 +231,6 @@ class HiQARetriever(ChunkRetriever):
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
-        check_folder("store", options.get("store"))
         preset = options.pop("preset", None)  # the index itself has HiQA's in its splitter alone
         index = super()._new_index(**{"views": ("raw",), **options})
         return with_segments(index, options.get("node_parser") or options.get("splitter"), preset)
@@ -275,7 +273,7 @@ class LexicalRoute:
             )
 
         results = [_engine_result(scored.node, scored.score) for scored in nodes]
-        return segment_ranking(results, self.index.own_store, describe_first)
+        return segment_ranking(results, self.index.store, describe_first)
 
 
 def _engine_result(node: BaseNode, score: float | None) -> EngineResult:
@@ -290,7 +288,7 @@ def _engine_result(node: BaseNode, score: float | None) -> EngineResult:
     )
 
 
-def segment_nodes(store: Store, view: str) -> list[TextNode]:
+def segment_nodes(store: CorpusStore, view: str) -> list[TextNode]:
     """Every chunk as what is indexed of it in a view.
 
     Under the chunk's id. Chunks without the view are left out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -61,11 +62,14 @@ MODELS: dict[str, Any] = {
     "lsa": lambda: {},
     "embedding": lambda: {"embedding": EMBEDDING},
     "vectorstore": lambda: {"vectorstore": InMemoryVectorStore(EMBEDDING)},
+    "lancedb": lambda: {"embedding": EMBEDDING, "store": f"lancedb:{mkdtemp()}"},
 }
 KINDS = pytest.mark.parametrize("kind", list(MODELS))
 
 
 def made(kind: str, **options: Any) -> HiQARetriever:
+    if kind == "lancedb":
+        pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
     return HiQARetriever.from_documents(DOCUMENTS, **MODELS[kind](), **options)
 
 
@@ -156,16 +160,19 @@ def test_a_changed_field_counts_at_once_and_keywords_are_read_once(
 
 @KINDS
 async def test_add_change_delete_save_and_load(kind: str, tmp_path: Path) -> None:
+    if kind == "lancedb":
+        pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
     options = MODELS[kind]()
     retriever = HiQARetriever.from_documents(DOCUMENTS, **options)
+    path = options.pop("store", tmp_path / "index")
     assert retriever.add_documents(DOCUMENTS).unchanged == 4
     new = Document(
         page_content=MANUAL.format(name="XR2206"), metadata={"source": "XR2206.md", "year": 2030}
     )
     assert (await retriever.aadd_documents([new])).added == 1
     assert retriever.invoke("pins of the XR2206")[0].metadata["doc_id"] == "XR2206.md"
-    retriever.save(tmp_path / "index")
-    loaded = HiQARetriever.load(tmp_path / "index", **options)
+    retriever.save(path)
+    loaded = HiQARetriever.load(path, **options)
     assert loaded.add_documents(DOCUMENTS).unchanged == 4
     assert facts(loaded.invoke("pins of the XR2206")) == facts(
         retriever.invoke("pins of the XR2206")

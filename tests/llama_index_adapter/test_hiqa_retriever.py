@@ -160,6 +160,26 @@ def test_comparisons_take_turns() -> None:
         assert len({n.node.ref_doc_id for n in retriever.retrieve(query)}) >= least
 
 
+async def test_documents_are_kept_in_an_engine(tmp_path: Any) -> None:
+    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    options = {"embed_model": HashEmbedding(), "similarity_top_k": 3}
+    near = HiQARetriever.from_documents(documents(), **options)
+    store = f"lancedb:{tmp_path}"
+    far = HiQARetriever.from_documents(documents(), store=store, **options)
+    loaded = HiQARetriever.load(store, **options)
+    for query in ("What is the voltage of the PX-20?", "wiring plan", "qqqq", ""):
+        found = [node.node_id for node in near.retrieve(query)]
+        assert [node.node_id for node in far.retrieve(query)] == found
+        assert [node.node_id for node in await loaded.aretrieve(query)] == found
+    assert [n.node_id for n in far.segments()] == [n.node_id for n in near.segments()]
+    for retriever in (near, far):
+        retriever.lexical = WordRetriever(retriever.segments())
+    query = "voltage of the PX-30"
+    assert [n.node_id for n in far.retrieve(query)] == [n.node_id for n in near.retrieve(query)]
+    assert far.delete("PX-20")
+    assert "PX-20" not in {node.node.ref_doc_id for node in loaded.retrieve("voltage PX-20")}
+
+
 def test_save_load_insert_and_delete(options: Any, tmp_path: Any) -> None:
     retriever = HiQARetriever.from_documents(documents()[:2], **options)
     assert retriever.add(documents()[2:]).added == 1 and retriever.add(documents()).unchanged == 3

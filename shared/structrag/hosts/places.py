@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from structrag.errors import UnknownDocument
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.index.corpus import CorpusReader
-from structrag.index.store import Store
 from structrag.records import Chunk, Document
 
 
-def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
+def chunk_at(reader: CorpusReader, doc_id: str, start: int, end: int) -> Chunk | None:
     """The chunk of a document that holds the characters `[start, end)`.
 
     None if there is no such document, or no one chunk that does. Of chunks that overlap, the last
     one that begins at or before `start` counts.
     """
-    reader = store.reader()
-    if doc_id not in reader:
+    try:
+        rows = reader.rows_of(doc_id)
+    except UnknownDocument:
         return None
-    rows = reader.rows_of(doc_id)
     place = bisect_right(rows, start, key=lambda row: reader.chunk(row).start) - 1
     if place < 0:  # every chunk begins behind `start`
         return None

@@ -13,11 +13,13 @@ from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.hosts.metadata import HIQA_HIT_KEYS, HIQA_KEYS, chunk_notes, full_notes
 from structrag.hosts.places import chunk_at
 from structrag.hosts.stores import rank_scores
+from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.index import Index
-from structrag.index.store import Store
 from structrag.records import Chunk, Hit
 from structrag.retrieval.packing import pack_best, reader_text
 from structrag.text.tokens import TokenCounter
+
+_READ = 1000  # segments that are read together
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class EngineResult:
 
 
 def segment_ranking(
-    results: Sequence[EngineResult], store: Store, describe_first: Callable[[], str]
+    results: Sequence[EngineResult], store: CorpusStore, describe_first: Callable[[], str]
 ) -> Ranking:
     """The segments that a host's results are, best first, with their scores.
 
@@ -58,7 +60,8 @@ def segment_ranking(
     Raises:
         InvalidParameter: there are results, none is a segment, and none was one once.
     """
-    segments = [_segment_id(result, store) for result in results]
+    reader = store.reader()
+    segments = [_segment_id(result, reader) for result in results]
     # An engine that still has documents the index has lost is no mistake of the caller's.
     are_ours = any(segments) or any(isinstance(result.chunk_id, str) for result in results)
     if results and not are_ours:
@@ -70,16 +73,19 @@ def segment_ranking(
     return [(name, score) for name, score in zip(segments, scores, strict=True) if name]
 
 
-def indexed_segments(store: Store, view: str) -> Iterator[tuple[Chunk, str]]:
+def indexed_segments(store: CorpusStore, view: str) -> Iterator[tuple[Chunk, str]]:
     """Every chunk with what is indexed of it in a view.
 
     Chunks that lack the view are left out.
     """
     reader = store.reader()
-    for row in range(len(reader)):
-        text = reader.view_text(row, view)
-        if text:
-            yield reader.chunk(row), text
+    rows = reader.first_rows(None, len(reader))
+    for start in range(0, len(rows), _READ):
+        some = rows[start : start + _READ]
+        texts = reader.view_texts_at(some, view)
+        for chunk, text in zip(reader.chunks_at(some), texts, strict=True):
+            if text:
+                yield chunk, text
 
 
 # The splitter of each preset.
@@ -142,15 +148,15 @@ def hit_segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     return {"hiqa_keywords": [], "hiqa_cut": False, **of_hit, **segment_notes(chunk, lists=lists)}
 
 
-def _segment_id(result: EngineResult, store: Store) -> str | None:
+def _segment_id(result: EngineResult, reader: CorpusReader) -> str | None:
     """The id of the segment that a result is, or None."""
     for name in (result.chunk_id, *result.names):
-        if isinstance(name, str) and store.row_of(name) is not None:
+        if isinstance(name, str) and reader.row_of(name) is not None:
             return name
     if result.doc_id is None or not isinstance(result.start, int):
         return None
     end = result.end if isinstance(result.end, int) else result.start
-    chunk = chunk_at(store, result.doc_id, result.start, end)
+    chunk = chunk_at(reader, result.doc_id, result.start, end)
     return chunk.id if chunk else None
 
 

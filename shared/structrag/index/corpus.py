@@ -6,9 +6,10 @@ The embedded `Store` is one; engines such as LanceDB are others. Retrievers do n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.index.entries import Entry
@@ -24,6 +25,7 @@ class CorpusReader(Protocol):
     Rows are numbers of chunks. They ascend in document order, with gaps in an engine.
     """
 
+    settings: Settings
     basis: Any  # the embedder that was fitted to what is there; None: there is none
     views: tuple[str, ...]
     changes: int  # tells two moments apart
@@ -34,6 +36,19 @@ class CorpusReader(Protocol):
     @property
     def document_ids(self) -> list[str]:
         """In row order."""
+
+    @property
+    def row_numbers(self) -> NDArray[np.int64] | None:
+        """All rows, ascending; None where they count from 0 without gaps."""
+
+    def fingerprints(self) -> dict[str, str | None]:
+        """What each document was made from, in row order; None where a model failed on it."""
+
+    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Some documents without their text, each with its chunks."""
+
+    def among(self, rows: NDArray[np.int64]) -> Any:
+        """Some rows as what `where` takes."""
 
     def select(self, where: Any) -> Any:
         """A condition as the store's own filter; None for all.
@@ -55,6 +70,9 @@ class CorpusReader(Protocol):
 
     def chunks_at(self, rows: Sequence[int]) -> list[Chunk]:
         """The chunks at some rows, in their order."""
+
+    def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
+        """The index texts of some chunks in a view; None without one."""
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,19 @@ from structrag.index.engine_rows import (
     Head,
     filter_of,
     first_id,
+    id_of_row,
+    key_of,
     key_tag,
     row_of_id,
     views_of,
 )
 from structrag.index.entries import row_of
 from structrag.index.snapshot import Settings
-from structrag.records import Chunk
+from structrag.records import Chunk, Document
 
 SCORE_DIGITS = 6  # float32 products agree to so many
 _LOOKED_UP = 512  # documents that one query names
+_READ = 128  # documents whose chunks are read together
 
 
 class EngineReader(ABC):
@@ -64,11 +67,19 @@ class EngineReader(ABC):
         """What is kept of those documents that are there."""
 
     @abstractmethod
+    def _all_heads(self) -> list[Head]:
+        """What is kept of every document, in row order."""
+
+    @abstractmethod
     def _n_chunks_of(self, doc_id: str) -> int: ...
 
     @abstractmethod
     def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
         """The chunks of a document, or all, as kept, by row."""
+
+    @abstractmethod
+    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
+        """The chunks of some documents, as kept, by row."""
 
     @abstractmethod
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
@@ -139,6 +150,34 @@ class EngineReader(ABC):
         self.key(doc_id)
         return [line for _, line in sorted(self._lines(doc_id).items())]
 
+    @property
+    def row_numbers(self) -> NDArray[np.int64]:
+        """All rows, ascending."""
+        return np.array(self.first_rows(None, len(self)), dtype=np.int64)
+
+    def fingerprints(self) -> dict[str, str | None]:
+        heads = {head.record["id"]: head for head in self._all_heads()}
+        self._heads |= heads
+        return {
+            doc_id: None if head.degraded else head.fingerprint for doc_id, head in heads.items()
+        }
+
+    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+        for start in range(0, len(doc_ids), _READ):
+            some = doc_ids[start : start + _READ]
+            lines: dict[int, list[bytes]] = {head.key: [] for head in self.heads(some).values()}
+            for row, line in sorted(self._lines_of(some).items()):
+                lines[key_of(id_of_row(row))].append(line)
+            for doc_id in some:
+                head = self._heads[doc_id]
+                if head is not None:
+                    chunks = [row_of(line).chunk for line in lines[head.key]]
+                    yield Document(text="", **head.record), chunks
+
+    def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
+        lines = self._lines_at(rows) if rows else {}
+        return [row_of(lines[row]).texts[view] for row in rows]
+
     def chunk(self, row: int) -> Chunk:
         (chunk,) = self.chunks_at([row])
         return chunk
@@ -166,6 +205,9 @@ class EngineReader(ABC):
         if chosen is not None and chosen is not where:
             self._check_keys(key for key in where if key != "doc_id")
         return chosen
+
+    def among(self, rows: NDArray[np.int64]) -> EngineFilter:
+        return EngineFilter(rows=tuple(rows.tolist()))
 
     def _check_keys(self, keys: Iterable[str]) -> None:
         for key in keys:

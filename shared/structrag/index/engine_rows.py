@@ -257,20 +257,22 @@ def _short(parts: list[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EngineFilter:
-    """A condition on documents: it holds where all its parts do.
+    """A condition on documents, or on chunks: it holds where all its parts do.
 
     Attributes:
         documents: Ids as the table has them, of which it must have one; None: any.
         tags: Sets of tags, of each of which it must have one.
+        rows: Of chunks, which it must be one of; None: any.
     """
 
     documents: tuple[str, ...] | None = None
     tags: tuple[tuple[str, ...], ...] = ()
+    rows: tuple[int, ...] | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether no document can meet it."""
-        return self.documents == () or () in self.tags
+        """Whether nothing can meet it."""
+        return self.documents == () or () in self.tags or self.rows == ()
 
 
 def filter_of(where: Any) -> EngineFilter | None:

@@ -76,6 +76,10 @@ class LanceReader(EngineReader):
         pairs = zip(*self._where(condition, ["id", "record"]), strict=True)
         return [read_head(row_id, record) for row_id, record in pairs]
 
+    def _all_heads(self) -> list[Head]:
+        pairs = zip(*self._where(f"kind = {HEAD}", ["id", "record"]), strict=True)
+        return [read_head(row_id, record) for row_id, record in sorted(pairs)]
+
     def last_key(self) -> int:
         """The highest key of a document; -1 without one."""
         (ids,) = self._where(f"kind = {HEAD}", ["id"])
@@ -101,6 +105,10 @@ class LanceReader(EngineReader):
 
     def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
         return self._by_row(f"kind = {CHUNK}" if doc_id is None else self._of_document(doc_id))
+
+    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
+        names = literals(map(quoted, doc_ids))
+        return self._by_row(f"kind = {CHUNK} AND document IN ({names})")
 
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
         ids = ", ".join(str(id_of_row(row)) for row in rows)
@@ -134,9 +142,11 @@ class LanceReader(EngineReader):
     def _nearest(
         self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
-        nearest = self._in_lists(view, query, n, chosen, self._probes)
+        few = chosen is not None and chosen.rows is not None  # rows may have several windows each
+        probes = self._n_rows if few else self._probes
+        nearest = self._in_lists(view, query, n, chosen, probes)
         # Rows that meet a rare condition are in other lists.
-        if len(nearest) < n and self._probes < self._n_rows:
+        if len(nearest) < n and probes < self._n_rows:
             nearest = self._in_lists(view, query, n, chosen, self._n_rows)
         return nearest
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structrag.asking.failures import raised_by
 from structrag.errors import IndexDamaged, ModelFailed, require
-from structrag.index.engine_rows import EngineFilter, EngineRow, views_of
+from structrag.index.engine_rows import EngineFilter, EngineRow, id_of_row, views_of
 from structrag.index.entries import dump_json, parse_json, plain_json
 from structrag.index.snapshot import Settings
 
@@ -171,6 +171,9 @@ def sql_parts(chosen: EngineFilter | None) -> list[str]:
     parts = [f"array_has_any(tags, [{literals(tags)}])" for tags in chosen.tags]
     if chosen.documents is not None:
         parts.append(f"document IN ({literals(chosen.documents)})")
+    if chosen.rows is not None:
+        ids = (f"id >= {id_of_row(row)} AND id < {id_of_row(row + 1)}" for row in chosen.rows)
+        parts.append(f"({' OR '.join(ids)})")  # a row's further windows have the ids after it
     return parts
 
 

@@ -287,4 +287,6 @@ def conditions(chosen: EngineFilter | None) -> list[str]:
     ]
     if chosen.documents is not None:
         parts.append(f"document in {[number_of_name(name) for name in chosen.documents]}")
+    if chosen.rows is not None:
+        parts.append(f"row in {list(chosen.rows)}")
     return parts

@@ -76,20 +76,25 @@ class MilvusReader(EngineReader):
 
     @property
     def document_ids(self) -> list[str]:
-        rows = self._where(CHUNKS, [f"kind == {HEAD}"], ["row", "part", "record"])
-        if not rows and len(self):
+        return [head.record["id"] for head in self._all_heads()]
+
+    def _all_heads(self) -> list[Head]:
+        heads = self._heads_where([f"kind == {HEAD}"])
+        if not heads and len(self):
             self._database.check([CHUNKS])
-        heads = sorted((row, read_head(0, record)) for row, record in _joined(rows).items())
-        return [head.record["id"] for _, head in heads]
+        return heads
 
     def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
         names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
-        condition = [f"kind == {HEAD}", f"document in {names}"]
+        return self._heads_where([f"kind == {HEAD}", f"document in {names}"])
+
+    def _heads_where(self, condition: Sequence[str]) -> list[Head]:
         rows = self._where(CHUNKS, condition, ["id", "row", "part", "record"])
         for row in rows:
             self._versions[key_of_row(row["row"])] = version_of(row["id"])
         return [
-            read_head(first_id(key_of_row(row)), record) for row, record in _joined(rows).items()
+            read_head(first_id(key_of_row(row)), record)
+            for row, record in sorted(_joined(rows).items())
         ]
 
     def version(self, key: int) -> int:
@@ -113,6 +118,11 @@ class MilvusReader(EngineReader):
 
     def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
         condition = [f"kind == {CHUNK}"] if doc_id is None else self._chunks_of(doc_id)
+        return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
+
+    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
+        names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
+        condition = [f"kind == {CHUNK}", f"document in {names}"]
         return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
 
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:

@@ -260,6 +260,10 @@ class Reader:
     # -- documents and chunks
 
     @property
+    def row_numbers(self) -> None:
+        """All rows, ascending; None where they count from 0 without gaps, as here."""
+
+    @property
     def document_ids(self) -> list[str]:
         """In row order."""
         return list(self.snapshot.document_ids)
@@ -277,9 +281,14 @@ class Reader:
         if unknown."""
         return Document(text="", **self.stored(doc_id).record)
 
-    def fingerprint(self, doc_id: str) -> str | None:
-        """What the document's entry was made from; None for an unknown document."""
-        return self.stored(doc_id).fingerprint if doc_id in self else None
+    def fingerprints(self) -> dict[str, str | None]:
+        """What each document was made from, in row order; None where a model failed on it."""
+        stored = {doc_id: self.stored(doc_id) for doc_id in self.document_ids}
+        return {id: None if held.degraded else held.fingerprint for id, held in stored.items()}
+
+    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+        """Some documents without their text, each with its chunks."""
+        return ((self.document(doc_id), self.chunks(doc_id)) for doc_id in doc_ids)
 
     def array(self, doc_id: str, name: str) -> NDArray[Any] | None:
         """A further array of a document (`Entry.arrays`); None if missing or empty."""
@@ -349,6 +358,10 @@ class Reader:
         """The index text of a chunk in a view; None without one."""
         return self._row(row).texts[check_choice("view", view, self.views)]
 
+    def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
+        """The index texts of some chunks in a view; None without one."""
+        return [self.view_text(row, view) for row in rows]
+
     def view_texts(self, row: int) -> Mapping[str, str | None]:
         """The index texts of a chunk by view."""
         return self._row(row).texts
@@ -381,6 +394,12 @@ class Reader:
         if isinstance(where, slice | np.ndarray):
             return check_selection(where, len(self))
         return select_rows(self, where)
+
+    def among(self, rows: IntArray) -> NDArray[np.bool_]:
+        """Some rows as what `where` takes."""
+        mask = np.zeros(len(self), dtype=bool)
+        mask[rows] = True
+        return mask
 
     def dense(self, view: str) -> DenseIndex:
         """The vectors of a view."""

@@ -73,7 +73,7 @@ def check_folder(name: str, place: object) -> None:
     if isinstance(place, str) and place.startswith(tuple(f"{engine}:" for engine in ENGINES)):
         raise InvalidParameter(
             f"{name} must be a folder here; got {place!r}, an engine's place, which is for "
-            "Index(store=...) and MultiViewRetriever alone. Pass a folder."
+            "Index(store=...), MultiViewRetriever and HiQARetriever alone. Pass a folder."
         )
 
 

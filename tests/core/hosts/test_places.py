@@ -35,16 +35,16 @@ def built() -> Index:
 
 def test_every_place_leads_to_its_chunk() -> None:
     store = built().store
-    chunks = store.chunks()
+    reader, chunks = store.reader(), store.chunks()
     assert len(chunks) == 6
     for chunk in chunks:
-        assert chunk_at(store, *chunk.span) == chunk
+        assert chunk_at(reader, *chunk.span) == chunk
         for place in range(chunk.start, chunk.end):
-            assert chunk_at(store, chunk.doc_id, place, place + 1) == chunk
-        assert chunk_at(store, chunk.doc_id, chunk.start, chunk.end + 1) is None
-    assert chunk_at(store, "third", 0, 1) is None
-    assert chunk_at(store, "first", -1, 0) is None
-    assert chunk_at(store, "first", len(TEXT), len(TEXT) + 1) is None
+            assert chunk_at(reader, chunk.doc_id, place, place + 1) == chunk
+        assert chunk_at(reader, chunk.doc_id, chunk.start, chunk.end + 1) is None
+    assert chunk_at(reader, "third", 0, 1) is None
+    assert chunk_at(reader, "first", -1, 0) is None
+    assert chunk_at(reader, "first", len(TEXT), len(TEXT) + 1) is None
 
 
 def test_the_best_are_packed_and_the_order_stays() -> None:

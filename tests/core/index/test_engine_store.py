@@ -23,7 +23,6 @@ from store_making import VIEWS, entry, small_store
 from structrag import (
     D3Index,
     EvidenceRetriever,
-    HiQARetriever,
     Index,
     MultiViewRetriever,
     read_text,
@@ -254,6 +253,39 @@ def test_a_full_volume_is_a_sentence_and_what_was_finished_stays(address: str) -
     } == expected
 
 
+def test_a_search_among_some_rows_compares_all_their_windows(address: str) -> None:
+    store, own = opened(address, Store(VIEWS).settings), Store(VIEWS)
+    for doc_id in ("a", "b", "c"):
+        some = entry(doc_id, [f"{word} {doc_id}" for word in WORDS], windows=True)
+        store.put(some)
+        own.put(some)
+    far, near = store.reader(), own.reader()
+    assert far.fingerprints() == near.fingerprints() == dict.fromkeys("abc")  # a model failed
+    assert [*far.with_chunks(["c", "a"])] == [*near.with_chunks(["c", "a"])]
+    numbers = far.row_numbers
+    assert near.row_numbers is None and len(numbers) == len(near)
+    everything = range(len(near))
+    assert far.view_texts_at(numbers.tolist(), "keywords") == near.view_texts_at(
+        everything, "keywords"
+    )
+    assert far.view_texts_at([], "raw") == []
+    for some in ([0], [3, 7], [1, 2, 10], everything):
+        rows = np.array(some)
+        for n in (1, 2, 12):
+            found = far.search_dense("raw", [3.0, 1, 2], n, far.among(numbers[rows]))
+            expected = near.search_dense("raw", [3.0, 1, 2], n, near.among(rows))
+            assert [row for row, _ in found] == [int(numbers[row]) for row, _ in expected]
+            assert [score for _, score in found] == pytest.approx(
+                [score for _, score in expected], abs=1e-5
+            )
+        found = far.search_lexical("raw", "plum apple", 12, far.among(numbers[rows]))
+        assert {row for row, _ in found} == {
+            int(numbers[row])
+            for row, _ in near.search_lexical("raw", "plum apple", 12, near.among(rows))
+        }
+    assert far.search_dense("raw", [3.0, 1, 2], 5, far.among(numbers[:0])) == []
+
+
 # -- an index over it
 
 
@@ -276,8 +308,6 @@ def test_an_index_is_the_same_in_all(address: str, embedder: HashEmbedder) -> No
     assert reopened.chunks() == own.chunks() and reopened.views == own.views
     with pytest.raises(InvalidParameter, match="embedder must be the one"):
         Index.load(address, embedder=HashEmbedder(name="other"))
-    with pytest.raises(InvalidParameter, match="index must keep its documents itself here"):
-        HiQARetriever(far)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter, check_choice
+from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
-from structrag.index.snapshot import Reader
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
@@ -100,17 +100,19 @@ class Scan:
 class KeywordTable:
     """The keywords of a collection at one time, by their keys. Nothing in it changes."""
 
-    changes: int  # `Reader.changes` at that time
+    changes: int  # the reader's at that time
     names: Names
     written: Mapping[str, str]  # as the caller wrote it, or the first document's title
     documents: Mapping[str, int]  # how many hold it, in a segment's index text or in their title
-    rows: Mapping[str, NDArray[np.int64]]  # the segments that hold it, ascending
+    # the positions of the segments that hold it, ascending
+    places: Mapping[str, NDArray[np.int64]]
     n_rows: int
     n_documents: int
     # headings above a segment, at most 3, on average over all segments, divided by 3
     structure: float
     # of a document on average: its metadata "pages", or one for 500 tokens; at least 1 each
     pages: float
+    row_numbers: NDArray[np.int64] | None = None  # the row at each position; None: the same
 
     def found_in(self, text: str) -> list[str]:
         """The keys of the keywords in a text, in their order there.
@@ -121,12 +123,15 @@ class KeywordTable:
 
     def held(self, keys: Sequence[str], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of `rows` (n,) hold which keywords, (len(keys), n)."""
+        positions = rows
+        if self.row_numbers is not None:
+            positions = np.searchsorted(self.row_numbers, rows)
         result = np.zeros((len(keys), len(rows)), dtype=bool)
         for i, key in enumerate(keys):
-            holding = self.rows[key]
+            holding = self.places[key]
             if len(holding):
-                places = np.minimum(np.searchsorted(holding, rows), len(holding) - 1)
-                result[i] = holding[places] == rows
+                places = np.minimum(np.searchsorted(holding, positions), len(holding) - 1)
+                result[i] = holding[places] == positions
         return result
 
     def best(
@@ -134,11 +139,11 @@ class KeywordTable:
     ) -> NDArray[np.int64]:
         """The `n` rows within `where` that hold the most of these keywords.
 
-        Each holds at least one. Equals are ordered by row.
+        Each holds at least one. Equals are ordered by row. `where` is of positions.
         """
         if not keys or n <= 0:
             return np.empty(0, dtype=np.int64)
-        holding = np.concatenate([self.rows[key] for key in keys])
+        holding = np.concatenate([self.places[key] for key in keys])
         counts = np.bincount(holding, minlength=self.n_rows)
         if isinstance(where, slice):
             counts[: where.start] = counts[where.stop :] = 0
@@ -146,7 +151,8 @@ class KeywordTable:
             counts[~where] = 0
         highest = int(counts.max(initial=0))
         ranked = [np.flatnonzero(counts == count)[:n] for count in range(highest, 0, -1)]
-        return concatenated(ranked, np.int64)[:n]
+        best = concatenated(ranked, np.int64)[:n]
+        return best if self.row_numbers is None else self.row_numbers[best]
 
     def statistics(self) -> dict[str, tuple[int, int]]:
         """Keyword as written -> in how many documents and segments it is.
@@ -155,7 +161,7 @@ class KeywordTable:
         """
         statistics: dict[str, tuple[int, int]] = {}
         for key in self.names.keys:
-            statistics[self.written[key]] = (self.documents[key], len(self.rows[key]))
+            statistics[self.written[key]] = (self.documents[key], len(self.places[key]))
         return statistics
 
 
@@ -199,7 +205,7 @@ class Keywords:
         self._has_warned = False
         self._lock = RLock()
 
-    def table(self, reader: Reader) -> KeywordTable:
+    def table(self, reader: CorpusReader) -> KeywordTable:
         """The table for what the reader holds.
 
         Only documents that are new or have changed are read.
@@ -217,29 +223,28 @@ class Keywords:
             self._has_warned = True
             warnings.warn(NOTHING_TELLS_APART.format(n=table.n_documents), stacklevel=2)
 
-    def _updated(self, reader: Reader) -> KeywordTable:
-        fingerprints = {doc_id: reader.fingerprint(doc_id) for doc_id in reader.document_ids}
-        scans = []
+    def _updated(self, reader: CorpusReader) -> KeywordTable:
+        fingerprints = reader.fingerprints()
+        kept = {}
         for doc_id, fingerprint in fingerprints.items():
             scan = self._scans.get(doc_id)
             if scan and scan.fingerprint and scan.fingerprint == fingerprint:
-                scans.append(scan)
-            else:
-                scans.append(self._read(reader, doc_id))
+                kept[doc_id] = scan
+        changed = [doc_id for doc_id in fingerprints if doc_id not in kept]
+        for document, chunks in reader.with_chunks(changed):
+            kept[document.id] = self._read(document, chunks, fingerprints[document.id])
+        scans = [kept[doc_id] for doc_id in fingerprints]
         for scan in scans:
             for key, _ in scan.names:
                 self._numbers.setdefault(key, len(self._numbers))
         scans = self._searched(scans)
         self._scans = dict(zip(fingerprints, scans, strict=True))
-        return _table(reader.changes, scans, self.listed, list(self._numbers))
+        return _table(reader, scans, self.listed, list(self._numbers))
 
-    def _read(self, reader: Reader, doc_id: str) -> Scan:
+    def _read(self, document: Document, chunks: Sequence[Chunk], fingerprint: str | None) -> Scan:
         """A document read from the index, no name looked for yet."""
-        chunks, document = reader.chunks(doc_id), reader.document(doc_id)
-        stored = reader.stored(doc_id)
         if not chunks:
             return Scan(None, (), "", 0, _NO_SPANS, 0, 0, 0)
-        fingerprint = None if stored.degraded else stored.fingerprint
         tops = {chunk.path[0] for chunk in chunks if chunk.path}
         files = [document.meta.get(key) for key in _FILE_KEYS]
         names = self._names(
@@ -333,7 +338,7 @@ _NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)
 
 
 def _table(
-    changes: int, scans: Sequence[Scan], listed: Mapping[str, str], keys: Sequence[str]
+    reader: CorpusReader, scans: Sequence[Scan], listed: Mapping[str, str], keys: Sequence[str]
 ) -> KeywordTable:
     """Put together what the documents hold, given in row order."""
     sizes = np.array([scan.n_segments for scan in scans], dtype=np.int64)
@@ -347,15 +352,16 @@ def _table(
     written = _written(listed, scans, frequency)
     n_rows = int(sizes.sum())
     return KeywordTable(
-        changes,
+        reader.changes,
         Names(written),
         written,
         {key: frequency[key] for key in written},
-        _rows_by_key(written, numbers, rows, spans),
+        _places_by_key(written, numbers, rows, spans),
         n_rows,
         len(scans),
         sum(scan.depth for scan in scans) / (3 * n_rows) if n_rows else 0.0,
         sum(scan.pages for scan in scans) / len(scans) if scans else 0.0,
+        reader.row_numbers,
     )
 
 
@@ -395,7 +401,7 @@ def _written(
     return written
 
 
-def _rows_by_key(
+def _places_by_key(
     keys: Iterable[str],
     numbers: Mapping[str, int],
     rows: NDArray[np.int64],

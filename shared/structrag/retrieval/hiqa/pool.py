@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Ranking, Route, Search, Steps
+from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.lexical import LexicalIndex
 from structrag.index.routes import ranked_rows
 from structrag.index.selection import Selection
-from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
 
@@ -37,7 +37,7 @@ class PoolSource:
     near_only: bool = False
     compare_rest: bool = True  # with the query without its keywords too
 
-    def steps(self, reader: Reader, query: str, n: int, where: Any) -> Steps[Pool]:
+    def steps(self, reader: CorpusReader, query: str, n: int, where: Any) -> Steps[Pool]:
         """The pool of a query in a reader of the index.
 
         A blank query has an empty one. It has the best `n` by vectors, the best `n` by BM25, then
@@ -56,7 +56,10 @@ class PoolSource:
         if table:
             keys = table.found_in(query)
             missing = 0 if self.near_only else 3 * n - len(pooled)
-            pooled = np.union1d(pooled, table.best(keys, missing, rows))
+            if keys and missing > 0:
+                pooled = np.union1d(
+                    pooled, table.best(keys, missing, _positions(reader, table, rows))
+                )
         if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
         cosines, weights = self._completed(reader, query, vector, pooled, dense, bm25, n)
@@ -65,7 +68,7 @@ class PoolSource:
             return pool
         return self._reordered(reader, pool, rest)
 
-    def _reordered(self, reader: Reader, pool: Pool, rest: Any) -> Pool:
+    def _reordered(self, reader: CorpusReader, pool: Pool, rest: Any) -> Pool:
         """Order the chunks with a keyword by the rest of the query.
 
         To their cosine is added the one with `rest`, the vector of the query without its keywords,
@@ -75,7 +78,7 @@ class PoolSource:
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
         if holds.sum() < 2:
             return pool
-        among = _mask(pool.rows[holds], len(reader))
+        among = reader.among(pool.rows[holds])
         ranking = reader.search_dense(self.view, rest, int(holds.sum()), among)
         by_row = dict(ranking)
         cosines = np.array([by_row.get(row, np.nan) for row in pool.rows.tolist()])
@@ -87,7 +90,7 @@ class PoolSource:
         return replace(pool, shift=shift)
 
     def query_vectors(
-        self, reader: Reader, query: str, table: KeywordTable | None
+        self, reader: CorpusReader, query: str, table: KeywordTable | None
     ) -> Steps[tuple[Any, Any]]:
         """The query's vector, and that of the query without its keywords.
 
@@ -106,12 +109,12 @@ class PoolSource:
 
     def _rankings(
         self,
-        reader: Reader,
+        reader: CorpusReader,
         query: str,
         vector: Any,
         n: int,
         where: Any,
-        rows: Selection | None,
+        rows: Any,
     ) -> Steps[tuple[Scores, Scores]]:
         """What the vectors and BM25 find within the rows.
 
@@ -131,15 +134,20 @@ class PoolSource:
                 requests["bm25"] = Search(route, query, None, n, where, self.lexical)
         answers = (yield list(requests.values())) if requests else []
         rankings: dict[str, Ranking] = dict(zip(requests, answers, strict=True))
-        dense = _within(ranked_rows(reader, rankings.get("dense", [])), rows, n)
-        bm25 = _within(ranked_rows(reader, rankings.get("bm25", [])), rows, n)
+        # An engine's answers lie within the rows; it is asked once more only about a host's.
+        is_engine = reader.row_numbers is not None
+        dense = _within(
+            reader, ranked_rows(reader, rankings.get("dense", [])), None if is_engine else rows, n
+        )
+        among = None if is_engine and self.lexical is None else rows
+        bm25 = _within(reader, ranked_rows(reader, rankings.get("bm25", [])), among, n)
         if self.lexical is not None:  # a host may also give chunks without any score
             bm25 = {row: score for row, score in bm25.items() if score > 0}
         return dense, bm25
 
     def _completed(
         self,
-        reader: Reader,
+        reader: CorpusReader,
         query: str,
         vector: Any,
         pooled: NDArray[np.int64],
@@ -153,13 +161,13 @@ class PoolSource:
         """
         rows = pooled.tolist()
         if self.near_only:
-            texts = [reader.view_text(row, self.view) for row in rows]
+            texts = reader.view_texts_at(rows, self.view)
             settings = reader.settings
             lexical = LexicalIndex.from_texts(
                 texts, bm25=settings.bm25, tokenizer=settings.tokenizer
             )
             return dense, dict(zip(rows, lexical.scores(query).tolist(), strict=True))
-        among = _mask(pooled, len(reader))
+        among = reader.among(pooled)
         if vector is not None and self.index.dense_store is None and n <= len(dense) < len(pooled):
             dense = dict(reader.search_dense(self.view, vector, len(pooled), among))
         if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(pooled):
@@ -167,23 +175,26 @@ class PoolSource:
         return dense, bm25
 
 
-def _mask(rows: NDArray[np.int64], n_rows: int) -> NDArray[np.bool_]:
-    """Some rows as a mask over all of them."""
-    mask = np.zeros(n_rows, dtype=bool)
-    mask[rows] = True
-    return mask
+def _positions(reader: CorpusReader, table: KeywordTable, selected: Any) -> Selection | None:
+    """The positions of the rows that a search may see; None for all."""
+    if table.row_numbers is None or selected is None:
+        return cast("Selection | None", selected)
+    return np.isin(table.row_numbers, reader.first_rows(selected, len(reader)))
 
 
-def _within(ranking: Mapping[int, float], rows: Selection | None, n: int) -> Scores:
+def _within(reader: CorpusReader, ranking: Mapping[int, float], selected: Any, n: int) -> Scores:
     """The first `n` that lie in the rows searched.
 
     A host's store may not know the condition, or give more.
     """
     inside: Iterable[int] = ranking
-    if isinstance(rows, slice):
-        inside = (row for row in ranking if rows.start <= row < rows.stop)
-    elif rows is not None:
-        inside = (row for row in ranking if row < len(rows) and rows[row])
+    if isinstance(selected, slice):
+        inside = (row for row in ranking if selected.start <= row < selected.stop)
+    elif isinstance(selected, np.ndarray):
+        inside = (row for row in ranking if row < len(selected) and selected[row])
+    elif selected is not None:  # an engine's own filter
+        allowed = set(reader.first_rows(selected, len(reader)))
+        inside = (row for row in ranking if row in allowed)
     return {row: ranking[row] for row in islice(inside, n)}
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from structrag.asking.requests import Route, Steps, T
 from structrag.errors import InvalidParameter, check_choice
+from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.ranking import best_positions
 from structrag.index.routes import check_query, checked_k
-from structrag.index.snapshot import Reader
-from structrag.records import Hit
+from structrag.records import Chunk, Hit
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.pool import PoolSource
 from structrag.retrieval.hiqa.scores import (
@@ -148,7 +148,6 @@ class HiQARetriever(Retriever):
             )
         self.compare_rest: bool = preset == "default" if compare_rest is None else compare_rest
         check_index(index, Index)
-        _ = index.own_store  # refused now where an engine keeps the documents
         self.index = index
         self.k: int = checked_k(k)
         self.fusion: str = check_choice("fusion", fusion or "score", ("score", "rrf"))
@@ -176,7 +175,7 @@ class HiQARetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
-        reader = self.index.own_reader()
+        reader = self.index.reader()
         pool = yield from self.source.steps(reader, query, self._pool_size(most), where)
         parts, highest = self._parts(reader, pool)
         best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
@@ -185,14 +184,16 @@ class HiQARetriever(Retriever):
         if compares or (self.preset == "code" and pool.keywords):
             best = in_turn(best, pool.held, most)
         parts = parts / highest
+        chunks = reader.chunks_at(pool.rows[best[:most]].tolist())
         hits = [
-            self._hit(reader, pool, parts, i, rank) for rank, i in enumerate(best[:most], start=1)
+            _hit(chunk, pool, parts, i, rank)
+            for rank, (chunk, i) in enumerate(zip(chunks, best[:most], strict=True), start=1)
         ]
         if self.order == "document":
             hits = [hits[i] for i in np.argsort(pool.rows[best[:most]])]
         return hits
 
-    def _parts(self, reader: Reader, pool: Pool) -> tuple[FloatArray, float]:
+    def _parts(self, reader: CorpusReader, pool: Pool) -> tuple[FloatArray, float]:
         """The parts of the scores, and the highest possible score."""
         routes = self.source.routes
         if self.fusion == "rrf":
@@ -216,13 +217,13 @@ class HiQARetriever(Retriever):
         """The chunks among which a search chooses, with scores."""
         check_query(query)
         n = self._pool_size()
-        return (yield from self.source.steps(self.index.own_reader(), query, n, where))
+        return (yield from self.source.steps(self.index.reader(), query, n, where))
 
     def weights(self) -> tuple[float, float]:
         """alpha and beta as numbers, "auto" worked out for the index now."""
-        return self._weights_of(self.index.own_store.reader())
+        return self._weights_of(self.index.store.reader())
 
-    def _weights_of(self, reader: Reader) -> tuple[float, float]:
+    def _weights_of(self, reader: CorpusReader) -> tuple[float, float]:
         """alpha and beta as numbers for what a reader holds."""
         alpha, beta = self.alpha, self.beta
         if isinstance(alpha, str):
@@ -236,7 +237,7 @@ class HiQARetriever(Retriever):
 
         Both the caller's keywords and the detected ones are counted.
         """
-        return self._table(self.index.own_store.reader()).statistics()
+        return self._table(self.index.store.reader()).statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, and use them henceforth.
@@ -262,32 +263,30 @@ class HiQARetriever(Retriever):
         def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
             return self.pool_steps(question.question, where=question.where)
 
-        return tune_steps(
-            questions, pool_steps, self.index.own_store.reader(), k=self.k, metric=metric
-        )
+        return tune_steps(questions, pool_steps, self.index.store.reader(), k=self.k, metric=metric)
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta
         return report
 
-    def _table(self, reader: Reader) -> KeywordTable:
+    def _table(self, reader: CorpusReader) -> KeywordTable:
         return self.source.keywords.table(reader)
 
     def _pool_size(self, k: float | None = None) -> int:
         return max(POOL, self.k if k is None else checked_k(k))
 
-    def _hit(self, reader: Reader, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
-        row = int(pool.rows[i])
-        keywords = [pool.keywords[number] for number in np.flatnonzero(pool.held[:, i])]
-        chunk = reader.chunk(row)
-        return Hit(
-            replace(chunk, extras={**chunk.extras, "keywords": keywords}),
-            float(parts[:, i].sum()),
-            rank,
-            routes={route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
-            scores=_scores(pool, i),
-            parts=dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
-        )
+
+def _hit(chunk: Chunk, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
+    row = int(pool.rows[i])
+    keywords = [pool.keywords[number] for number in np.flatnonzero(pool.held[:, i])]
+    return Hit(
+        replace(chunk, extras={**chunk.extras, "keywords": keywords}),
+        float(parts[:, i].sum()),
+        rank,
+        routes={route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
+        scores=_scores(pool, i),
+        parts=dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
+    )
 
 
 def _scores(pool: Pool, i: int) -> dict[str, float]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from structrag.asking.requests import Steps
 from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_choice
+from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import SCORE_DIGITS
-from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
 from structrag.text.amounts import amount
@@ -92,7 +92,7 @@ class TuningReport:
 def tune_steps(
     questions: Iterable[LabelledQuestion],
     pool_steps: Callable[[LabelledQuestion], Steps[Pool]],
-    reader: Reader,
+    reader: CorpusReader,
     *,
     k: int,
     metric: str = "mrr",
@@ -141,11 +141,10 @@ def _check(questions: Sequence[LabelledQuestion]) -> None:
             )
 
 
-def _gains(reader: Reader, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
+def _gains(reader: CorpusReader, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
     """The share of each relevant item in each segment, (items, n)."""
     gains = np.zeros((len(relevant), len(pool.rows)))
-    for column, row in enumerate(pool.rows.tolist()):
-        chunk = reader.chunk(row)
+    for column, chunk in enumerate(reader.chunks_at(pool.rows.tolist())):
         for line, item in enumerate(relevant):
             gains[line, column] = _gain(chunk, item)
     return gains

@@ -124,7 +124,8 @@ def content(retriever: HiQARetriever) -> Any:
     index = retriever.index
     table = retriever.source.keywords.table(index.reader())
     rows = {
-        key: {index.store.chunk(int(row)).id for row in found} for key, found in table.rows.items()
+        key: {index.store.chunk(int(row)).id for row in found}
+        for key, found in table.places.items()
     }
     return (
         retriever.keyword_statistics(),
@@ -220,19 +221,29 @@ WHERE = st.one_of(
 )
 
 
-@given(HOLDERS, st.integers(-1, SIZE + 1), WHERE)
+GAPS = st.lists(st.integers(1, 9), min_size=SIZE, max_size=SIZE).map(np.cumsum)
+
+
+@given(HOLDERS, st.integers(-1, SIZE + 1), WHERE, st.none() | GAPS)
 def test_best_equals_counting_row_by_row(
-    holders: dict[str, set[int]], n: int, where: slice | np.ndarray | None
+    holders: dict[str, set[int]],
+    n: int,
+    where: slice | np.ndarray | None,
+    row_numbers: np.ndarray | None,
 ) -> None:
+    """Also where rows have gaps, as in an engine."""
     rows = {key: np.array(sorted(found), dtype=np.int64) for key, found in holders.items()}
     written = {key: key for key in holders}
     table = KeywordTable(
-        0, Names(holders), written, dict.fromkeys(holders, 1), rows, SIZE, 1, 0.0, 1.0
+        0, Names(holders), written, dict.fromkeys(holders, 1), rows, SIZE, 1, 0.0, 1.0, row_numbers
     )
+    numbers = np.arange(SIZE) if row_numbers is None else row_numbers
+    held = table.held([*holders], numbers)
+    assert held.tolist() == [[i in holders[key] for i in range(SIZE)] for key in holders]
     allowed = np.arange(SIZE) if where is None else np.arange(SIZE)[where]
     counts = {row: sum(row in found for found in holders.values()) for row in allowed.tolist()}
     ranked = sorted((row for row in counts if counts[row]), key=lambda row: (-counts[row], row))
-    assert table.best([*holders], n, where).tolist() == ranked[: max(0, n)]
+    assert table.best([*holders], n, where).tolist() == numbers[ranked[: max(0, n)]].tolist()
 
 
 def test_names_of_the_text_count_where_titles_say_none() -> None:

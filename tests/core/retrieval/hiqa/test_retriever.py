@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from math import log
+from pathlib import Path
 from typing import Any
 
 import pytest
 from doubles import HashEmbedder, HostStore
+from engine_making import ENGINES, address_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phone_making import NAMES, phone_retriever, phones
@@ -19,6 +24,8 @@ from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index,
 from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, ModelFailed
 from structrag.evaluation import log_rank_index, mid_ranks
+from structrag.index.engine_reader import EngineReader
+from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 SECTIONS = {
     "Features": "The phone has a bright display and two speakers.",
@@ -671,3 +678,158 @@ def test_a_name_no_longer_draws_the_vectors_away_from_what_is_asked() -> None:
         f"{name}: charge lasts hours"
     )[0]
     assert best.chunk.path[-1] == "Battery"
+
+
+# -- over an engine
+
+
+@pytest.fixture(params=ENGINES)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with address_in(request.param, tmp_path) as place:
+        yield place
+
+
+def both(address: str, documents: Sequence[Document]) -> tuple[Index, Index]:
+    """An index in memory and one in an engine, of the same documents."""
+    indexes = Index(embedder=HashEmbedder()), Index(embedder=HashEmbedder(), store=address)
+    for index in indexes:
+        index.add(documents)
+    return indexes
+
+
+def same(near: HiQARetriever, far: HiQARetriever, query: str, **options: Any) -> list[Hit]:
+    """The hits of both, which must be the same but for the last digits of scores."""
+    hits, others = near.search(query, **options), far.search(query, **options)
+    assert [hit.chunk for hit in others] == [hit.chunk for hit in hits]
+    assert [hit.routes for hit in others] == [hit.routes for hit in hits]
+    for hit, other in zip(hits, others, strict=True):
+        # Milvus may weigh terms by a mean length that is 2 % off.
+        assert other.score == pytest.approx(hit.score, abs=2e-3)
+        assert other.parts == pytest.approx(hit.parts, abs=2e-3)
+        assert other.scores == pytest.approx(hit.scores, rel=0.02, abs=1e-4)
+    return hits
+
+
+def numbered_manuals() -> list[Document]:
+    return [
+        Document(
+            manual(name).text + f"Made in {2000 + i % 4}.\n",
+            id=name,
+            title=name,
+            format="markdown",
+            meta={"year": 2000 + i % 4, "pages": i + 1},
+        )
+        for i, name in enumerate(PRODUCTS)
+    ]
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"k": 120},
+    {"preset": "paper"},
+    {"preset": "code"},
+    {"fusion": "rrf", "order": "document"},
+    {"alpha": "auto", "beta": "auto", "diversify": "round_robin"},
+    {"routes": ["keywords", "bm25"], "keywords": ["speakers"], "detect_keywords": False},
+]
+
+
+def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
+    near, far = both(address, numbered_manuals())
+    queries = (
+        "How long does the battery of the Nova A10 last?",
+        "Compare the camera of Nova B11 and Nova C12",
+        "Where was it made?",
+        "unheardof",
+        " ",
+    )
+    for settings_ in SETTINGS:
+        ours, theirs = HiQARetriever(near, **settings_), HiQARetriever(far, **settings_)
+        for query in queries:
+            same(ours, theirs, query)
+            same(ours, theirs, query, where={"year": [2001, 2002]})
+            same(ours, theirs, query, where={"doc_id": "Nova A10"})
+        assert theirs.keyword_statistics() == ours.keyword_statistics()
+        assert theirs.weights() == pytest.approx(ours.weights())
+    (hit, *_) = same(HiQARetriever(near), HiQARetriever(far), queries[0])
+    assert hit.chunk.doc_id == "Nova A10"
+    with pytest.raises(InvalidParameter, match="where must use keys of the documents' metadata"):
+        HiQARetriever(far).search(queries[0], where={"colour": "red"})
+
+
+def test_an_engine_is_followed_as_it_changes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = numbered_manuals()
+    near, far = both(address, documents)
+    ours, theirs = HiQARetriever(near), HiQARetriever(far)
+    same(ours, theirs, "battery of the Nova A10")
+    read: list[Sequence[str]] = []
+    lines = {kind: kind._lines_of for kind in EngineReader.__subclasses__()}
+    for kind, of_documents in lines.items():
+
+        def counted(self: Any, names: Sequence[str], of_documents: Any = of_documents) -> Any:
+            read.append(names)
+            return of_documents(self, names)
+
+        monkeypatch.setattr(kind, "_lines_of", counted)
+    other = Index.load(address, embedder=HashEmbedder())  # another writer
+    for index in (near, other):
+        index.add([Document("# Zeta Q7\n\nThe battery is red.", id="new", format="markdown")])
+        index.add([Document(documents[3].text + "\nNova A10", id=documents[3].id, title="changed")])
+        index.delete(documents[5].id)
+    for query in ("battery of the Zeta Q7", "battery of the Nova A10", "red"):
+        same(ours, theirs, query)
+    assert [set(names) for names in read] == [{"new", documents[3].id}]
+    assert theirs.keyword_statistics() == ours.keyword_statistics()
+    reopened = HiQARetriever(Index.load(address, embedder=HashEmbedder()))
+    same(ours, reopened, "battery of the Zeta Q7")
+    for index in (near, other):
+        for doc_id in list(index.document_ids):
+            index.delete(doc_id)
+    assert same(ours, theirs, "battery") == [] and theirs.keyword_statistics() == {}
+
+
+def test_tuning_and_a_lexical_route_over_an_engine(address: str) -> None:
+    near, far = both(address, numbered_manuals()[:8])
+    questions = [
+        LabelledQuestion(f"How is the battery of the {name} charged?", [name])
+        for name in PRODUCTS[:8]
+    ]
+    reports = [HiQARetriever(index).tune(questions) for index in (near, far)]
+    assert (reports[0].alpha, reports[0].beta) == (reports[1].alpha, reports[1].beta)
+    assert reports[0].score == pytest.approx(reports[1].score)
+
+    class Route:
+        def search(self, request: Search) -> Ranking:
+            chunks = [chunk.id for chunk in near.chunks() if "Camera" in chunk.path]
+            return [(name, 1.0 / (i + 1)) for i, name in enumerate(chunks)]
+
+    ours, theirs = (HiQARetriever(index, lexical=Route(), k=8) for index in (near, far))
+    same(ours, theirs, "pictures")
+    hits = same(ours, theirs, "pictures", where={"year": 2001})
+    assert {hit.chunk.doc_id for hit in hits} == {PRODUCTS[1], PRODUCTS[5]}
+
+
+async def test_searches_go_on_while_documents_are_replaced(address: str) -> None:
+    documents = numbered_manuals()[:6]
+    far = Index(embedder=HashEmbedder(), store=address)
+    far.add(documents)
+    retriever = HiQARetriever(far)
+    is_done = threading.Event()
+
+    def search() -> int:
+        found = 0
+        while not is_done.is_set():
+            hits = retriever.search("battery of the Nova A10", 4)
+            assert len(hits) == 4 and hits[0].chunk.doc_id == "Nova A10"
+            found += 1
+        return found
+
+    with ThreadPoolExecutor() as threads:
+        searches = threads.submit(search)
+        for i in range(4):
+            far.add([replace(documents[i], text=f"{documents[i].text}\nAgain {i}.")])
+        is_done.set()
+        assert searches.result() > 0
+    assert await retriever.asearch("battery of the Nova A10") == retriever.search(
+        "battery of the Nova A10"
+    )
