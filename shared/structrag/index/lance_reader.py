@@ -16,6 +16,7 @@ from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     CHUNK,
     HEAD,
+    WINDOW,
     EngineFilter,
     Head,
     first_id,
@@ -173,6 +174,11 @@ class LanceReader(EngineReader):
             return int(self._table.count_rows())
 
     @cached_property
+    def _has_windows(self) -> bool:
+        (ids,) = self._where(f"kind = {WINDOW}", ["id"], 1)
+        return bool(ids)
+
+    @cached_property
     def _probes(self) -> int:
         """How many lists of a vector index are searched.
 
@@ -194,7 +200,8 @@ class LanceReader(EngineReader):
     def _matches(
         self, search: Any, score: str, chosen: EngineFilter | None
     ) -> Iterator[tuple[int, float]]:
-        condition = sql_parts(chosen)
+        by_row = chosen is not None and chosen.rows is not None
+        condition = sql_parts(chosen, with_windows=by_row and self._has_windows)
         if condition:
             search = search.where(" AND ".join(condition), prefilter=True)
         with self._reading():
