@@ -42,7 +42,10 @@ class CorpusReader(Protocol):
         """All rows, ascending; None where they count from 0 without gaps."""
 
     def fingerprints(self) -> dict[str, str | None]:
-        """What each document was made from, in row order; None where a model failed on it."""
+        """What each document was made from, in row order.
+
+        None where a model failed on it.
+        """
 
     def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
         """Some documents without their text, each with its chunks."""

@@ -257,7 +257,7 @@ def _short(parts: list[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EngineFilter:
-    """A condition on documents, or on chunks: it holds where all its parts do.
+    """A condition on documents or chunks; all its parts must hold.
 
     Attributes:
         documents: Ids as the table has them, of which it must have one; None: any.

@@ -277,12 +277,17 @@ class Reader:
         return self.snapshot.segments[i].document(number)
 
     def document(self, doc_id: str) -> Document:
-        """The document's id, title, format and meta; its `text` is empty. Raises UnknownDocument
-        if unknown."""
+        """The document's id, title, format and meta; its `text` is empty.
+
+        Raises UnknownDocument if unknown.
+        """
         return Document(text="", **self.stored(doc_id).record)
 
     def fingerprints(self) -> dict[str, str | None]:
-        """What each document was made from, in row order; None where a model failed on it."""
+        """What each document was made from, in row order.
+
+        None where a model failed on it.
+        """
         stored = {doc_id: self.stored(doc_id) for doc_id in self.document_ids}
         return {id: None if held.degraded else held.fingerprint for id, held in stored.items()}
 

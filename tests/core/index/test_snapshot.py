@@ -42,7 +42,8 @@ def test_documents_of_a_reader() -> None:
     ]
     assert [record["id"] for record, _ in reader.records()] == reader.document_ids
     assert [rows for _, rows in reader.records() if rows] == [range(2), range(2, 3), range(3, 4)]
-    assert reader.fingerprint("b") == "print of b" and reader.fingerprint("z") is None
+    assert list(reader.fingerprints()) == reader.document_ids
+    assert reader.fingerprints()["b"] == "print of b" and "z" not in reader.fingerprints()
     assert reader.row_of("b:0-3") == 2 and reader.row_of("b:0-4") is None
     with pytest.raises(InvalidParameter, match="doc_id must be the id of a document that is in"):
         reader.chunks("z")

@@ -176,7 +176,7 @@ class PoolSource:
 
 
 def _positions(reader: CorpusReader, table: KeywordTable, selected: Any) -> Selection | None:
-    """The positions of the rows that a search may see; None for all."""
+    """Positions of the rows a search may see; None for all."""
     if table.row_numbers is None or selected is None:
         return cast("Selection | None", selected)
     return np.isin(table.row_numbers, reader.first_rows(selected, len(reader)))
