@@ -261,7 +261,7 @@ class Reader:
 
     @property
     def row_numbers(self) -> None:
-        """All rows, ascending; None where they count from 0 without gaps, as here."""
+        """All rows, ascending; None where they count without gaps, as here."""
 
     @property
     def document_ids(self) -> list[str]:
