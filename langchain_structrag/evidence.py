@@ -217,7 +217,8 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     For `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of the
     `page_content` of one document, behind its context as in `EvidenceRetriever`, with its
     metadata, `score` and `rank`; places that the document has (`start_index`, `source_start` and
-    their ends) are the slice's own.
+    their ends) are the slice's own. Where the document has an id, the slice's is that, a colon and
+    its span in `page_content`: `ID:START-END`.
     The documents are embedded for every question, so give it some ten, not hundreds.
 
     Args:
@@ -286,7 +287,8 @@ def _shortened(document: Document, piece: Slice) -> Document:
         "score": piece.score,
         "rank": piece.rank,
     }
-    return _with_context(piece.context, Document(content[start:end], metadata=metadata))
+    name = None if document.id is None else f"{document.id}:{start}-{end}"
+    return _with_context(piece.context, Document(content[start:end], metadata=metadata, id=name))
 
 
 def _with_context(context: str, document: Document) -> Document:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
+from langchain_core.runnables import run_in_executor
 
 from langchain_structrag.conversion import as_documents, check_documents, to_split
 from langchain_structrag.models import as_embedder, as_language_model
@@ -63,6 +64,8 @@ class ReadingTextSplitter(StructureSplitter):
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
+        if self._has_own_split_text():
+            return super().split_documents(documents)  # which checks them
         return list(self.lazy_split_documents(check_documents(documents)))
 
     def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
@@ -76,6 +79,8 @@ class ReadingTextSplitter(StructureSplitter):
 
     async def asplit_documents(self, documents: Iterable[Document]) -> list[Document]:
         """`split_documents` on an event loop, by the models' own async calls."""
+        if self._has_own_split_text():
+            return await run_in_executor(None, self.split_documents, documents)
         return [chunk async for chunk in self.alazy_split_documents(check_documents(documents))]
 
     async def alazy_split_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:

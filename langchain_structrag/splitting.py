@@ -57,7 +57,8 @@ class StructureSplitter(TextSplitter):
 
     Ids are UUIDs made from the parent and the span, so they are equal in every run; a document that
     is there twice in one call gives each id once, and numbered ones. Empty and blank texts give no
-    chunk.
+    chunk. Of a subclass with its own `split_text` LangChain makes the documents from what that
+    gives, with the parent's metadata and `start_index` alone.
     """
 
     OVERLAPS: ClassVar[bool] = False  # whether chunk_overlap may be above 0
@@ -117,15 +118,23 @@ class StructureSplitter(TextSplitter):
         self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
     ) -> list[Document]:
         """The chunks of every text, with copies of the text's metadata."""
+        if self._has_own_split_text():
+            return super().create_documents(texts, metadatas)
         return self.split_documents(as_documents(texts, metadatas))
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
+        if self._has_own_split_text():
+            return super().split_documents(check_documents(documents))
         names = Names()
         chunks: list[Document] = []
         for document in check_documents(documents):
             chunks += names.numbered(self._documents(document))
         return chunks
+
+    def _has_own_split_text(self) -> bool:
+        """Whether a subclass cuts otherwise; LangChain then makes its documents, without titles."""
+        return type(self).split_text is not StructureSplitter.split_text
 
     def _documents(self, document: Document) -> list[Document]:
         source, parent = to_split(document, format=self._format)

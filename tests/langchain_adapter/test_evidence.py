@@ -146,6 +146,9 @@ def test_results_of_others_are_shortened() -> None:
     assert asyncio.run(compressor.acompress_documents(found, "Which pump leaks?")) == [short]
     everything = EvidenceCompressor().compress_documents(found, "Which pump leaks?")
     assert {result.metadata["id"] for result in everything} == {7, 8}
+    assert short.id is None
+    (named,) = compressor.compress_documents([Document(text, id="7")], "Which pump leaks?")
+    assert named.id == "7:20-52" and text[20:52] == named.page_content
     assert compressor.compress_documents([], "pump") == []
     assert compressor.compress_documents(found, " ") == []
     with pytest.raises(ValueError, match="max_tokens"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import pickle
 import time
@@ -18,7 +19,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
+from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter, PICTextSplitter
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 from structrag.text.tokens import tiktoken_counter
@@ -119,6 +120,26 @@ def test_wrong_arguments_are_named() -> None:
             getattr(splitter, method)(argument)
     with pytest.raises(InvalidParameter, match="metadatas"):
         splitter.create_documents(["a", "b"], [{}])
+
+
+@pytest.mark.parametrize("base", [ContentAwareTextSplitter, PICTextSplitter])
+def test_an_own_split_text_decides_what_documents_are_made(base: Any) -> None:
+    class Sentences(base):  # type: ignore[misc]
+        def split_text(self, text: str) -> list[str]:
+            return [f"{part}." for part in text.split(".") if part]
+
+    splitter = Sentences()
+    parent = Document("# A\nOne. Two.", metadata={"source": "a.md"})
+    expected = [
+        Document("# A\nOne.", metadata={"source": "a.md", "start_index": 0}),
+        Document(" Two.", metadata={"source": "a.md", "start_index": 8}),
+    ]
+    assert splitter.split_documents([parent]) == expected
+    assert splitter.create_documents([parent.page_content], [parent.metadata]) == expected
+    assert splitter.transform_documents([parent]) == expected
+    assert asyncio.run(splitter.atransform_documents([parent])) == expected
+    with pytest.raises(InvalidParameter):
+        splitter.split_documents(parent)
 
 
 def test_keep_separator_is_accepted() -> None:

@@ -9,10 +9,11 @@ import typer
 
 from structrag.cli import engine_index
 from structrag.cli.kept_index import METHODS, KeptIndex
-from structrag.cli.options import Embedder, Format, Isolated, MaxTokens, Paths, Reader
+from structrag.cli.options import Embedder, Format, Isolated, MaxTokens, Paths, Reader, one_of
 from structrag.cli.printing import show_progress
 from structrag.errors import check_choice
 from structrag.index.opening import engine_of
+from structrag.ingestion.ingesting import RUNNERS
 
 
 def index(
@@ -29,7 +30,10 @@ def index(
     ] = 0,
     runner: Annotated[
         str,
-        typer.Option(help="process, or ray: actors of the Ray cluster at RAY_ADDRESS, or here."),
+        typer.Option(
+            help="process, or ray: actors of the Ray cluster at RAY_ADDRESS, or here.",
+            callback=one_of("--runner", RUNNERS),
+        ),
     ] = "process",
     method: Annotated[
         str, typer.Option(help="evidence (passages), or multiview (chunks by views and routes).")

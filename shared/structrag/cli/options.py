@@ -18,7 +18,8 @@ from structrag.errors import InvalidDocument, InvalidParameter, StructragError, 
 from structrag.evaluation.passages import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
-from structrag.reading.files import find_files, kinds_of, other_files, read_file
+from structrag.reading.files import FORMATS, find_files, kinds_of, other_files, read_file
+from structrag.reading.opening import PDF_READERS
 from structrag.records import Document
 from structrag.text.amounts import amount
 
@@ -35,10 +36,28 @@ METHODS: dict[str, Callable[[int], Any]] = {
 # What is no splitter: it finds passages in whole documents.
 SEARCHED: dict[str, Callable[[], Passages]] = {"evidence": Passages}
 
+def one_of(name: str, allowed: Sequence[str]) -> Callable[[str], str]:
+    """What checks an option before its command does anything."""
+
+    def check(value: str) -> str:
+        return check_choice(name, value, allowed)
+
+    return check
+
+
 File = Annotated[Path, typer.Argument(help="The document.")]
 Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
-Format = Annotated[str, typer.Option(help="auto, markdown, html or text.")]
-Reader = Annotated[str, typer.Option(help="Who reads PDF files: layout, pdfplumber or docling.")]
+Format = Annotated[
+    str,
+    typer.Option(help="auto, markdown, html or text.", callback=one_of("--format", FORMATS)),
+]
+Reader = Annotated[
+    str,
+    typer.Option(
+        help="Who reads PDF files: layout, pdfplumber or docling.",
+        callback=one_of("--reader", PDF_READERS),
+    ),
+]
 Isolated = Annotated[
     bool,
     typer.Option(

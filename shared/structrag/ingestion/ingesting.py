@@ -38,8 +38,8 @@ from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, packed
-from structrag.reading.files import find_files
-from structrag.reading.opening import path_of, shown
+from structrag.reading.files import FORMATS, find_files
+from structrag.reading.opening import PDF_READERS, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.text.amounts import amount
 
@@ -181,7 +181,7 @@ def ingest(
             error.
 
     Raises:
-        InvalidParameter: `make` cannot be sent to a process or gives something else; the index was
+        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or gives something else; the index was
             built with other models or settings; another ingestion writes to it.
         MissingExtra: `runner` is "ray", and Ray is not installed.
         ModelFailed, InvalidAnswer: a model failed, or gave nothing usable, for a file and then for
@@ -195,6 +195,9 @@ def ingest(
     if workers is not None:
         check_at_least("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
+    check_choice("format", format, FORMATS)
+    if isinstance(reader, str):
+        check_choice("reader", reader, PDF_READERS)
     check_at_least("save_every", save_every, 0)
     check_at_least("max_seconds", max_seconds, 0.001)
     reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}

@@ -19,6 +19,7 @@ from structrag.errors import InvalidDocument, InvalidParameter, check_arguments,
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import (
     MAX_BYTES,
+    PDF_READERS,
     check_file,
     file_bytes,
     path_of,
@@ -44,6 +45,7 @@ SUFFIXES = {
     ".xhtml": "html",
     ".txt": "text",
     ".text": "text",
+    ".rst": "text",  # its underlined headings are found as those of plain text
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset(
@@ -167,8 +169,8 @@ def read_file(
         InvalidDocument: the path does not exist, is a folder, a pipe or a device, is larger than
             `max_bytes`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
             encrypted, damaged or without pages.
-        InvalidParameter: `path` is none, `max_bytes` is below 1, `format` is unknown, or another
-            than "auto" or "markdown" for a PDF.
+        InvalidParameter: `path` is none, `max_bytes` is below 1, `format` or `reader` is
+            unknown, or `format` is another than "auto" or "markdown" for a PDF.
         MissingExtra: a PDF, and pypdfium2 is not installed.
     """
     from structrag.reading.flat import warn_if_flat  # it parses, which reading otherwise need not
@@ -176,6 +178,8 @@ def read_file(
     if options:  # what it takes is looked up for many files, and most give none
         names = [name for name in signature(read_file).parameters if name != "options"]
         check_arguments("read_file", options, [*names[1:], *FileOptions.__annotations__])
+    if isinstance(reader, str):
+        check_choice("reader", reader, PDF_READERS)
     settings: dict[str, Any] = {**options}
     path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:

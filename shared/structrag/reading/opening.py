@@ -10,6 +10,7 @@ from typing import Any
 from structrag.errors import InvalidDocument, InvalidParameter, check_at_least
 
 MAX_BYTES = 200_000_000
+PDF_READERS = ("layout", "pdfplumber", "docling")  # those that have a name
 _SHOWN = 200  # characters of a path that an error shows
 
 

@@ -55,6 +55,15 @@ def test_nothing_to_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert (code, "bad.md" in err) == (2, True)
 
 
+def test_an_unknown_runner_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, manuals: Path
+) -> None:
+    store = tmp_path / "store"
+    code, _, err = run(capsys, "index", manuals, "--store", store, "--runner", "dask")
+    assert (code, "--runner must be one of 'process', 'ray'" in err) == (2, True)
+    assert not store.exists()
+
+
 def test_a_model_that_fails_names_the_files(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,

@@ -34,6 +34,22 @@ def test_the_format_can_be_told(
     assert code == 2 and "format must be one of" in err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["search", "-q", "dry"], ["compare", "--method", "fixed"], ["outline"], ["index"]],
+)
+def test_an_unknown_reader_is_refused_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str], tmp_path: Path
+) -> None:
+    store = ["--store", tmp_path / "store"] if arguments == ["index"] else []
+    code, out, err = run(
+        capsys, arguments[0], manual, *arguments[1:], *store, "--reader", "pymupdf"
+    )
+    assert (code, out) == (2, "") and "left out" not in err
+    assert "--reader must be one of 'docling', 'layout', 'pdfplumber'; got 'pymupdf'" in err
+    assert not (tmp_path / "store").exists()
+
+
 def test_a_format_that_is_told_decides(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
     _, out, _ = run(capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json")
     assert json.loads(out)["path"] != ["Pump", "Storage"]

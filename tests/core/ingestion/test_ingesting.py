@@ -380,6 +380,10 @@ def test_other_arguments(tmp_path: Path) -> None:
         run(make=makers.index, progress="bar")
     with pytest.raises(InvalidParameter, match="workers must be"):
         run(make=makers.index, workers=0)
+    for name in ("runner", "format", "reader"):
+        with pytest.raises(InvalidParameter, match=f"{name} must be one of .*; got 'word'"):
+            run(make=makers.index, **{name: "word"})
+    assert not (tmp_path / "index").exists()
     run(make=makers.index, workers=1)
     with pytest.raises(InvalidParameter, match="embedder must be what the index"):
         run(make=makers.lsa_index, workers=1)

@@ -304,6 +304,24 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     assert kinds_of([Path(f"a.{letter}") for letter in "abcdefg"]).endswith(", 2 others")
 
 
+def test_restructured_text_is_plain_text_in_folders_too(tmp_path: Path) -> None:
+    path = tmp_path / "guide.rst"
+    path.write_text("Guide\n=====\n\nSee [it](x.md).\n\nUse\n---\n\nPress it.\n")
+    assert list(find_files(tmp_path)) == [path]
+    document = read_file(path)
+    assert document.format == "text"
+    chunks = ContentAwareSplitter(max_tokens=20).split(document)
+    assert [chunk.path for chunk in chunks] == [("Guide",), ("Guide", "Use")]
+
+
+def test_a_reader_is_checked_where_no_pdf_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# A")
+    with pytest.raises(InvalidParameter, match="reader must be one of 'docling'"):
+        read_file(path, reader="pymupdf")
+    assert read_file(path, reader=lambda source: "# B").text == "# A"
+
+
 def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("# A")
