@@ -181,8 +181,9 @@ def ingest(
             error.
 
     Raises:
-        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or gives something else; the index was
-            built with other models or settings; another ingestion writes to it.
+        InvalidParameter: a setting is not allowed; `make` cannot be sent to a process or gives
+            something else; the index was built with other models or settings; another ingestion
+            writes to it.
         MissingExtra: `runner` is "ray", and Ray is not installed.
         ModelFailed, InvalidAnswer: a model failed, or gave nothing usable, for a file and then for
             a short text too; BudgetExceeded: the calls that were allowed are used up. The error
