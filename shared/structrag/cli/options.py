@@ -36,6 +36,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
 # What is no splitter: it finds passages in whole documents.
 SEARCHED: dict[str, Callable[[], Passages]] = {"evidence": Passages}
 
+
 def one_of(name: str, allowed: Sequence[str]) -> Callable[[str], str]:
     """What checks an option before its command does anything."""
 
