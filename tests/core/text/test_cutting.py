@@ -9,22 +9,26 @@ from fixture_cases import Case, cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag.chunks.divisions import divide, division_blocks
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.records import Block
+from structrag.text import cutting
 from structrag.text.cutting import PIECE, Atom, Cutter, Piece, _cheapest, lines_block
 from structrag.text.tokens import count_tokens
 
-sizes = st.lists(
-    st.tuples(st.integers(1, 9), st.sampled_from([0.0, 0.2, 0.4, 1.0, 2.0])), min_size=1, max_size=9
-)
+costs = st.sampled_from([0.0, 0.2, 0.4, 1.0, 2.0])
+headers = st.integers(0, 2)  # tokens of the rows that a piece repeats
+sizes = st.lists(st.tuples(st.integers(1, 9), costs, headers), min_size=1, max_size=9)
 
 
-def cost(atoms: list[Atom], runs: list[tuple[int, int]], budget: int) -> float | None:
+def cost(
+    atoms: list[Atom], runs: list[tuple[int, int]], budget: int, repeated: list[int]
+) -> float | None:
     """What the cuts cost; None where a run of more than one atom is above the budget."""
     total = 0.0
     for first, last in runs:
-        size = sum(atom.tokens for atom in atoms[first:last])
+        size = repeated[first] + sum(atom.tokens for atom in atoms[first:last])
         if size > budget and last - first > 1:
             return None
         total += PIECE + (atoms[first].cost if first else 0.0) + 0.5 * (1 - size / budget) ** 2
@@ -33,16 +37,44 @@ def cost(atoms: list[Atom], runs: list[tuple[int, int]], budget: int) -> float |
 
 @settings(max_examples=200, deadline=None)
 @given(sizes, st.integers(3, 20))
-def test_cuts_are_the_cheapest_of_all(parts: list[tuple[int, float]], budget: int) -> None:
-    atoms = [Atom(i, i + 1, tokens, price) for i, (tokens, price) in enumerate(parts)]
-    found = cost(atoms, _cheapest(atoms, budget, [0] * len(atoms)), budget)
+def test_cuts_are_the_cheapest_of_all(parts: list[tuple[int, float, int]], budget: int) -> None:
+    atoms = [Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)]
+    repeated = [tokens for _, _, tokens in parts]
+    found = cost(atoms, _cheapest(atoms, budget, repeated), budget, repeated)
     every = []
     for n in range(len(atoms)):
         for cuts in combinations(range(1, len(atoms)), n):
             edges = [0, *cuts, len(atoms)]
-            every.append(cost(atoms, list(pairwise(edges)), budget))
+            every.append(cost(atoms, list(pairwise(edges)), budget, repeated))
     assert found is not None
     assert abs(found - min(price for price in every if price is not None)) < 1e-6
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), costs, headers), min_size=1, max_size=120),
+    st.integers(1, 90),
+)
+def test_many_candidates_are_compared_as_few_are(
+    parts: list[tuple[int, float, int]], budget: int
+) -> None:
+    atoms = [Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)]
+    repeated = [tokens for _, _, tokens in parts]
+    found = []
+    for window in (0, 10**9):  # by an array, and by a loop
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cutting, "ARRAY_WINDOW", window)
+            found.append(_cheapest(atoms, budget, repeated))
+    assert found[0] == found[1]
+
+
+def test_blank_text_at_the_start_joins_what_follows() -> None:
+    text = "\n\n\n\n\nabc"
+    blocks = [Block("other", 0, 2), Block("other", 2, 5), Block("paragraph", 5, 8)]
+    found = Cutter(len).cut(text, blocks, 3)
+    assert "".join(text[piece.start : piece.end] for piece in found) == text
+    assert all(text[piece.start : piece.end].strip() for piece in found)
+    assert found[0].start == 0
 
 
 def pieces(text: str, blocks: list[Block], budget: int) -> list[str]:
@@ -52,9 +84,15 @@ def pieces(text: str, blocks: list[Block], budget: int) -> list[str]:
 @pytest.mark.parametrize("case", cases("cuts"))
 def test_cuts_by_example(case: Case) -> None:
     outline = parse(read_text(case.text, format="markdown"))
-    blocks = [block for section in outline.sections for block in outline.blocks(section)]
-    found = Cutter(lambda text: len(text.split())).cut(case.text, blocks, case.options["limit"])
-    assert "✂".join(case.text[piece.start : piece.end] for piece in found) == case.expected
+    cutter = Cutter(lambda text: len(text.split()))
+    shown = []
+    for division in divide(outline, ()):
+        blocks, tail = division_blocks(outline, division)
+        for piece in cutter.cut(case.text, blocks, case.options["limit"], tail=tail):
+            repeated = case.text[piece.header[0] : piece.header[1]]
+            shown.append(f"«{repeated}»" if repeated else "")
+            shown[-1] += case.text[piece.start : piece.end]
+    assert "✂".join(shown) == case.expected
 
 
 def test_a_heading_takes_the_first_words_of_a_long_sentence_along() -> None:

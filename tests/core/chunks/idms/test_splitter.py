@@ -3,6 +3,7 @@ tiling."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import pickle
@@ -12,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from animals import TEXT, same_animal, split, words
-from doubles import HashEmbedder, Weigher
+from animals import TEXT, same_animal, sides, split, words
+from doubles import HashEmbedder, Similarities, Weigher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,74 @@ def test_a_run_that_dies_half_way_resumes(tmp_path: Path, context: str) -> None:
     assert resumed == splitter.split(document, llm=whole, embedder=HashEmbedder())
     assert len(first.prompts) == 4
     assert len(second.prompts) == len(whole.prompts) - 4
+
+
+def judged(margins: dict[str, float | None]) -> Weigher:
+    """Margins by the sentence behind the gap."""
+    return Weigher(lambda prompt: margins[sides(prompt)[1]])
+
+
+def test_the_chunk_so_far_is_read_section_by_section() -> None:
+    text = "# P\n\nA one. B one. C one.\n\n# Q\n\nD one. E one two. F one.\n"
+    model = judged({"B one.": 0.5, "C one.": -0.25, "E one two.": 0.125, "F one.": 0.0625})
+    splitter = IDMSSplitter(
+        context="chunk", warmup=9, min_tokens=0, merge="none", counter=words, heading_path=False
+    )
+    document = read_text(text, format="markdown")
+    found = splitter.explain(document, llm=model, embedder=HashEmbedder())
+    assert [sides(prompt) for prompt in model.prompts] == [
+        ("A one.", "B one."),
+        ("A one. B one.", "C one."),
+        ("D one.", "E one two."),
+        ("D one. E one two.", "F one."),
+    ]
+    assert [series.values[1:] for series in found.series] == [(0.5, -0.25), (0.125, 0.0625)]
+    assert [series.runs for series in found.series] == [((0, 2), (2, 3)), ((0, 3),)]
+    assert [chunk.extras["margin"] for chunk in found.chunks] == [None, -0.25, None]
+    # Where the limit cuts, nothing is asked, and the chunk so far begins anew.
+    model.prompts.clear()
+    limited = dataclasses.replace(splitter, max_tokens=5, theta0=-0.5)
+    found = limited.explain(document, llm=model, embedder=HashEmbedder())
+    asked = [sides(prompt)[0] for prompt in model.prompts]
+    assert asked == ["B one.", "E one two."]
+    assert [chunk.text.strip() for chunk in found.chunks] == [
+        "# P\n\nA one.",
+        "B one. C one.",
+        "# Q\n\nD one.",
+        "E one two. F one.",
+    ]
+
+
+@pytest.mark.parametrize("context", ["adjacent", "chunk"])
+def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) -> None:
+    text = "# P\n\nA sat 0. B sat 1.\n\n# Q\n\nC sat 2. D sat 3. E sat 4. F sat 5. G sat 6.\n"
+    margins = {"B sat 1.": 0.5, "D sat 3.": 0.5, "E sat 4.": -0.1234567, "F sat 5.": None, "G sat 6.": 0.5}
+    chunks = split(
+        text,
+        context=context,
+        warmup=9,
+        theta0=-0.05,
+        min_tokens=0,
+        merge="none",
+        llm=judged(margins),
+        embedder=Similarities([0.0] * 10),
+    )
+    assert [(chunk.text.split()[-3], chunk.extras["margin"]) for chunk in chunks][:3] == [
+        ("B", None),
+        ("D", None),
+        ("G", -0.123457),
+    ]
+    counted = [chunk.extras.get("margin_fallbacks") for chunk in chunks]
+    assert sum(filter(None, counted)) == 1
+    degraded = [chunk.text for chunk in chunks if chunk.extras.get("degraded")]
+    assert len(degraded) == 1 and degraded[0].startswith("E sat 4. F")
+
+
+@pytest.mark.parametrize(
+    ("choices", "least"), [({"max_tokens": None}, 150), ({}, 150), ({"max_tokens": 51}, 25)]
+)
+def test_the_least_tokens_are_half_of_the_limit(choices: dict[str, Any], least: int) -> None:
+    assert IDMSSplitter(**choices).least_tokens == least
 
 
 # -- edges
@@ -183,6 +252,8 @@ def test_the_paper_preset() -> None:
         ({"history": 0}, "history must be"),
         ({"warmup": -1}, "warmup must be"),
         ({"theta0": math.nan}, "theta0 must be"),
+        ({"theta0": True}, "theta0 must be a number; got True"),
+        ({"theta0": "0.1"}, "theta0 must be a number; got '0.1'"),
         ({"min_tokens": 500}, "min_tokens must be at most"),
         ({"max_tokens": 0}, "max_tokens must be"),
         ({"target_tokens": 0}, "target_tokens must be"),
