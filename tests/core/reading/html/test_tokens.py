@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import pytest
 
 from structrag.reading.html.reader import read_html, text_offset
-from structrag.reading.html.tokens import attributes
+from structrag.reading.html.tokens import (
+    START,
+    TEXT,
+    Token,
+    attribute_number,
+    attributes,
+    tokens,
+    visible_tokens,
+)
 
 
 def test_offset_of_a_repeated_letter_leads_to_the_right_tag() -> None:
@@ -79,3 +88,104 @@ def test_attributes_stand_where_their_values_do() -> None:
         "href": "x y",
         "b": "2",
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("12", 12),
+        (" 12 ", 12),
+        ("12345678", 12_345_678),
+        ("123456789", 1),
+        ("-2", 1),
+        ("٣", 1),
+        ("", 1),
+    ],
+)
+def test_numbers_of_attributes(value: str, expected: int) -> None:
+    source = f'<ol start="{value}">'
+    assert attribute_number(source, attributes(source, 0, len(source)), "start") == expected
+    assert attribute_number(source, {}, "start") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a<B>c</b >d", ["a", "+b <B>", "c", "-b </b >", "d"]),
+        ("1 < 2 > <i>", ["1 < 2 > ", "+i <i>"]),
+        ("a<b>c <d", ["a", "+b <b>", "c ", "<d"]),  # no tag can end any more
+        # comments and declarations
+        ("a<!-- <b> -->c", ["a", "c"]),
+        ("a--><!-- x -->b", ["a-->", "b"]),
+        ("<!---->a", ["a"]),
+        ("<!-->a-->b", ["a-->b"]),
+        ("<!--->a-->b", ["a-->b"]),
+        ("<!-- a --!>b", ["b"]),
+        ("<b>a<!-- b", ["+b <b>", "a"]),
+        ("<!doctype html>a<?php x ?>b</ x>c", ["a", "b", "c"]),
+        # CDATA sections
+        ("<![CDATA[a<b>c]]>d", ["a<b>c", "d"]),
+        ("<![CDATA[a>b<![CDATA[c>d", ["b", "d"]),
+        # quotes
+        ('<p title="a > b">c', ['+p <p title="a > b">', "c"]),
+        ("<p title='a > b' x>c", ["+p <p title='a > b' x>", "c"]),
+        ('<p title="a>c</p>d', ['+p <p title="a>', "c", "-p </p>", "d"]),
+        ("<p x='a>c<q>d", ["+p <p x='a>", "c", "+q <q>", "d"]),
+        # content without tags
+        ("<script>a<b></script>c", ["-script ", "-script </script>", "c"]),
+        ("<style>a<b>", ["-style "]),
+        ("<noscript>a<p>b", ["a", "+p <p>", "b"]),
+        (
+            "<textarea>a<b></TEXTAREA>c",
+            ["+textarea <textarea>", "a<b>", "-textarea </TEXTAREA>", "c"],
+        ),
+        ("<title>a</title>b", ["+title <title>", "a", "-title </title>", "b"]),
+        ("<title>a<b>c", ["+title <title>", "a", "-title ", "+b <b>", "c"]),
+        ("<title>abc", ["+title <title>", "abc", "-title "]),
+        ("<textarea>a<b>", ["a", "+b <b>"]),
+        # empty elements end themselves in XML
+        ("<?xml?><script/>a", ["+script <script/>", "a"]),
+        ("\ufeff <?xml?><script/>a", ["\ufeff ", "+script <script/>", "a"]),
+        ("<?xml?><script>a", ["-script "]),
+    ],
+)
+def test_tokens_by_example(source: str, expected: list[str]) -> None:
+    assert shown(source, tokens(source)) == expected
+
+
+def shown(source: str, found: Iterable[Token]) -> list[str]:
+    """Tokens as text: + before a start tag's name, - before an end tag's."""
+    return [
+        (f"{'+' if kind == START else '-'}{name} " if kind != TEXT else "") + source[start:end]
+        for kind, name, start, end in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "without", "whole"),
+    [
+        ("<nav>a<nav>b</nav>c</nav>d", "d", "abcd"),
+        ("<nav>a<p>b</p></nav>d", "d", "abd"),
+        ("a<nav>b", "ab", "ab"),  # never closed
+        ("<nav>a<h1>b</h1></nav>c", "abc", "abc"),
+        ("<nav>a<main>b</main></nav>c", "abc", "abc"),
+        ("<nav>a</nav>b<nav>c<h1>d</nav><nav>e</nav>", "bcde", "abcde"),
+        ("<nav>a</nav><div role='navigation'>b", "b", "ab"),
+        ("<div role=navigation>a<div>b</div>c</div>d", "d", "abcd"),
+        ("<div title=navigation role=main>a</div>d", "ad", "ad"),
+        ("<div class=navigation>a</div>d", "ad", "ad"),
+        ("<role>a</role>d", "ad", "ad"),
+        ("<template>a<h1>b</h1></template>c", "c", "c"),
+        ("<ix:header>a</ix:header>c", "c", "c"),
+        ("a<a href='#x'>¶</a>b", "ab", "ab"),
+        ("a<a href=' #x'>\n&para; </a>b", "ab", "ab"),
+        ("a<a href='x'>¶</a>b", "a¶b", "a¶b"),
+        ("a<a>¶</a>b", "a¶b", "a¶b"),
+        ("a<b href='#x'>¶</a>b", "a¶b", "a¶b"),
+        ("#<a name='x'>¶</a>b", "#¶b", "#¶b"),
+    ],
+)
+def test_what_is_left_out(source: str, without: str, whole: str) -> None:
+    for navigation, expected in ((False, without), (True, whole)):
+        found = visible_tokens(source, navigation=navigation)
+        assert "".join(source[t[2] : t[3]] for t in found if t[0] == TEXT) == expected
