@@ -225,6 +225,7 @@ def test_numbers_follow_those_before(
         ("1. TERM. It lasts.", False, "TERM", "It lasts."),
         ("1. TERM: It lasts.", True, "TERM", "It lasts."),
         ("1. TERM. it lasts.", False, None, ""),
+        ("1. US V. CANADA. He signs.", False, "US V. CANADA", "He signs."),
         ("1. Use it now. Big Words. He signs.", False, None, ""),
         (f"1. Goods – {'W' * 40}", False, None, ""),
         (f"1. Goods – {'W' * 41}", False, "Goods", "W" * 41),

@@ -133,7 +133,13 @@ def test_the_chunk_so_far_is_read_section_by_section() -> None:
 @pytest.mark.parametrize("context", ["adjacent", "chunk"])
 def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) -> None:
     text = "# P\n\nA sat 0. B sat 1.\n\n# Q\n\nC sat 2. D sat 3. E sat 4. F sat 5. G sat 6.\n"
-    margins = {"B sat 1.": 0.5, "D sat 3.": 0.5, "E sat 4.": -0.1234567, "F sat 5.": None, "G sat 6.": 0.5}
+    margins = {
+        "B sat 1.": 0.5,
+        "D sat 3.": 0.5,
+        "E sat 4.": -0.1234567,
+        "F sat 5.": None,
+        "G sat 6.": 0.5,
+    }
     chunks = split(
         text,
         context=context,
