@@ -1,80 +1,147 @@
-"""Sections as they are shown to a model."""
+"""Which paragraphs each section holds, what documents are called, what is below a section."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from d3_making import section
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.outlines import Routing, windows
-from structrag.text.tokens import count_tokens
-
-
-@given(budget=st.integers(300, 3000), count=st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
-def test_windows_show_each_section_once_in_order_within_the_context(
-    budget: int, count: int
-) -> None:
-    sections = [section(i, f"Title {i}", "Sub") for i in range(count)]
-    routing = Routing(context_tokens=budget, answer_tokens=100)
-    calls = windows("What?", sections, range(count), routing)
-    assert [i for call in calls for i in call.positions] == list(range(count))
-    assert all(
-        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1 for call in calls
-    )
-    assert len(
-        windows(
-            "What?", sections, range(count), Routing(context_tokens=2 * budget, answer_tokens=100)
-        )
-    ) <= len(calls)
-
-
-paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
-
-
-@given(
-    shape=st.lists(st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30)
+from structrag import D3Index, read_text
+from structrag.retrieval.d3.layout import (
+    OutlineSection,
+    descendants,
+    document_names,
+    paths_of,
+    row_mask,
 )
-@settings(max_examples=100, deadline=None)
-def test_every_section_is_shown_once_in_order_under_its_document(
-    shape: list[tuple[str, list[str], bool]],
-) -> None:
-    outline = [
-        section(i, *path, doc=doc, tokens=10 * filled)
-        for i, (doc, path, filled) in enumerate(sorted(shape, key=lambda item: item[0]))
-    ]
-    for routing in (Routing(), Routing(context_tokens=200, answer_tokens=0)):
-        calls = windows("What?", outline, range(len(outline)), routing)
-        shown = "\n".join(call.prompt for call in calls)
-        assert re.findall(r"^\[(\d+)\] \S", shown, re.MULTILINE) == [
-            str(i + 1) for i in range(len(outline))
+
+GUIDE = (
+    "# Guide\n\nIntro one.\n\nIntro two.\n\n## Empty\n\n### Deep\n\nDeep words here.\n\n"
+    "## Last\n\nThe end.\n"
+)
+
+
+def test_sections_and_parts_know_their_paragraphs() -> None:
+    index = D3Index()
+    index.add(
+        [
+            read_text("Nothing here has a heading.", id="plain", format="text"),
+            read_text("", id="blank"),
+            read_text(GUIDE, id="guide"),
         ]
-        for i, each in enumerate(outline):
-            assert len(re.findall(rf"\nSummary {i}\.\n", shown)) == 1
-            title = each.path[-1] if each.path else "Beginning"
-            assert re.search(rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE)
-        assert all(
-            call.prompt.count("Document: ") == len({outline[i].doc_id for i in call.positions})
-            for call in calls
-        )
+    )
+    layout = index.layout()
+    shown = [
+        (each.doc_id, () if each.pseudo else each.path[-1:], each.rows) for each in layout.sections
+    ]
+    assert shown == [
+        ("plain", (), range(1)),
+        ("guide", ("Guide",), range(1, 3)),
+        ("guide", ("Empty",), range(3, 3)),
+        ("guide", ("Deep",), range(3, 4)),
+        ("guide", ("Last",), range(4, 5)),
+    ]
+    assert [each.pseudo for each in layout.sections] == [True, False, False, False, False]
+    assert [layout.section_of(row) for row in range(5)] == [0, 1, 1, 3, 4]
+    rows = [index.paragraphs.chunk(row) for row in range(5)]
+    assert layout.tokens.tolist() == [chunk.n_tokens for chunk in rows]
+    for each in layout.sections:
+        held = [rows[row] for row in each.rows]
+        assert each.tokens == sum(chunk.n_tokens for chunk in held)
+        assert all(each.start <= chunk.start < chunk.end <= each.end for chunk in held)
+    assert layout.parts[:, 0].tolist()[0] == 0 and layout.parts[-1, 1] == 5
+    assert (layout.parts[1:, 0] == layout.parts[:-1, 1]).all()
+    assert set(layout.documents) == {"plain", "guide"}
+    first, starts, ends = layout.documents["guide"]
+    assert first == 1
+    assert starts.tolist() == [chunk.start for chunk in rows[1:]]
+    assert ends.tolist() == [chunk.end for chunk in rows[1:]]
+
+
+def test_parts_of_a_long_section_are_counted() -> None:
+    index = D3Index(section_tokens=40)
+    text = "# Long\n\n" + "\n\n".join(f"Words of paragraph {i} are here." for i in range(12))
+    index.add([read_text(text, id="d")])
+    sections = index.layout().sections
+    numbers = [(each.part, each.parts) for each in sections]
+    assert len(sections) > 1 and numbers == [
+        (i, len(sections)) for i in range(1, len(sections) + 1)
+    ]
+    assert [row for each in sections for row in each.rows] == list(range(12))
+
+
+def untitled(each: OutlineSection) -> OutlineSection:
+    return replace(each, doc_title="")
+
+
+A, B = "a", "b"
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("sections", "expected"),
     [
-        {"answer_format": "x"},
-        {"drill": "x"},
-        {"on_empty": "x"},
-        {"keep": 2},
-        {"share": -1},
-        {"prompt": "{outline}"},
-        {"max_sections": 0},
+        ([section(0)], [("D",)]),
+        ([untitled(section(0))], [("Beginning",)]),
+        ([section(0, "T"), section(1, "T", "U")], [("T",), ("T", "U")]),
+        ([section(0, "T", doc=A), section(1, doc=B)], [("A", "T"), ("B",)]),
+        ([section(0, "A", "T", doc=A), section(1, "U", doc=B)], [("A", "T"), ("B", "U")]),
+        ([untitled(section(0, "T", doc=A)), untitled(section(1, doc=B))], [("a", "T"), ("b",)]),
     ],
 )
-def test_settings_are_checked(changes: dict[str, object]) -> None:
-    with pytest.raises(InvalidParameter):
-        Routing(**changes)  # type: ignore[arg-type]
+def test_paths_begin_with_the_document_where_there_are_several(
+    sections: list[OutlineSection], expected: list[tuple[str, ...]]
+) -> None:
+    assert paths_of(sections) == expected
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        ([section(0, "T"), section(1, "T", "U")], {"d": (("T",), 1)}),
+        ([section(0), section(1, "T")], {"d": (("T",), 1)}),
+        ([section(0, "T"), section(1, "U")], {"d": (("D",), 0)}),
+        ([untitled(section(0, "T")), untitled(section(1, "U"))], {"d": ((), 0)}),
+        ([replace(section(0, "T"), pseudo=True)], {"d": (("D",), 0)}),
+        ([section(0, " ")], {"d": (("D",), 0)}),
+        (
+            [section(0, "T", doc=A), section(1, "B", "U", doc=B), section(2, doc="c")],
+            {"a": (("A", "T"), 1), "b": (("B",), 1), "c": (("C",), 0)},
+        ),
+        (
+            [untitled(section(0, "T", doc=A)), untitled(section(1, doc=B))],
+            {"a": (("T",), 1), "b": (("b",), 0)},
+        ),
+    ],
+)
+def test_documents_are_called_by_their_titles(
+    sections: list[OutlineSection], expected: dict[str, Any]
+) -> None:
+    assert document_names(sections) == expected
+
+
+def test_what_is_below_a_section() -> None:
+    outline = [
+        section(0),
+        section(1, "A"),
+        replace(section(2, "A"), section_id="d#1", part=2),
+        section(3, "A", "B"),
+        section(4, "A", "B", "C"),
+        section(5, "A", "D"),
+        section(6, "E"),
+        section(7, "E", "F", doc="e"),
+        replace(section(8), doc_id="f", pseudo=True),
+        replace(section(9, "X"), doc_id="f", pseudo=True),
+        replace(section(10, "X", "Y"), doc_id="f"),
+    ]
+    below = [list(descendants(outline, position)) for position in range(len(outline))]
+    assert below == [[], [3, 4, 5], [3, 4, 5], [4], [], [], [], [], [], [], []]
+
+
+def test_selections_as_masks() -> None:
+    assert row_mask(None, 3).tolist() == [True, True, True]
+    assert row_mask(np.array([0, 2]), 3).tolist() == [True, False, True]
+    assert row_mask(slice(1, 3), 4).tolist() == [False, True, True, False]
+    assert row_mask(np.array([], dtype=int), 2).tolist() == [False, False]

@@ -1,65 +1,187 @@
-"""Scores of paragraphs by words, vectors and rerankers."""
+"""Fused scores of parts and paragraphs, and what is chosen by them: worked by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
-from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
-from doubles import HashEmbedder
+from numpy.typing import NDArray
 
-from structrag.asking.runner import Runner
-from structrag.errors import InvalidAnswer, NoModel
-from structrag.retrieval.d3.evidence import select_steps
-from structrag.retrieval.d3.selection import Selection
+from structrag.asking.requests import Ask, Embed
+from structrag.asking.steps import drive
+from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.d3.scoring import (
+    fused_scores,
+    lexical_part_scores,
+    own_vectors,
+    paragraph_scores_steps,
+    part_scores_steps,
+    route_scores,
+    wide_route,
+    within_budget,
+)
 
-
-def test_scores_are_those_of_the_models() -> None:
-    assert selected("monot5", k=2).scores == (-0.5, -0.5)
-    assert selected("cross_encoder", k=2).scores == (0.5, 0.5)
-    embedder = HashEmbedder()
-    expected = [
-        float(embedder.vector(f"Guide > Animals\n{text}") @ embedder.vector(QUESTION))
-        for text in TEXTS
-    ]
-    assert selected("dense", k=5).scores == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_match_in_the_path_alone_is_found_lexically() -> None:
-    assert selected(
-        "lexical", ["Water is wet.", "Pumps move it."], context="What cats eat"
-    ).positions == (0, 1)
-    assert selected("lexical", ["Water is wet.", "Pumps move it."]).positions == ()
+BM25, COSINES = {0: 4.0, 2: 1.0}, {0: 0.5, 1: 0.9, 2: 0.1}
+BASIS = object()
 
 
-def test_rerankers_see_the_path_unless_told_not_to() -> None:
-    seen, alone = Overlap(), Overlap()
-    selected("cross_encoder", cross_encoder=seen)
-    selected("cross_encoder", cross_encoder=alone, with_path=False)
-    assert seen.texts[0] == f"Guide > Animals\n{TEXTS[0]}"
-    assert alone.texts == TEXTS
+class Searched:
+    """A reader of four rows whose routes find what is given."""
+
+    basis = BASIS
+
+    def __init__(
+        self, bm25: Mapping[int, float] = BM25, cosines: Mapping[int, float] = COSINES
+    ) -> None:
+        self.routes = {"lexical": bm25, "dense": cosines}
+        self.asked: list[tuple[str, str, int]] = []
+
+    def __len__(self) -> int:
+        return 4
+
+    def _found(self, route: str, view: str, n: int, mask: NDArray[np.bool_]) -> Any:
+        self.asked.append((route, view, n))
+        return [(row, score) for row, score in self.routes[route].items() if mask[row]]
+
+    def search_lexical(self, view: str, query: str, n: int, mask: NDArray[np.bool_]) -> Any:
+        assert query == "pump"
+        return self._found("lexical", view, n, mask)
+
+    def search_dense(self, view: str, vector: Any, n: int, mask: NDArray[np.bool_]) -> Any:
+        assert list(vector) == [1.0, 0.0]
+        return self._found("dense", view, n, mask)
 
 
-def test_dense_reads_all_of_a_long_paragraph() -> None:
-    embedder = HashEmbedder()
-    texts = ["word " * 400 + ". " + "What do cats eat. " * 60 + "other " * 400, "What is it."]
-    runner = Runner(embedder=embedder)
-    evidence = runner.run(
-        select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense", k=1))
-    )
-    assert evidence.positions == (0,)
-    assert evidence.scores == pytest.approx((1.0,))
-    assert embedder.queries == [QUESTION]
-    with pytest.raises(NoModel):
-        Runner().run(select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense")))
+def masked(*rows: int) -> NDArray[np.bool_]:
+    mask = np.zeros(4, dtype=bool)
+    mask[list(rows)] = True
+    return mask
 
 
-@pytest.mark.parametrize("bad", [[0.1], [float("nan")] * 5, ["x"] * 5, [[0.1]] * 5, None])
-def test_a_reranker_must_give_one_number_a_text(bad: Any) -> None:
-    class Bad:
-        def score(self, query: str, texts: Sequence[str]) -> Any:
-            return bad
+def embedded(steps: Any, vector: tuple[float, float] = (1.0, 0.0)) -> Any:
+    """The steps, with a vector for the question "pump"."""
 
-    with pytest.raises(InvalidAnswer, match="for each of the 5 texts"):
-        selected("monot5", monot5=Bad())
+    def answer(requests: list[Any]) -> list[Any]:
+        assert requests == [Embed(("pump",), query=True, embedder=BASIS)]
+        return [np.array([vector])]
+
+    return drive(steps, answer)
+
+
+def test_routes_are_asked_for_all_rows_of_the_mask() -> None:
+    reader: Any = Searched()
+    found = route_scores(reader, "pump", [1.0, 0.0], masked(0, 1, 3))
+    assert found == {"bm25": {0: 4.0}, "dense": {0: 0.5, 1: 0.9}}
+    assert reader.asked == [("lexical", "raw", 3), ("dense", "raw", 3)]
+    assert route_scores(reader, "pump", None, masked(0)) == {"bm25": {0: 4.0}, "dense": {}}
+
+
+def test_scores_are_normalised_over_the_rows_of_the_mask() -> None:
+    reader: Any = Searched()
+    assert fused_scores(reader, "pump", [1.0, 0.0], masked(0, 1, 2, 3)) == {
+        0: {"bm25": 1.0, "dense": 0.5},
+        1: {"bm25": 0.0, "dense": 1.0},
+        2: {"bm25": 0.25, "dense": 0.0},
+        3: {"bm25": 0.0, "dense": 0.0},
+    }
+    assert lexical_part_scores(reader, "pump", masked(0, 2, 3)) == {0: 1.0, 2: 0.25, 3: 0.0}
+    assert reader.asked[-1][0] == "lexical"
+
+
+def test_parts_have_the_mean_of_both() -> None:
+    reader: Any = Searched()
+    scores = embedded(part_scores_steps(reader, "pump", masked(0, 1, 2)))
+    assert scores == {0: 0.75, 1: 0.5, 2: 0.125}
+    # a question of no word that the vectors know
+    scores = embedded(part_scores_steps(reader, "pump", masked(0, 2)), (0.0, 0.0))
+    assert scores == {0: 0.5, 2: 0.125}
+    assert drive(part_scores_steps(reader, "pump", masked()), lambda _: pytest.fail("asked")) == {}
+
+
+def test_paragraphs_add_a_quarter_of_their_parts() -> None:
+    reader: Any = Searched()
+    found = embedded(paragraph_scores_steps(reader, "pump", [0, 1, 2, 3], {0: 0.5, 1: 1.0}))
+    assert [found[row].score for row in range(4)] == pytest.approx([0.7, 0.6, 0.1, 0.0])
+    assert found[0].scores == {"bm25": 4.0, "dense": 0.5, "route": 0.5}
+    assert found[2].scores == {"bm25": 1.0, "dense": 0.1}
+    assert found[3].scores == {}
+    assert found[0].parts == pytest.approx({"bm25": 0.4, "dense": 0.2, "route": 0.1})
+    for score in found.values():
+        assert sum(score.parts.values()) == pytest.approx(score.score)
+    # without parts BM25 and the cosine are all
+    found = embedded(paragraph_scores_steps(reader, "pump", [0, 2], {}))
+    assert {row: score.score for row, score in found.items()} == {0: 1.0, 2: 0.125}
+    assert found[0].parts == {"bm25": 0.5, "dense": 0.5, "route": 0.0}
+
+
+def test_what_has_no_embedder_is_embedded_by_the_readers_own() -> None:
+    reader: Any = Searched()
+    other: Any = object()
+
+    def asking() -> Any:
+        return (yield [Embed(("a",)), Ask("b"), Embed(("c",), embedder=other)])
+
+    def answer(requests: list[Any]) -> list[Any]:
+        assert requests == [Embed(("a",), embedder=BASIS), Ask("b"), Embed(("c",), embedder=other)]
+        return ["A", "B", "C"]
+
+    assert drive(own_vectors(reader, asking()), answer) == ["A", "B", "C"]
+
+
+LAYOUT = Layout(0, (), np.array([[0, 2], [2, 3], [3, 4], [4, 5]]), np.array([4, 6, 20, 30, 40]), {})
+
+
+@pytest.mark.parametrize(
+    ("scores", "limits", "expected"),
+    [
+        # parts of 10, 20, 30 and 40 tokens
+        (
+            {0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4},
+            (0.5, 0.5, 0),
+            [0, 2],
+        ),  # 1 is too large
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.4, 0), [0, 2]),  # they fill it exactly
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.6, 0), [0, 1, 2]),
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 1.0, 0), [0, 1, 2]),  # 3 is below half of the best
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.4, 1.0, 0), [0, 1, 2, 3]),
+        ({0: 1.0, 1: 0.5}, (0.5, 1.0, 0), [0, 1]),  # just half
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.0, 60), [0, 1, 2]),
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.0, 0.0, 50), [0, 2]),
+        ({3: 0.9, 0: 0.8}, (0.0, 0.0, 0), [3]),  # the best is always there
+        ({3: 0.9, 0: 0.8}, (0.0, 0.0, 49), [3]),
+        ({3: 0.9, 0: 0.8}, (0.0, 0.0, 50), [0, 3]),
+        ({1: 0.5, 2: 0.5}, (0.0, 0.0, 0), [1]),  # ties: the first
+        ({1: 0.5}, (0.0, 0.0, 0), [1]),
+        ({0: 0.0, 1: 0.0}, (0.0, 1.0, 0), []),
+        ({0: -0.5}, (0.0, 1.0, 0), []),
+        ({}, (0.0, 1.0, 0), []),
+    ],
+)
+def test_parts_are_taken_up_to_a_share_of_the_tokens(
+    scores: dict[int, float], limits: tuple[float, float, int], expected: list[int]
+) -> None:
+    keep, share, least = limits
+    assert wide_route(scores, LAYOUT, keep=keep, share=share, least_tokens=least) == expected
+
+
+@pytest.mark.parametrize(
+    ("k", "max_tokens", "expected"),
+    [
+        (None, None, [3, 5, 8]),
+        (1, None, [3]),
+        (0, None, []),
+        (None, 10, [3, 5, 8]),
+        (None, 9, [3, 5]),
+        (None, 8, [3, 5]),
+        (None, 7, [3]),  # 8 would fit, but the first that does not ends it
+        (None, 3, [3]),
+    ],
+)
+def test_the_best_rows_within_a_budget(
+    k: int | None, max_tokens: int | None, expected: list[int]
+) -> None:
+    scores, sizes = {5: 0.9, 3: 0.9, 8: 0.5, 9: 0.0}, {5: 4, 3: 4, 8: 2, 9: 1}
+    assert within_budget(scores, sizes, k=k, max_tokens=max_tokens) == expected
+    assert within_budget({}, {}, k=k, max_tokens=max_tokens) == []

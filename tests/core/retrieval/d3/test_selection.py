@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
+from doubles import HashEmbedder
 
-from structrag.errors import InvalidParameter
+from structrag.asking.runner import Runner
+from structrag.errors import InvalidAnswer, InvalidParameter, NoModel
+from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.selection import PAPER_PROMPT, Selection
 
 
@@ -61,3 +66,53 @@ def test_the_preset_of_the_paper() -> None:
     assert paper.prompt == PAPER_PROMPT
     assert paper.k == 4
     assert Selection.paper(strategy="lexical").strategy == "lexical"
+
+
+def test_scores_are_those_of_the_models() -> None:
+    assert selected("monot5", k=2).scores == (-0.5, -0.5)
+    assert selected("cross_encoder", k=2).scores == (0.5, 0.5)
+    embedder = HashEmbedder()
+    expected = [
+        float(embedder.vector(f"Guide > Animals\n{text}") @ embedder.vector(QUESTION))
+        for text in TEXTS
+    ]
+    assert selected("dense", k=5).scores == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_match_in_the_path_alone_is_found_lexically() -> None:
+    assert selected(
+        "lexical", ["Water is wet.", "Pumps move it."], context="What cats eat"
+    ).positions == (0, 1)
+    assert selected("lexical", ["Water is wet.", "Pumps move it."]).positions == ()
+
+
+def test_rerankers_see_the_path_unless_told_not_to() -> None:
+    seen, alone = Overlap(), Overlap()
+    selected("cross_encoder", cross_encoder=seen)
+    selected("cross_encoder", cross_encoder=alone, with_path=False)
+    assert seen.texts[0] == f"Guide > Animals\n{TEXTS[0]}"
+    assert alone.texts == TEXTS
+
+
+def test_dense_reads_all_of_a_long_paragraph() -> None:
+    embedder = HashEmbedder()
+    texts = ["word " * 400 + ". " + "What do cats eat. " * 60 + "other " * 400, "What is it."]
+    runner = Runner(embedder=embedder)
+    evidence = runner.run(
+        select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense", k=1))
+    )
+    assert evidence.positions == (0,)
+    assert evidence.scores == pytest.approx((1.0,))
+    assert embedder.queries == [QUESTION]
+    with pytest.raises(NoModel):
+        Runner().run(select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense")))
+
+
+@pytest.mark.parametrize("bad", [[0.1], [float("nan")] * 5, ["x"] * 5, [[0.1]] * 5, None])
+def test_a_reranker_must_give_one_number_a_text(bad: Any) -> None:
+    class Bad:
+        def score(self, query: str, texts: Sequence[str]) -> Any:
+            return bad
+
+    with pytest.raises(InvalidAnswer, match="for each of the 5 texts"):
+        selected("monot5", monot5=Bad())

@@ -1,0 +1,80 @@
+"""Sections as they are shown to a model."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from d3_making import section
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter
+from structrag.retrieval.d3.outlines import Routing, windows
+from structrag.text.tokens import count_tokens
+
+
+@given(budget=st.integers(300, 3000), count=st.integers(1, 60))
+@settings(max_examples=60, deadline=None)
+def test_windows_show_each_section_once_in_order_within_the_context(
+    budget: int, count: int
+) -> None:
+    sections = [section(i, f"Title {i}", "Sub") for i in range(count)]
+    routing = Routing(context_tokens=budget, answer_tokens=100)
+    calls = windows("What?", sections, range(count), routing)
+    assert [i for call in calls for i in call.positions] == list(range(count))
+    assert all(
+        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1 for call in calls
+    )
+    assert len(
+        windows(
+            "What?", sections, range(count), Routing(context_tokens=2 * budget, answer_tokens=100)
+        )
+    ) <= len(calls)
+
+
+paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
+
+
+@given(
+    shape=st.lists(st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30)
+)
+@settings(max_examples=100, deadline=None)
+def test_every_section_is_shown_once_in_order_under_its_document(
+    shape: list[tuple[str, list[str], bool]],
+) -> None:
+    outline = [
+        section(i, *path, doc=doc, tokens=10 * filled)
+        for i, (doc, path, filled) in enumerate(sorted(shape, key=lambda item: item[0]))
+    ]
+    for routing in (Routing(), Routing(context_tokens=200, answer_tokens=0)):
+        calls = windows("What?", outline, range(len(outline)), routing)
+        shown = "\n".join(call.prompt for call in calls)
+        assert re.findall(r"^\[(\d+)\] \S", shown, re.MULTILINE) == [
+            str(i + 1) for i in range(len(outline))
+        ]
+        for i, each in enumerate(outline):
+            assert len(re.findall(rf"\nSummary {i}\.\n", shown)) == 1
+            title = each.path[-1] if each.path else "Beginning"
+            assert re.search(rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE)
+        assert all(
+            call.prompt.count("Document: ") == len({outline[i].doc_id for i in call.positions})
+            for call in calls
+        )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"answer_format": "x"},
+        {"drill": "x"},
+        {"on_empty": "x"},
+        {"keep": 2},
+        {"share": -1},
+        {"prompt": "{outline}"},
+        {"max_sections": 0},
+    ],
+)
+def test_settings_are_checked(changes: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter):
+        Routing(**changes)  # type: ignore[arg-type]
