@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from structrag import IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.asking_splitter import ReadingSplitter
+from structrag.records import Chunk
 from structrag.show import plot_explanation
-from structrag.show.explanation import UNITS_A_ROW
+from structrag.show.explanation import UNITS_A_ROW, _draw_title, _limits, _section_units
 
 TEXT = "# Pumps\n\n" + " ".join(
     f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40)
@@ -88,3 +91,66 @@ def test_chunks_are_bands_between_lines_and_sections_begin_at_thicker_ones(
     relevant = [chunk.extras.get("relevant") for chunk in explanation.chunks]
     for (left, right), (before, behind) in zip(pairwise(relevant), pairwise(bands), strict=False):
         assert (before != behind) is (left is None or left != right)
+
+
+def test_the_axis_shows_all_numbers_with_room_for_titles() -> None:
+    nothing = np.array([np.nan])
+    assert _limits(np.array([0.2, np.nan, 1.2]), np.array([0.7])) == pytest.approx((0.08, 1.392))
+    assert _limits(np.array([0.5]), nothing) == pytest.approx((0.45, 0.58))
+    assert _limits(nothing, nothing) == (0.0, 1.0)
+
+
+def chunk(number: int, *path: str) -> Chunk:
+    return Chunk(f"d:{number}", "d", f"d#{number}", number, number + 1, "x", path=path)
+
+
+def test_sections_are_as_wide_as_their_chunks_together() -> None:
+    chunks = [chunk(0, "A"), chunk(1, "A"), chunk(2, "A", "B"), chunk(3, "C"), chunk(4, "A")]
+    assert _section_units(chunks, [0, 2, 5, 6, 9, 10]) == {0: 5, 2: 1, 3: 3, 4: 1}
+    assert _section_units(chunks[:1], [0, 4]) == {0: 4}
+
+
+@pytest.mark.parametrize(
+    ("title", "most", "shown"),
+    [
+        ("Cleaning", 8, ["Cleaning"]),
+        ("Cleaning", 7, ["Cleani…"]),
+        ("Cleaning", 4, ["Cle…"]),
+        ("Oil", 4, ["Oil"]),
+        ("Oil", 3, []),
+        ("", 3, []),
+    ],
+)
+def test_titles_are_cut_to_their_sections(title: str, most: int, shown: list[str]) -> None:
+    drawn: list[tuple[str, tuple[int, int]]] = []
+
+    class Axis:
+        def annotate(self, text: str, place: tuple[int, int], **_: Any) -> None:
+            drawn.append((text, place))
+
+    _draw_title(Axis(), 5, ("Pump", title), most)
+    assert drawn == [(text, (5, 1)) for text in shown]
+    _draw_title(Axis(), 5, (), 50)
+    assert len(drawn) == len(shown)
+
+
+def test_the_legend_says_what_the_bands_are() -> None:
+    legends = []
+    for splitter in (PICSplitter(), IDMSSplitter(margin="words")):
+        (axis,) = plot_explanation(splitter.explain(DOCUMENT)).axes
+        legends.append([text.get_text() for text in axis.get_legend().get_texts()])
+    assert legends == [
+        ["similarity", "threshold", "relevant chunk", "other chunk", "section"],
+        ["margin", "threshold", "chunks, by turns", "section"],
+    ]
+
+
+def test_a_chunk_is_a_band_over_its_sentences() -> None:
+    explanation = IDMSSplitter(margin="words").explain(DOCUMENT)
+    (axis,) = plot_explanation(explanation).axes
+    starts = sorted(unit.start for series in explanation.series for unit in series.units)
+    edges = [starts.index(chunk.start) for chunk in explanation.chunks] + [len(starts)]
+    bands = [(band.get_x(), band.get_x() + band.get_width()) for band in axis.patches]
+    assert bands == list(pairwise(edges))
+    assert axis.get_xlim() == (0, len(starts))
+    assert [text.get_text() for text in axis.texts] == ["Pumps"]
