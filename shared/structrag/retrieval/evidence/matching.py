@@ -189,8 +189,10 @@ def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
 
 def _word_at(text: str, place: int) -> Span:
     """The word that holds a character, or the character alone."""
+    match = _WORD.match(text, place)
+    if match is None:
+        return place, place + 1
     start = place
     while start > 0 and _WORD.match(text[start - 1 : start]):
         start -= 1
-    match = _WORD.match(text, start)
-    return match.span() if match is not None else (place, place + 1)
+    return start, match.end()

@@ -18,7 +18,7 @@ from structrag.reading.files import read_file
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.document import pdf_document, source_of_pdf
 from structrag.reading.pdf.pages import Line, Page
-from structrag.reading.pdf.readers import pages_of
+from structrag.reading.pdf.readers import _grid, _line, _runs, pages_of
 
 
 def manual(canvas: Any) -> None:
@@ -130,3 +130,67 @@ def test_what_cannot_be_read_is_said() -> None:
         pages_of(b"no PDF", reader="pdfplumber")
     with pytest.raises(InvalidDocument, match="OCR"):
         pages_of(made(image), reader="pdfplumber")
+
+
+def word(text: str, left: float, right: float, bottom: float = 100, **changes: Any) -> Any:
+    """A word as pdfplumber gives it, of ten points."""
+    return {
+        "text": text,
+        "x0": left,
+        "x1": right,
+        "top": bottom - 10,
+        "bottom": bottom,
+        "size": 10,
+        "fontname": "Helvetica",
+        "upright": True,
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("other", "goes_on"),
+    [
+        (word("b", 53, 60), True),
+        (word("b", 60, 70), True),  # a gap as wide as the type is high
+        (word("b", 60.1, 70), False),
+        (word("b", 45, 60), True),  # they overlap a little
+        (word("b", 40, 60), False),
+        (word("b", 10, 20), False),
+        (word("b", 53, 60, 105), True),  # half the type's height lower
+        (word("b", 53, 60, 105.1), False),
+        (word("b", 53, 60, 95), True),
+        (word("b", 53, 60, upright=False), False),
+        (word("b", 65, 80, size=15), True),  # the larger type decides
+    ],
+)
+def test_words_of_one_line(other: Any, goes_on: bool) -> None:
+    first = word("a", 40, 50)
+    assert list(_runs([first, other])) == ([[first, other]] if goes_on else [[first], [other]])
+    assert list(_runs([])) == []
+
+
+def test_a_line_of_words() -> None:
+    bold = "Arial-BoldMT"
+    words = [
+        word("Go", 10, 20, fontname=bold, size=12),
+        word("safely", 25, 60, 101, fontname=bold, size=9.999),
+    ]
+    assert _line(words) == Line("Go safely", 10.0, True, 10.0, 60.0, 90.0, 101.0)
+    assert not _line([*words, word("now", 62, 70)]).bold
+    assert not _line([word("x", 0, 5, upright=False)]).upright
+
+
+@pytest.mark.parametrize(
+    ("cells", "columns", "rows"),
+    [
+        ([(0, 0, 10, 5), (10, 0, 20, 5)], (0, 10, 20), (0, 5)),
+        ([(0, 0, 10, 5), (0, 5, 10, 9), None], (0, 10), (0, 5, 9)),
+        ([(0, 0, 10, 5)], None, None),
+    ],
+)
+def test_rules_of_a_table_cross_at_its_cells(cells: Any, columns: Any, rows: Any) -> None:
+    grid = _grid(SimpleNamespace(rows=[SimpleNamespace(cells=cells)]))
+    if columns is None:
+        assert grid is None
+    else:
+        assert grid is not None and (grid.columns, grid.rows) == (columns, rows)
