@@ -32,7 +32,6 @@ ELSEWHERE = {
     "reading/pdf/pages": "records",
     "reading/pdf/rows": "reading/pdf/test_layout: lines joined to rows",
     "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",
-    "retrieval/d3/outlines": "retrieval/d3/test_layout, retrieval/d3/test_routing: shown in calls",
 }
 # The same of the adapters.
 ELSEWHERE_IN_ADAPTERS = {
