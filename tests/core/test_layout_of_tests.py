@@ -30,7 +30,6 @@ ELSEWHERE = {
     "reading/html/text": "reading/html/test_flow: the text that is written",
     "reading/pdf/document": "reading/pdf/test_reader: documents of PDF files",
     "reading/pdf/pages": "records",
-    "reading/pdf/rows": "reading/pdf/test_layout: lines joined to rows",
     "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",
 }
 # The same of the adapters.
