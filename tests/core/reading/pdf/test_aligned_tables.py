@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from page_making import draft, line, page, text_from
 
+from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.pages import Line
+from structrag.reading.pdf.rows import Row, rows_of
 
 
 def cells(
@@ -86,3 +89,106 @@ def test_cells_aligned_at_their_middles() -> None:
         for width in [one.right - one.left]
     ]
     assert "| b | 100000 |" in draft(page(*centred)).text
+
+
+def found(lines: Sequence[Line]) -> list[tuple[int, int, bool]]:
+    """Where stretches begin and end, and whether each is a table for certain."""
+    rows: list[Row] = list(rows_of(lines, 1))
+    return [(one.start, one.end, one.cells is not None) for one in find_tables(rows)]
+
+
+PAIRS = [["aa", "bb"], ["cc", "dd"], ["ee", "ff"]]
+
+
+def test_tables_have_three_rows() -> None:
+    assert found(cells(PAIRS)) == [(0, 3, True)]
+    assert found(cells(PAIRS[:2])) == []
+    text = [line("Some words of a text", 180), line("and some behind it", 260)]
+    assert found([text[0], *cells(PAIRS), text[1]]) == [(1, 4, True)]
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [(30, [(0, 3, True)]), (30.1, []), (14, [(0, 3, True)])],  # three times the type's height
+)
+def test_rows_follow_each_other(step: float, expected: list[tuple[int, int, bool]]) -> None:
+    assert found(cells(PAIRS, step=step)) == expected
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [(80, [(0, 3, True)]), (79.9, [])],  # the cells end at 70
+)
+def test_cells_stand_a_lines_height_apart(
+    right: float, expected: list[tuple[int, int, bool]]
+) -> None:
+    assert found(cells(PAIRS, xs=(60, right))) == expected
+
+
+def test_rows_of_other_pages_are_apart() -> None:
+    rows = [*rows_of(cells(PAIRS[:2]), 1), *rows_of(cells(PAIRS[2:], 230), 2)]
+    assert find_tables(rows) == []
+
+
+@pytest.mark.parametrize(
+    ("full", "others", "expected"), [(3, 2, True), (2, 2, False), (4, 2, True)]
+)
+def test_most_rows_have_all_cells(full: int, others: int, expected: bool) -> None:
+    table = [["aa", "bb", "cc"]] * full + [["aa", "bb", ""]] * others
+    assert any(certain for *_, certain in found(cells(table))) is expected
+
+
+def test_cells_are_aligned_at_one_edge() -> None:
+    for shifts, expected in (((0, 3, 0, 3, 0), True), ((0, 20, 40, 60, 80), False)):
+        rows = [
+            (line("aa", 200 + 14 * i), line("b" * (4 + 2 * i), 200 + 14 * i, 200 + shift))
+            for i, shift in enumerate(shifts)
+        ]
+        certain = [one for *_, one in found([cell for row in rows for cell in row])]
+        assert (certain == [True]) is expected
+
+
+@pytest.mark.parametrize(("words", "expected"), [(6, True), (7, False)])
+def test_cells_are_short(words: int, expected: bool) -> None:
+    cell = " ".join(["of"] * words)
+    table = [[cell, cell]] * 3
+    assert any(certain for *_, certain in found(cells(table, xs=(60, 300)))) is expected
+
+
+@pytest.mark.parametrize("label", ["•", "-", "1.", "(a)", "iv)", "12)"])
+def test_labels_are_no_column(label: str) -> None:
+    assert found(cells([[label, "a first thing"]] * 3, xs=(60, 90))) == []
+    assert found(cells([[label, "thing", "use"]] * 3, xs=(60, 90, 200))) == [(0, 3, True)]
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "certain"),
+    [
+        (240, 200, False),  # close under the second column
+        (242, 203, False),
+        (242.1, 200, True),  # 1.4 times the type's height below
+        (240, 204, True),  # under no column
+        (240, 60, True),  # under the first
+    ],
+)
+def test_a_row_that_goes_on_makes_the_table_uncertain(y: float, x: float, certain: bool) -> None:
+    lines = [*cells([["aa", "bb", "cc"]] * 3), line("on", y, x)]
+    assert found(lines) == [(0, 3, certain)]
+
+
+def test_justified_text_with_wide_spaces_is_no_table() -> None:
+    rows = [["aaaa", "bbbbbb", "cc"], ["aaaaaa", "bb", "cc"], ["aa", "bbbb", "cc"]]
+    spaces = [(60, 120, 340), (60, 170, 340), (60, 230, 340)]
+    lines = [
+        line(text, 200 + 14 * i, x)
+        for i, (row, xs) in enumerate(zip(rows, spaces, strict=True))
+        for text, x in zip(row, xs, strict=True)
+    ]
+    assert found(lines) == []
+    ragged = [
+        replace(one, left=one.left + 40, right=one.right + 40)
+        if one.left == 340 and one.top == 214
+        else one
+        for one in lines
+    ]
+    assert found(ragged) == [(0, 3, False)]
