@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.text.extractive import entities, keywords, section_frequencies, summarise
+from structrag.text.extractive import (
+    entities,
+    keywords,
+    most_keywords,
+    section_frequencies,
+    sentences_of,
+    summarise,
+    summary_of_best,
+)
 from structrag.text.tokens import count_tokens
 
 LONG = " ".join(
@@ -157,3 +165,54 @@ def test_a_phrase_has_at_most_four_words() -> None:
     words = keywords("centrifugal impeller housing gasket bolts")
     assert "centrifugal impeller housing gasket" in words
     assert max(len(word.split()) for word in words) == 4
+
+
+@pytest.mark.parametrize(
+    ("scores", "limits", "summary"),
+    [
+        ([1, 3, 2], (10, 200), "a b c d e f g h i"),
+        ([1, 3, 2], (10, 5), "e f g h i"),
+        ([2, 3, 1], (10, 5), "e f g h i"),  # the second best does not fit, the third does
+        ([1, 3, 2], (10, 4), "e f"),
+        ([1, 3, 2], (1, 200), "e f"),
+        ([1, 3, 2], (2, 200), "e f g h i"),
+        ([3, 1, 2], (10, 3), "a b c"),  # the best one always, its first words
+        ([1, 1, 1], (1, 200), "a b c d"),  # ties: the earlier
+    ],
+)
+def test_the_best_sentences_that_fit(
+    scores: list[float], limits: tuple[int, int], summary: str
+) -> None:
+    sentences = ["a b c d", "e f", "g h i"]
+    most, words = limits
+    assert summary_of_best(sentences, scores, max_sentences=most, max_words=words) == summary
+    assert summary_of_best([], [], max_sentences=most, max_words=words) == ""
+
+
+def test_keywords_of_equal_worth_come_in_their_order_and_as_they_are_first_written() -> None:
+    text = "Pumps leak. The seal; the Rotor. The pumps, the ROTOR."
+    assert keywords(text, most=2) == ["Rotor", "Pumps leak"]
+    assert keywords(text, most=0) == []
+    assert keywords("", "Seals") == ["Seals"]
+    assert keywords("") == []
+
+
+def test_words_of_few_sections_are_worth_more() -> None:
+    text = "A pump, a valve."
+    for frequency, first in (({"pump": 9, "valve": 1}, "valve"), ({"pump": 1, "valve": 9}, "pump")):
+        assert keywords(text, document_frequency=frequency, n_sections=9)[0] == first
+
+
+def test_sections_are_counted_by_their_words() -> None:
+    counted = section_frequencies(["A pump and a pump.", "The PUMP leaks."])
+    assert counted["pump"] == 2 and counted["leaks"] == 1
+    assert not section_frequencies([])
+
+
+@pytest.mark.parametrize(("words", "most"), [(0, 5), (30, 5), (31, 6), (616, 25), (900, 25)])
+def test_the_most_keywords_of_a_text(words: int, most: int) -> None:
+    assert most_keywords("ten " * words) == most
+
+
+def test_sentences_of_an_unknown_language_follow_english_rules() -> None:
+    assert sentences_of(" One here.  Two here. ", "klingon") == ["One here.", "Two here."]

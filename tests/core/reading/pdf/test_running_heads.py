@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 from growth import LINEAR, power
 from page_making import FULL, draft, line, page, text_from
 
 from structrag.reading.pdf.pages import Grid, Page
-from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.reading.pdf.running_heads import (
+    HeadKey,
+    _is_beside,
+    _is_enough,
+    _is_enough_of_a_part,
+    _third_row,
+    find_running_heads,
+    head_keys,
+    is_page_number,
+)
 
 HEAD, FOOT = 30.0, 780.0  # heights of running heads
 
@@ -112,3 +122,97 @@ def test_a_page_of_very_many_rows_takes_about_linear_time() -> None:
         return [page(*lines), page(*lines)]
 
     assert power(find_running_heads, pages, 8_000) < LINEAR
+
+
+@pytest.mark.parametrize(
+    ("text", "page_number", "keys"),
+    [
+        ("  Annual  Report ", 0, [("annual report", None)]),
+        ("Chapter 3", 5, [("chapter 3", None)]),
+        (
+            "Page 7 of 90",
+            2,
+            [("page 7 of 90", None), ("page \0 of 90", 5), ("page 7 of \0", 88)],
+        ),
+        ("7", 7, [("7", None), ("\0", 0)]),
+        ("iv", 1, [("iv", None), ("\0", 3)]),
+        (" ", 0, []),
+    ],
+)
+def test_keys_of_a_line(text: str, page_number: int, keys: list[HeadKey]) -> None:
+    assert list(head_keys(text, page_number)) == keys
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        (("page \0 of 90", 5), True),
+        (("- \0 -", 0), True),
+        (("\0", None), False),
+        (("report \0", 5), False),
+    ],
+)
+def test_page_numbers_have_no_other_words(key: HeadKey, expected: bool) -> None:
+    assert is_page_number(key) is expected
+
+
+def test_the_third_row() -> None:
+    assert _third_row([8, 9, 30, 50, 70]) == 50  # the first two stand in one row
+    assert _third_row([8, 30]) == inf
+
+
+@pytest.mark.parametrize(
+    ("bottoms", "expected"),
+    [([], False), ([42], True), ([42.1], False), ([38], True), ([37.9], False), ([9, 41], True)],
+)
+def test_a_text_stands_beside_a_number_within_two_points(
+    bottoms: list[float], expected: bool
+) -> None:
+    assert _is_beside(line("Pumps", 30), bottoms) is expected
+
+
+@pytest.mark.parametrize(
+    ("on_pages", "filled", "expected"),
+    [
+        ({0, 1, 2}, range(5), True),  # 60 % of all
+        ({0, 1}, range(4), False),
+        ({0, 2, 4}, range(6), True),  # all left pages
+        ({0, 2}, range(4), False),  # too few of them
+        ({0, 2, 6}, range(10), True),  # 60 % of five
+        ({0, 4, 8}, range(12), False),  # half of six
+        ({0, 1, 2}, range(6), False),
+    ],
+)
+def test_what_is_on_enough_pages(on_pages: set[int], filled: range, expected: bool) -> None:
+    assert _is_enough(on_pages, list(filled), same_text=False) is expected
+
+
+@pytest.mark.parametrize(
+    ("on_pages", "expected"),
+    [
+        ({10, 11, 12}, True),
+        ({10, 11}, False),  # too few
+        ({10, 12, 14}, True),  # the left pages of a part
+        ({10, 11, 14}, True),  # 60 % of five
+        ({10, 11, 15}, False),
+        ({10, 14, 20}, False),  # half of the six left ones
+    ],
+)
+def test_what_is_on_enough_pages_of_a_part(on_pages: set[int], expected: bool) -> None:
+    assert _is_enough_of_a_part(on_pages, list(range(40))) is expected
+
+
+def test_only_the_outermost_three_rows_are_heads() -> None:
+    def pages(above: int) -> list[Page]:
+        return [
+            page(
+                *(line(f"line {k} of {n} {FULL[:20]}", 20 + 14 * k) for k in range(above)),
+                line("Annual report", 20 + 14 * above),
+                line(f"row of {n} {FULL[:40]}", 400),
+            )
+            for n in range(5)
+        ]
+
+    for above, expected in ((0, True), (1, True), (2, True), (3, False)):
+        heads = find_running_heads(pages(above))
+        assert [above in removed for removed in heads.removed] == [expected] * 5
