@@ -307,13 +307,14 @@ def _pipeline(model: Any) -> Any:
 def answer_counter(model: Any) -> TokenCounter | None:
     """Counts tokens by the tokenizer of a host's language model.
 
-    That is the tokenizer of a transformers model it holds, or its `tokenizer` with `encode`; None
-    without either. What a host counts by itself is not asked, since some would download a tokenizer
-    for it.
+    That is the tokenizer of a transformers model it holds, or its `tokenizer` with `encode`. None
+    without either, or where `tokenizer` is a name, as in LlamaIndex's OpenAILike. What a host counts
+    by itself is not asked, since some would download a tokenizer for it.
     """
     _, held = transformer_of(model)
     tokenizer = held or getattr(model, "tokenizer", None)
-    return AnswerCounter(tokenizer) if hasattr(tokenizer, "encode") else None
+    has_tokenizer = hasattr(tokenizer, "encode") and not isinstance(tokenizer, str)
+    return AnswerCounter(tokenizer) if has_tokenizer else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
+from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
     PARAMETERS,
+    EncoderCounter,
     JsonAnswers,
     LogProbabilities,
+    answer_counter,
     attribute_text,
+    is_setting,
     other_settings,
+    reading_limit,
     setting_text,
     settings_of,
     settings_text,
@@ -201,3 +206,161 @@ def test_numbers_stand_in_names_as_they_are_and_texts_as_digests() -> None:
         "http://two"
     )
     assert settings_text({"a": "1", "b": "2"}) == "a=1, b=2"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("temperature", True),
+        ("max_tokens", True),
+        ("keyword", True),
+        ("model_name", True),
+        ("_client", False),
+        ("timeout", False),
+        ("api_key", False),
+        ("openaiApiKey", False),
+        ("access-token", False),
+        ("default_headers", False),
+    ],
+)
+def test_what_belongs_into_a_models_name(name: str, expected: bool) -> None:
+    assert is_setting(name) is expected
+
+
+class Tokenizer:
+    """A token for each character; two more as an encoder has them."""
+
+    def encode(self, text: str) -> list[str]:
+        return list(text)
+
+    def __call__(self, text: str, **options: Any) -> dict[str, list[str]]:
+        assert options == {"truncation": False, "verbose": False}
+        return {"input_ids": ["[CLS]", *text, "[SEP]"]}
+
+
+ENCODER = SimpleNamespace(encode=list, max_seq_length=128, tokenizer=Tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        (SimpleNamespace(max_seq_length=256, max_length=9), 256),
+        (SimpleNamespace(max_length=9), 9),
+        (SimpleNamespace(max_seq_length=True, max_length=0), None),
+        (SimpleNamespace(max_seq_length="9"), None),
+        (SimpleNamespace(_client=ENCODER), 128),
+        (SimpleNamespace(model=ENCODER, max_length=64), 64),
+        (SimpleNamespace(model=SimpleNamespace(encode=list, max_seq_length=0)), None),
+        (SimpleNamespace(), None),
+    ],
+)
+def test_how_much_an_embedding_model_reads(model: Any, limit: int | None) -> None:
+    found, counter = reading_limit(model)
+    assert found == limit
+    holds = any(getattr(model, name, None) is ENCODER for name in ("_client", "model"))
+    assert isinstance(counter, EncoderCounter) is holds
+    assert counter("abc") == (5 if holds else 2)
+    assert reading_limit(model, 7)[0] == 7
+    with pytest.raises(InvalidParameter, match="max_tokens"):
+        reading_limit(model, 0)
+
+
+def test_a_lone_surrogate_is_counted() -> None:
+    assert EncoderCounter(ENCODER)("a\ud800b") == 5
+
+
+def test_tokens_are_counted_by_a_language_models_own_tokenizer() -> None:
+    counter = answer_counter(SimpleNamespace(tokenizer=Tokenizer()))
+    assert counter is not None and counter("abc") == 3
+    assert answer_counter(SimpleNamespace(tokenizer="gpt-4")) is None
+    assert answer_counter(SimpleNamespace()) is None
+
+
+class Known:
+    """Takes the parameters of some numbers, and raises for others."""
+
+    def __init__(self, takes: set[int], error: Exception | None = None) -> None:
+        self.takes, self.error = takes, error or Refused("unknown parameter")
+        self.calls: list[int] = []
+
+    def __call__(self, parameters: Mapping[str, Any]) -> Any:
+        self.calls.append(PARAMETERS.index(dict(parameters)))
+        if self.calls[-1] not in self.takes:
+            raise self.error
+        return TOP if parameters else []
+
+
+def test_parameters_are_tried_until_some_are_taken_and_then_kept() -> None:
+    weighing, model = LogProbabilities(), Known({1, 2})
+    for _ in range(2):
+        assert weighing.margin(("1", "2"), list, model) == pytest.approx(0.8, abs=0.01)
+    assert (weighing.works, model.calls) == (1, [0, 1, 1])
+    model.takes = {2}  # what worked once is not tried out again
+    with pytest.raises(Refused):
+        weighing.margin(("1", "2"), list, model)
+    assert model.calls == [0, 1, 1, 1]
+
+
+def test_a_model_without_log_probabilities_is_asked_no_more() -> None:
+    weighing, model = LogProbabilities(), Known({2})
+    assert [weighing.margin(("1", "2"), list, model) for _ in range(2)] == [None, None]
+    assert (weighing.works, model.calls) == (-1, [0, 1, 2])
+
+
+@pytest.mark.parametrize("error", [TypeError("x"), ValueError("x"), NotImplementedError("x")])
+def test_what_is_refused_without_any_parameter_is_raised(error: Exception) -> None:
+    weighing, model = LogProbabilities(), Known(set(), error)
+    with pytest.raises(type(error)):
+        weighing.margin(("1", "2"), list, model)
+    assert (weighing.works, model.calls) == (None, [0, 1, 2])
+
+
+def test_another_error_is_raised_at_once_and_decides_nothing() -> None:
+    weighing, model = LogProbabilities(), Known({1}, ConnectionError("down"))
+    with pytest.raises(ConnectionError):
+        weighing.margin(("1", "2"), list, model)
+    assert (weighing.works, model.calls) == (None, [0])
+
+
+def test_answers_without_either_option_have_no_margin() -> None:
+    weighing = LogProbabilities()
+    assert weighing.margin(("1", "2"), lambda _: [("x", -0.1)], Known({0})) is None
+    assert weighing.works == 0
+
+
+class Formatting:
+    """Answers in a schema, or refuses it."""
+
+    def __init__(self, *errors: Exception | None) -> None:
+        self.errors = list(errors)
+        self.formatted: list[bool] = []
+
+    def __call__(self, parameters: Mapping[str, Any]) -> str:
+        self.formatted.append("response_format" in parameters)
+        error = self.errors.pop(0) if self.errors else None
+        if error is not None:
+            raise error
+        return "{}"
+
+
+def test_after_a_refusal_no_schema_is_given() -> None:
+    answers, model = JsonAnswers(), Formatting(Refused("response_format"))
+    assert [answers.answer({"type": "object"}, model) for _ in range(2)] == ["{}", "{}"]
+    assert (answers.takes, model.formatted) == (False, [True, False, False])
+
+
+def test_a_schema_that_was_taken_is_given_again() -> None:
+    answers, model = JsonAnswers(), Formatting(None, Refused("too long"))
+    assert answers.answer({}, model) == "{}" and answers.takes
+    with pytest.raises(Refused):  # for its prompt
+        answers.answer({}, model)
+    assert (answers.takes, model.formatted) == (True, [True, True])
+
+
+def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
+    answers = JsonAnswers()
+    with pytest.raises(ConnectionError):
+        answers.answer({}, Formatting(ConnectionError("down")))
+    with pytest.raises(Refused):  # the prompt is too long, with and without a schema
+        answers.answer({}, Formatting(Refused("too long"), Refused("too long")))
+    assert answers.takes is None
