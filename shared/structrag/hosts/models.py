@@ -308,8 +308,8 @@ def answer_counter(model: Any) -> TokenCounter | None:
     """Counts tokens by the tokenizer of a host's language model.
 
     That is the tokenizer of a transformers model it holds, or its `tokenizer` with `encode`. None
-    without either, or where `tokenizer` is a name, as in LlamaIndex's OpenAILike. What a host counts
-    by itself is not asked, since some would download a tokenizer for it.
+    without either, or where `tokenizer` is a name, as in LlamaIndex's OpenAILike. What a host
+    counts by itself is not asked, since some would download a tokenizer for it.
     """
     _, held = transformer_of(model)
     tokenizer = held or getattr(model, "tokenizer", None)
