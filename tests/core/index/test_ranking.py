@@ -54,3 +54,44 @@ def test_places_of_segments_that_do_not_follow_each_other_are_listed() -> None:
     holed = joined([RowMap(1), RowMap(3, 0, np.array([2, -1, 1]))])
     assert holed.live_rows().tolist() == [0, 1, 3]
     assert holed.positions_of(holed.live_rows()).tolist() == [0, 2, 1]
+
+
+@st.composite
+def row_maps(draw: st.DrawFn) -> tuple[RowMap, list[int], int]:
+    """A segment, the positions of its rows (-1: deleted), and how many positions there are."""
+    n_rows, offset = draw(st.integers(0, 8)), draw(st.integers(0, 5))
+    total = n_rows + offset + draw(st.integers(0, 5))
+    if draw(st.booleans()):
+        return RowMap(n_rows, offset), list(range(offset, offset + n_rows)), total
+    places = sorted(draw(st.permutations(range(total)))[:n_rows])
+    places = [-1 if draw(st.booleans()) else place for place in places]
+    return RowMap(n_rows, 0, np.array(places, dtype=np.int64)), places, total
+
+
+@given(row_maps(), st.data())
+def test_selections_of_positions_are_those_of_the_segments_rows(
+    made: tuple[RowMap, list[int], int], data: st.DataObject
+) -> None:
+    rows, places, total = made
+    alive = [row for row, place in enumerate(places) if place >= 0]
+    assert rows.live_rows().tolist() == alive and rows.n_live == len(alive)
+    assert rows.live is None or np.flatnonzero(rows.live).tolist() == alive
+    assert rows.positions_of(np.array(alive, dtype=np.int64)).tolist() == [places[i] for i in alive]
+    start = data.draw(st.integers(0, total))
+    stop = data.draw(st.integers(start, total))
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool)
+    for where, chosen in (
+        (slice(start, stop), set(range(start, stop))),
+        (mask, set(np.flatnonzero(mask).tolist())),
+        (None, set(range(total))),
+    ):
+        local = rows.local(where)
+        selected = np.zeros(rows.n_rows, dtype=bool)
+        selected[slice(None) if local is None else local] = True
+        expected = [row for row in alive if places[row] in chosen]
+        assert np.flatnonzero(selected).tolist() == expected
+
+
+def test_no_scores_have_no_best_positions() -> None:
+    assert best_positions(np.array([]), 3).tolist() == []
+    assert as_ranking(np.array([], dtype=np.int64), np.array([]), 3) == []
