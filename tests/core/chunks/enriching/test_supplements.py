@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from dense_chunks import check_untouched, enrich
 from doubles import HashEmbedder, ScriptedModel
 from samples import DENSE, LONG, dense_document
 
+from structrag.chunks.enriching.density import ChunkVectors
 from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.chunks.enriching.supplements import Source
+from structrag.records import Chunk, Document
 from structrag.text.names import contains
 from structrag.text.tokens import count_tokens
 
@@ -106,3 +110,30 @@ def test_rounds_are_bounded_and_end_when_nothing_is_missing() -> None:
     greedy = ScriptedModel(lambda prompt: json.dumps([prompt.split("1. ")[1].split()[1]]))
     enrich(greedy, high=1.0, reduce=False, growth=1.0, rounds=2)
     assert len(greedy.prompts) <= 2 * asked
+
+
+def test_the_nearest_sentences_of_other_places() -> None:
+    sentences = [f" {letter} is here.\n" for letter in "ABCDEFG"]
+    text = "".join(sentences)
+    size = len(sentences[0])
+    of_chunk = ((0, 2), (2, 5), (5, 7))  # sentences
+    chunks = tuple(
+        Chunk(f"d:{i}", "d", "s", size * i, size * j, text[size * i : size * j])
+        for i, j in of_chunk
+    )
+    spans = tuple(tuple((size * k, size * (k + 1)) for k in range(j - i)) for i, j in of_chunk)
+    #  A    B    C    D    E    F    G   like the second chunk
+    like = [0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.9]
+    rows = [np.array([[like[k], 0.0] for k in range(i, j)]) for i, j in of_chunk]
+    vectors = ChunkVectors(spans, tuple(rows), np.array([[0.5, 0], [1, 0], [0.5, 0]]))
+    source = Source(Document(text), chunks, vectors)
+    assert [text[one.start : one.end] for one in source.sentences] == [
+        f"{letter} is here." for letter in "ABCDEFG"
+    ]
+    assert [one.chunk for one in source.sentences] == [0, 0, 1, 1, 1, 2, 2]
+    assert source.of(2) == ["F is here.", "G is here."]
+    # without its own and the ones next to these
+    assert source.nearest(1, 9, set()) == [0, 6]  # ties: the first
+    assert source.nearest(1, 1, set()) == [0]
+    assert source.nearest(1, 9, {0}) == [6]
+    assert source.nearest(0, 2, set()) == [5, 6]

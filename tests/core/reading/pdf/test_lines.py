@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_making import line
 from pdf_making import made, texts, write
 
+from structrag.reading.pdf.lines import _WORD_GAP, GAP, _joined, _ruled, is_rtl
+from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.reader import read_pdf
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
@@ -96,3 +99,69 @@ def test_a_vertical_rule_parts_each_row_of_a_table(ruled: bool) -> None:
 
     row = ["pump", "valve"] if ruled else ["pump valve"]
     assert texts(read_pdf(made(draw))[0]) == row * 2
+
+
+def after(text: str, gap: float, down: float = 0, size: float = 10) -> Line:
+    """A line behind "ab", which ends at 70; their feet are at one height but for `down`."""
+    return line(text, 110 - size + down, 70 + gap, size)
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (after("cd", 10 * _WORD_GAP), ["abcd"]),
+        (after("cd", 10 * _WORD_GAP + 0.1), ["ab cd"]),
+        (after("cd", 10 * GAP), ["ab cd"]),
+        (after("cd", 10 * GAP + 0.1), ["ab", "cd"]),
+        (after("cd", -5), ["abcd"]),  # half the type's height of overlap
+        (after("cd", -5.1), ["ab", "cd"]),
+        (after("ab", -8.5), ["ab"]),  # a shadow
+        (after("ab", -8.4), ["ab", "ab"]),
+        (after("cd", 3, 1.5), ["ab cd"]),  # 0.15 of the type's height lower
+        (after("cd", 3, 1.6), ["ab", "cd"]),
+        (after("cd", 20 * GAP, size=20), ["ab cd"]),  # the larger type decides
+    ],
+)
+def test_pieces_of_a_row_are_joined(other: Line, expected: list[str]) -> None:
+    assert [one.text for one in _joined([line("ab", 100, 60), other], [])] == expected
+
+
+def test_a_joined_line_has_the_type_of_the_longer_one() -> None:
+    bold = [line("ab", 100, 60, bold=True), line("cdef", 98, 73, 12, True)]
+    (joined,) = _joined(bold, [])
+    assert joined == Line("ab cdef", 12, True, 60, 97, 98, 110)
+    (joined,) = _joined([bold[0], line("cdef", 98, 73, 12)], [])
+    assert not joined.bold
+
+
+def test_lines_of_a_row_are_ordered_from_the_left() -> None:
+    found = _joined([line("c", 100, 90), line("a", 100, 60), line("b", 100, 75)], [])
+    assert [one.text for one in found] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "y", "expected"),
+    [
+        (40, 60, 50, True),
+        (50, 60, 50, True),  # at the rule
+        (40, 50, 50, True),
+        (51, 60, 50, False),
+        (49.5, 50.5, 50, False),  # hardly a gap
+        (49.4, 50.5, 50, True),
+        (40, 60, 10, True),
+        (40, 60, 90, True),
+        (40, 60, 9, False),  # above the table
+        (40, 60, 91, False),
+    ],
+)
+def test_a_rule_between_two_places(left: float, right: float, y: float, expected: bool) -> None:
+    assert _ruled([Grid((20, 50, 80), (10, 90))], left, right, y) is expected
+    assert not _ruled([], left, right, y)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("שלום", True), ("שלום abc", True), ("שלום abcd", False), ("abc", False), ("12 -", False)],
+)
+def test_most_letters_tell_the_direction(text: str, expected: bool) -> None:
+    assert is_rtl(text) is expected
