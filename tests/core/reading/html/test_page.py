@@ -141,3 +141,81 @@ def test_the_end_of_a_cell_counts_for_the_open_table_alone() -> None:
     inner = "<table><tr><td>b</td></tr></table>"
     assert read(f"<table><tr><th>h<tr><td>a{inner}c</td></tr></table>").endswith("| a b c |")
     assert read("a</td>b") == "a b"
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "blocks"),
+    [
+        ("<p>a</p><ol start=3><li>b<li>c</ol>d", "a\n\n3. b\n4. c\n\nd", [("list", "3. b\n4. c")]),
+        (
+            "<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>e",
+            "- a\n  1. b\n  2. c\n- d\n\ne",
+            [("list", "- a\n  1. b\n  2. c\n- d")],
+        ),
+        ("<ol><li>a</ol><ol><li>b</ol>", "1. a\n\n1. b", [("list", "1. a"), ("list", "1. b")]),
+        ("<li>a<li>b", "- a\n- b", [("list", "- a\n- b")]),
+        ("<ol start=x><li>a</ol>", "1. a", [("list", "1. a")]),
+        (
+            "<dl><dt>a<dd>b<dd>c<dt>d<dd>e</dl>f",
+            "a\n  b\n  c\nd\n  e\n\nf",
+            [("list", "a\n  b\n  c\nd\n  e")],
+        ),
+        ("<dd>a", "  a", [("list", "a")]),
+        (
+            "<p>a</p><blockquote>b<blockquote>c</blockquote>d</blockquote>e",
+            "a\n\nb\n\nc\n\nd\n\ne",
+            [("quote", "b"), ("quote", "c"), ("quote", "d")],
+        ),
+        ("a<blockquote>b<h2>c</h2>d", "a\n\nb\n\nc\n\nd", [("quote", "b")]),
+        ("<pre>\n  a\n b</pre>c", "  a\n b\n\nc", [("code", "a\n b")]),
+        ("<pre>a<br>b</pre>", "a\nb", [("code", "a\nb")]),
+        ("<pre>a<h2>b</h2>c  d", "a\n\nb\n\nc d", [("code", "a")]),
+        (
+            "<table><caption>T</caption><tr><th>a<th>b<tr><td>1<td>2</table>c",
+            "T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nc",
+            [("table", "| a | b |\n| --- | --- |\n| 1 | 2 |")],
+        ),
+        (
+            "<table><tr><td>a<table><tr><td>x<td>y</table>b<td>c</table>d",
+            "| a x y b | c |\n\nd",
+            [("table", "| a x y b | c |")],
+        ),
+        (
+            "<table><thead><tr><td>a<td>b</thead><tbody><tr><td>1<td>2</table>",
+            "| a | b |\n| --- | --- |\n| 1 | 2 |",
+            [("table", "| a | b |\n| --- | --- |\n| 1 | 2 |")],
+        ),
+        ("<table>stray<tr><td>a</table>", "stray\n\n| a |", [("table", "| a |")]),
+        ("<table><tr><td>a<caption>b</caption></table>", "| a b |", [("table", "| a b |")]),
+        ("a<img src=x alt='b c'>d", "a b c d", []),
+        ("a<img src=x>d", "ad", []),
+        ("<svg><title>no</title></svg>a", "no a", []),
+        ("<title>T</title>a<title>U</title>", "a", []),
+        ("<h2>a<table><tr><td>b</table></h2>c", "a\nb\n\nc", []),
+        ("<td>a</td><td>b</td>", "a b", []),
+        ("<tr>a</tr>b", "a\nb", []),
+        ("</table>a</tr>b", "a\nb", []),
+        ("</ul>a</blockquote>b</pre>c", "a\n\nb\n\nc", []),
+        ("a<br><br>b", "a\n\nb", []),
+        ("<p>a</p><p>b", "a\n\nb", []),
+        ("a<hr>b", "a\n\nb", []),
+        ("<section><h1>a</h1></section></section><section><section><h1>b", "a\n\nb", []),
+        ("<table><tr><td><h2>a</h2>b</table>", "| a b |", [("table", "| a b |")]),
+    ],
+)
+def test_pages_by_example(source: str, text: str, blocks: list[tuple[str, str]]) -> None:
+    assert read(source) == text
+    assert [block for block in kinds(source) if block[0] != "paragraph"] == blocks
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("<title>T</title>a<title>U</title>", "T"),
+        ("<svg><title>no</title></svg><title>T</title>", "T"),
+        ("<title> A &amp;\n B </title>", "A & B"),
+        ("a", ""),
+    ],
+)
+def test_the_first_title_counts_but_for_those_of_pictures(source: str, title: str) -> None:
+    assert read_html(source)[1] == title
