@@ -20,6 +20,7 @@ from llama_index_fakes import HashEmbedding, ScriptedLLM
 from small_models import small_causal_model, small_tokenizer
 
 from llama_index_structrag import LlamaIndexEmbedder, LlamaIndexModel
+from structrag import Index, read_text
 from structrag.asking.counted import tokens_of
 from structrag.errors import InvalidParameter
 from structrag.models.transformers_margin import TransformersMargin
@@ -233,3 +234,16 @@ async def test_a_chat_model_is_given_a_schema_until_it_refuses_one():
         assert await adapted.acomplete_json("p", schema) == expected
     bare = LlamaIndexModel(Chat(answer="", is_chat=False))
     assert bare.complete_json("p", schema) == await bare.acomplete_json("p", schema) == "completed"
+
+
+def test_a_tokenizer_that_is_named_counts_nothing() -> None:
+    """OpenAILike has the name of one; a string has `encode` too."""
+
+    class Like(ScriptedLLM):
+        tokenizer: str = "Qwen/Qwen3-8B"
+
+    assert LlamaIndexModel(Like()).count_tokens is None
+    text = "# Pump\n\n" + "It moves water from one tank to another one. " * 40
+    index = Index(llm=LlamaIndexModel(Like()))
+    report = index.add([read_text(text)])
+    assert report.usage["calls"] and report.usage["prompt_tokens"] > 0
