@@ -145,7 +145,7 @@ def section_frequencies(texts: Sequence[str]) -> Counter[str]:
     """In how many of the texts each word occurs, casefolded."""
     frequency: Counter[str] = Counter()
     for text in texts:
-        frequency.update({_bare(word).casefold() for word in _WORD.findall(text)})
+        frequency.update({word.casefold() for word in _WORD.findall(text)})
     return frequency
 
 
@@ -175,17 +175,12 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
         for word in [*_WORD.findall(part), ""]:  # "" ends the last run
             tells = _tells(word, stop)
             if tells and len(run) < 4:
-                run.append(_bare(word))
+                run.append(word.rstrip(".-/'’"))
                 continue
             if len(run) > 1 or (run and len(run[0]) > 2):
                 phrases.append(" ".join(run))
             run = [word] if tells else []
     return phrases
-
-
-def _bare(word: str) -> str:
-    """A word without the signs behind it, such as a sentence's full stop."""
-    return word.rstrip(".-/'’")
 
 
 def _tells(word: str, stop: frozenset[str]) -> bool:
