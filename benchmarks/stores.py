@@ -71,9 +71,13 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for each store")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # the store that this process measures
     options = parser.parse_args()
+    if options.made and options.retriever != "multiview":
+        parser.error("--made goes with --retriever multiview alone; leave out one of them")
     if options.one:
         (n_rows,) = options.rows
-        print(json.dumps(measured(options.one, n_rows, options)))
+        kind = RETRIEVERS[options.retriever]
+        figures = measured(options.one, n_rows, options.questions, made=options.made, kind=kind)
+        print(json.dumps(figures))
         return 0
     try:
         next(pieces(NAMES[0]))
@@ -109,19 +113,25 @@ def in_process(name: str, n_rows: int, options: argparse.Namespace) -> dict[str,
     return figures
 
 
-def measured(name: str, n_rows: int, options: argparse.Namespace) -> dict[str, Any]:
-    """The figures of one store, and what it found."""
-    questions = options.questions
+def measured(
+    name: str,
+    n_rows: int,
+    questions: int,
+    *,
+    made: bool,
+    kind: Callable[..., Any] = MultiViewRetriever,
+) -> dict[str, Any]:
+    """The figures of one store, and what a retriever of that kind found in it."""
     # Milvus Lite may still be joining segments.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "corpus"
         if name in PEERS:
             place.mkdir()
             subject = PEERS[name](place, Made(n_rows))
-        elif options.made:
+        elif made:
             subject = own(STORES[name].format(place), Made(n_rows))
         else:
-            subject = real(STORES[name].format(place), n_rows, RETRIEVERS[options.retriever])
+            subject = real(STORES[name].format(place), n_rows, kind)
         build, build_cpu = timed(subject.fill)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
         texts = subject.questions(1 + questions + BETWEEN + questions)

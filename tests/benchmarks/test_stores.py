@@ -47,7 +47,7 @@ def test_a_question_finds_the_section_it_was_made_of(name: str, tmp_path: Path) 
 
 def test_the_page_says_what_was_not_measured() -> None:
     options = argparse.Namespace(made=True, questions=3, stores=["folder"], retriever="multiview")
-    figures = measured("folder", 200, options)
+    figures = measured("folder", 200, 3, made=True)
     page = rendered([(200, {"folder": figures, "Chroma (vectors alone)": "no module"})], options)
     assert "python benchmarks/stores.py --made --rows 200 --questions 3 --stores 'folder'" in page
     (row,) = [line for line in page.splitlines() if line.startswith("| folder")]

@@ -21,7 +21,7 @@ from structrag.reading.files import (
     other_files,
 )
 from structrag.reading.flat import warn_if_flat
-from structrag.reading.opening import MAX_BYTES, file_bytes
+from structrag.reading.opening import MAX_BYTES, check_reader, file_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,9 @@ class FileReading:
     reader: Any = "layout"
     isolated: bool = False
     password: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check_reader(self.reader)
 
     def load(self, path: Path) -> LoadedText:
         """Read a file. Raises InvalidDocument if it cannot be read."""

@@ -39,7 +39,7 @@ from structrag.ingestion.summary import Summary, read_summary, summary_path, wri
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, packed
 from structrag.reading.files import FORMATS, find_files
-from structrag.reading.opening import PDF_READERS, path_of, shown
+from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.text.amounts import amount
 
@@ -197,8 +197,7 @@ def ingest(
         check_at_least("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
     check_choice("format", format, FORMATS)
-    if isinstance(reader, str):
-        check_choice("reader", reader, PDF_READERS)
+    check_reader(reader)
     check_at_least("save_every", save_every, 0)
     check_at_least("max_seconds", max_seconds, 0.001)
     reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}

@@ -19,8 +19,8 @@ from structrag.errors import InvalidDocument, InvalidParameter, check_arguments,
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import (
     MAX_BYTES,
-    PDF_READERS,
     check_file,
+    check_reader,
     file_bytes,
     path_of,
     shown,
@@ -178,8 +178,7 @@ def read_file(
     if options:  # what it takes is looked up for many files, and most give none
         names = [name for name in signature(read_file).parameters if name != "options"]
         check_arguments("read_file", options, [*names[1:], *FileOptions.__annotations__])
-    if isinstance(reader, str):
-        check_choice("reader", reader, PDF_READERS)
+    check_reader(reader)
     settings: dict[str, Any] = {**options}
     path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from structrag.errors import InvalidDocument, InvalidParameter, check_at_least
+from structrag.errors import InvalidDocument, InvalidParameter, check_at_least, check_choice
 
 MAX_BYTES = 200_000_000
 PDF_READERS = ("layout", "pdfplumber", "docling")  # those that have a name
@@ -29,6 +29,12 @@ def path_of(name: Any) -> Path:
             f"path must be a path as string, bytes or Path; got {type(name).__name__}. For a text "
             "use structrag.read_text(text)."
         ) from None
+
+
+def check_reader(reader: Any) -> None:
+    """Refuse a reader of PDF files whose name is not known. What is no string passes."""
+    if isinstance(reader, str):
+        check_choice("reader", reader, PDF_READERS)
 
 
 def shown(path: Path) -> str:

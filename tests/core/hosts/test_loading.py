@@ -76,3 +76,9 @@ def test_paths_are_checked() -> None:
     for wrong in (3, [], [3], b"a", None, {"a": 1}):
         with pytest.raises(InvalidParameter, match="path must be a file, a folder"):
             check_paths(wrong)
+
+
+def test_an_unknown_reader_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(InvalidParameter, match=r"reader must be one of .*; got 'pymupdf'"):
+        FileReading("pymupdf")
+    assert FileReading(len).reader is len

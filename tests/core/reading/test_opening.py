@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from structrag.errors import InvalidDocument, InvalidParameter
-from structrag.reading.opening import check_file, file_bytes, path_of, shown
+from structrag.reading.opening import (
+    PDF_READERS,
+    check_file,
+    check_reader,
+    file_bytes,
+    path_of,
+    shown,
+)
 
 
 def test_paths_of_strings_bytes_and_paths() -> None:
@@ -61,3 +68,10 @@ def test_what_cannot_be_looked_at_is_one_sentence(tmp_path: Path) -> None:
     ]:
         with pytest.raises(InvalidDocument, match=reason):
             check_file(path)
+
+
+def test_readers_have_known_names_or_are_objects() -> None:
+    for reader in (*PDF_READERS, len, None):
+        check_reader(reader)
+    with pytest.raises(InvalidParameter, match="reader must be one of 'docling', 'layout'"):
+        check_reader("pymupdf")

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from structrag.errors import InvalidDocument, InvalidParameter, check_choice, require
-from structrag.reading.opening import PDF_READERS, check_file, path_of
+from structrag.errors import InvalidDocument, InvalidParameter, require
+from structrag.reading.opening import check_file, check_reader, path_of
 from structrag.reading.pdf.pages import Grid, Line, Page
 from structrag.reading.pdf.reader import Source, check_password, read_pdf
 from structrag.reading.pdf.reading_order import reading_order
@@ -51,7 +51,7 @@ def pages_of(
     if isinstance(reader, str):
         if not isinstance(source, bytes):
             check_file(path_of(source))
-        check_choice("reader", reader, PDF_READERS)
+        check_reader(reader)
         if reader == "layout":
             return read_pdf(source, password=password)
         if reader == "pdfplumber":
