@@ -116,7 +116,7 @@ def keywords(
         most: How many at most; None: by the length of the text.
     """
     stop = stop_words(language)
-    heading_words = {word.casefold() for word in _WORD.findall(heading)}
+    heading_words = {word.casefold() for word in _words(heading)}
     candidates: Counter[str] = Counter()
     shown: dict[str, str] = {}
     for phrase in [*_phrases(f"{heading}\n{text}", stop), *entities(text)]:
@@ -145,7 +145,7 @@ def section_frequencies(texts: Sequence[str]) -> Counter[str]:
     """In how many of the texts each word occurs, casefolded."""
     frequency: Counter[str] = Counter()
     for text in texts:
-        frequency.update({word.casefold() for word in _WORD.findall(text)})
+        frequency.update({word.casefold() for word in _words(text)})
     return frequency
 
 
@@ -172,15 +172,20 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
     phrases: list[str] = []
     for part in _PHRASE_BREAK.split(text):
         run: list[str] = []
-        for word in [*_WORD.findall(part), ""]:  # "" ends the last run
+        for word in [*_words(part), ""]:  # "" ends the last run
             tells = _tells(word, stop)
             if tells and len(run) < 4:
-                run.append(word.rstrip(".-/'’"))
+                run.append(word)
                 continue
             if len(run) > 1 or (run and len(run[0]) > 2):
                 phrases.append(" ".join(run))
             run = [word] if tells else []
     return phrases
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text without signs behind them, such as a sentence's full stop."""
+    return [word.rstrip("'’_/.-") for word in _WORD.findall(text)]
 
 
 def _tells(word: str, stop: frozenset[str]) -> bool:

@@ -205,8 +205,18 @@ def test_words_of_few_sections_are_worth_more() -> None:
 
 def test_sections_are_counted_by_their_words() -> None:
     counted = section_frequencies(["A pump and a pump.", "The PUMP leaks."])
-    assert counted["pump"] == 2
+    assert counted["pump"] == 2 and counted["leaks"] == 1 and "leaks." not in counted
     assert not section_frequencies([])
+
+
+def test_signs_behind_a_word_are_no_part_of_it() -> None:
+    text = "It leaks. Seals leak"
+    assert keywords(text, "Leaks.", most=1) == ["Leaks"]  # half as much again, with both written
+    rare = {"seals": 9, "leak": 9, "leaks": 1}
+    assert keywords(text, document_frequency=rare, n_sections=9)[0] == "leaks"
+    # A stop word ends a run also where a sentence ends with it; the fifth word begins a new one.
+    assert keywords("pumps are.\nred seals") == ["pumps", "red seals"]
+    assert keywords("one two three four leaks-") == ["one two three four", "leaks"]
 
 
 @pytest.mark.parametrize(("words", "most"), [(0, 5), (30, 5), (31, 6), (616, 25), (900, 25)])
