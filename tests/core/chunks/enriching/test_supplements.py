@@ -11,9 +11,21 @@ from dense_chunks import check_untouched, enrich
 from doubles import HashEmbedder, ScriptedModel
 from samples import DENSE, LONG, dense_document
 
-from structrag.chunks.enriching.density import ChunkVectors
+from structrag.chunks.enriching.density import (
+    ChunkVectors,
+    DensityFactors,
+    DensitySettings,
+    Entity,
+    density,
+)
 from structrag.chunks.enriching.enricher import IDMSEnricher
-from structrag.chunks.enriching.supplements import Source
+from structrag.chunks.enriching.supplements import (
+    Sentence,
+    Source,
+    Supplement,
+    SupplementLimits,
+    defined,
+)
 from structrag.records import Chunk, Document
 from structrag.text.names import contains
 from structrag.text.tokens import count_tokens
@@ -137,3 +149,86 @@ def test_the_nearest_sentences_of_other_places() -> None:
     assert source.nearest(1, 1, set()) == [0]
     assert source.nearest(1, 9, {0}) == [6]
     assert source.nearest(0, 2, set()) == [5, 6]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+PASSAGE = Chunk("d:0-20", "d", "s", 0, 20, "a b c d e f g h i j", context="path")  # 11 words
+LINE = Sentence(0, 30, 37, "k l m n")
+
+
+def supplement(
+    *, growth: float = 1.0, max_tokens: int | None = None, entities: tuple[Entity, ...] = ()
+) -> Supplement:
+    limits = SupplementLimits(3, 3, growth, max_tokens, counter=words)
+    factors = DensityFactors(0.0, entities, 0.5, 1.0, 1.0, tokens=10)
+    return Supplement(PASSAGE, factors, limits, DensitySettings(counter=words))
+
+
+@pytest.mark.parametrize(
+    ("growth", "max_tokens", "is_added"),
+    [(4 / 11, None, True), (3.9 / 11, None, False), (1.0, 15, True), (1.0, 14, False)],
+)
+def test_a_line_is_added_as_long_as_the_index_text_is_within_both_limits(
+    growth: float, max_tokens: int | None, is_added: bool
+) -> None:
+    work = supplement(growth=growth, max_tokens=max_tokens)
+    assert work.add("k", LINE.text, LINE) is is_added
+    assert work.indexed == ("path\nk l m n\n" if is_added else "path\n") + PASSAGE.text
+    item = {"entity": "k", "text": "k l m n", "start": 30, "end": 37}
+    assert work.change() == ({"added": [item]} if is_added else {})
+    assert not work.add("k", LINE.text, LINE)  # no line twice
+
+
+def test_an_entity_is_taken_into_account_if_density_falls_by_it() -> None:
+    work = supplement(entities=(Entity("b", 1, 0.5), Entity("c", 1, 0.25)))
+    assert work.level == density([0.5, 0.25], [1, 1], 10, correlation=0.5)
+    # 0.75 in 10 tokens; with four tokens more the same density has 1.05
+    assert not work.add("k", LINE.text, LINE, 0.3)
+    assert not work.add("k", LINE.text, LINE, 0.9)
+    assert work.added == [] and work.effectiveness == [0.5, 0.25]
+    assert work.add("k", LINE.text, LINE, 0.29)
+    assert work.level == density([0.5, 0.25, 0.29], [1, 1, 1], 14, correlation=0.5)
+    assert work.counts == [1, 1, 1]
+    # Eight more than the chunk itself, not than what was added last.
+    assert work.add("o", "o p q r", Sentence(0, 40, 47, "o p q r"), 0.2)
+    assert work.level == density([0.5, 0.25, 0.29, 0.2], [1] * 4, 18, correlation=0.5)
+
+
+@pytest.mark.parametrize(("name", "entity"), [("LSTM", "LSTM"), ("LSTMs", "LSTM"), ("GRU", None)])
+def test_the_plural_of_an_acronym_has_its_definition(name: str, entity: str | None) -> None:
+    texts = ["The Long Short-Term Memory (LSTM) rings.", f"It has {name}."]
+    text = " ".join(texts)
+    chunks = (
+        Chunk("d:0", "d", "s", 0, len(texts[0]) + 1, texts[0] + " "),
+        Chunk("d:1", "d", "s", len(texts[0]) + 1, len(text), texts[1]),
+    )
+    spans = tuple(((0, len(chunk.text)),) for chunk in chunks)
+    vectors = ChunkVectors(spans, (np.ones((1, 2)),) * 2, np.ones((2, 2)))
+    source = Source(Document(text), chunks, vectors)
+    limits = SupplementLimits(3, 3, 9.0, None, counter=words)
+    factors = DensityFactors(0.0, (Entity(name, 1, 0.5),), 1.0, 1.0, 1.0, tokens=3)
+    work = Supplement(chunks[1], factors, limits, DensitySettings(counter=words))
+    defined([work], [1], source)
+    assert [item["entity"] for item in work.added] == ([entity] if entity else [])
+
+
+def test_names_of_at_most_five_words_and_three_of_one_answer() -> None:
+    sentences = "One two three four five six ring. Seven sings. Eight swims. Nine flies."
+    text = f"{DENSE}\n\n{sentences}\n"
+    answer = ["one two three four five six", "one two three four five", "Seven", "Eight", "Nine"]
+    chunks = [
+        Chunk("d:0", "d", "s", 0, len(DENSE) + 2, text[: len(DENSE) + 2]),
+        Chunk("d:1", "d", "s", len(DENSE) + 2, len(text), text[len(DENSE) + 2 :]),
+    ]
+    enricher = IDMSEnricher(
+        high=0.01, low=0.0, reduce=False, growth=1.0, rounds=1, candidates=9, density=settings_of()
+    )
+    model = ScriptedModel(json.dumps(answer))
+    found = enricher.enrich(Document(text, id="d"), chunks, embedder=HashEmbedder(), llm=model)
+    assert found[0].extras["dropped"] >= 2
+    assert "1. " in model.prompts[0] and "0. " not in model.prompts[0].split("Sentences:")[1]
+    named = [item["entity"] for item in found[0].extras.get("added", [])]
+    assert set(named) <= {"one two three four five", "Seven", "Eight"}

@@ -152,3 +152,70 @@ def test_runs_of_rows_whose_counts_do_not_add_up_are_halved() -> None:
     tables = [chunk for chunk in chunks if chunk.kind == "table"]
     assert len(tables) > 1 and "".join(chunk.text for chunk in tables) in "# A\n\n" + TABLE
     assert all(uneven(chunk.index_text) <= 20 for chunk in tables)
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "context"),
+    [(None, "a b c d e f"), (24, "a b c d e f"), (20, "a b c d e"), (8, "a b")],
+)
+def test_the_title_of_a_section_takes_a_quarter_of_the_limit_at_most(
+    max_tokens: int | None, context: str
+) -> None:
+    text = "# a b c d e f\n\nTwo words.\n"
+    chunks = split(text, metadata="section", max_tokens=max_tokens, counter=words)
+    assert chunks[0].context == context
+
+
+def test_without_titles_the_text_loses_its_heading_lines_and_nothing_else() -> None:
+    text = "Before.\n\n# A\n\n## B\n\nBody of B.\n\n### C\n\nOne of C. Two of C. Three of C.\n"
+    for limit in (4, 7, 100):
+        found = split(text, metadata="none", max_tokens=limit, counter=words)
+        assert "".join(chunk.text for chunk in found) == text
+        indexed = " ".join(chunk.index_text for chunk in found if words(chunk.text) > 2)
+        assert " ".join(indexed.split()).endswith("Body of B. One of C. Two of C. Three of C.")
+        assert not any("oversize" in chunk.extras for chunk in found)
+        assert all(chunk.extras["index_tokens"] == words(chunk.index_text) for chunk in found)
+
+
+def test_text_behind_a_table_is_numbered_with_the_text_before_it() -> None:
+    before, table, behind = split(f"# A\n\nBefore it.\n\n{TABLE}\nBehind it.\n")
+    assert (before.kind, table.kind, behind.kind) == ("text", "table", "text")
+    assert [(each.extras["part"], each.extras["parts"]) for each in (before, behind)] == [
+        (1, 2),
+        (2, 2),
+    ]
+
+
+@pytest.mark.parametrize(("most", "kind"), [(14, "table"), (13, "text")])
+def test_a_table_with_a_row_longer_than_the_limit_is_text(most: int, kind: str) -> None:
+    long_row = "| item " + "x " * 9 + "| 1 |\n"  # 14 words, bars included
+    rows = f"| Name | Price |\n|---|---|\n| a | 1 |\n{long_row}"
+    chunks = split(f"# A\n\n{rows}", max_tokens=most, counter=words)
+    assert {chunk.kind for chunk in chunks} == {kind}
+    assert "".join(chunk.text for chunk in chunks) == f"# A\n\n{rows}"
+
+
+def test_runs_are_halved_at_their_middle() -> None:
+    def uneven(text: str) -> int:
+        """More than six lines, or four rows in the index, are too many at once."""
+        return words(text) if text.count("item") < 4 or "|" in text.split("\n")[-1] else 99
+
+    rows = "| Name |\n|---|\n" + "".join(f"| item{i} |\n" for i in range(12))
+    chunks = split(f"# A\n\n{rows}", max_tokens=60, counter=uneven)
+    assert [chunk.text.count("item") for chunk in chunks] == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [
+        ("img/a/pump.png?w=3/4", "pump.png"),
+        ("pump.png", "pump.png"),
+        ("data:image/png;base64,AAAA", None),
+    ],
+)
+def test_an_image_of_which_nothing_is_said_is_indexed_by_its_files_name(
+    reference: str, name: str | None
+) -> None:
+    (found,) = split(f"# Setup\n\n![]({reference})\n")
+    assert found.kind == ("image" if name else "text")
+    assert name is None or found.index_text == f"Setup\n{name}"
