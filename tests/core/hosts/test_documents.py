@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -217,3 +218,52 @@ def test_what_a_table_lacks_is_none() -> None:
         "a": None,
         "b": [None, 1.5],
     }
+
+
+FLAT = "Plain words stand here, and nothing else. " * 80  # 3,360 characters
+PAGE = {"source": "manual.pdf", "page": 0, "file_type": "application/pdf"}
+
+
+def warnings_of(pages: list[HostDocument]) -> list[int]:
+    """After which of the documents read was warned of lost headings."""
+    warned = []
+    for number, page in enumerate(pages):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read_document(page)
+        warned += [number] * len(caught)
+    return warned
+
+
+def test_pages_of_one_file_are_warned_of_once_and_together() -> None:
+    pages = [HostDocument(FLAT, {**PAGE, "source": f"{name}.pdf"}) for name in "aaaabbbb"]
+    # 3,360 characters a page: 8,000 are passed by the third.
+    assert warnings_of(pages) == [2, 6]
+    # One that comes between begins the count again.
+    mixed = [HostDocument(FLAT, {**PAGE, "source": f"{name}.pdf"}) for name in "ccdccd"]
+    assert warnings_of(mixed) == []
+
+
+@pytest.mark.parametrize(
+    ("metadata", "warned"),
+    [
+        ({"source": "x.pdf"}, [0]),
+        ({"source": "x.html"}, [0]),
+        ({"source": "x.md"}, []),
+        ({"source": "x.pdf", "text_format": "text"}, []),  # read or formatted here
+        ({}, []),
+    ],
+)
+def test_long_documents_without_a_heading_are_warned_of(
+    metadata: dict[str, Any], warned: list[int]
+) -> None:
+    assert warnings_of([HostDocument(FLAT * 3, metadata)]) == warned
+    assert warnings_of([HostDocument(FLAT, metadata)]) == []
+
+
+def test_a_file_with_a_heading_on_one_page_is_not_warned_of() -> None:
+    titled = (
+        "1 Introduction\n\nIt begins here.\n\n2 Pumps\n\nThey pump.\n\n3 Seals\n\nThey hold.\n\n"
+    )
+    pages = [HostDocument(text, {**PAGE, "source": "e.pdf"}) for text in (titled, *[FLAT] * 4)]
+    assert warnings_of(pages) == []

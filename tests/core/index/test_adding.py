@@ -366,6 +366,21 @@ def test_what_fits_stays_whole(text: str, embedder: HashEmbedder) -> None:
     assert split_windows("w " * 50, embedder, overflow="windows") == ["w " * 50]
 
 
+@pytest.mark.parametrize(("limit", "is_repeated"), [(20, True), (19, False)])
+def test_the_first_line_is_repeated_where_it_takes_half_the_room_at_most(
+    limit: int, is_repeated: bool
+) -> None:
+    line = " ".join(f"level{i}" for i in range(10))
+    body = " ".join(f"One{i} two{i} three{i} four{i}." for i in range(6))
+    embedder = HashEmbedder(max_tokens=limit)
+    windows = split_windows(f"{line}\n{body}", embedder, overflow="windows")
+    assert [line in window for window in windows] == ([True] * 3 if is_repeated else [True, False])
+    assert max(len(window.split()) for window in windows) <= limit
+    fitting = " ".join(f"word{i}" for i in range(limit))
+    assert split_windows(fitting, embedder, overflow="windows") == [fitting]
+    assert len(split_windows(f"{fitting} more", embedder, overflow="windows")) == 2
+
+
 @pytest.mark.slow
 def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
     filler = "The annual report lists the members of the board and their offices. " * 40
