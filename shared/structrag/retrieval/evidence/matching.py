@@ -132,18 +132,14 @@ def explain_steps(
     numbers = {stored.id: number for number, stored in enumerate(documents)}
     places = [numbers[hit.chunk.doc_id] for hit in hits]
     asked: TokenVectors | None = None
-    tokens: dict[tuple[int, Span], TokenVectors] = {}
+    tokens: Mapping[tuple[int, Span], TokenVectors] = {}
     if encoder is not None and hits:
         around = [
             (number, piece)
             for number, hit in zip(places, hits, strict=True)
             for piece in _pieces(documents[number], hit.chunk)
         ]
-        keys = list(dict.fromkeys(around))
-        texts = tuple(documents[number].text[slice(*piece)] for number, piece in keys)
-        requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
-        (asked,), read = yield requests
-        tokens = dict(zip(keys, read, strict=True))
+        asked, tokens = yield from _read_steps(query, around, documents, encoder)
     explained = []
     for number, hit in zip(places, hits, strict=True):
         document = documents[number]
@@ -158,6 +154,20 @@ def explain_steps(
             sentences.append(SentenceMatch(*sentence, ranking.share(atom), words))
         explained.append(tuple(sentences))
     return explained
+
+
+def _read_steps(
+    query: str,
+    around: Sequence[tuple[int, Span]],
+    documents: Sequence[Stored],
+    encoder: TokenEncoder,
+) -> Steps[tuple[TokenVectors, dict[tuple[int, Span], TokenVectors]]]:
+    """The tokens of the question and of pieces, each piece read once."""
+    pieces = list(dict.fromkeys(around))
+    texts = tuple(documents[number].text[slice(*piece)] for number, piece in pieces)
+    requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
+    (asked,), read = yield requests
+    return asked, dict(zip(pieces, read, strict=True))
 
 
 def _pieces(document: Stored, chunk: Chunk) -> list[Span]:
