@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.formatting.cleaning import cleaned_text
-from structrag.formatting.heuristic import drawn_table, markdown_of_text, sound_headings
+from structrag.formatting.heuristic import (
+    drawn_table,
+    has_columns,
+    markdown_of_text,
+    sound_headings,
+)
 from structrag.reading.markdown import front_matter, markdown_headings
 from structrag.reading.sections import parse
 
@@ -161,6 +166,17 @@ def test_blank_text() -> None:
             "| 3  |    |",
             "+----+----+",
         ],
+        [  # two rows above the rule, none below is sure
+            "+----+----+",
+            "| a  | b  |",
+            "| c  | d  |",
+            "+====+====+",
+            "| 1  | 2  |",
+            "| 3  | 4  |",
+            "+----+----+",
+        ],
+        ["part    use", "-----   -----", "`pump`  water"],  # code
+        ["part    use", "-----   -----", "pump\\   water"],  # an escape
     ],
 )
 def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) -> None:
@@ -176,6 +192,30 @@ def test_uncertain_columns_are_reported() -> None:
     draft = markdown_of_text(columns)
     assert draft.text == f"```\n{columns}\n```\n"
     assert "Columns beginning 'name kind'" in draft.uncertain[0]
+
+
+def test_a_single_line_of_a_table_is_kept_without_a_note() -> None:
+    draft = markdown_of_text("| pump")
+    assert draft.text == "```\n| pump\n```\n"
+    assert not [note for note in draft.uncertain if "Columns" in note]
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "length", "expected"),
+    [
+        (3, 0, 20, True),
+        (2, 0, 20, False),
+        (3, 2, 20, True),  # 0.6 of the lines
+        (3, 3, 20, False),
+        (3, 0, 250, True),
+        (3, 0, 251, False),
+    ],
+)
+def test_columns_are_lines_with_wide_gaps(
+    wide: int, narrow: int, length: int, expected: bool
+) -> None:
+    lines = ["pump".ljust(length - 5) + "water"] * wide + ["pump water"] * narrow
+    assert has_columns([line[-length:] for line in lines]) is expected
 
 
 def test_rules_around_a_table_do_not_count_as_its_header() -> None:

@@ -21,7 +21,7 @@ class _Run:
     right: float
     baseline: float
     last: tuple[float, float]  # left and right of the last piece
-    upright: bool = True
+    upright: bool
     text: list[str] = field(default_factory=list)
     sizes: dict[float, int] = field(default_factory=dict)  # characters by size of the type
     bold: int = 0  # characters

@@ -161,7 +161,8 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
     scans = [i for i, page in enumerate(pages, start=1) if page.images]
     if scans:
         raise InvalidDocument(
-            f"{name} is a scan: pages {page_ranges(scans)} show pictures and no page holds text. "
+            f"{name} is a scan: no page holds text, and there are pictures on "
+            f"{'page' if len(scans) == 1 else 'pages'} {page_ranges(scans)}. "
             "Run OCR (text recognition) on it first."
         )
     raise InvalidDocument(

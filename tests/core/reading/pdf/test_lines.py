@@ -9,8 +9,9 @@ import pytest
 from page_making import line
 from pdf_making import made, texts, write
 
-from structrag.reading.pdf.lines import _WORD_GAP, GAP, _joined, _ruled, is_rtl
+from structrag.reading.pdf.lines import _WORD_GAP, GAP, _joined, _ruled, is_rtl, lines_of
 from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.pieces import Piece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
@@ -165,3 +166,103 @@ def test_a_rule_between_two_places(left: float, right: float, y: float, expected
 )
 def test_most_letters_tell_the_direction(text: str, expected: bool) -> None:
     assert is_rtl(text) is expected
+
+
+PAGE = (0, 0, 600, 800)  # left, bottom, right, top
+
+
+def piece(
+    text: str,
+    left: float,
+    down: float = 0,
+    *,
+    size: float = 10,
+    bold: bool = False,
+    angle: float = 0,
+    space: bool = True,
+    ended: bool = False,
+) -> Piece:
+    """A piece `down` below the row that stands 100 from the page's top; letters are 5 wide."""
+    foot = 700 - down
+    box = (left, foot - 2, left + 5 * len(text), foot + 8)
+    return Piece(text, _Style(size, bold, angle), box, (left, foot), 1, space, ended)
+
+
+def found(*pieces: Piece, quarters: int = 0) -> list[Line]:
+    return lines_of(pieces, Turn(quarters, PAGE), [])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([piece("ab", 60), piece("cd", 75)], ["ab cd"]),
+        ([piece("ab", 60), piece("cd", 70, space=False)], ["abcd"]),
+        ([piece("ab", 60), piece("cd", 78)], ["ab cd"]),  # a gap of 0.8 of the type's height
+        ([piece("ab", 60), piece("cd", 78.1)], ["ab", "cd"]),
+        ([piece("ab", 60), piece("2", 70, -4.5, space=False)], ["ab2"]),  # higher by 0.45 of it
+        ([piece("ab", 60), piece("2", 70, -4.6, space=False)], ["2", "ab"]),
+        ([piece("ab", 60), piece("cd", 65)], ["ab cd"]),  # half of the height over it
+        ([piece("ab", 60), piece("cd", 64.9)], ["ab", "cd"]),
+        ([piece("שלום", 60), piece("abc", 81)], ["שלום abc"]),
+    ],
+)
+def test_pieces_of_the_file_go_on_with_a_row(pieces: list[Piece], expected: list[str]) -> None:
+    assert [line.text for line in found(*pieces)] == expected
+
+
+def test_a_row_has_the_type_of_most_of_its_characters() -> None:
+    (line,) = found(piece("abc", 60), piece("de", 76, size=12, bold=True))
+    assert line == Line("abc de", 10, False, 60, 86, 92, 102)
+    (line,) = found(piece("ab", 60), piece("cd", 71, size=12, bold=True))
+    assert (line.size, line.bold) == (12, False)  # the larger of two; half of it is bold
+    (line,) = found(piece("ab", 60), piece("cde", 71, bold=True))
+    assert line.bold
+    (line,) = found(piece("a", 60, size=12), piece("bc", 66, space=False), piece("d", 76, size=12))
+    assert line.size == 12
+
+
+def test_rows_joined_of_two_scripts_stay_in_the_order_of_their_places() -> None:
+    joined = _joined([line("abc", 100, 60), line("שלום", 100, 77)], [])
+    assert [one.text for one in joined] == ["abc שלום"]
+    joined = _joined([line("שלום", 100, 60), line("עולם", 100, 82)], [])
+    assert [one.text for one in joined] == ["עולם שלום"]
+
+
+@pytest.mark.parametrize(
+    ("angle", "quarters", "upright"),
+    [
+        (0, 0, True),
+        (9.9, 0, True),
+        (10, 0, False),
+        (350, 0, False),
+        (350.1, 0, True),
+        (90, 0, False),
+        (180, 0, False),
+        (90, 1, True),
+        (99.9, 1, True),
+        (80, 1, False),
+        (0, 1, False),
+        (270, 3, True),
+        (0, 3, False),
+        (9, 2, False),
+        (171, 2, True),
+    ],
+)
+def test_text_stands_upright_within_ten_degrees(angle: float, quarters: int, upright: bool) -> None:
+    (one,) = found(piece("ab", 60, angle=angle), quarters=quarters)
+    assert one.upright is upright
+
+
+def test_turned_text_is_a_line_until_the_file_ends_it() -> None:
+    turned = [
+        piece("label", 60, angle=90),
+        piece("of", 300, 200, angle=90),
+        piece("next", 60, angle=90, ended=True),
+    ]
+    row = piece("row", 60)
+    assert [(one.text, one.upright) for one in found(*turned, row)] == [
+        ("row", True),
+        ("label of", False),
+        ("next", False),
+    ]
+    assert [one.text for one in found(row, *turned)] == ["row", "label of", "next"]

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pdf_making import HEIGHT, WIDTH, made, prose, texts, wrapped, write
 
-from structrag.reading.pdf.pieces import Turn
+from structrag.reading.pdf.pages import Box
+from structrag.reading.pdf.pieces import (
+    Piece,
+    Turn,
+    _drawn,
+    _moved,
+    _step,
+    _Style,
+    _style,
+    _text_of,
+    read_pieces,
+)
 from structrag.reading.pdf.reader import read_pdf
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
@@ -156,3 +170,204 @@ def test_a_page_without_text_has_no_lines() -> None:
     empty, other = read_pdf(made(draw))
     assert not empty.lines and texts(other) == ["text"]
     assert (empty.width, empty.height) == pytest.approx((WIDTH, HEIGHT), abs=0.1)
+
+
+def test_a_hyphen_at_a_lines_end_is_shown() -> None:
+    rows = ["The water is trans-", "ported to the pump."]
+
+    def draw(canvas: Any) -> None:
+        write(canvas, rows, 72, 700, 10)
+
+    assert texts(read_pdf(made(draw))[0]) == rows
+
+
+def pieces_of(draw: Callable[[Any], None]) -> tuple[list[Piece], int]:
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(made(draw))
+    page = document[0]
+    text = page.get_textpage()
+    return read_pieces(pypdfium2.raw, text.raw)
+
+
+@pytest.mark.parametrize(("angle", "quarters"), [(0, 0), (44, 0), (46, 1), (180, 2), (314, 3)])
+def test_most_of_a_page_tells_its_turn(angle: float, quarters: int) -> None:
+    def draw(canvas: Any) -> None:
+        canvas.saveState()
+        canvas.translate(300, 400)
+        canvas.rotate(angle)
+        write(canvas, ["most of the text of this page"], 0, 0)
+        canvas.restoreState()
+        write(canvas, ["a label"], 20, 20)
+
+    pieces, turned = pieces_of(draw)
+    assert turned == quarters
+    assert pieces[0].style.angle == pytest.approx(angle, abs=0.1)
+    assert pieces_of(lambda canvas: canvas.rect(0, 0, 9, 9)) == ([], -1)
+
+
+def test_white_space_and_line_ends_stand_before_a_piece() -> None:
+    def draw(canvas: Any) -> None:
+        write(canvas, ["one two", "three"], 72, 700)
+
+    pieces, _ = pieces_of(draw)
+    assert [(piece.text, piece.space, piece.ended) for piece in pieces] == [
+        ("one", False, False),
+        ("two", True, False),
+        ("three", True, True),
+    ]
+    one, two, three = pieces
+    assert one.baseline == pytest.approx((72, 700), abs=0.1)
+    assert one.box[0] == pytest.approx(72, abs=0.1) and one.box[2] < two.box[0]
+    assert one.box[1] < 700 < one.box[3] and three.box[3] < one.box[1]
+
+
+class Font:
+    """PDFium's answers about characters of one font."""
+
+    class FS_MATRIX:
+        a = b = c = d = 0.0
+
+    def __init__(
+        self, name: str = "", weight: int = 400, flags: int = 0, angle: float = 0, size: float = 10
+    ) -> None:
+        self.name, self.weight, self.flags, self.size = name, weight, flags, size
+        self.turn = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+
+    def FPDFText_GetMatrix(self, page: Any, i: int, matrix: Any) -> None:
+        cos, sin = self.turn
+        matrix.a, matrix.b, matrix.c, matrix.d = 3 * cos, 3 * sin, -2 * sin, 2 * cos
+
+    def FPDFText_GetFontInfo(self, page: Any, i: int, buffer: Any, length: int, flags: Any) -> None:
+        buffer.value, flags.value = self.name.encode()[: length - 1], self.flags
+
+    def FPDFText_GetFontSize(self, page: Any, i: int) -> float:
+        return self.size
+
+    def FPDFText_GetFontWeight(self, page: Any, i: int) -> int:
+        return self.weight
+
+
+@pytest.mark.parametrize(
+    ("font", "bold"),
+    [
+        (Font(), False),
+        (Font(weight=699), False),
+        (Font(weight=700), True),
+        (Font(flags=1 << 18), True),
+        (Font(flags=1 << 17 | 1 << 19), False),
+        (Font("ABCDEF+Times-Bold"), True),
+        (Font("NotoSans-DemiLight"), False),
+        (Font("NotoSans-Demi"), True),
+    ],
+)
+def test_type_is_bold_by_its_weight_its_flag_or_its_name(font: Font, bold: bool) -> None:
+    assert _style(font, None, 0) == (20, bold, 0)  # twice the size: the matrix scales its height
+
+
+def test_type_has_the_size_and_angle_of_its_matrix() -> None:
+    assert _style(Font(angle=90), None, 0) == (20, False, pytest.approx(90))
+    assert _style(Font(angle=-90), None, 0) == (20, False, pytest.approx(270))
+    assert _style(Font(size=5.13), None, 0).size == 10.3
+    assert _style(Font(size=0), None, 0).size == 0.1
+
+
+class Text:
+    """PDFium's answers about a page's characters."""
+
+    def __init__(self, text: str, codes: list[int], objects: list[int] | None = None) -> None:
+        self.text, self.codes, self.objects = text, codes, objects or []
+
+    def FPDFText_CountChars(self, page: Any) -> int:
+        return len(self.codes)
+
+    def FPDFText_GetText(self, page: Any, start: int, count: int, buffer: Any) -> int:
+        units = self.text.encode("utf-16-le")
+        ctypes.memmove(buffer, units, len(units))
+        return len(units) // 2 + 1
+
+    def FPDFText_GetUnicode(self, page: Any, i: int) -> int:
+        return self.codes[i]
+
+    def FPDFText_GetTextObject(self, page: Any, i: int) -> Any:
+        return ctypes.c_void_p(self.objects[i])
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "expected"),
+    [
+        ("abc", [1, 2, 3], "abc"),  # a character each: the codes are not asked
+        ("ab", [97, 0, 98], "a\ufffdb"),  # one without Unicode is left out of the text
+        ("a\0b", [97, 0, 98], "a\ufffdb"),
+        ("ab", [97, 1, 0x110000], "a\x01\ufffd"),
+        ("ab", [97, 0x10FFFF, 98], "a\U0010ffffb"),
+        ("", [], ""),
+    ],
+)
+def test_a_page_has_a_character_for_each_of_the_files(
+    text: str, codes: list[int], expected: str
+) -> None:
+    assert _text_of(Text(text, codes), None) == expected
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        ([7], [(0, 1, 7)]),
+        ([7, 7, 7], [(0, 3, 7)]),
+        ([7, 8], [(0, 1, 7), (1, 2, 8)]),
+        ([7, 8, 8, 9], [(0, 1, 7), (1, 3, 8), (3, 4, 9)]),
+        ([7, 7, 7, 8], [(0, 3, 7), (3, 4, 8)]),
+    ],
+)
+def test_a_word_is_parted_where_the_text_object_changes(
+    objects: list[int], expected: list[tuple[int, int, int]]
+) -> None:
+    raw = Text("", [], objects)
+    assert list(_drawn(raw, None, 0, len(objects))) == expected
+
+
+class Bounds:
+    """PDFium's answer about where objects stand; None has no place."""
+
+    def FPDFPageObj_GetBounds(self, item: Any, *sides: Any) -> bool:
+        for side, value in zip(sides, item or (), strict=False):
+            side.value = value
+        return item is not None
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ((10, 88, 110, 98), (0, -12)),  # the next row; types are 10 high
+        ((40, 88, 140, 98), (30, -12)),
+        ((10, 95.5, 110, 105.5), (0, -4.5)),
+        ((10, 96.5, 110, 106.5), None),  # a shadow: less than 0.4 of the height away
+        ((10, 103.5, 110, 113.5), None),
+        ((10, 104.5, 110, 114.5), (0, 4.5)),
+        ((10, 88, 110.2, 98), None),  # another width, another height
+        ((10, 88, 110, 98.2), None),
+        ((10, 88, 110.05, 98.05), (0, -12)),
+        (None, None),
+    ],
+)
+def test_a_text_repeats_another_in_another_row(
+    second: Box | None, expected: tuple[float, float] | None
+) -> None:
+    step = _step(Bounds(), (10, 100, 110, 110), second)
+    assert step == (expected and pytest.approx(expected, abs=1e-4))
+    assert _step(Bounds(), None, second) is None
+
+
+@pytest.mark.parametrize(("width", "repeats"), [(1, False), (1.25, True)])
+def test_a_text_of_no_width_repeats_nothing(width: float, repeats: bool) -> None:
+    step = _step(Bounds(), (10, 100, 10 + width, 110), (10, 88, 10 + width, 98))
+    assert (step is not None) is repeats
+
+
+def test_a_copy_stands_where_its_text_object_does() -> None:
+    style = _Style(10, False, 0)
+    first = Piece("row", style, (10, 98, 25, 108), (10, 100), 7, True, False)
+    assert _moved(first, 30, -12, 8) == Piece(
+        "row", style, (40, 86, 55, 96), (40, 88), 8, True, False
+    )

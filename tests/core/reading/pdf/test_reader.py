@@ -117,13 +117,14 @@ def test_a_pdf_has_one_format(tmp_path: Path) -> None:
         read_file(path, format="html")
 
 
-def test_a_scan_says_so_and_on_which_pages() -> None:
+@pytest.mark.parametrize(("pictures", "where"), [(3, "pages 1-3"), (1, "page 1")])
+def test_a_scan_says_so_and_on_which_pages(pictures: int, where: str) -> None:
     def draw(canvas: Any) -> None:
-        for _ in range(3):
+        for _ in range(pictures):
             image(canvas)
             canvas.showPage()
 
-    with pytest.raises(InvalidDocument, match=r"scan: pages 1-3 show pictures .* OCR"):
+    with pytest.raises(InvalidDocument, match=rf"scan: .* pictures on {where}\. Run OCR"):
         read_pdf(made(draw))
 
 

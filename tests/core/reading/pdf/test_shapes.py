@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pdf_making import made, texts, write
+from pdf_making import HEIGHT, WIDTH, made, texts, write
 
 from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.pages import Box, Grid
+from structrag.reading.pdf.pieces import Turn
 from structrag.reading.pdf.reader import read_pdf
+from structrag.reading.pdf.shapes import Point, _add_rules, _merged, _Rule, find_grids, read_shapes
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
@@ -104,3 +108,158 @@ def test_two_tables_one_above_the_other_stay_two() -> None:
 
     grids = read_pdf(made(draw))[0].grids
     assert [(len(grid.columns), len(grid.rows)) for grid in grids] == [(3, 3), (3, 3)]
+
+
+def shapes_of(draw: Callable[[Any], None]) -> tuple[tuple[Box, ...], tuple[Grid, ...]]:
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument(made(draw))
+    page = document[0]
+    return read_shapes(pypdfium2.raw, page.raw, Turn(0, (0, 0, WIDTH, HEIGHT)))
+
+
+def rules(*rules: tuple[float, float, float]) -> list[_Rule]:
+    return [_Rule(*rule) for rule in rules]
+
+
+@pytest.mark.parametrize(
+    ("stroke", "across", "down"),
+    [
+        (((10, 50), (15, 50)), [(50, 10, 15)], []),
+        (((15, 50), (10, 50)), [(50, 10, 15)], []),
+        (((10, 50), (14.9, 50)), [], []),  # short
+        (((10, 50), (15, 50.5)), [(50.25, 10, 15)], []),
+        (((10, 50), (15, 51)), [], []),  # sloping
+        (((50, 10), (50, 15)), [], [(50, 10, 15)]),
+        (((50, 15), (50, 10)), [], [(50, 10, 15)]),
+        (((50, 10), (50.5, 15)), [], [(50.25, 10, 15)]),
+        (((50, 10), (51, 15)), [], []),
+        (((50, 10), (50, 14.9)), [], []),
+    ],
+)
+def test_long_strokes_are_rules(
+    stroke: tuple[Point, Point],
+    across: list[tuple[float, float, float]],
+    down: list[tuple[float, float, float]],
+) -> None:
+    level: list[_Rule] = []
+    upright: list[_Rule] = []
+    _add_rules([stroke], level, upright)
+    assert (level, upright) == (rules(*across), rules(*down))
+
+
+@pytest.mark.parametrize(
+    ("parts", "merged"),
+    [
+        ([(50, 0, 10), (50, 10, 20)], [(50, 0, 20)]),
+        ([(50, 0, 10), (50, 12.5, 20)], [(50, 0, 20)]),  # a gap that the eye does not see
+        ([(50, 0, 10), (50, 12.6, 20)], [(50, 0, 10), (50, 12.6, 20)]),
+        ([(50, 0, 20), (50, 5, 10)], [(50, 0, 20)]),  # one within the other
+        ([(50, 0, 10), (52.5, 5, 20)], [(51.25, 0, 20)]),  # the edges of a thin rectangle
+        ([(50, 0, 10), (52.6, 5, 20)], [(50, 0, 10), (52.6, 5, 20)]),
+        ([(52, 5, 20), (50, 0, 10), (48, 0, 3)], [(49, 0, 10), (52, 5, 20)]),  # from the first
+    ],
+)
+def test_rules_of_one_place_that_touch_are_one(
+    parts: list[tuple[float, float, float]], merged: list[tuple[float, float, float]]
+) -> None:
+    assert _merged(rules(*parts)) == rules(*merged)
+
+
+ACROSS = rules((10, 0, 100), (40, 0, 100), (70, 0, 100))
+DOWN = rules((0, 10, 70), (50, 10, 70), (100, 10, 70))
+
+
+@pytest.mark.parametrize(
+    ("across", "down", "expected"),
+    [
+        (ACROSS, DOWN, [((0, 50, 100), (10, 40, 70))]),
+        (ACROSS[:2], DOWN, [((0, 50, 100), (10, 40, 70))]),  # open below
+        (ACROSS, DOWN[1:2], [((0, 50, 100), (10, 40, 70))]),  # open at both sides
+        (ACROSS[::2], DOWN, []),  # one row
+        (ACROSS, DOWN[::2], []),  # one column
+        (ACROSS, [], []),
+        ([], DOWN, []),
+        # The middle rule ends before the others: 2.5 points are near enough.
+        (
+            ACROSS,
+            rules((0, 10, 70), (102.5, 10, 70), (50, 10, 70)),
+            [((0, 50, 102.5), (10, 40, 70))],
+        ),
+        (ACROSS, rules((0, 10, 70), (50, 42.6, 70)), [((0, 50, 100), (10, 40, 70))]),
+        (ACROSS, rules((0, 10, 37.4), (50, 42.6, 67)), []),
+        # The same twice, side by side.
+        (
+            [*ACROSS, *rules((10, 200, 300), (40, 200, 300), (70, 200, 300))],
+            [*DOWN, *rules((200, 10, 70), (250, 10, 70), (300, 10, 70))],
+            [((0, 50, 100), (10, 40, 70)), ((200, 250, 300), (10, 40, 70))],
+        ),
+    ],
+)
+def test_rules_that_touch_form_grids(
+    across: list[_Rule], down: list[_Rule], expected: list[tuple[Any, Any]]
+) -> None:
+    assert find_grids(across, down) == [Grid(*places) for places in expected]
+
+
+@pytest.mark.parametrize(("rows", "found"), [(397, 1), (398, 0)])
+def test_a_page_of_more_than_400_rules_is_a_drawing(rows: int, found: int) -> None:
+    across = [_Rule(10 + 3 * i, 0, 100) for i in range(rows)]
+    down = [_Rule(x, 10, 10 + 3 * rows) for x in (0, 50, 100)]
+    assert len(find_grids(across, down)) == found
+
+
+@pytest.mark.parametrize(("fill", "stroke", "grids"), [(1, 0, 1), (0, 1, 1), (1, 1, 1), (0, 0, 0)])
+def test_only_what_is_drawn_is_a_rule(fill: int, stroke: int, grids: int) -> None:
+    def draw(canvas: Any) -> None:
+        for x in (72, 152, 232):
+            canvas.rect(x, 500, 1, 60, fill=fill, stroke=stroke)
+        for y in (500, 530, 560):
+            canvas.rect(72, y, 160, 1, fill=fill, stroke=stroke)
+
+    assert len(shapes_of(draw)[1]) == grids
+
+
+@pytest.mark.parametrize(("strokes", "grids"), [(2_490, 1), (2_500, 0)])
+def test_a_page_of_5000_strokes_is_a_drawing(strokes: int, grids: int) -> None:
+    """A line is two of a path's segments; the table has twelve, and is drawn first."""
+
+    def draw(canvas: Any) -> None:
+        canvas.grid([72, 152, 232], [500, 530, 560])
+        path = canvas.beginPath()
+        for _ in range(strokes):
+            path.moveTo(300, 300)
+            path.lineTo(301, 301)
+        canvas.drawPath(path)
+        canvas.rect(400, 400, 50, 50)
+
+    assert len(shapes_of(draw)[1]) == grids
+
+
+def test_pictures_stand_on_the_turned_page_also_within_forms() -> None:
+    from PIL import Image
+    from reportlab.lib.utils import ImageReader
+
+    picture = ImageReader(Image.new("L", (40, 60), 200))
+
+    def draw(canvas: Any) -> None:
+        canvas.beginForm("empty")
+        canvas.rect(0, 0, 10, 10)
+        canvas.endForm()
+        canvas.beginForm("inner")
+        canvas.drawImage(picture, 0, 0, 40, 60)
+        canvas.endForm()
+        canvas.beginForm("outer")
+        canvas.rect(0, 0, 10, 10)
+        canvas.doForm("inner")
+        canvas.endForm()
+        canvas.drawImage(picture, 72, 500, 40, 60)
+        canvas.translate(200, 300)
+        canvas.doForm("outer")
+        canvas.doForm("empty")
+
+    (first, second), grids = shapes_of(draw)
+    assert first == pytest.approx((72, HEIGHT - 560, 112, HEIGHT - 500), abs=0.1)
+    # The outer form's bounds: half a line's width around its picture and rectangle.
+    assert second == pytest.approx((199, HEIGHT - 361, 241, HEIGHT - 299), abs=1.1)
+    assert grids == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +17,14 @@ from structrag.retrieval.evidence.scores import (
     MATCHED,
     UNMATCHED,
     Question,
+    Ranking,
+    _covered,
+    _norms,
     by_maximum,
     minmax,
     rank,
 )
+from structrag.retrieval.evidence.windows import Windows
 
 TEXT = "# Pumps\n\nBlue pumps leak. Seals hold.\n\n# Cats\n\nCats sleep all day. Dogs bark.\n"
 DOCUMENT = read_text(TEXT, id="a")
@@ -30,6 +35,44 @@ def test_norms() -> None:
     assert minmax(np.array([2.0, 2.0])).tolist() == [0, 0]
     assert by_maximum(np.array([1.0, 4.0])).tolist() == [0.25, 1]
     assert by_maximum(np.zeros(2)).tolist() == [0, 0]
+
+
+def test_bm25_counts_a_texts_length_beside_the_mean() -> None:
+    lengths, counted = np.array([2.0, 4.0, 6.0]), np.array([2.0, 6.0])
+    assert _norms(lengths, counted) == pytest.approx([0.75, 1.2, 1.65])
+    for nothing in (np.zeros(0), np.zeros(2)):  # texts without words
+        assert _norms(np.zeros(2), nothing) == pytest.approx([0.3, 0.3])
+
+
+def test_windows_cover_their_atoms_once() -> None:
+    windows = Windows(np.array([0, 1, 5]), np.array([2, 3, 7]))
+    assert _covered(windows, 7).tolist() == [0, 1, 2, 5, 6]
+    assert _covered(Windows(np.array([3]), np.array([4])), 7).tolist() == [3]
+
+
+def test_what_each_part_adds_at_most() -> None:
+    # one sentence each: the first is the best in every window
+    whole = pool([read_text("Blue pumps leak.", id="a"), read_text("Cats sleep.", id="b")])
+    asked = question("Which blue pumps leak?")
+
+    def most(found: Ranking) -> dict[str, float]:
+        return {
+            name: round(float(values.max()), 6)
+            for name, values in found.parts.items()
+            if name != "titles"  # a share of the question
+        }
+
+    assert most(rank(whole, asked, QUANTISER)) == {
+        "tokens": 1.0,
+        "vectors": 0.25,
+        "stems": 0.1,
+        "section vectors": 0.05,
+        "section stems": 0.05,
+    }
+    unmatched = {"vectors": 1.0, "stems": 1.0, "section vectors": 0.1, "section stems": 0.1}
+    assert most(rank(whole, asked)) == unmatched
+    without_tokens = replace(asked, tokens=np.zeros((0, 4)), ids=np.zeros(0, np.int32))
+    assert most(rank(whole, without_tokens, QUANTISER)) == unmatched
 
 
 def test_parts_add_up_and_the_sentence_that_answers_is_first() -> None:

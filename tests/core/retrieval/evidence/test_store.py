@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from structrag import Index, read_text
 from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.retrieval.evidence import store as module
 from structrag.retrieval.evidence.record import Record
-from structrag.retrieval.evidence.store import EvidenceStore, stored_document
+from structrag.retrieval.evidence.store import EvidenceStore, Shelf, stored_document
 
 DOCUMENTS = [
     read_text("# Pumps\n\nThey leak.\n", id="a", meta={"year": 2020}),
@@ -49,6 +50,100 @@ def test_the_place_in_markup_is_saved(tmp_path: Path) -> None:
     store.save(tmp_path / "index", {})
     for one in (store, EvidenceStore.load(tmp_path / "index")[0]):
         assert one.shelf().documents["page"].source == page.layout.source_map
+
+
+def test_all_of_a_document_is_kept() -> None:
+    store = filled()
+    for document in DOCUMENTS:
+        kept = store.shelf().documents[document.id]
+        assert kept == stored_document(WORDS.outline(document), [(0, 1)])
+        assert kept.source is None
+    assert store.shelf().documents["a"].paths == ((), ("Pumps",))
+
+
+def test_sixteen_choices_of_documents_are_remembered() -> None:
+    store = EvidenceStore()
+    for i in range(17):
+        document = read_text("It leaks.", id=f"d{i}")
+        store.put(stored_document(WORDS.outline(document), []), record(document), "print")
+    shelf = store.shelf()
+    choices = [{"doc_id": f"d{i}"} for i in range(17)]
+    first, *others = [shelf.select(where)[1] for where in choices[:16]]
+    assert shelf.select(choices[0])[1] is first  # asked again: it is the latest now
+    last = shelf.select(choices[16])[1]
+    again = [shelf.select(where)[1] for where in choices[2:16]]
+    assert all(pool is before for pool, before in zip(again, others[1:], strict=True))
+    assert shelf.select(choices[0])[1] is first and shelf.select(choices[16])[1] is last
+    assert shelf.select(choices[1])[1] is not others[0]  # asked longest ago
+
+
+class Fitted:
+    """What vectors were made by: a thing with arrays, and who makes it of them again."""
+
+    def __init__(self, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+        self._arrays = arrays
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        return self._arrays
+
+    def restored(self, arrays: dict[str, np.ndarray[Any, Any]]) -> Fitted | None:
+        return Fitted({"axes": arrays["axes"]}) if arrays["axes"].any() else None
+
+
+def fitted(store: EvidenceStore, basis: Any) -> Shelf:
+    """The shelf with other vectors: each sum the number of its document."""
+    shelf = store.shelf()
+    records = {
+        doc_id: replace(one, sums=np.full_like(one.sums, number))
+        for number, (doc_id, one) in enumerate(shelf.records.items())
+    }
+    return shelf.with_records(records, basis)
+
+
+def test_fitted_vectors_are_saved_with_what_made_them(tmp_path: Path) -> None:
+    store = filled()
+    basis = Fitted({"axes": np.ones(3)})
+    shelf = fitted(store, basis)
+    store.keep(shelf)
+    store.keep_fit()
+    store.save(tmp_path / "index", {})
+    for one in (store, EvidenceStore.load(tmp_path / "index")[0]):
+        again = one.saved_fit(one.shelf(), basis)
+        assert again is not None and again.basis.arrays()["axes"].tolist() == [1, 1, 1]
+        assert list(again.records) == ["a", "b", "c"]
+        for doc_id, expected in shelf.records.items():
+            found = again.records[doc_id]
+            assert np.array_equal(found.sums, expected.sums)
+            assert np.array_equal(found.lengths, expected.lengths)
+    kept = store.shelf()
+    store.delete("b")
+    assert store.saved_fit(kept, basis) is None  # of other documents
+    assert store.saved_fit(store.shelf(), basis) is None
+
+
+@pytest.mark.parametrize("basis", [None, "words", Fitted({})])
+def test_vectors_that_nothing_was_fitted_for_are_not_saved(basis: Any) -> None:
+    store = filled()
+    store.keep_fit()  # nothing was asked yet
+    store.keep(fitted(store, basis))
+    store.keep_fit()
+    assert not store.store.fitted
+    assert store.saved_fit(store.shelf(), Fitted({})) is None
+
+
+def test_a_fit_that_cannot_be_used_again_is_left_aside() -> None:
+    store = filled()
+    store.keep(fitted(store, Fitted({"axes": np.zeros(3)})))
+    store.keep_fit()
+    assert store.saved_fit(store.shelf(), Fitted({})) is None
+
+
+def test_a_fit_for_no_text_is_not_saved() -> None:
+    store = EvidenceStore()
+    store.put(stored_document(WORDS.outline(DOCUMENTS[1]), []), record(DOCUMENTS[1]), "print")
+    store.keep(fitted(store, Fitted({"axes": np.ones(3)})))
+    store.keep_fit()
+    assert not store.store.fitted
 
 
 def test_a_pool_is_remembered_until_something_changes() -> None:
