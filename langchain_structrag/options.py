@@ -47,7 +47,7 @@ HINTS = {
     "vector_store": "Pass vectorstore=.",
     "splitter": "Leave it out: this retriever reads whole documents by their own sections.",
     "vectorstore": "Leave it out: this retriever keeps its vectors itself.",
-    "store": "Only MultiViewRetriever and HiQARetriever take it; save() writes the others' index.",
+    "store": "Retrievers over chunks take it (MultiView, HiQA, D3); others have save().",
     "similarity_top_k": "Pass k=.",
     "top_k": "Pass k=.",
     "show_progress": "Pass progress=True.",

@@ -42,7 +42,7 @@ HINTS = {
     "node_parser": "Leave it out: this retriever reads whole documents by their own sections.",
     "splitter": "Leave it out: this retriever reads whole documents by their own sections.",
     "vector_store": "Leave it out: this retriever keeps its vectors itself.",
-    "store": "Only MultiViewRetriever and HiQARetriever take it; save() writes the others' index.",
+    "store": "Retrievers over chunks take it (MultiView, HiQA, D3); others have save().",
     "search_kwargs": "Pass similarity_top_k= or filters=.",
     "top_k": "Pass similarity_top_k=.",
 }

@@ -20,7 +20,7 @@ from langchain_structrag import (
     FixedTextSplitter,
     MultiViewRetriever,
 )
-from structrag.errors import InvalidParameter, UnknownArgument
+from structrag.errors import IndexDamaged, InvalidParameter, UnknownArgument
 
 KINDS = pytest.mark.parametrize("kind", ["lsa", "embedding", "vectorstore"])
 
@@ -213,8 +213,9 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     assert found.page_content == "# Pump\n\nIt leaks." and found.metadata["doc_id"] == "a"
     opened = MultiViewRetriever.load(store, EMBEDDING, k=1)
     assert opened.invoke("pump leaks") == made.invoke("pump leaks", where=None)
-    for kind in (EvidenceRetriever, D3Retriever):
-        with pytest.raises(ValueError, match="path must be a folder here"):
-            kind.load(store, EMBEDDING)  # type: ignore[attr-defined]
-    with pytest.raises(UnknownArgument, match="Only MultiViewRetriever and HiQARetriever take it"):
+    with pytest.raises(ValueError, match="path must be a folder here"):
+        EvidenceRetriever.load(store, EMBEDDING)
+    with pytest.raises(IndexDamaged, match=r"was not saved by D3Index\.save"):
+        D3Retriever.load(store, EMBEDDING)
+    with pytest.raises(UnknownArgument, match="Retrievers over chunks take it"):
         EvidenceRetriever.from_documents(documents, EMBEDDING, store=store)  # type: ignore[call-arg]

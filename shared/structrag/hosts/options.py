@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from structrag.asking.settings import Asking
+from structrag.index.opening import Address
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
@@ -70,6 +71,7 @@ class D3IndexSettings(TypedDict, total=False):
     plain_headings: bool
     counter: TokenCounter
     language: str
+    store: Address | None
     stems: bool
     dtype: str
     asking: Asking | None

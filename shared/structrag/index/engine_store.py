@@ -58,6 +58,14 @@ class EngineStore(ABC):
     def reader(self) -> EngineReader: ...
 
     @abstractmethod
+    def delete(self, doc_id: str) -> bool: ...
+
+    @abstractmethod
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None: ...
+
+    @abstractmethod
     def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
         """Put documents by their ids, in one commit."""
 

@@ -202,12 +202,7 @@ class Index:
 
     def _check_for_engine(self, settings: Settings) -> None:
         """Refuse what an engine cannot keep or count."""
-        if hasattr(self.embedder, "fit"):
-            raise InvalidParameter(
-                f"embedder must be a model where an engine keeps the documents; got "
-                f"{self.embedder.name!r}, whose vectors change with every document. Pass "
-                "embedder=..., or a folder as store."
-            )
+        check_embedder_for_engine(self.embedder)
         if self.dense_store is not None:
             raise InvalidParameter(
                 "dense_store must be None where an engine keeps the documents: it keeps their "
@@ -431,19 +426,13 @@ class Index:
         """
         if isinstance(self.store, Store):
             return self.store
-        raise self._only_in_engine()
+        raise only_in_engine(self.address)
 
     def own_reader(self, snapshot: Snapshot | None = None) -> Reader:
         """`reader`, or that of a snapshot; raises as `own_store` does."""
         if self.level is None:
-            raise self._only_in_engine()
+            raise only_in_engine(self.address)
         return self.level.reader(snapshot)
-
-    def _only_in_engine(self) -> InvalidParameter:
-        return InvalidParameter(
-            f"index must keep its documents itself here; those of this one are in "
-            f"{str(self.address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
-        )
 
     def query_vectors(self, reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
         """The queries' vectors for searches of a reader, in one call.
@@ -637,6 +626,24 @@ def _with_saved(
                 f"{options[name]!r}. Leave it out, or build a new index."
             )
     return {**options, **saved}
+
+
+def only_in_engine(address: Address | None) -> InvalidParameter:
+    """That an index must keep its documents itself."""
+    return InvalidParameter(
+        f"index must keep its documents itself here; those of this one are in "
+        f"{str(address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
+    )
+
+
+def check_embedder_for_engine(embedder: Embedder) -> None:
+    """Raise InvalidParameter for one that is fitted to all documents."""
+    if hasattr(embedder, "fit"):
+        raise InvalidParameter(
+            f"embedder must be a model where an engine keeps the documents; got "
+            f"{embedder.name!r}, whose vectors change with every document. Pass "
+            "embedder=..., or a folder as store."
+        )
 
 
 def check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], name: str) -> None:

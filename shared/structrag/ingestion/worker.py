@@ -99,7 +99,7 @@ class Preparer:
         elif isinstance(retriever, EvidenceRetriever):
             self.collected = retriever.store.store = Collected(retriever.store.store)
         elif isinstance(retriever, D3Index):
-            self.collected = retriever.store = Collected(retriever.store)
+            self.collected = retriever.store = Collected(retriever.own_store)
         else:
             raise InvalidParameter(
                 "make must give an EvidenceRetriever, an Index, a MultiViewRetriever or a D3Index; "

@@ -23,11 +23,13 @@ from structrag.index.adding import (
     at_levels,
     prepare_steps,
 )
+from structrag.index.engine_levels import AnySnapshot, EngineLevels, LevelReader, open_levels
 from structrag.index.entries import fingerprint
-from structrag.index.index import check_embedder
+from structrag.index.index import check_embedder, check_embedder_for_engine, only_in_engine
 from structrag.index.levels import SearchedLevel
+from structrag.index.opening import Address, engine_of
 from structrag.index.routes import HostVectors
-from structrag.index.snapshot import Reader, Snapshot
+from structrag.index.snapshot import Settings, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
 from structrag.models.embedders import as_embedder
@@ -138,7 +140,8 @@ class D3Index:
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        stems, dtype, asking, options: As in `Index`.
+        store, stems, dtype, asking, options: As in `Index`. Of what an engine keeps, each process
+            that searches reads all chunks once, and later those of changed documents.
     """
 
     def __init__(
@@ -159,6 +162,7 @@ class D3Index:
         plain_headings: bool = True,
         counter: TokenCounter = count_tokens,
         language: str = "english",
+        store: Address | None = None,
         stems: bool = False,
         dtype: str = "float32",
         asking: Asking | None = None,
@@ -205,15 +209,29 @@ class D3Index:
         self.embedder: Embedder = as_embedder(embedder)
         self.runner: Runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
         self.language = language
-        self.store: Store = Store(
-            LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)
-        )
+        self.address = store
+        memory = Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems))
+        self.store: Store | EngineLevels = memory
+        if store is not None:
+            self.store = self._opened(store, memory.settings)
         self.host: HostVectors = HostVectors(None, LEVELS[PARAGRAPHS])
         self._levels = self._searched_levels()
         self.kept: dict[str, dict[str, dict[Request, Any]]] = {name: {} for name in LEVELS}
         self._layout: Layout | None = None
 
+    def _opened(self, address: Address, settings: Settings) -> Store | EngineLevels:
+        """The store at an address, with what is there."""
+        if engine_of(address) is not None:
+            check_embedder_for_engine(self.embedder)
+        store = open_levels(address, settings, self.config())
+        if store.config:
+            check_embedder(address, store.config, self.embedder.name)
+        return store
+
     def _searched_levels(self) -> dict[str, SearchedLevel]:
+        """The levels of a store of our own, by name; an engine searches by itself."""
+        if not isinstance(self.store, Store):
+            return {}
         # Sections are read by the language model, and not searched.
         embedders = {PARAGRAPHS: self.embedder, SECTIONS: None, PARTS: self.embedder}
         return {
@@ -221,23 +239,32 @@ class D3Index:
         }
 
     @property
-    def sections(self) -> Reader:
+    def own_store(self) -> Store:
+        """As of `Index`."""
+        if isinstance(self.store, Store):
+            return self.store
+        raise only_in_engine(self.address)
+
+    @property
+    def sections(self) -> LevelReader:
         """The sections there are now, without their text."""
         return self.store.reader(SECTIONS)
 
     @property
-    def parts(self) -> Reader:
+    def parts(self) -> LevelReader:
         """The runs of paragraphs there are now."""
         return self.store.reader(PARTS)
 
     @property
-    def paragraphs(self) -> Reader:
+    def paragraphs(self) -> LevelReader:
         """The paragraphs there are now."""
         return self.store.reader(PARAGRAPHS)
 
-    def searched(self, level: str, snapshot: Snapshot | None = None) -> Reader:
+    def searched(self, level: str, snapshot: AnySnapshot | None = None) -> LevelReader:
         """A level as vectors search it, now or in a snapshot."""
-        return self._levels[level].reader(snapshot)
+        if isinstance(self.store, Store) and (snapshot is None or isinstance(snapshot, Snapshot)):
+            return self._levels[level].reader(snapshot)
+        return (snapshot or self.store.snapshot()).reader(level)
 
     @property
     def document_ids(self) -> list[str]:
@@ -276,15 +303,26 @@ class D3Index:
         return await self._aadd(self._adding(documents, known_only=True))
 
     def _add(self, work: _D3Adding) -> D3AddReport:
-        for group in work.groups(self.runner.asking.progress):
-            work.put(self.runner.run(work.steps(group)))
+        try:
+            for group in work.groups(self.runner.asking.progress):
+                work.put(self.runner.run(work.steps(group)))
+        finally:
+            self._keep()
         return work.d3_report()
 
     async def _aadd(self, work: _D3Adding) -> D3AddReport:
-        for group in work.groups(self.runner.asking.progress):
-            prepared = await self.runner.arun(work.steps(group))
-            await asyncio.to_thread(work.put, prepared)
+        try:
+            for group in work.groups(self.runner.asking.progress):
+                prepared = await self.runner.arun(work.steps(group))
+                await asyncio.to_thread(work.put, prepared)
+        finally:
+            await asyncio.to_thread(self._keep)
         return work.d3_report()
+
+    def _keep(self) -> None:
+        """Write what has changed to the index's address, if it has one."""
+        if self.address is not None:
+            self.save(self.address)
 
     def _adding(self, documents: Iterable[Document], *, known_only: bool = False) -> _D3Adding:
         """One call of `add` or `update`, its documents checked."""
@@ -330,9 +368,10 @@ class D3Index:
             for name in names:
                 answers.pop(name, None)
         deleted = [self.store.delete(name) for name in names]  # all, whatever the first says
+        self._keep()
         return all(deleted)
 
-    def layout(self, snapshot: Snapshot | None = None) -> Layout:
+    def layout(self, snapshot: AnySnapshot | None = None) -> Layout:
         """The sections with their paragraphs, put together once after a change.
 
         Those of now, or of a snapshot.
@@ -347,8 +386,8 @@ class D3Index:
 
     def warm_up(self) -> None:
         """As `Index.warm_up`, for all levels."""
-        for level in self._levels.values():
-            level.reader()
+        for level in LEVELS:
+            self.searched(level)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
@@ -386,20 +425,25 @@ class D3Index:
         incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder is
         another one than it was built with.
         """
-        store = Store.load(path, verify=verify)
+        store = open_levels(path, verify=verify)
         config = store.config
         if not {"d3", "embedder"} <= config.keys():
             raise IndexDamaged(
                 f"{os.fspath(path)!r} was not saved by D3Index.save: its manifest lacks the "
                 "settings. Open it with Index.load."
             )
+        in_engine = not isinstance(store, Store)
         index = cls(
             embedder=embedder,
             llm=llm,
             counter=counter,
             asking=asking_of(asking, options, D3Index),
+            store=path if in_engine else None,
+            dtype=store.settings.dtype,
             **config["d3"],
         )
+        if in_engine:
+            return index
         check_embedder(path, config, index.embedder.name)
         index.store = store
         index._levels = index._searched_levels()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doubles import HashEmbedder, ScriptedModel
+from engine_making import ENGINES, address_in
 
 from structrag.asking.cache import Cache
-from structrag.errors import InvalidParameter
+from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.index.index import Index
 from structrag.models.summariser import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.condensing import PROMPT
 from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.retriever import D3Retriever
 
 LONG = "The heron stands in the river and waits for a frog to come. " * 30
 TEXT = f"# Report\n\n## Birds\n\n{LONG}\n\n## Machines\n\nThe engine burns diesel.\n"
@@ -181,3 +186,115 @@ def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> No
     assert index.delete(["a", "c"]) is True
     assert index.delete(("a", "b")) is False  # one was not there
     assert index.document_ids == []
+
+
+# -- at an address
+
+
+@pytest.fixture(params=["folder", *ENGINES])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "folder":
+        yield str(tmp_path / "index")
+        return
+    with address_in(request.param, tmp_path) as place:
+        yield place
+
+
+QUESTIONS = ("Where does the heron stand?", "What does the engine burn?", "frog pike")
+
+
+def found(index: D3Index, **options: Any) -> list[list[tuple[str, str, float]]]:
+    retriever = D3Retriever(index)
+    return [
+        [
+            (hit.chunk.id, hit.chunk.text, pytest.approx(hit.score, abs=5e-3))
+            for hit in retriever.search(question, **options)
+        ]
+        for question in QUESTIONS
+    ]
+
+
+def test_an_index_at_an_address_is_there_as_it_comes(address: str) -> None:
+    documents = [document(), replace(document(TWO_LONG, "other"), meta={"year": 2021})]
+    near = D3Index(embedder=HashEmbedder())
+    far = D3Index(embedder=HashEmbedder(), store=address)
+    for index in (near, far):
+        index.add(documents[:1])
+        index.update([replace(documents[0], meta={"year": 2020})])
+        report = index.add(documents[1:])
+        assert (report.added, report.parts) == (1, 4)
+    assert found(far) == found(near)
+    for where in ({"year": 2020}, {"doc_id": "other"}, lambda meta: meta["year"] > 2020):
+        assert found(far, where=where) == found(near, where=where)
+    opened = D3Index.load(address, embedder=HashEmbedder())
+    assert found(opened) == found(near) and len(opened) == len(near)
+    assert opened.config() == near.config() and opened.fingerprint(document()) == near.fingerprint(
+        document()
+    )
+    again = D3Index(embedder=HashEmbedder(), store=address)  # one that is there gets more
+    assert again.add([documents[1]]).unchanged == 1
+    for index in (near, again):
+        assert index.delete("report") and not index.delete("report")
+    last = D3Index.load(address, embedder=HashEmbedder())
+    assert found(last) == found(near) and last.document_ids == ["other"]
+
+
+async def test_on_an_event_loop_too(address: str) -> None:
+    index = D3Index(embedder=HashEmbedder(), store=address)
+    assert (await index.aadd([document()])).added == 1
+    assert (await index.aupdate([document(TWO_LONG)])).replaced == 1
+    index.warm_up()
+    assert D3Index.load(address, embedder=HashEmbedder()).document_ids == ["report"]
+
+
+def test_half_precision_and_stems_are_opened_as_they_were(address: str) -> None:
+    index = D3Index(embedder=HashEmbedder(), store=address, dtype="float16", stems=True)
+    index.add([document()])
+    opened = D3Index.load(address, embedder=HashEmbedder())
+    assert opened.store.settings.to_json() == index.store.settings.to_json()
+    assert found(opened) == found(index)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_summaries_that_failed_are_made_again_in_an_engine(tmp_path: Path, engine: str) -> None:
+    with address_in(engine, tmp_path) as address:
+        model = ScriptedModel(OSError("down"))
+        index = D3Index(embedder=HashEmbedder(), llm=model, store=address)
+        with pytest.warns(UserWarning, match="Every call of the language model failed"):
+            index.add([document()])
+        model.script = "A heron waits for frogs."
+        assert index.add([document()]).replaced == 1
+        summaries = [chunk.extras["summary"] for chunk in index.sections.chunks()]
+        assert "A heron waits for frogs." in summaries
+        assert index.add([document()]).unchanged == 1
+
+
+def test_what_cannot_be_opened_is_refused(address: str) -> None:
+    D3Index(embedder=HashEmbedder(), store=address).add([document()])
+    with pytest.raises(InvalidParameter, match="embedder must be the one"):
+        D3Index.load(address, embedder=HashEmbedder(name="other"))
+    with pytest.raises(InvalidParameter, match="must be those that the store"):
+        D3Index(embedder=HashEmbedder(), store=address, stems=True)
+    with pytest.raises(IndexDamaged, match=r"was not saved by Index\.save"):
+        Index.load(address, embedder=HashEmbedder())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_needs_a_model(tmp_path: Path, engine: str) -> None:
+    with address_in(engine, tmp_path) as address:
+        with pytest.raises(InvalidParameter, match="embedder must be a model where an engine"):
+            D3Index(store=address)
+        assert not any(tmp_path.iterdir())
+        index = D3Index(embedder=HashEmbedder(), store=address)
+        with pytest.raises(InvalidParameter, match="index must keep its documents itself here"):
+            _ = index.own_store
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_another_kind_of_index_in_an_engine_is_refused(tmp_path: Path, engine: str) -> None:
+    with address_in(engine, tmp_path) as address:
+        Index(embedder=HashEmbedder(), store=address).add([document()])
+        with pytest.raises(IndexDamaged, match=r"was not saved by D3Index\.save"):
+            D3Index.load(address, embedder=HashEmbedder())
+        with pytest.raises(InvalidParameter, match="must be those that the store"):
+            D3Index(embedder=HashEmbedder(), store=address)
