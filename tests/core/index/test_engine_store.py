@@ -340,11 +340,12 @@ def test_what_no_engine_keeps_is_refused_in_one_sentence(
         own.add([document])
         with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
             own.save(address)
-    for kind in (D3Index, EvidenceRetriever):
-        with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
-            kind.load(address)
-        with pytest.raises(UnknownArgument, match="Only Index takes it; EvidenceRetriever and D3"):
-            kind(store=address)
+    with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
+        EvidenceRetriever.load(address)
+    with pytest.raises(NoIndex):
+        D3Index.load(address)
+    with pytest.raises(UnknownArgument, match="Index and D3Index take it; EvidenceRetriever has"):
+        EvidenceRetriever(store=address)
     assert not list(folder.iterdir())
 
 
