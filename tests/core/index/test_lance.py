@@ -8,18 +8,29 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ingestion_makers
 import numpy as np
 import pytest
+from bucket_making import Bucket, serving
 from doubles import HashEmbedder
 from store_making import VIEWS, entry
 
-from structrag import Index, read_text
+from structrag import (
+    D3Index,
+    D3Retriever,
+    Document,
+    Index,
+    MultiViewRetriever,
+    ingest,
+    read_text,
+)
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -422,3 +433,112 @@ def test_adding_again_asks_the_store_once_for_many_documents(
     reopened = Index.load(f"lancedb:{tmp_path}", embedder=HashEmbedder())
     assert reopened.add(documents).unchanged == 60
     assert len(queries) < 5
+
+
+# -- in a bucket
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    with serving(monkeypatch) as one:
+        yield one
+
+
+def manuals() -> list[Document]:
+    return [
+        read_text(
+            f"# Pump {i}\n\nIt moves {'water' if i % 2 else 'oil'}.\n\n## Care\n\nRinse part {i}.",
+            id=f"p{i}",
+            meta={"year": 2020 + i},
+        )
+        for i in range(4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"), [(MultiViewRetriever, Index), (D3Retriever, D3Index)], ids=["views", "d3"]
+)
+def test_a_bucket_holds_what_memory_holds(
+    bucket: Bucket, embedder: HashEmbedder, kind: Any, make: Any
+) -> None:
+    address = f"lancedb:{bucket.uri}/corpus?tenant=acme"
+    near, far = make(embedder=embedder), make(embedder=embedder, store=address)
+    for index in (near, far):
+        index.add(manuals())
+        index.add([replace(manuals()[1], text="# Pump 1\n\nIt has no part.")])
+        index.delete("p2")
+    opened = make.load(address, embedder=embedder)
+    assert opened.document_ids == near.document_ids == ["p0", "p1", "p3"]
+    for question in ("What moves oil?", "no part", "Rinse part 3"):
+        for where in (None, {"year": [2020, 2021]}):
+            expected = [hit.chunk for hit in kind(near).search(question, where=where)]
+            assert [hit.chunk for hit in kind(opened).search(question, where=where)] == expected
+    assert all(name.startswith("corpus/tenant_acme/") for name in bucket.objects)
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_bucket_that_fails_for_a_moment_is_asked_again(
+    bucket: Bucket, embedder: HashEmbedder, status: int
+) -> None:
+    index = Index(embedder=embedder, store=f"lancedb:{bucket.uri}/corpus")
+    bucket.fail(status, 2, "PUT", "POST")
+    assert index.add(manuals()).added == 4 and not bucket.times
+    bucket.fail(status, 2, "GET", "HEAD")
+    assert Index.load(index.address, embedder=embedder).chunks() == index.chunks()
+
+
+def test_a_bucket_that_refuses_any_request_of_a_change_has_old_or_new_documents_whole(
+    bucket: Bucket, embedder: HashEmbedder
+) -> None:
+    address = f"lancedb:{bucket.uri}/corpus"
+    before = manuals()[:2]
+    after = [replace(before[0], text="# Pump 0\n\nNew.\n\n## All\n\nNew."), *manuals()[1:]]
+    contents = []
+    for documents in (before, after):
+        alone = Index(embedder=embedder)
+        alone.add(documents)
+        contents.append(alone.chunks())
+    Index(embedder=embedder, store=address).add(before)
+    seen = []
+    for number in range(100):
+        try:
+            index = Index.load(address, embedder=embedder)
+            bucket.fail(403, 1_000, "PUT", "POST", "DELETE", after=number)
+            index.add(after)
+        except ModelFailed as error:
+            assert str(error).startswith(f"The store '{bucket.uri}/corpus' raised")
+        left, bucket.times = bucket.times, 0
+        there = Index.load(address, embedder=embedder).chunks()
+        assert there in contents
+        seen.append(contents.index(there))
+        if left == 1_000:  # all requests went well
+            break
+    assert seen[0] == 0 and seen[-1] == 1 and len(seen) > 3
+    assert seen == sorted(seen)
+
+
+def test_a_bucket_that_cannot_be_read_is_an_error_and_later_is_read(
+    bucket: Bucket, embedder: HashEmbedder
+) -> None:
+    index = Index(embedder=embedder, store=f"lancedb:{bucket.uri}/corpus")
+    index.add(manuals())
+    retriever = MultiViewRetriever(index, k=1)
+    (hit,) = retriever.search("Rinse part 3")
+    bucket.fail(403, 1_000, "GET", "HEAD")
+    with pytest.raises(ModelFailed, match=rf"The store '{bucket.uri}/corpus' raised"):
+        Index.load(index.address, embedder=embedder)
+    bucket.times = 0
+    assert retriever.search("Rinse part 3") == [hit]
+
+
+def test_an_ingestion_into_a_bucket_is_gone_on_with(bucket: Bucket, tmp_path: Path) -> None:
+    for i in range(5):
+        (tmp_path / f"p{i}.md").write_text(f"# Pump {i}\n\nIt leaks.", encoding="utf-8")
+    address = f"lancedb:{bucket.uri}/corpus"
+    report = ingest(tmp_path, address, make=ingestion_makers.index, workers=1)
+    assert (report.added, report.errors) == (5, {})
+    (tmp_path / "p5.md").write_text("# Pump 5\n\nIt hums.", encoding="utf-8")
+    report = ingest(tmp_path, address, make=ingestion_makers.index, workers=1)
+    assert (report.added, report.unchanged) == (1, 5)
+    opened = Index.load(address, embedder=ingestion_makers.index().embedder)
+    assert len(opened.document_ids) == 6
