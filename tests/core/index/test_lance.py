@@ -531,6 +531,20 @@ def test_a_bucket_that_cannot_be_read_is_an_error_and_later_is_read(
     assert retriever.search("Rinse part 3") == [hit]
 
 
+def test_a_later_search_of_a_bucket_takes_a_dozen_requests(
+    bucket: Bucket, embedder: HashEmbedder
+) -> None:
+    index = Index(embedder=embedder, store=f"lancedb:{bucket.uri}/corpus", views=["raw"])
+    bucket.asked.clear()
+    index.add(manuals())
+    assert 20 < len(bucket.asked) < 90  # what docs/stores.md says
+    retriever = MultiViewRetriever(index, k=1)
+    retriever.search("Rinse part 3")
+    bucket.asked.clear()
+    assert retriever.search("What moves oil?")
+    assert 2 < len(bucket.asked) < 20
+
+
 def test_an_ingestion_into_a_bucket_is_gone_on_with(bucket: Bucket, tmp_path: Path) -> None:
     for i in range(5):
         (tmp_path / f"p{i}.md").write_text(f"# Pump {i}\n\nIt leaks.", encoding="utf-8")
