@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field
 
 from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
@@ -17,6 +18,7 @@ from structrag.hosts.models import (
     answer_counter,
     attribute_text,
     is_setting,
+    margin_model,
     other_settings,
     reading_limit,
     setting_text,
@@ -364,3 +366,58 @@ def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
     with pytest.raises(Refused):  # the prompt is too long, with and without a schema
         answers.answer({}, Formatting(Refused("too long"), Refused("too long")))
     assert answers.takes is None
+
+
+def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
+    first, second, last = PARAMETERS
+    assert second == {"logprobs": True, "top_logprobs": 20} and last == {}
+    assert first == {**second, "max_tokens": 1, "temperature": 0}
+
+
+@pytest.mark.parametrize(
+    ("status", "tried"), [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)]
+)
+def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
+    class Failed(Exception):
+        status_code = status
+
+    calls: list[Mapping[str, Any]] = []
+
+    def call(parameters: Mapping[str, Any]) -> Any:
+        calls.append(parameters)
+        raise Failed("no")
+
+    with pytest.raises(Failed):
+        LogProbabilities().margin(("1", "2"), lambda answer: answer, call)
+    assert len(calls) == tried
+
+
+class Part:
+    """A setting that is an object, with what it holds of its constructor."""
+
+    def __init__(self, name: str, api_key: str = "") -> None:
+        self.name = name
+        self.api_key = api_key
+
+
+def test_an_object_within_the_settings_tells_models_apart() -> None:
+    class Model(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+        part: Any = None
+        hidden: Any = Field(default=None, exclude=True)
+
+    def settings(**fields: Any) -> dict[str, str]:
+        return other_settings(Model(part={"inner": Part(**fields)}), [])
+
+    assert settings(name="a") == settings(name="a", api_key="secret")
+    assert settings(name="a") != settings(name="b")
+    assert settings_of(Model(part=1, hidden=2)) == {"part": 1}
+
+
+def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
+    assert margin_model(SimpleNamespace()) is None
+    held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
+    weighing = margin_model(held, normalised=False)
+    assert weighing is not None and weighing.normalised is False
+    unknown = SimpleNamespace(_model=SimpleNamespace(forward=print), _tokenizer=Tokens())
+    assert transformer_of(unknown) == (None, None)  # nothing says that it is causal

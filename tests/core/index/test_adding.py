@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,26 @@ from structrag import (
     Document,
     FunctionEmbedder,
     HiQASplitter,
+    IDMSSplitter,
     Index,
     MultiViewRetriever,
     read_text,
 )
 from structrag.errors import InvalidParameter, UnknownDocument
-from structrag.index.adding import AddReport, checked_documents, split_windows
+from structrag.index.adding import (
+    AddReport,
+    Preparation,
+    Prepared,
+    _in_source,
+    at_levels,
+    checked_documents,
+    split_windows,
+    texts_of,
+    windows_of,
+)
+from structrag.index.entries import Entry
+from structrag.index.views import ViewSettings
+from structrag.records import Chunk
 
 BODIES = [
     " ".join(
@@ -461,3 +478,124 @@ def test_only_what_is_there_is_updated() -> None:
     assert checked_documents(iter(documents), {"x", "y", "z"}) == documents
     with pytest.raises(UnknownDocument, match="'y' is not in the index"):
         checked_documents(documents, {"x"})
+
+
+# -- what is prepared, by itself
+
+
+def prepared_of(*entries: Entry, **fallbacks: int) -> Prepared:
+    return Prepared(list(entries), Counter(fallbacks), dict.fromkeys(fallbacks, "down"))
+
+
+def entry_of(name: str, degraded: int = 0) -> Entry:
+    chunk = Chunk(f"{name}:0", name, f"{name}#0", 0, 2, "It")
+    return Entry(Document("It", id=name), "1", (chunk,), {"raw": ("It",)}, {}, degraded=degraded)
+
+
+def test_levels_of_a_document_are_one_entry() -> None:
+    first = prepared_of(entry_of("a", 1), entry_of("b"), chunks=1)
+    further = {
+        "parts": prepared_of(entry_of("a", 2), entry_of("b"), summary=2),
+        "outline": prepared_of(entry_of("a", 4), entry_of("b"), summary=1),
+    }
+    asked: list[list[str]] = []
+
+    def held(entries: Sequence[Entry]) -> set[str]:
+        asked.append([entry.document.id for entry in entries])
+        return {"b"}
+
+    joined = at_levels(first, further, held)
+    (entry,) = joined.entries
+    assert asked == [["a", "b"]] and joined.unchanged == 1
+    assert (entry.document.id, entry.degraded, list(entry.levels)) == ("a", 7, ["parts", "outline"])
+    assert entry.levels["parts"].chunks == further["parts"].entries[0].chunks
+    assert joined.fallbacks == {"chunks": 1, "summary": 3}
+    assert joined.reasons == {"chunks": "down", "summary": "down"}
+    assert first.fallbacks == {"chunks": 1}  # as it was
+
+
+def preparation(embedder: HashEmbedder, **settings: Any) -> Preparation:
+    return Preparation(ContentAwareSplitter(), ViewSettings(**settings), embedder, "windows", None)
+
+
+def test_the_raw_view_is_embedded_unless_its_vectors_are_there(embedder: HashEmbedder) -> None:
+    how = preparation(embedder)
+    views = {"raw": ("It leaks.", "It hums."), "summary": (None, "Hums.")}
+    assert windows_of(views, how, raw=True) == {
+        "raw": [(0, "It leaks."), (1, "It hums.")],
+        "summary": [(1, "Hums.")],
+    }
+    without = windows_of(views, how, raw=False)
+    assert without == {"summary": [(1, "Hums.")]} and texts_of(without) == ["Hums."]
+
+
+def test_a_place_in_markup_is_that_of_the_text_without_white_space() -> None:
+    source = "<p>It &amp; we leak.</p>"
+    document = read_text(source, id="d", format="html")
+    whole = Chunk("d:0", "d", "d#0", 0, len(document.text), document.text)
+    found = _in_source(document, whole)
+    start, end = found.extras["source_start"], found.extras["source_end"]
+    assert source[start:end] == "It &amp; we leak."
+    inside = document.text.index("we")
+    padded = replace(
+        whole, start=inside - 1, end=inside + 2, text=document.text[inside - 1 : inside + 2]
+    )
+    found = _in_source(document, padded)
+    assert source[found.extras["source_start"] : found.extras["source_end"]] == "we"
+    blank = replace(whole, text=" ", end=1)
+    assert _in_source(document, blank) is blank
+    plain = read_text("It leaks.", id="d")
+    chunk = replace(whole, text="It leaks.")
+    assert _in_source(plain, chunk) is chunk
+
+
+def test_what_a_splitter_and_the_views_lack_is_counted_together() -> None:
+    def describe(reference: str) -> str:
+        raise OSError("no GPU")
+
+    index = Index(
+        embedder=HashEmbedder(),
+        llm=ScriptedModel(ConnectionError("down")),
+        splitter=HiQASplitter(describe_image=describe),
+        views=["raw", "keywords"],
+    )
+    text = "# Pump\n\nIt leaks.\n\n![A pump](pump.png)\n"
+    with pytest.warns(UserWarning, match="Every call of the language model failed"):
+        report = index.add([read_text(text, format="markdown", id="d")])
+    counts = report.usage["fallbacks"]
+    assert counts["chunks"] == 1 and counts["keywords"] > 0
+    assert index.store.degraded("d") == counts["chunks"] + counts["keywords"]
+
+
+def test_vectors_of_a_splitter_stay_out_of_other_views() -> None:
+    embedder = HashEmbedder()
+    splitter = IDMSSplitter(margin="words")
+    document = read_text("# Pumps\n\n" + " ".join(f"Pump {i} hums." for i in range(30)), id="d")
+    for views in (["raw", "summary"], ["summary"]):
+        index = Index(embedder=embedder, splitter=splitter, views=views)
+        index.add([document])
+        assert index.reader().views == tuple(views)
+        for view in views:
+            assert index.search("hums", view=view)
+
+
+def test_groups_are_of_a_size_and_tell_how_far_they_are() -> None:
+    told: list[tuple[str, int, int]] = []
+    index = Index(
+        embedder=HashEmbedder(),
+        views=["raw"],
+        progress=lambda what, done, total: told.append((what, done, total)),
+    )
+    # A group ends with the document that takes it to 256 thousands of characters.
+    documents = [
+        Document("word " * 25_400, id="a"),  # 127 thousand: 128 counted
+        Document("word " * 25_400, id="b"),
+        Document("short", id="c"),
+        Document("word " * 51_000, id="d"),  # 255 thousand: 256 counted with what is begun
+    ]
+    sizes = [len(group) for group in index._adding(documents).groups(lambda *_: None)]
+    assert sizes == [2, 2]
+    sizes = [len(group) for group in index._adding(documents[1:]).groups(lambda *_: None)]
+    assert sizes == [3]
+    index.add(documents)
+    assert [done for what, done, total in told if what == "documents"] == [0, 2, 4]

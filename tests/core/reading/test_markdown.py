@@ -95,3 +95,37 @@ def test_titles(markup: str, title: str) -> None:
 def test_what_is_a_heading(text: str, headings: list[tuple[int, str]]) -> None:
     found = markdown_headings(text, front_matter(text).end)
     assert [(heading.level, heading.title) for heading in found] == headings
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("title: The pump", "The pump"),
+        ('title: "The pump"', "The pump"),
+        ("title: 'The pump'", "The pump"),
+        ("title: \"The pump'", "\"The pump'"),
+        ("title: aha", "aha"),  # begins and ends alike, without quotes
+        ('title: "', '"'),
+        ('title: ""', ""),
+        ('title: " The pump "', "The pump"),
+        ("other: The pump", ""),
+    ],
+)
+def test_the_title_in_front_matter_is_free_of_its_quotes(line: str, title: str) -> None:
+    text = f"---\n{line}\n---\n# Pump\n"
+    assert front_matter(text) == (len(text) - len("# Pump\n"), title)
+
+
+def test_headings_are_looked_for_from_a_place_on() -> None:
+    text = "# One\n\ntext\n\n# Two\n"
+    assert [heading.title for heading in markdown_headings(text)] == ["One", "Two"]
+    (heading,) = markdown_headings(text, 5)
+    assert (heading.title, text[heading.start : heading.end]) == ("Two", "# Two\n")
+    assert markdown_headings(text, 5) == parsed_headings(text, 5)
+
+
+def test_a_heading_at_the_end_of_a_text_without_a_line_end() -> None:
+    for text in ("text\n\n# Two", "Two\n===", "text\n\n# Two\n"):
+        heading = markdown_headings(text)[-1]
+        assert heading.title == "Two" and heading.end == len(text)
+        assert markdown_headings(text) == parsed_headings(text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from samples import DEFINING
 
-from structrag.chunks.enriching.definitions import definition_in, definitions, shortened
+from structrag.chunks.enriching.definitions import _long_form, definition_in, definitions, shortened
 from structrag.text.tokens import count_tokens
 
 
@@ -39,3 +40,26 @@ def test_shortening_keeps_every_name_or_gives_none() -> None:
     assert shortened(sentences, vectors, ["NASA", "ESA"], 6, count_tokens) is None
     assert shortened(sentences, vectors, ["NASA", "JAXA"], 99, count_tokens) is None
     assert shortened([], np.zeros((0, 1)), [], 9, count_tokens) is None
+
+
+@pytest.mark.parametrize(
+    ("short", "before", "long"),
+    [
+        (
+            "NASA",
+            "the National Aeronautics and Space Administration",
+            "National Aeronautics and Space Administration",
+        ),
+        ("HR", "heart rate", "heart rate"),  # the first letter of the text
+        ("HR", "the rate", ""),
+        ("TR", "heart rate", ""),  # T begins no word
+        ("HT", "heat", ""),  # one word is no long form
+        ("A-B", "alpha beta", "alpha beta"),
+        # No farther back than twice as many words, nor than five more.
+        ("HR", "heart a b rate", "heart a b rate"),
+        ("HR", "heart a b c rate", ""),
+        ("ABCDEFG", "alpha beta gamma", ""),
+    ],
+)
+def test_the_words_that_an_acronym_stands_for(short: str, before: str, long: str) -> None:
+    assert _long_form(short, before) == long

@@ -118,3 +118,10 @@ def test_weakest_only_joins(
         if total < least:
             neighbours = [totals[j] for j in (i - 1, i + 1) if 0 <= j < len(totals)]
             assert all(total + other > least + more for other in neighbours)
+
+
+def test_a_segment_of_exactly_the_limit_is_not_cut() -> None:
+    never = AdaptiveThreshold(-math.inf, 10**9)
+    assert decide([0.5, 0.5, 0.5], never, [3, 4, 3, 1], 10)[0] == [3]
+    assert decide([0.5, 0.5, 0.5], never, [3, 4, 4, 6], 10)[0] == [2]
+    assert decide([0.5, 0.5], never, [3, 4, 4])[0] == []

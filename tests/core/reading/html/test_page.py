@@ -219,3 +219,27 @@ def test_pages_by_example(source: str, text: str, blocks: list[tuple[str, str]])
 )
 def test_the_first_title_counts_but_for_those_of_pictures(source: str, title: str) -> None:
     assert read_html(source)[1] == title
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("a<h2>b</h2>c", "a\n\nb\n\nc"),
+        ("<h2>b</h2><div>c</div>", "b\n\nc"),
+        ("a<ul><li>b</ul><div>c", "a\n\n- b\n\nc"),
+        ("a<ol><li>b</ol>c", "a\n\n1. b\n\nc"),
+        ("a<section>b</section>c", "a\n\nb\n\nc"),
+        ("a<blockquote>b</blockquote><div>c", "a\n\nb\n\nc"),
+        ("a<caption>b</caption>c", "a\nb\nc"),
+        ("<table><caption>T</caption><caption>U</caption><tr><td>a</table>", "T U\n\n| a |"),
+        ("<li>a<ul><li>b</ul><li>c", "- a\n  - b\n- c"),
+        ("<svg><svg></svg><title>no</title></svg>a", "no a"),
+    ],
+)
+def test_breaks_around_elements(source: str, text: str) -> None:
+    assert read(source) == text
+
+
+def test_a_title_within_nested_pictures_is_none() -> None:
+    source = "<svg><svg></svg><title>no</title></svg><title>T</title>"
+    assert read_html(source)[1] == "T"

@@ -15,6 +15,7 @@ from structrag.reading.pdf.running_heads import (
     _is_beside,
     _is_enough,
     _is_enough_of_a_part,
+    _least_pages,
     _third_row,
     find_running_heads,
     head_keys,
@@ -216,3 +217,12 @@ def test_only_the_outermost_three_rows_are_heads() -> None:
     for above, expected in ((0, True), (1, True), (2, True), (3, False)):
         heads = find_running_heads(pages(above))
         assert [above in removed for removed in heads.removed] == [expected] * 5
+
+
+@pytest.mark.parametrize(
+    ("key", "pages"),
+    [(("annual report", None), 2), (("#", 0), 2), (("chapter #", 0), 3), (("pumps", 0), 3)],
+)
+def test_how_often_a_head_must_stand(key: HeadKey, pages: int) -> None:
+    assert is_page_number(key) is (key == ("#", 0))
+    assert _least_pages(key) == pages

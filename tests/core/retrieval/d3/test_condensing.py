@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -237,3 +238,70 @@ def test_the_first_sentences_or_the_first_words_of_a_long_one() -> None:
     long = " ".join(f"w{i}" for i in range(20))
     assert splitter.first_sentences(long) == " ".join(long.split()[:8])
     assert splitter.first_sentences(" ") == ""
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_the_papers_settings() -> None:
+    paper = SectionSplitter.paper()
+    assert (paper.summary_tokens, paper.whole_tokens, paper.section_tokens) == (142, 0, 0)
+    assert (paper.paragraph_tokens, paper.keywords, paper.prompt) == (0, 0, "{text}")
+    assert SectionSplitter.paper(keywords=3).keywords == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "asked"),
+    [
+        (f"# Pumps\n\n## Care\n\n{LONG}\n", "", "Title: Pumps > Care"),
+        (f"{LONG}\n\n# Pumps\n\nText.\n", "Manual", "Title: Manual"),  # before the first heading
+        (LONG, "", "Title: Sentence number, tells, thing"),  # no heading: the keywords
+    ],
+)
+def test_the_model_is_told_what_it_reads(text: str, title: str, asked: str) -> None:
+    model = ScriptedModel("A summary.")
+    document = replace(read_text(text, format="markdown"), title=title)
+    SectionSplitter(window_tokens=5000).split(document, llm=model)
+    (shown,) = [line for line in model.prompts[0].splitlines() if line.startswith("Title:")]
+    assert sorted(shown.removeprefix("Title: ").split(", ")) == sorted(
+        asked.removeprefix("Title: ").split(", ")
+    )
+
+
+def test_a_summary_of_exactly_the_tokens_stays() -> None:
+    body = "One two three four. Five six seven eight. Nine ten eleven twelve thirteen."
+    document = read_text(f"# A\n\n{body}\n", format="markdown")
+    splitter = SectionSplitter(summary_tokens=8, whole_tokens=8, counter=words)
+    for answer, summary in (
+        ("a b c d e f g h", "a b c d e f g h"),
+        (
+            "One two three four. Five six seven eight nine.",
+            "One two three four.",
+        ),  # cut behind a sentence
+        (f"{body} And more.", "One two three four. Five six seven eight."),  # longer than the body
+        (body, "One two three four. Five six seven eight."),
+    ):
+        (chunk,) = splitter.split(document, llm=ScriptedModel(answer))
+        assert chunk.extras["summary"] == summary
+    longer = replace(splitter, summary_tokens=13)
+    (chunk,) = longer.split(document, llm=ScriptedModel(body))
+    assert chunk.extras["summary"] == body  # as long as the body
+
+
+def test_a_body_of_whole_tokens_is_its_own_summary() -> None:
+    document = read_text("# A\n\nOne two three four.\n", format="markdown")
+    for whole_tokens, prompts in ((4, 0), (3, 1)):
+        model = ScriptedModel("Short.")
+        SectionSplitter(whole_tokens=whole_tokens, counter=words).split(document, llm=model)
+        assert len(model.prompts) == prompts
+
+
+def test_keywords_are_as_many_as_asked_for() -> None:
+    text = "# A\n\n" + " ".join(f"Word{i} turns. " for i in range(40)) + "\n\n# B\n\nOther.\n"
+    document = read_text(text, format="markdown")
+    for keywords, lines in ((0, 2), (3, 3)):
+        chunk = SectionSplitter(keywords=keywords).split(document)[0]
+        assert len(chunk.index_text.splitlines()) == lines
+        if keywords:
+            assert len(chunk.index_text.splitlines()[-1].split(",")) == 3
