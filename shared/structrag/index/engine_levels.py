@@ -1,4 +1,4 @@
-"""Several levels of documents in an engine, each as a view of its rows.
+"""Levels of documents in an engine, each a view of rows.
 
 An engine's store has one level. There the chunks of a document are those of all its levels, each
 with its text and vectors in the view of its own level alone. So a document is there whole or not at
@@ -169,7 +169,10 @@ class EngineSnapshot:
 
 
 class EngineLevel:
-    """One level of an `EngineSnapshot`, to be searched as a `Reader` is: rows count from 0."""
+    """One level of an `EngineSnapshot`, to be searched as a `Reader` is.
+
+    Its rows count from 0.
+    """
 
     basis: Any = None
     row_numbers: None = None

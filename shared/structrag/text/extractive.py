@@ -184,7 +184,10 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text without signs behind them, such as a sentence's full stop."""
+    """The words of a text without signs behind them.
+
+    Such a sign is a sentence's full stop.
+    """
     return [word.rstrip("'’_/.-") for word in _WORD.findall(text)]
 
 

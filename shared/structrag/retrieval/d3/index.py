@@ -229,7 +229,10 @@ class D3Index:
         return store
 
     def _searched_levels(self) -> dict[str, SearchedLevel]:
-        """The levels of a store of our own, by name; an engine searches by itself."""
+        """The levels of a store of our own, by name.
+
+        An engine searches by itself.
+        """
         if not isinstance(self.store, Store):
             return {}
         # Sections are read by the language model, and not searched.
