@@ -8,6 +8,7 @@ from store_making import VIEWS, answers, entry, small_store
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.entries import Entry, Level, Vectors
+from structrag.index.snapshot import _ranges
 from structrag.index.store import Store
 
 
@@ -111,3 +112,31 @@ def test_an_empty_snapshot() -> None:
     assert answers(Store(VIEWS)) == answers(Store(VIEWS))
     reader = Store(VIEWS).reader()
     assert len(reader) == 0 and reader.document_ids == [] and reader.select({}) == slice(0, 0)
+
+
+def test_numbers_of_ranges() -> None:
+    assert _ranges(np.array([5, 2, 9]), np.array([2, 3, 1])).tolist() == [5, 6, 2, 3, 4, 9]
+    assert _ranges(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
+
+
+def test_rows_of_segments_whose_documents_have_changed() -> None:
+    store = Store(VIEWS)
+    for name in "abcd":
+        store.put(entry(name, [f"{name} one", f"{name} two"]))
+        assert len(store.reader()) == 2 * "abcd".index(name) + 2  # each a segment of its own
+    assert store.snapshot().is_sequence
+    old = store.reader()
+    gone = [chunk.id for chunk in old.chunks("b")]
+    assert store.delete("b")
+    store.put(entry("a", ["a new"]))
+    store.put(entry("e", ["e one"]))
+    reader = store.reader()
+    assert [chunk.text for chunk in reader.chunks()] == [
+        "a new", "c one", "c two", "d one", "d two", "e one",
+    ]  # fmt: skip
+    assert not store.snapshot().is_sequence  # the newest segment has the first document
+    for row, chunk in enumerate(reader.chunks()):
+        assert reader.row_of(chunk.id) == row and row in reader.rows_of(chunk.doc_id)
+    assert [reader.row_of(chunk_id) for chunk_id in gone] == [None, None]
+    assert [old.row_of(chunk_id) for chunk_id in gone] == [2, 3]
+    assert reader.document_ids == ["a", "c", "d", "e"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_making import draft, headings, line, page, text_from
@@ -14,8 +15,17 @@ from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markdown_blocks import markdown_blocks
 from structrag.reading.paging import pages_between, written_starts
-from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.layout import (
+    _list,
+    _Loose,
+    _loose_note,
+    _pipe_table,
+    _Text,
+    markdown_of_pages,
+)
 from structrag.reading.pdf.pages import Grid, Page
+from structrag.reading.pdf.paragraphs import Mark, Paragraph
+from structrag.reading.pdf.rows import Row
 
 
 def words(text: str) -> list[str]:
@@ -209,3 +219,68 @@ def test_every_page_with_text_is_told(texts: list[str]) -> None:
         if text:
             start = found.text.index(f"w{i}")
             assert pages_between(meta, start, start + 2) == (i + 1, i + 1)
+
+
+def row(text: str, left: float = 60, page: int = 1, size: float = 10) -> Row:
+    return Row(page, (), text, size, False, left, left + 100, 200, 200 + size, True)
+
+
+def item(shown: str, text: str, left: float = 60, page: int = 1) -> tuple[Paragraph, _Text]:
+    """An item of a list, whose text begins on its page."""
+    mark = Mark(shown, len(shown) + 1) if shown else None
+    return Paragraph([row(f"{shown} {text}", left, page)], mark), _Text(text, ((0, page),))
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [
+        ([item("•", "a"), item("•", "b\nmore")], "- a\n- b\n  more"),
+        ([item("1.", "a\nmore"), item("2.", "b")], "1. a\n   more\n2. b"),
+        ([item("10)", "a\nmore")], "10) a\n    more"),
+        ([item("(a)", "a"), item("(b)", "b\nmore")], "- (a) a\n- (b) b\n  more"),
+        ([item("", "a")], "- a"),
+        ([item("•", "a"), item("–", "b", 63), item("•", "c")], "- a\n  - b\n- c"),
+        ([item("•", "a"), item("–", "b", 62.9)], "- a\n- b"),
+        (
+            [item("1.", "a"), item("•", "b", 80), item("•", "c\nd", 100)],
+            "1. a\n   - b\n     - c\n       d",
+        ),
+        ([item("1.", "a"), item("•", "b", 80), item("2.", "c")], "1. a\n   - b\n2. c"),
+        # Behind a page break the mark tells: the page may stand elsewhere.
+        ([item("1.", "a"), item("•", "b", 80), item("•", "c", 99, 2)], "1. a\n   - b\n   - c"),
+        ([item("1.", "a"), item("•", "b", 80), item("2.", "c", 99, 2)], "1. a\n   - b\n2. c"),
+        ([item("1.", "a"), item("•", "b", 20, 2)], "1. a\n   - b"),
+        ([item("•", "# a\n1. b")], "- \\# a\n  1\\. b"),
+    ],
+)
+def test_a_list_is_nested_by_its_marks(items: list[tuple[Paragraph, _Text]], text: str) -> None:
+    (found,) = _list(items)
+    assert found.text == text
+    assert [page for _, page in found.page_starts] == [group.rows[0].page for group, _ in items]
+    starts = [start for start, _ in found.page_starts]
+    assert starts[0] == 0 and starts == sorted(starts)
+    for start in starts[1:]:
+        assert text[start - 1] == "\n"
+
+
+def test_no_items_are_no_list() -> None:
+    assert _list([]) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "text"),
+    [
+        ([], ""),
+        ([["a", "b"]], "| a | b |\n| --- | --- |"),
+        ([["a", "b"], ["1|2", ""]], "| a | b |\n| --- | --- |\n| 1\\|2 |  |"),
+    ],
+)
+def test_cells_as_a_pipe_table(cells: list[list[str]], text: str) -> None:
+    assert _pipe_table(cells) == text
+
+
+def test_a_loose_table_is_named_by_its_beginning() -> None:
+    (first, *_) = rows = (row("x" * 61), row("y"))
+    note = _loose_note(_Loose(rows))
+    assert note.startswith("2 rows of page 1 that may be a table")
+    assert note.endswith(f"from {'x' * 60!r} on.") and len(first.text) == 61

@@ -75,6 +75,16 @@ def test_what_each_part_adds_at_most() -> None:
     assert most(rank(whole, without_tokens, QUANTISER)) == unmatched
 
 
+def test_what_was_not_matched_lies_below_by_one() -> None:
+    document = read_text(" ".join(f"Pump {i} moves water {i * i}." for i in range(30)), id="a")
+    whole = pool([document])
+    found = rank(whole, question("Which pump moves water 49?"), QUANTISER, shortlist=5)
+    assert found.unmatched is not None and found.unmatched.atoms.sum() == len(whole) - 5
+    below, above = found.scores[found.unmatched.atoms], found.scores[~found.unmatched.atoms]
+    assert below.max() == pytest.approx(above.min() - 1)
+    assert not found.unmatched.atoms[found.atoms[:5]].any()
+
+
 def test_parts_add_up_and_the_sentence_that_answers_is_first() -> None:
     whole = pool([DOCUMENT])
     found = rank(whole, question("Which blue pumps leak?"), QUANTISER)
