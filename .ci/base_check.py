@@ -10,12 +10,20 @@ import structrag
 loaded = {"sklearn", "nltk"} & set(sys.modules)
 if loaded:
     sys.exit(f"import structrag loaded {loaded}")
-for module in ("torch", "langchain_core", "llama_index", "sentence_transformers", "typer", "bm25s"):
+for module in (
+    "torch",
+    "langchain_core",
+    "llama_index",
+    "sentence_transformers",
+    "typer",
+    "bm25s",
+):
     if find_spec(module) is not None:
         sys.exit(f"{module} is installed, so this is not the base install")
 
 document = structrag.read_text(
-    "# Pump\n\n## Cleaning\n\nRinse the filter.\n\n## Storage\n\nKeep it dry.\n", id="manual"
+    "# Pump\n\n## Cleaning\n\nRinse the filter.\n\n## Storage\n\nKeep it dry.\n",
+    id="manual",
 )
 chunks = structrag.ContentAwareSplitter().split(document)
 if "".join(chunk.text for chunk in chunks) != document.text:
@@ -25,7 +33,9 @@ index.add([document])
 with tempfile.TemporaryDirectory() as folder:
     index.save(f"{folder}/index")
     loaded_index = structrag.Index.load(f"{folder}/index")
-    hit = structrag.MultiViewRetriever(loaded_index).search("where do I keep the pump", k=1)[0]
+    hit = structrag.MultiViewRetriever(loaded_index).search(
+        "where do I keep the pump", k=1
+    )[0]
 if hit.chunk.path != ("Pump", "Storage"):
     sys.exit(f"the wrong section was found: {hit.chunk.path}")
 sys.stdout.write(f"base install works: {hit.chunk.path}\n")

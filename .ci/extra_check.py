@@ -7,7 +7,8 @@ from pathlib import Path
 import structrag
 
 TEXT = (
-    "# Pump\n\nThe pump moves water. It has a filter.\n\n## Cleaning\n\nRinse the filter. Dry it.\n"
+    "# Pump\n\nThe pump moves water. It has a filter.\n\n"
+    "## Cleaning\n\nRinse the filter. Dry it.\n"
 )
 QUESTION = "How do I rinse the filter?"
 PDF = b"""%PDF-1.4
@@ -41,9 +42,13 @@ def llama_index(folder: Path) -> str:
 
     from llama_index_structrag import ContentAwareNodeParser, MultiViewRetriever
 
-    ContentAwareNodeParser(chunk_size=50).get_nodes_from_documents([Document(text=TEXT)])
+    ContentAwareNodeParser(chunk_size=50).get_nodes_from_documents(
+        [Document(text=TEXT)]
+    )
     retriever = MultiViewRetriever.from_documents(
-        [Document(text=TEXT)], embed_model=MockEmbedding(embed_dim=8), similarity_top_k=1
+        [Document(text=TEXT)],
+        embed_model=MockEmbedding(embed_dim=8),
+        similarity_top_k=1,
     )
     return str(retriever.retrieve(QUESTION)[0].node.get_content())
 
@@ -83,7 +88,9 @@ def milvus(folder: Path) -> str:
 
 def engine(address: str) -> str:
     letters = structrag.FunctionEmbedder(
-        lambda texts: [[float(text.count(letter)) for letter in "aeinost"] for text in texts],
+        lambda texts: [
+            [float(text.count(letter)) for letter in "aeinost"] for text in texts
+        ],
         name="letters",
     )
     index = structrag.Index(embedder=letters, store=address)
@@ -93,18 +100,26 @@ def engine(address: str) -> str:
 
 def ray(folder: Path) -> str:
     (folder / "pump.md").write_text(TEXT, encoding="utf-8")
-    return str(structrag.ingest(folder / "pump.md", folder / "index", workers=1, runner="ray"))
+    return str(
+        structrag.ingest(folder / "pump.md", folder / "index", workers=1, runner="ray")
+    )
 
 
 def static(folder: Path) -> str:
     from structrag.models import StaticEmbedder
 
     letters = structrag.FunctionEmbedder(
-        lambda texts: [[float(text.count(letter)) for letter in "aeinost"] for text in texts],
+        lambda texts: [
+            [float(text.count(letter)) for letter in "aeinost"] for text in texts
+        ],
         name="letters",
     )
     model = StaticEmbedder.distil(letters, texts=[TEXT], cache=False)
-    return str(structrag.PICSplitter(boundary_embedder=model).split(structrag.read_text(TEXT))[0])
+    return str(
+        structrag.PICSplitter(boundary_embedder=model).split(structrag.read_text(TEXT))[
+            0
+        ]
+    )
 
 
 def cli(folder: Path) -> str:
@@ -174,4 +189,6 @@ CHECKS = {
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        sys.stdout.write(f"{sys.argv[1]} works: {CHECKS[sys.argv[1]](Path(folder))[:200]}\n")
+        sys.stdout.write(
+            f"{sys.argv[1]} works: {CHECKS[sys.argv[1]](Path(folder))[:200]}\n"
+        )

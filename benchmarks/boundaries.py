@@ -42,7 +42,9 @@ READING = (
 )
 
 
-def scores(documents: Sequence[Unheaded], named: Mapping[str, Splitting]) -> dict[str, list[float]]:
+def scores(
+    documents: Sequence[Unheaded], named: Mapping[str, Splitting]
+) -> dict[str, list[float]]:
     """System -> mean Pk, WindowDiff, boundary F1 within one sentence, and segments a document; the
     baselines first."""
     found: dict[str, list[Sequence[int]]] = {
@@ -59,7 +61,10 @@ def scores(documents: Sequence[Unheaded], named: Mapping[str, Splitting]) -> dic
             for document, own in zip(documents, starts, strict=True)
         ]
         print(f"boundaries: {name}", file=sys.stderr, flush=True)
-    return {name: _mean_scores(documents, segmentations) for name, segmentations in found.items()}
+    return {
+        name: _mean_scores(documents, segmentations)
+        for name, segmentations in found.items()
+    }
 
 
 def _mean_scores(
@@ -100,7 +105,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--output", type=Path, default=quality.RESULTS, help="folder for the results"
     )
     options = parser.parse_args(arguments)
-    papers = [made for made in map(unheaded, load_or_exit("qasper").documents) if made is not None]
+    papers = [
+        made
+        for made in map(unheaded, load_or_exit("qasper").documents)
+        if made is not None
+    ]
     documents = unheaded_documents(DOCUMENTS)
     embedder, label = quality.chosen_embedder("minilm")
     models = Models(embedder, Cache(quality.CACHE))

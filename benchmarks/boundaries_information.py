@@ -42,7 +42,13 @@ from benchmarks.unheaded import (
 )
 from structrag import IDMSSplitter, Index, MultiViewRetriever, __version__
 from structrag.asking.cache import Cache, cache_key
-from structrag.evaluation import SpanMeasure, boundary_f1, pk, recall_at_budget, window_diff
+from structrag.evaluation import (
+    SpanMeasure,
+    boundary_f1,
+    pk,
+    recall_at_budget,
+    window_diff,
+)
 from structrag.evaluation.measure import spans_of
 from structrag.models import InformationMargin
 from structrag.records import Document
@@ -82,10 +88,18 @@ class Remembered:
     def count_tokens(self, text: str) -> int:
         return int(self.model.count_tokens(text))
 
-    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+    def score(
+        self, prompt: str, continuations: Sequence[str], *, chat: bool
+    ) -> list[float]:
         """The log-likelihood of each continuation; `chat` is the same in all calls."""
-        keys = [cache_key("likelihood", self.name, prompt, text) for text in continuations]
-        new = [text for key, text in zip(keys, continuations, strict=True) if not self._kept(key)]
+        keys = [
+            cache_key("likelihood", self.name, prompt, text) for text in continuations
+        ]
+        new = [
+            text
+            for key, text in zip(keys, continuations, strict=True)
+            if not self._kept(key)
+        ]
         values = self.model.score(prompt, new, chat=chat)
         kept = {
             cache_key("likelihood", self.name, prompt, text): value
@@ -114,7 +128,9 @@ def measured(
     """How well borders are found, and how many segments there are."""
     scores: dict[str, list[float]] = {name: [] for name in (*BORDERS, "segments")}
     for one in documents:
-        starts = [chunk.start for chunk in splitter.split(one.document, embedder=embedder)]
+        starts = [
+            chunk.start for chunk in splitter.split(one.document, embedder=embedder)
+        ]
         gaps = segmentation(one.sentences, starts)
         scores["Pk"].append(pk(one.reference, gaps))
         scores["WindowDiff"].append(window_diff(one.reference, gaps))
@@ -165,7 +181,9 @@ def recalls(
     return shares
 
 
-def table(values: Mapping[str, Scores], names: Sequence[str], extra: Sequence[str] = ()) -> str:
+def table(
+    values: Mapping[str, Scores], names: Sequence[str], extra: Sequence[str] = ()
+) -> str:
     """A row a way of making margins: scores, differences to vectors, plain means."""
     base = values[VECTORS]
     rows = []
@@ -208,13 +226,20 @@ def _difference(gaps: Sequence[float]) -> str:
 
 
 def section(
-    name: str, documents: Sequence[Unheaded], ways: Mapping[str, IDMSSplitter], embedder: Any
+    name: str,
+    documents: Sequence[Unheaded],
+    ways: Mapping[str, IDMSSplitter],
+    embedder: Any,
 ) -> str:
     """The part of the page for some documents."""
     values = {}
     for way, splitter in ways.items():
         values[way] = measured(documents, splitter, embedder)
-        print(f"{name}, {way}: {np.mean(values[way]['F1']):.3f}", file=sys.stderr, flush=True)
+        print(
+            f"{name}, {way}: {np.mean(values[way]['F1']):.3f}",
+            file=sys.stderr,
+            flush=True,
+        )
     sentences = sum(len(one.sentences) for one in documents)
     borders = sum(sum(one.reference) for one in documents)
     size = f"{len(documents)} documents, {sentences} sentences, {borders} borders"
@@ -226,16 +251,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--documents", type=int, default=8, help="Markdown files of parsing")
-    parser.add_argument("--joined", type=int, default=8, help="texts joined from six of these each")
-    parser.add_argument("--papers", type=int, default=4, help="of qasper, also searched")
+    parser.add_argument(
+        "--documents", type=int, default=8, help="Markdown files of parsing"
+    )
+    parser.add_argument(
+        "--joined", type=int, default=8, help="texts joined from six of these each"
+    )
+    parser.add_argument(
+        "--papers", type=int, default=4, help="of qasper, also searched"
+    )
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     dataset = load_or_exit("qasper")
     papers = [made for made in map(unheaded, dataset.documents) if made is not None]
     papers = papers[: options.papers]
     sets = {
-        "Markdown of parsing, headings taken out": unheaded_documents(options.documents),
+        "Markdown of parsing, headings taken out": unheaded_documents(
+            options.documents
+        ),
         "Passages of different documents, joined": joined_documents(options.joined),
         "Papers of qasper, headings taken out": papers,
     }
@@ -251,12 +284,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     longest = max((one for found in sets.values() for one in found), key=_length)
     page.append(costs(model, embedder, longest))
-    page += [section(name, found, ways, embedder) for name, found in sets.items() if found]
+    page += [
+        section(name, found, ways, embedder) for name, found in sets.items() if found
+    ]
     if papers:
         questions = moved_gold(papers, dataset)
-        shares = {way: recalls(papers, questions, one, embedder) for way, one in ways.items()}
+        shares = {
+            way: recalls(papers, questions, one, embedder) for way, one in ways.items()
+        }
         names = [f"{budget:,} tokens" for budget in BUDGETS]
-        page += [f"## Evidence found: {len(questions)} questions", FINDING, table(shares, names)]
+        page += [
+            f"## Evidence found: {len(questions)} questions",
+            FINDING,
+            table(shares, names),
+        ]
     text = "\n\n".join(page) + "\n"
     print(text)
     (options.output / "boundaries_information.md").write_text(text, encoding="utf-8")

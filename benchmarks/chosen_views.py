@@ -58,7 +58,9 @@ def recalls(
     dataset: Dataset, embedder: Any, llm: Any, most: int | None, cache: Cache
 ) -> tuple[dict[str, Recalls], float]:
     """The recall of each view, and the seconds a chunk that indexing took."""
-    options: dict[str, Any] = {"llm": llm, "choose_views": True} if llm is not None else {}
+    options: dict[str, Any] = (
+        {"llm": llm, "choose_views": True} if llm is not None else {}
+    )
     splitter = ContentAwareSplitter(max_tokens=most)
     index = Index(embedder=embedder, splitter=splitter, cache=cache, **options)
     began = process_time()
@@ -73,11 +75,15 @@ def recalls(
     return values, seconds
 
 
-def row(name: str, chosen: Sequence[Recalls], extracted: Sequence[Recalls], seconds: str) -> Any:
+def row(
+    name: str, chosen: Sequence[Recalls], extracted: Sequence[Recalls], seconds: str
+) -> Any:
     """A row of the table: recalls of every set."""
     cells = [name]
     for values in (extracted, chosen):
-        means = [mean_of_sets([one[point] for one in values]).mean for point in AT_BUDGETS]
+        means = [
+            mean_of_sets([one[point] for one in values]).mean for point in AT_BUDGETS
+        ]
         cells.append(" / ".join(f"{mean:.1f}" for mean in means))
     for point in AT_BUDGETS:
         gaps = [
@@ -107,10 +113,16 @@ def table(
             extracted.append(without)
             chosen.append(by_model)
             seconds.append(took)
-            print(f"{dataset.name}, {label}: {took:.1f} s a chunk", file=sys.stderr, flush=True)
+            print(
+                f"{dataset.name}, {label}: {took:.1f} s a chunk",
+                file=sys.stderr,
+                flush=True,
+            )
         for view in SEARCHED:
             of_view = ([one[view] for one in chosen], [one[view] for one in extracted])
-            rows.append(row(f"{view}, chunks {label}", *of_view, f"{np.mean(seconds):.1f}"))
+            rows.append(
+                row(f"{view}, chunks {label}", *of_view, f"{np.mean(seconds):.1f}")
+            )
     heads = ["view", "extracted", "chosen", *(f"difference at {p}" for p in AT_BUDGETS)]
     return markdown_table([*heads, "s a chunk"], rows, labels=1)
 
@@ -122,7 +134,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--sets", default="qasper,cuad")
     parser.add_argument("--documents", type=int, default=3, help="of each set")
-    parser.add_argument("--whole", action="store_true", help="also chunks of whole sections")
+    parser.add_argument(
+        "--whole", action="store_true", help="also chunks of whole sections"
+    )
     options = parser.parse_args(arguments)
     chunks: dict[str, int | None] = {LIMITED: 300}
     if options.whole:

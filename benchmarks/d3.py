@@ -79,7 +79,8 @@ def compare(
 ) -> dict[str, Any]:
     """Every system's means and stages, as JSON values."""
     paragraphs = {
-        document.id: ParagraphSplitter().split(document) for document in dataset.documents
+        document.id: ParagraphSplitter().split(document)
+        for document in dataset.documents
     }
     made = _systems(dataset, llm, names, paragraphs, cache, max_concurrency)
     results = {}
@@ -90,7 +91,10 @@ def compare(
             scored(question, paragraphs[question.gold[0][0]], outcome)
             for question, outcome in zip(dataset.questions, outcomes, strict=True)
         ]
-        results[system.name] = {"means": averaged(rows), "stages": stage_means(outcomes)}
+        results[system.name] = {
+            "means": averaged(rows),
+            "stages": stage_means(outcomes),
+        }
     return results
 
 
@@ -107,8 +111,14 @@ def _systems(
     if any(name in D3 or name == SELF_ASK for name in names):
         index = D3Index()  # extractive summaries
         index.add(dataset.documents)
-        retriever = partial(D3Retriever, index, llm=llm, cache=cache, max_concurrency=concurrency)
-        made += [drill_down(name, retriever(strategy=D3[name])) for name in names if name in D3]
+        retriever = partial(
+            D3Retriever, index, llm=llm, cache=cache, max_concurrency=concurrency
+        )
+        made += [
+            drill_down(name, retriever(strategy=D3[name]))
+            for name in names
+            if name in D3
+        ]
         if SELF_ASK in names:
             made.append(self_ask(retriever(strategy="base")))
     return sorted(made, key=lambda system: list(names).index(system.name))
@@ -119,11 +129,15 @@ def loaded_model(name: str) -> LanguageModel:
     module, _, attribute = name.partition(":")
     llm = as_language_model(getattr(import_module(module), attribute))
     if llm is None:
-        raise SystemExit(f"--llm {name} is None; name a function str -> str or a language model.")
+        raise SystemExit(
+            f"--llm {name} is None; name a function str -> str or a language model."
+        )
     return llm
 
 
-def page(title: str, dataset: Dataset, results: dict[str, Any], *, oracle: bool = False) -> str:
+def page(
+    title: str, dataset: Dataset, results: dict[str, Any], *, oracle: bool = False
+) -> str:
     """The results as Markdown."""
     facts = [
         f"- structrag {__version__}; {machine_line()}",
@@ -135,10 +149,17 @@ def page(title: str, dataset: Dataset, results: dict[str, Any], *, oracle: bool 
         "directions only.",
         *([ORACLE] if oracle else []),
     ]
-    parts = [f"# {title}", "\n".join(facts), comparison_table(results), stage_table(results)]
+    parts = [
+        f"# {title}",
+        "\n".join(facts),
+        comparison_table(results),
+        stage_table(results),
+    ]
     targets = target_lines(results)
     return (
-        "\n\n".join([*parts, *(["\n".join(f"- {line}" for line in targets)] if targets else [])])
+        "\n\n".join(
+            [*parts, *(["\n".join(f"- {line}" for line in targets)] if targets else [])]
+        )
         + "\n"
     )
 
@@ -174,7 +195,10 @@ def evidence(
         }
         for name, (_, systems) in results.items()
     }
-    return evidence_page(facts, results, summaries), {"systems": figures, "summaries": summaries}
+    return evidence_page(facts, results, summaries), {
+        "systems": figures,
+        "summaries": summaries,
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -194,15 +218,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--embedder", choices=("minilm", "lsa"), default="minilm", help="of --evidence"
     )
-    parser.add_argument("--systems", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}")
+    parser.add_argument(
+        "--systems", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}"
+    )
     parser.add_argument("--questions", type=int, help="at most so many")
     parser.add_argument("--cache", type=Path, help="file that keeps finished calls")
     parser.add_argument("--max-concurrency", type=int, default=8)
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for the results")
+    parser.add_argument(
+        "--output", type=Path, default=RESULTS, help="folder for the results"
+    )
     options = parser.parse_args(arguments)
     names = [name.strip() for name in options.systems.split(",") if name.strip()]
     if not names or set(names) - set(NAMES):
-        parser.error(f"--systems must be some of {', '.join(NAMES)}; got {options.systems!r}.")
+        parser.error(
+            f"--systems must be some of {', '.join(NAMES)}; got {options.systems!r}."
+        )
     if options.evidence:
         sets = [name.strip() for name in (options.set or ",".join(SETS)).split(",")]
         text, results = evidence(sets, options.embedder, options.questions)
@@ -214,11 +244,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     llm = oracle_for(dataset) if options.oracle else loaded_model(options.llm)
     cache = Cache(options.cache) if options.cache else None
-    results = compare(dataset, llm, names, cache=cache, max_concurrency=options.max_concurrency)
+    results = compare(
+        dataset, llm, names, cache=cache, max_concurrency=options.max_concurrency
+    )
     text = page(f"D3 with {llm.name}", dataset, results, oracle=options.oracle)
     if options.oracle and "D3-BASE" in names:
         several = {
-            extra: compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"]["means"]
+            extra: compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"][
+                "means"
+            ]
             for extra in EXTRAS
         }
         text += (
@@ -228,13 +262,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     written(options.output, "d3_oracle" if options.oracle else "d3", text, results)
 
 
-def written(folder: Path, stem: str, text: str, results: dict[str, Any] | None = None) -> None:
+def written(
+    folder: Path, stem: str, text: str, results: dict[str, Any] | None = None
+) -> None:
     """Print a page, and write it with its figures."""
     print(text)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{stem}.md").write_text(text, encoding="utf-8")
     if results is not None:
-        (folder / f"{stem}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        (folder / f"{stem}.json").write_text(
+            json.dumps(results, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

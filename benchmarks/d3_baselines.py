@@ -78,11 +78,15 @@ def paragraph_steps(
             raise reason
     return Evidence(
         positions=tuple(
-            i for i, answer in enumerate(answers) if isinstance(answer, str) and says_yes(answer)
+            i
+            for i, answer in enumerate(answers)
+            if isinstance(answer, str) and says_yes(answer)
         ),
         cost=cost,
         degraded=len(reasons),
-        answers=tuple("" if isinstance(answer, Failed) else answer for answer in answers),
+        answers=tuple(
+            "" if isinstance(answer, Failed) else answer for answer in answers
+        ),
         failures=tuple(f"{type(reason).__name__}: {reason}" for reason in reasons),
     )
 
@@ -100,7 +104,8 @@ def chunk_steps(
     settings = replace(settings or Selection(), strategy="base")
     frame = settings.counter(settings.prompt.format(paragraphs="", question=question))
     room = chunk_tokens + frame + settings.answer_tokens
-    if settings.counter is count_tokens:  # of a window that is estimated a part stays empty
+    # Of a window that is estimated a part stays empty.
+    if settings.counter is count_tokens:
         room = ceil(room / ESTIMATED_SHARE)
     settings = replace(settings, context_tokens=room)
     return (yield from select_steps(question, paragraphs, settings))
@@ -112,7 +117,9 @@ def map_reduce_steps(
     """MAP-REDUCE: PARAGRAPH, then what is left together in one call of "base", however long."""
     first = yield from paragraph_steps(question, paragraphs, settings)
     kept = [paragraphs[i] for i in first.positions]
-    settings = replace(settings or Selection(), strategy="base", context_tokens=ONE_CALL)
+    settings = replace(
+        settings or Selection(), strategy="base", context_tokens=ONE_CALL
+    )
     return _joined(first, (yield from select_steps(question, kept, settings)))
 
 
@@ -124,10 +131,13 @@ def map_reduce_optimized_steps(
     chunk_tokens: int = CHUNK_TOKENS,
 ) -> Steps[Evidence]:
     """MAP-REDUCE OPTIMIZED: CHUNK, then CHUNK over what it kept."""
-    first = yield from chunk_steps(question, paragraphs, settings, chunk_tokens=chunk_tokens)
+    first = yield from chunk_steps(
+        question, paragraphs, settings, chunk_tokens=chunk_tokens
+    )
     kept = [paragraphs[i] for i in first.positions]
     return _joined(
-        first, (yield from chunk_steps(question, kept, settings, chunk_tokens=chunk_tokens))
+        first,
+        (yield from chunk_steps(question, kept, settings, chunk_tokens=chunk_tokens)),
     )
 
 

@@ -75,7 +75,9 @@ class Measured:
         return float(np.mean(self.values[name]))
 
 
-def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dict[str, Measured]:
+def evidence_scores(
+    dataset: Dataset, embedder: Any, cache: Cache | None
+) -> dict[str, Measured]:
     """Every system's figures; each question is searched inside its own document."""
     index = D3Index(embedder=embedder, cache=cache, batch_size=32)
     index.add(dataset.documents)
@@ -94,8 +96,16 @@ def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dic
             )
         result = retriever.result(question.question, where=where)
         ranking = [hit.chunk for hit in sorted(result.hits, key=lambda hit: hit.rank)]
-        routed = span_recall(question.gold, spans_of(ranking), measure, mode=question.mode) or 0.0
-        most = span_recall(question.gold, spans_of(paragraphs), measure, mode=question.mode) or 1.0
+        routed = (
+            span_recall(question.gold, spans_of(ranking), measure, mode=question.mode)
+            or 0.0
+        )
+        most = (
+            span_recall(
+                question.gold, spans_of(paragraphs), measure, mode=question.mode
+            )
+            or 1.0
+        )
         found.setdefault(OWN, Measured()).note(
             **ranking_figures(question, ranking, paragraphs, measure),
             paragraphs=result.cost["select"].scored,
@@ -124,21 +134,33 @@ def plain_rankings(
     }
 
 
-def _scores_steps(reader: Reader, question: str, mask: Any) -> Steps[dict[int, dict[str, float]]]:
+def _scores_steps(
+    reader: Reader, question: str, mask: Any
+) -> Steps[dict[int, dict[str, float]]]:
     (vector,) = yield from query_vectors(reader, question)
     return fused_scores(reader, question, vector, mask)
 
 
 def ranking_figures(
-    question: Question, ranking: Sequence[Chunk], paragraphs: Sequence[Chunk], measure: SpanMeasure
+    question: Question,
+    ranking: Sequence[Chunk],
+    paragraphs: Sequence[Chunk],
+    measure: SpanMeasure,
 ) -> dict[str, float]:
     """Recall at the budget, the last paragraph cut where it ends, and evidence F1 of the first few
     and of what fits whole."""
     sizes = [count_tokens(chunk.text) for chunk in ranking]
     recall = recall_at_budget(
-        question.gold, spans_of(ranking), BUDGET, measure, sizes=sizes, mode=question.mode
+        question.gold,
+        spans_of(ranking),
+        BUDGET,
+        measure,
+        sizes=sizes,
+        mode=question.mode,
     )
-    fitting = int(np.searchsorted(np.cumsum(sizes), BUDGET, side="right")) if sizes else 0
+    fitting = (
+        int(np.searchsorted(np.cumsum(sizes), BUDGET, side="right")) if sizes else 0
+    )
     gold = gold_lists(question, paragraphs)
     ids = [chunk.id for chunk in ranking]
     return {
@@ -152,7 +174,9 @@ def gold_lists(question: Question, paragraphs: Sequence[Chunk]) -> list[list[str
     """The ids of the gold paragraphs: one list, or one for each span where any is enough."""
     spans = [(span,) for span in question.gold] if question.any else [question.gold]
     alone = [
-        Question(question.id, question.question, question.answers, tuple(each), question.any)
+        Question(
+            question.id, question.question, question.answers, tuple(each), question.any
+        )
         for each in spans
     ]
     lists = [[chunk.id for chunk in gold_chunks(each, paragraphs)] for each in alone]
@@ -170,15 +194,23 @@ def summary_scores(
     """
     found = {}
     for tokens in SUMMARIES:
-        splitter = SectionSplitter(summary_tokens=tokens, whole_tokens=tokens, keywords=0)
+        splitter = SectionSplitter(
+            summary_tokens=tokens, whole_tokens=tokens, keywords=0
+        )
         index = Index(
-            splitter=splitter, views=("raw",), embedder=embedder, cache=cache, batch_size=32
+            splitter=splitter,
+            views=("raw",),
+            embedder=embedder,
+            cache=cache,
+            batch_size=32,
         )
         index.add(dataset.documents)
         shares = []
         for question in dataset.questions:
             where = {"doc_id": document_of(question)}
-            rankings = plain_rankings(index.reader(), index.runner, question.question, where)
+            rankings = plain_rankings(
+                index.reader(), index.runner, question.question, where
+            )
             ranking = rankings["fused"]
             hit = [
                 [
@@ -210,13 +242,17 @@ def evidence_table(found: dict[str, Measured]) -> str:
     for name, system in found.items():
         row = [
             name,
-            *(f"{100 * system.mean(each):.1f}" for each in (RECALL, F1, "F1 of all that fit")),
+            *(
+                f"{100 * system.mean(each):.1f}"
+                for each in (RECALL, F1, "F1 of all that fit")
+            ),
         ]
         row += [f"{system.mean(each):.1f}" for each in ("paragraphs", "parts")] + [
             f"{100 * system.mean('within'):.1f}"
         ]
         row += [
-            "" if name == OWN else difference(found[OWN], system, each) for each in (RECALL, F1)
+            "" if name == OWN else difference(found[OWN], system, each)
+            for each in (RECALL, F1)
         ]
         rows.append(row)
     return markdown_table(head, rows, labels=1)
@@ -229,7 +265,9 @@ def difference(own: Measured, other: Measured, name: str) -> str:
 
 
 def evidence_page(
-    facts: Sequence[str], results: dict[str, tuple[str, dict[str, Measured]]], summaries: Any
+    facts: Sequence[str],
+    results: dict[str, tuple[str, dict[str, Measured]]],
+    summaries: Any,
 ) -> str:
     """The page: set -> (its size, its systems), and what `summary_scores` gave."""
     parts = [

@@ -74,12 +74,16 @@ class Oracle:
             routed = [
                 s
                 for s in sections
-                if any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)
+                if any(
+                    s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold
+                )
             ]
             self.paragraphs.setdefault(question.question, set()).update(
                 text.strip()[:SHOWN] for text in texts
             )
-            self.sections.setdefault(question.question, set()).update(map(_shown_path, routed))
+            self.sections.setdefault(question.question, set()).update(
+                map(_shown_path, routed)
+            )
 
     def complete(self, prompt: str) -> str:
         """Ids, "yes" or "no", a follow-up question (the question itself) or the answer, as the
@@ -88,10 +92,18 @@ class Oracle:
         gold = self.paragraphs[question]
         if prompt.startswith(NEXT_PROMPT[:SHOWN]):
             _, found, answer = prompt.rpartition("Intermediate answer: ")
-            return f"So the final answer is: {answer}" if found else f"Follow up: {question}"
+            return (
+                f"So the final answer is: {answer}"
+                if found
+                else f"Follow up: {question}"
+            )
         if prompt.rstrip().endswith("Answer:"):
             seen = any(text in prompt for text in gold)
-            return self.answers[question][0] if seen and self.answers[question] else UNANSWERABLE
+            return (
+                self.answers[question][0]
+                if seen and self.answers[question]
+                else UNANSWERABLE
+            )
         if '"yes" or "no"' in prompt:
             return "yes" if any(f"\n\n{text}" in prompt for text in gold) else "no"
         return ", ".join(dict.fromkeys(self._ids(prompt, question))) or "none"
@@ -103,20 +115,24 @@ class Oracle:
     def _ids(self, prompt: str, question: str) -> list[str]:
         shown, found = [], []
         for item in _ITEM.finditer(prompt):
-            line = _squeezed(prompt[item.end() :].split("\n", 1)[0]).removeprefix("Document: ")
+            line = _squeezed(prompt[item.end() :].split("\n", 1)[0]).removeprefix(
+                "Document: "
+            )
             is_section = line and any(
-                path == line or path.endswith(f" > {line}") for path in self.sections[question]
+                path == line or path.endswith(f" > {line}")
+                for path in self.sections[question]
             )
             shown.append(item[1])
             if is_section or any(
-                prompt.startswith(text, item.end()) for text in self.paragraphs[question]
+                prompt.startswith(text, item.end())
+                for text in self.paragraphs[question]
             ):
                 found.append(item[1])
         if self.extra and found and prompt.startswith(_OUTLINE):
             first = shown.index(found[0])
-            found += [each for each in shown[first:] + shown[:first] if each not in found][
-                : self.extra
-            ]
+            found += [
+                each for each in shown[first:] + shown[:first] if each not in found
+            ][: self.extra]
         return found
 
 
@@ -168,17 +184,25 @@ class SlowServer:
 def oracle_for(dataset: Dataset, extra: int = 0) -> Oracle:
     """An oracle for the set's questions."""
     paragraphs = [
-        chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)
+        chunk
+        for document in dataset.documents
+        for chunk in ParagraphSplitter().split(document)
     ]
     sections = [
-        chunk for document in dataset.documents for chunk in SectionSplitter().split(document)
+        chunk
+        for document in dataset.documents
+        for chunk in SectionSplitter().split(document)
     ]
     return Oracle(dataset.questions, paragraphs, sections, extra)
 
 
 def _shown_path(section: Chunk) -> str:
     """How a prompt shows a section, but for titles in front."""
-    part = " (part {} of {})".format(*section.extras["part"]) if "part" in section.extras else ""
+    part = (
+        " (part {} of {})".format(*section.extras["part"])
+        if "part" in section.extras
+        else ""
+    )
     return _squeezed(" > ".join(section.path)) + part
 
 

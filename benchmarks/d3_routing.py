@@ -31,12 +31,19 @@ from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, mini
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.retrieval.d3.routing import Scope
 from structrag.retrieval.d3.scoring import lexical_part_scores, part_scores_steps
-from structrag.retrieval.d3.sentences import paragraph_sentence_steps, part_sentence_scores
+from structrag.retrieval.d3.sentences import (
+    paragraph_sentence_steps,
+    part_sentence_scores,
+)
 from structrag.text.tokens import count_tokens
 
 SETS, FIRST, BUDGET = ("qasper", "nq", "cuad"), 3, 1000
 EVIDENCE, SCORES, BM25 = "best sentences (evidence)", "BM25 and vectors", "BM25 alone"
-TOP, AMONG, RECALL = "gold section first", f"among the first {FIRST}", f"recall at {BUDGET:,}"
+TOP, AMONG, RECALL = (
+    "gold section first",
+    f"among the first {FIRST}",
+    f"recall at {BUDGET:,}",
+)
 READING = (
     "Sections ranked by what routes to them; gold is every section that holds a part of the "
     "evidence. Recall is the share of the evidence in the paragraphs that D3 then gives, within "
@@ -60,10 +67,14 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
         where = {"doc_id": document_of(question)}
         scope = Scope(index, where)
         text = question.question
-        sentences = evidence.run(paragraph_sentence_steps(evidence, text, scope.layout, where))
+        sentences = evidence.run(
+            paragraph_sentence_steps(evidence, text, scope.layout, where)
+        )
         parts = {
             EVIDENCE: part_sentence_scores(sentences, scope.layout),
-            SCORES: index.runner.run(part_scores_steps(scope.parts, text, scope.part_mask)),
+            SCORES: index.runner.run(
+                part_scores_steps(scope.parts, text, scope.part_mask)
+            ),
             BM25: lexical_part_scores(scope.parts, text, scope.part_mask),
         }
         for name, scores in parts.items():
@@ -105,12 +116,20 @@ def table(systems: Mapping[str, Measured]) -> str:
     for name, system in systems.items():
         row = [name]
         for figure in (TOP, AMONG, RECALL):
-            row.append(f"{100 * system.mean(figure):.1f}" if figure in system.values else "")
+            row.append(
+                f"{100 * system.mean(figure):.1f}" if figure in system.values else ""
+            )
         for figure in (TOP, AMONG, RECALL):
             is_other = name != EVIDENCE and figure in system.values
             row.append(difference(evidence, system, figure) if is_other else "")
         rows.append(row)
-    head = ["router", TOP, AMONG, RECALL, *(f"minus it: {name}" for name in (TOP, AMONG, RECALL))]
+    head = [
+        "router",
+        TOP,
+        AMONG,
+        RECALL,
+        *(f"minus it: {name}" for name in (TOP, AMONG, RECALL)),
+    ]
     return markdown_table(head, rows, labels=1)
 
 
@@ -125,7 +144,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         dataset = sampled(visible(load_or_exit(name)), options.documents, None)
         size = f"{len(dataset.documents)} documents, {len(dataset.questions)} questions"
         command = f"`python benchmarks/d3_routing.py --sets {name} --documents {options.documents}`"
-        section = f"### {name}: {size}\n\n{command}\n\n{table(measured(dataset, embedder))}"
+        section = (
+            f"### {name}: {size}\n\n{command}\n\n{table(measured(dataset, embedder))}"
+        )
         print(section, flush=True)
         before = target.read_text(encoding="utf-8") if target.is_file() else ""
         target.write_text(page(before, name, section), encoding="utf-8")
@@ -141,7 +162,9 @@ def page(before: str, name: str, section: str) -> str:
         f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}",
         READING,
     ]
-    return "\n\n".join([*head, *(sections[one] for one in SETS if one in sections)]) + "\n"
+    return (
+        "\n\n".join([*head, *(sections[one] for one in SETS if one in sections)]) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -42,7 +42,9 @@ class Outcome:
     degraded: int = 0  # calls that failed
 
 
-def scored(question: Question, paragraphs: Sequence[Chunk], outcome: Outcome) -> dict[str, float]:
+def scored(
+    question: Question, paragraphs: Sequence[Chunk], outcome: Outcome
+) -> dict[str, float]:
     """The figures of one question."""
     gold = [chunk.id for chunk in gold_chunks(question, paragraphs)]
     found = [hit.chunk.id for hit in outcome.hits]
@@ -52,7 +54,9 @@ def scored(question: Question, paragraphs: Sequence[Chunk], outcome: Outcome) ->
         "evidence F1": 100 * (evidence_f1([gold], found) or 0.0),
         "evidence recall": 100 * common / len(gold) if gold else 0.0,
         "answer F1": 100
-        * (token_f1(question.answers or [UNANSWERABLE], outcome.answered.answer) or 0.0),
+        * (
+            token_f1(question.answers or [UNANSWERABLE], outcome.answered.answer) or 0.0
+        ),
         "tokens": spent.tokens,
         "calls": spent.calls,
         "scored": spent.scored,
@@ -72,7 +76,8 @@ def stage_means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
     """Stage -> mean tokens and calls a question."""
     stages = dict.fromkeys(stage for outcome in outcomes for stage in outcome.cost)
     costs = {
-        stage: [outcome.cost.get(stage, StageCost()) for outcome in outcomes] for stage in stages
+        stage: [outcome.cost.get(stage, StageCost()) for outcome in outcomes]
+        for stage in stages
     }
     return {
         stage: {
@@ -104,9 +109,17 @@ def comparison_table(systems: Mapping[str, Mapping[str, Any]]) -> str:
             f"{means[key]:.1f}"
             for key in ("evidence F1", "evidence recall", "answer F1", "paragraphs")
         ]
-        figures += [f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", f"{means['scored']:.1f}"]
+        figures += [
+            f"{means['tokens']:,.0f}",
+            f"{means['calls']:.2f}",
+            f"{means['scored']:.1f}",
+        ]
         published = PUBLISHED.get(name)
-        paper = f"{published[0]:.1f} / {published[1]:,} / {published[2]:.2f}" if published else ""
+        paper = (
+            f"{published[0]:.1f} / {published[1]:,} / {published[2]:.2f}"
+            if published
+            else ""
+        )
         rows.append(
             [
                 name,
@@ -122,11 +135,19 @@ def comparison_table(systems: Mapping[str, Mapping[str, Any]]) -> str:
 def stage_table(systems: Mapping[str, Mapping[str, Any]]) -> str:
     """What each stage took."""
     rows = [
-        [name, stage, f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", f"{means['scored']:.1f}"]
+        [
+            name,
+            stage,
+            f"{means['tokens']:,.0f}",
+            f"{means['calls']:.2f}",
+            f"{means['scored']:.1f}",
+        ]
         for name, result in systems.items()
         for stage, means in result["stages"].items()
     ]
-    return markdown_table(["system", "stage", "tokens", "calls", "scored"], rows, labels=2)
+    return markdown_table(
+        ["system", "stage", "tokens", "calls", "scored"], rows, labels=2
+    )
 
 
 def target_lines(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -138,14 +159,18 @@ def target_lines(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
             part = own["means"]["tokens"] / systems[name]["means"]["tokens"]
             lines.append(
                 _target(
-                    f"D3-BASE takes {part:.1%} of {name}'s tokens", part <= share, f"{share:.0%}"
+                    f"D3-BASE takes {part:.1%} of {name}'s tokens",
+                    part <= share,
+                    f"{share:.0%}",
                 )
             )
     if own:
         calls = own["means"]["calls"]
         lines.append(
             _target(
-                f"D3-BASE takes {calls:.2f} calls a question", calls <= MOST_CALLS, f"{MOST_CALLS}"
+                f"D3-BASE takes {calls:.2f} calls a question",
+                calls <= MOST_CALLS,
+                f"{MOST_CALLS}",
             )
         )
     return lines
@@ -158,8 +183,13 @@ def extra_table(
     known = [name for name, _ in TARGETS if name in systems]
     rows = []
     for extra, means in extras.items():
-        shares = [f"{means['tokens'] / systems[name]['means']['tokens']:.1%}" for name in known]
-        rows.append([f"{extra}", f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", *shares])
+        shares = [
+            f"{means['tokens'] / systems[name]['means']['tokens']:.1%}"
+            for name in known
+        ]
+        rows.append(
+            [f"{extra}", f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", *shares]
+        )
     head = [
         "sections named too many",
         "tokens",

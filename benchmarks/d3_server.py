@@ -32,7 +32,10 @@ def server_lines(dataset: Dataset, repeat: int = 3) -> list[str]:
     ]
     for name, agent in (("D3-BASE", False), ("self-ask over D3-BASE", True)):
         for way in ("sync", "async"):
-            runs = [timed(dataset, agent=agent, asynchronous=way == "async") for _ in range(repeat)]
+            runs = [
+                timed(dataset, agent=agent, asynchronous=way == "async")
+                for _ in range(repeat)
+            ]
             seconds, busy, server = sorted(runs, key=lambda run: run[0])[repeat // 2]
             ideal = server.calls * DELAY / LIMIT
             times = ", ".join(f"{run[0] / ideal:.2f}" for run in runs)
@@ -60,9 +63,14 @@ def timed(
     ][:QUESTIONS]
 
     def all_steps() -> Steps[list[Any]]:
-        steps_of: Callable[..., Any] = SelfAsk(retriever).steps if agent else retriever.steps
+        steps_of: Callable[..., Any] = (
+            SelfAsk(retriever).steps if agent else retriever.steps
+        )
         return together(
-            [steps_of(question, where={"doc_id": doc_id}) for question, doc_id in questions]
+            [
+                steps_of(question, where={"doc_id": doc_id})
+                for question, doc_id in questions
+            ]
         )
 
     expected = retriever.runner.run(all_steps())

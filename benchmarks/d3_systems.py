@@ -37,13 +37,17 @@ def document_of(question: Question) -> str:
     return question.gold[0][0]
 
 
-def baseline(name: str, paragraphs: Mapping[str, Sequence[Chunk]], runner: Runner) -> System:
+def baseline(
+    name: str, paragraphs: Mapping[str, Sequence[Chunk]], runner: Runner
+) -> System:
     """One of BASELINES, over the paragraphs of the question's own document."""
 
     def steps(question: Question) -> Steps[Outcome]:
         own = paragraphs[document_of(question)]
         evidence = yield from BASELINES[name](question.question, own)
-        hits = [Hit(own[i], 1.0, rank) for rank, i in enumerate(evidence.positions, start=1)]
+        hits = [
+            Hit(own[i], 1.0, rank) for rank, i in enumerate(evidence.positions, start=1)
+        ]
         answered = yield from answer_steps(question.question, hits)
         return Outcome(hits, {"select": evidence.cost}, answered, evidence.degraded)
 
@@ -68,9 +72,14 @@ def self_ask(retriever: Any) -> System:
     agent = SelfAsk(retriever)
 
     def steps(question: Question) -> Steps[Outcome]:
-        found = yield from agent.steps(question.question, where={"doc_id": document_of(question)})
+        found = yield from agent.steps(
+            question.question, where={"doc_id": document_of(question)}
+        )
         return Outcome(
-            found.evidence, found.cost, Answered(found.answer, 0, StageCost()), found.failures
+            found.evidence,
+            found.cost,
+            Answered(found.answer, 0, StageCost()),
+            found.failures,
         )
 
     return System(SELF_ASK, steps, retriever.runner)
@@ -78,4 +87,6 @@ def self_ask(retriever: Any) -> System:
 
 def run_all(system: System, questions: Sequence[Question]) -> list[Outcome]:
     """Every question, the calls of one round together."""
-    return system.runner.run(together([system.steps(question) for question in questions]))
+    return system.runner.run(
+        together([system.steps(question) for question in questions])
+    )

@@ -42,7 +42,8 @@ class Question:
     id: str
     question: str
     answers: tuple[str, ...]  # may be empty
-    gold: tuple[tuple[str, int, int], ...]  # (document id, start, end) in characters, half-open
+    # (document id, start, end) in characters, half-open.
+    gold: tuple[tuple[str, int, int], ...]
     # True: one gold span is enough (occurrences of an answer); False: all together are the evidence
     any: bool
 
@@ -69,7 +70,11 @@ class Dataset:
 def data_root() -> Path:
     """The folder of the evaluation data; raises DataMissing when there is none."""
     given = os.environ.get("STRUCTRAG_DATA")
-    root = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    root = (
+        Path(given)
+        if given
+        else Path(__file__).resolve().parents[2] / "shared" / "data"
+    )
     if not root.is_dir():
         raise DataMissing(
             f"The evaluation data is not at {root}; set STRUCTRAG_DATA to the folder that holds it."
@@ -90,7 +95,9 @@ def load(name: str) -> Dataset:
     return Dataset(
         name=name,
         documents=tuple(
-            Document(row["text"], id=row["id"], title=row["title"], format=row["format"])
+            Document(
+                row["text"], id=row["id"], title=row["title"], format=row["format"]
+            )
             for row in _rows(folder / "documents.jsonl.gz")
         ),
         questions=tuple(
@@ -115,7 +122,9 @@ def load_or_exit(name: str) -> Dataset:
         raise SystemExit(0) from None
 
 
-def map_gold(dataset: Dataset, documents: Iterable[Document], text_offset: OffsetMap) -> Dataset:
+def map_gold(
+    dataset: Dataset, documents: Iterable[Document], text_offset: OffsetMap
+) -> Dataset:
     """The same questions over other readings of the documents, their gold moved by `text_offset`.
 
     A span that holds no visible character is dropped. Line ends that a reader puts between two
@@ -127,13 +136,19 @@ def map_gold(dataset: Dataset, documents: Iterable[Document], text_offset: Offse
     def moved(doc_id: str, start: int, end: int) -> tuple[str, int, int]:
         reading = by_id[doc_id]
         after_last = text_offset(reading, end - 1) + 1
-        return doc_id, text_offset(reading, start), min(after_last, text_offset(reading, end))
+        return (
+            doc_id,
+            text_offset(reading, start),
+            min(after_last, text_offset(reading, end)),
+        )
 
     questions = (
         replace(
             question,
             gold=tuple(
-                span for span in (moved(*gold) for gold in question.gold) if span[1] < span[2]
+                span
+                for span in (moved(*gold) for gold in question.gold)
+                if span[1] < span[2]
             ),
         )
         for question in dataset.questions
@@ -150,7 +165,9 @@ def visible(dataset: Dataset) -> Dataset:
         if document.format != "html":
             return document
         text, title, layout = read_html(document.text)
-        return replace(document, text=text, title=title or document.title, layout=layout)
+        return replace(
+            document, text=text, title=title or document.title, layout=layout
+        )
 
     def offset(document: Document, source_offset: int) -> int:
         return (

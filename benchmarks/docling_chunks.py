@@ -20,7 +20,9 @@ def main() -> None:
     from docling.chunking import HybridChunker
     from docling.datamodel.base_models import DocumentStream, InputFormat
     from docling.document_converter import DocumentConverter
-    from docling_core.transforms.chunker.tokenizer.huggingface import HuggingFaceTokenizer
+    from docling_core.transforms.chunker.tokenizer.huggingface import (
+        HuggingFaceTokenizer,
+    )
     from transformers import AutoTokenizer
 
     converter = DocumentConverter(allowed_formats=[InputFormat.MD, InputFormat.HTML])

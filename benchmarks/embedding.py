@@ -111,7 +111,9 @@ def sampled(n_chunks: int, n_questions: int) -> tuple[list[str], list[str]]:
                 break
             ids.add(document.id)
             of_set += [chunk.index_text for chunk in splitter.split(document)]
-        about = [q.question for q in dataset.questions if q.gold and q.gold[0][0] in ids]
+        about = [
+            q.question for q in dataset.questions if q.gold and q.gold[0][0] in ids
+        ]
         chunks += of_set[:n_chunks]
         questions += list(dict.fromkeys(about))[:n_questions]
     return chunks, questions
@@ -177,7 +179,9 @@ def agreement(vectors: Vectors, plain: Vectors) -> str:
 
 def overlap(hits: NDArray[np.int64], plain: NDArray[np.int64]) -> str:
     """The share of hits in common, with the central 95 % of 1,000 samples of the questions."""
-    shares = np.array([len(set(a) & set(b)) / NEAREST for a, b in zip(hits, plain, strict=True)])
+    shares = np.array(
+        [len(set(a) & set(b)) / NEAREST for a, b in zip(hits, plain, strict=True)]
+    )
     drawn = np.random.default_rng(0).integers(len(shares), size=(1000, len(shares)))
     low, high = np.quantile(shares[drawn].mean(axis=1), (0.025, 0.975))
     return f"{shares.mean():.3f} [{low:.3f}, {high:.3f}]"

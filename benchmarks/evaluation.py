@@ -26,7 +26,8 @@ class Result(NamedTuple):
     title: str
     file: str  # in RESULTS
     command: str  # that writes it
-    pictures: tuple[tuple[str, str], ...] = ()  # what each shows, and its file in docs/pictures
+    # What each shows, and its file in docs/pictures.
+    pictures: tuple[tuple[str, str], ...] = ()
 
 
 MAIN = (
@@ -49,7 +50,9 @@ MAIN = (
         "evidence.py --sample small --rows 'fixed,five,**'",
     ),
     Result(
-        "Evidence: what its settings rest on", "evidence_choices.md", "evidence.py --leave-one-out"
+        "Evidence: what its settings rest on",
+        "evidence_choices.md",
+        "evidence.py --leave-one-out",
     ),
     Result(
         "Evidence: how token vectors are kept",
@@ -57,32 +60,48 @@ MAIN = (
         "evidence.py --kept --sets qasper,nq,covid_qa,qmsum",
     ),
     Result(
-        "Evidence: by the protocol of Chroma's report", "evidence_chroma.md", "evidence_chroma.py"
+        "Evidence: by the protocol of Chroma's report",
+        "evidence_chroma.md",
+        "evidence_chroma.py",
     ),
     Result(
-        "Evidence: what indexing costs", "evidence_indexing.md", "evidence_speed.py --indexing 9"
+        "Evidence: what indexing costs",
+        "evidence_indexing.md",
+        "evidence_speed.py --indexing 9",
     ),
     Result(
-        "Boundaries: where sections began, headings taken out", "boundaries.md", "boundaries.py"
+        "Boundaries: where sections began, headings taken out",
+        "boundaries.md",
+        "boundaries.py",
     ),
 )
 RESULTS_IN_ORDER = (
     *MAIN,
     Result(
-        "What the settings of PIC and IDMS rest on", "splitting_choices.md", "splitting_choices.py"
+        "What the settings of PIC and IDMS rest on",
+        "splitting_choices.md",
+        "splitting_choices.py",
     ),
     Result("Splitters that read the text: cost", "splitters.md", "splitters.py"),
     Result("Sections, views and routes", "quality.md", "quality.py"),
     Result(
-        "What the settings of views and fusion rest on", "quality_choices.md", "quality_choices.py"
+        "What the settings of views and fusion rest on",
+        "quality_choices.md",
+        "quality_choices.py",
     ),
     Result("HiQA: look-alike documents and pooled sets", "hiqa.md", "hiqa.py"),
-    Result("D3: evidence without a language model", "d3_evidence.md", "d3.py --evidence"),
-    Result("D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"),
+    Result(
+        "D3: evidence without a language model", "d3_evidence.md", "d3.py --evidence"
+    ),
+    Result(
+        "D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"
+    ),
     Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
     Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
-    Result("Evidence: static token vectors", "evidence_encoders.md", "evidence_encoders.py"),
+    Result(
+        "Evidence: static token vectors", "evidence_encoders.md", "evidence_encoders.py"
+    ),
     Result(
         "Evidence: splitters' chunks packed as evidence",
         "evidence_splitters.md",
@@ -129,7 +148,12 @@ CONCLUSIONS = ROOT / "benchmarks" / "conclusions.md"
 # name -> file, heading above its table, first cell of its row, number of the column
 FIGURES = {
     "evidence": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 2),
-    "untokened": ("evidence.md", "Mean over the sets", "EvidenceRetriever, tokens not matched", 2),
+    "untokened": (
+        "evidence.md",
+        "Mean over the sets",
+        "EvidenceRetriever, tokens not matched",
+        2,
+    ),
     "fixed": ("evidence.md", "Mean over the sets", "fixed 200, vectors and BM25", 2),
     "recursive": (
         "evidence.md",
@@ -158,8 +182,18 @@ FIGURES = {
         "fixed 200",
         8,
     ),
-    "idms": ("methods.md", "Recall within 1,000 tokens, vectors and BM25", "**IDMSSplitter**", 8),
-    "pic": ("methods.md", "Recall within 1,000 tokens, vectors and BM25", "**PICSplitter**", 8),
+    "idms": (
+        "methods.md",
+        "Recall within 1,000 tokens, vectors and BM25",
+        "**IDMSSplitter**",
+        8,
+    ),
+    "pic": (
+        "methods.md",
+        "Recall within 1,000 tokens, vectors and BM25",
+        "**PICSplitter**",
+        8,
+    ),
     "boards_path": ("hiqa.md", "boards: 60 manuals", "path | all three (default)", 2),
     "boards_none": ("hiqa.md", "boards: 60 manuals", "none | dense", 2),
 }
@@ -176,7 +210,9 @@ def figure(file: str, title: str, row: str, column: int) -> str:
     """A cell of the first table below a heading; "" if it is not there."""
     path = RESULTS / file
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    headings = [i for i, line in enumerate(lines) if line.startswith("#") and title in line]
+    headings = [
+        i for i, line in enumerate(lines) if line.startswith("#") and title in line
+    ]
     for line in lines[headings[0] :] if headings else []:
         if line.startswith(f"| {row} |"):
             return line.split("|")[column + 1].strip().strip("*")
@@ -192,7 +228,9 @@ def page(results: Sequence[Result] = RESULTS_IN_ORDER) -> str:
             shown = [f"![{text}](pictures/{name})" for text, name in pictures]
             text = lowered(path.read_text(encoding="utf-8"))
             parts.append(
-                "\n\n".join([f"## {title}", f"`python benchmarks/{command}`", *shown, text])
+                "\n\n".join(
+                    [f"## {title}", f"`python benchmarks/{command}`", *shown, text]
+                )
             )
     return "\n".join(parts).rstrip() + "\n"
 
@@ -209,7 +247,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--run", action="store_true", help="measure all methods and peers on all sets first"
+        "--run",
+        action="store_true",
+        help="measure all methods and peers on all sets first",
     )
     parser.add_argument(
         "--run-all", action="store_true", help="measure everything on the page first"
@@ -217,7 +257,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for result in RESULTS_IN_ORDER if options.run_all else MAIN if options.run else ():
         subprocess.run(
-            [sys.executable, *f"benchmarks/{result.command}".split()], cwd=ROOT, check=True
+            [sys.executable, *f"benchmarks/{result.command}".split()],
+            cwd=ROOT,
+            check=True,
         )
     PAGE.write_text(page(), encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)} written")

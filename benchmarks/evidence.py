@@ -49,7 +49,12 @@ from structrag import (
 )
 from structrag.asking.requests import Steps, TokenVectors
 from structrag.chunks.given import GivenChunks
-from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget, span_recall
+from structrag.evaluation import (
+    SpanMeasure,
+    paired_bootstrap,
+    recall_at_budget,
+    span_recall,
+)
 from structrag.evaluation.measure import Span, spans_of
 from structrag.reading.settings import Reading
 from structrag.retrieval.evidence.pool import Pool
@@ -107,11 +112,19 @@ class KeptTokens:
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """Of texts that the encoder reads whole their vector is that of the same pass."""
-        return np.stack([tokens.vector for tokens in self.embed_tokens(texts, query=query)])
+        return np.stack(
+            [tokens.vector for tokens in self.embed_tokens(texts, query=query)]
+        )
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
-        missing = [text for text in dict.fromkeys(texts) if not self._path(text).is_file()]
-        for text, tokens in zip(missing, self.encoder.embed_tokens(missing), strict=True):
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
+        missing = [
+            text for text in dict.fromkeys(texts) if not self._path(text).is_file()
+        ]
+        for text, tokens in zip(
+            missing, self.encoder.embed_tokens(missing), strict=True
+        ):
             np.savez(
                 self._path(text),
                 ids=tokens.ids,
@@ -147,11 +160,18 @@ class Setting:
     def at_budgets(self, question: Asked, ranking: Sequence[Span]) -> dict[int, float]:
         """Recall of ranked chunks, cut where each budget ends."""
         texts = self.dataset.texts
-        sizes = [self.counter(texts[doc_id][start:end]) for doc_id, start, end in ranking]
+        sizes = [
+            self.counter(texts[doc_id][start:end]) for doc_id, start, end in ranking
+        ]
         recall = {}
         for budget in BUDGETS:
             value = recall_at_budget(
-                question.gold, ranking, budget, self.measure, sizes=sizes, mode=question.mode
+                question.gold,
+                ranking,
+                budget,
+                self.measure,
+                sizes=sizes,
+                mode=question.mode,
             )
             recall[budget] = value or 0.0
         return recall
@@ -166,9 +186,13 @@ def recursive(setting: Setting) -> Search:
     """What LangChain's users have: 1,000 characters, overlap 200, the four nearest vectors."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-    split = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=200).split_text
+    split = RecursiveCharacterTextSplitter(
+        chunk_size=1000, chunk_overlap=200
+    ).split_text
     documents = setting.dataset.documents
-    chunks = {document.id: placed(document, split(document.text)) for document in documents}
+    chunks = {
+        document.id: placed(document, split(document.text)) for document in documents
+    }
     return _searched(setting, GivenChunks(chunks), ("dense",), 4)
 
 
@@ -181,7 +205,9 @@ def llama_index_defaults(setting: Setting) -> Search:
 
     split = SentenceSplitter(chunk_size=1024, chunk_overlap=200).split_text
     documents = setting.dataset.documents
-    chunks = {document.id: placed(document, split(document.text)) for document in documents}
+    chunks = {
+        document.id: placed(document, split(document.text)) for document in documents
+    }
     spans = [span for of_document in chunks.values() for span in spans_of(of_document)]
     texts = [setting.dataset.texts[doc_id][start:end] for doc_id, start, end in spans]
     vectors = unit_rows(setting.encoder.encoder.embed(texts))
@@ -198,7 +224,9 @@ def llama_index_defaults(setting: Setting) -> Search:
 
 
 def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) -> Search:
-    index = Index(embedder=setting.encoder, splitter=splitter, views=("raw",), batch_size=256)
+    index = Index(
+        embedder=setting.encoder, splitter=splitter, views=("raw",), batch_size=256
+    )
     index.add(setting.dataset.documents)
     retriever = MultiViewRetriever(index, routes=routes)
 
@@ -215,7 +243,11 @@ class Once(EvidenceRetriever):
     last: tuple[Pool, str, Ranking] | None = None
 
     def _ranking(self, pool: Pool, question: Question) -> Ranking:
-        if self.last is None or self.last[0] is not pool or self.last[1] != question.text:
+        if (
+            self.last is None
+            or self.last[0] is not pool
+            or self.last[1] != question.text
+        ):
             self.last = pool, question.text, super()._ranking(pool, question)
         return self.last[2]
 
@@ -237,7 +269,9 @@ def evidence(
     """`EvidenceRetriever` with the encoder's token vectors; `k` passages, or any number."""
     reading = Reading(counter=setting.counter)
     documents = setting.dataset.documents
-    retriever = kind.from_documents(documents, setting.encoder, reading=reading, **options)
+    retriever = kind.from_documents(
+        documents, setting.encoder, reading=reading, **options
+    )
 
     def search(asked: Asked) -> dict[int, float]:
         recall = {}
@@ -262,7 +296,9 @@ ROWS: Mapping[str, Callable[[Setting], Search]] = {
 }
 
 
-def measured(name: str, one: Sample, encoder: KeptTokens, counter: TokenCounter) -> dict[str, Any]:
+def measured(
+    name: str, one: Sample, encoder: KeptTokens, counter: TokenCounter
+) -> dict[str, Any]:
     """Recall of every question by budget, and the seconds of indexing and of a question."""
     setting = Setting(one.dataset, encoder, counter, SpanMeasure(one.dataset.texts))
     began = perf_counter()
@@ -273,7 +309,11 @@ def measured(name: str, one: Sample, encoder: KeptTokens, counter: TokenCounter)
         for budget, value in search(question).items():
             recall[str(budget)].append(round(value, 6))
     searching = (process_time() - began_searching) / len(one.dataset.questions)
-    return {"recall": recall, "indexing": round(indexing, 1), "searching": round(searching, 4)}
+    return {
+        "recall": recall,
+        "indexing": round(indexing, 1),
+        "searching": round(searching, 4),
+    }
 
 
 def cell(
@@ -309,7 +349,10 @@ def page(about: Mapping[str, str], values: Values) -> str:
     parts += ["## Mean over the sets", means(values)]
     for budget in BUDGETS:
         parts += [f"## Within {budget:,} tokens", by_set(values, budget)]
-    parts += [f"## Against {BASE}, within 1,000 tokens, set by set", against_base(values)]
+    parts += [
+        f"## Against {BASE}, within 1,000 tokens, set by set",
+        against_base(values),
+    ]
     if {UNMATCHED, EVIDENCE} <= set(_rows(values)):
         parts += ["## What matching tokens adds to the first stage", added(values)]
     return "\n\n".join(parts) + "\n"
@@ -320,7 +363,9 @@ def added(values: Values) -> str:
     rows = []
     for budget in BUDGETS:
         pairs = zip(
-            _groups(values, EVIDENCE, budget), _groups(values, UNMATCHED, budget), strict=True
+            _groups(values, EVIDENCE, budget),
+            _groups(values, UNMATCHED, budget),
+            strict=True,
         )
         groups = [np.subtract(own, base).tolist() for own, base in pairs]
         cells = [choices.shown(mean_of_sets([group])) for group in groups]
@@ -336,7 +381,9 @@ def means(values: Values) -> str:
         gaps = [_gap_of_means(values, name, budget) for budget in BUDGETS]
         rows.append([name, *cells, *(gaps if name != BASE else [""] * len(gaps))])
     heads = [f"{budget:,}" for budget in BUDGETS]
-    return markdown_table(["", *heads, *(f"{head}: difference" for head in heads)], rows, labels=1)
+    return markdown_table(
+        ["", *heads, *(f"{head}: difference" for head in heads)], rows, labels=1
+    )
 
 
 def by_set(values: Values, budget: int) -> str:
@@ -356,9 +403,13 @@ def against_base(values: Values) -> str:
             continue
         cells = []
         for of_set in values.values():
-            gap = paired_bootstrap(of_set[name]["recall"]["1000"], of_set[BASE]["recall"]["1000"])
+            gap = paired_bootstrap(
+                of_set[name]["recall"]["1000"], of_set[BASE]["recall"]["1000"]
+            )
             cells.append(
-                choices.shown(Interval(*(100 * x for x in (gap.difference, gap.low, gap.high))))
+                choices.shown(
+                    Interval(*(100 * x for x in (gap.difference, gap.low, gap.high)))
+                )
             )
         rows.append([name, *cells])
     return markdown_table(["", *values], rows, labels=1)
@@ -378,18 +429,29 @@ def _mean(groups: Sequence[Sequence[float]]) -> str:
 
 
 def _gap_of_means(values: Values, name: str, budget: int) -> str:
-    pairs = zip(_groups(values, name, budget), _groups(values, BASE, budget), strict=True)
-    return choices.shown(mean_of_sets([np.subtract(own, base).tolist() for own, base in pairs]))
+    pairs = zip(
+        _groups(values, name, budget), _groups(values, BASE, budget), strict=True
+    )
+    return choices.shown(
+        mean_of_sets([np.subtract(own, base).tolist() for own, base in pairs])
+    )
 
 
 def settings_page(
-    about: Mapping[str, str], samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
+    about: Mapping[str, str],
+    samples: Sequence[Sample],
+    encoder: KeptTokens,
+    counter: TokenCounter,
 ) -> str:
     """The tables of the settings."""
     benches, folders = _benches(samples, encoder, counter)
     values = choices.recalls(benches, folders)
     facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    parts = ["# What stands behind the settings of EvidenceRetriever", facts, choices.READING]
+    parts = [
+        "# What stands behind the settings of EvidenceRetriever",
+        facts,
+        choices.READING,
+    ]
     parts += ["## One setting at a time", choices.IDEAS, choices.one_at_a_time(values)]
     if len(values) > 1:
         parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
@@ -398,7 +460,10 @@ def settings_page(
 
 
 def kept_page(
-    about: Mapping[str, str], samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
+    about: Mapping[str, str],
+    samples: Sequence[Sample],
+    encoder: KeptTokens,
+    counter: TokenCounter,
 ) -> str:
     """The table of the ways to keep token vectors."""
     benches, folders = _benches(samples, encoder, counter)
@@ -406,7 +471,9 @@ def kept_page(
     for name, make in benches.items():
         path = folders[name] / "kept.json"
         if not path.is_file():
-            path.write_text(json.dumps(choices.kept_tokens(make)) + "\n", encoding="utf-8")
+            path.write_text(
+                json.dumps(choices.kept_tokens(make)) + "\n", encoding="utf-8"
+            )
             print(f"{name}: kept", file=sys.stderr, flush=True)
         kept[name] = json.loads(path.read_text(encoding="utf-8"))
     facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
@@ -418,7 +485,10 @@ def _benches(
     samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
 ) -> tuple[dict[str, Callable[..., choices.Bench]], dict[str, Path]]:
     """For each set what makes its bench, and where its values are kept."""
-    folders = {one.dataset.name: KEPT / f"{one.dataset.name}-{one.key}-choices" for one in samples}
+    folders = {
+        one.dataset.name: KEPT / f"{one.dataset.name}-{one.key}-choices"
+        for one in samples
+    }
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -484,14 +554,20 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}")
+    parser.add_argument(
+        "--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}"
+    )
     parser.add_argument("--sample", choices=("large", "small"), default="large")
     parser.add_argument(
         "--leave-one-out", action="store_true", help="what each setting gains or loses"
     )
-    parser.add_argument("--kept", action="store_true", help="what ways to keep token vectors lose")
+    parser.add_argument(
+        "--kept", action="store_true", help="what ways to keep token vectors lose"
+    )
     parser.add_argument("--rows", default="", help="only those with one of these words")
-    parser.add_argument("--again", action="store_true", help="measure the chosen rows anew")
+    parser.add_argument(
+        "--again", action="store_true", help="measure the chosen rows anew"
+    )
     parser.add_argument(
         "--output", type=Path, default=quality.RESULTS, help="folder for the results"
     )

@@ -52,11 +52,18 @@ from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_content, is_word
 
 FloatArray = NDArray[np.floating[Any]]
-_FEW = 250  # questions of a set, at even distances, on which ways to keep vectors are measured
+# Questions of a set, at even distances, on which ways to keep vectors are measured.
+_FEW = 250
 _RANKED = 1000  # atoms that are looked at; within 2,000 tokens there are fewer
 # Which tokens of a question count: words without punctuation, all, or no function words either
 WORDS, ALL, CONTENT = "words", "all", "content"
-KINDS = ((IDF_POWER, WORDS), (1.0, WORDS), (2.0, WORDS), (IDF_POWER, ALL), (IDF_POWER, CONTENT))
+KINDS = (
+    (IDF_POWER, WORDS),
+    (1.0, WORDS),
+    (2.0, WORDS),
+    (IDF_POWER, ALL),
+    (IDF_POWER, CONTENT),
+)
 READING = (
     "One setting is changed at a time; differences are those to E, the design as it is, in points "
     "of the mean over the sets, paired, with the central 95 % of 1,000 bootstrap samples; bold "
@@ -91,7 +98,8 @@ class Choice:
     # What the library does not do: see evidence_ideas.py
     headings: float = 0.0  # factor of the match with the headings above
     reach: float = 0.0  # power of a token's best match, in its weight
-    best_widths: int | None = None  # of so many widths an atom has the mean; None: of all
+    # Of so many widths an atom has the mean; None: of all.
+    best_widths: int | None = None
     coverage: float = 0.0  # weight of what an atom adds to those taken
 
     def weighing(self, **weights: float) -> Choice:
@@ -177,8 +185,12 @@ class Bench:
             documents, pool = self.retriever._shelf().select(self.where(asked))
             signals = self.signals(number, asked, pool)
             for label, choice in chosen.items():
-                ranking = order(_rematched(signals, choice, documents, pool), choice, pool)
-                for budget, value in self._at_budgets(asked, ranking, choice, documents, pool):
+                ranking = order(
+                    _rematched(signals, choice, documents, pool), choice, pool
+                )
+                for budget, value in self._at_budgets(
+                    asked, ranking, choice, documents, pool
+                ):
                     recalls[label][str(budget)].append(value)
         return recalls
 
@@ -187,10 +199,14 @@ class Bench:
         quantiser = self.retriever.store.quantiser
         assert quantiser is not None and self.retriever.token_encoder is not None
         recall: Recall = {str(budget): [] for budget in BUDGETS}
-        for number in range(0, len(self.questions), max(1, len(self.questions) // _FEW)):
+        for number in range(
+            0, len(self.questions), max(1, len(self.questions) // _FEW)
+        ):
             asked = self.questions[number]
             documents, pool = self.retriever._shelf().select(self.where(asked))
-            (tokens,) = self.retriever.token_encoder.embed_tokens([asked.question], query=True)
+            (tokens,) = self.retriever.token_encoder.embed_tokens(
+                [asked.question], query=True
+            )
             words = is_word(asked.question, tokens.spans)
             question = Question(
                 asked.question, tokens.vector, tokens.vectors[words], tokens.ids[words]
@@ -240,8 +256,13 @@ class Bench:
             encoder = self.retriever.token_encoder
             assert encoder is not None
             (tokens,) = encoder.embed_tokens([asked.question], query=True)
-            signals = matched(pool, asked.question, tokens, self.retriever.store.quantiser)
-            np.savez(path, **{one.name: getattr(signals, one.name) for one in fields(Signals)})
+            signals = matched(
+                pool, asked.question, tokens, self.retriever.store.quantiser
+            )
+            np.savez(
+                path,
+                **{one.name: getattr(signals, one.name) for one in fields(Signals)},
+            )
         with np.load(path) as kept:
             return Signals(**{name: kept[name] for name in kept.files})
 
@@ -252,7 +273,9 @@ def _span(passage: Passage, documents: Sequence[Stored], pool: Pool) -> Span:
     return documents[number].id, int(of.starts[place]), int(of.ends[last])
 
 
-def matched(pool: Pool, text: str, tokens: TokenVectors, quantiser: Quantiser | None) -> Signals:
+def matched(
+    pool: Pool, text: str, tokens: TokenVectors, quantiser: Quantiser | None
+) -> Signals:
     """What a question matches in a pool."""
     assert quantiser is not None
     counted = {
@@ -320,12 +343,20 @@ def order(signals: Signals, choice: Choice, pool: Pool) -> NDArray[np.int64]:
     rest[chosen] = False
     scores[rest] = first[rest] - 1e3
     if choice.coverage:
-        taken = signals.matches, signals.weights, scores, choice.coverage, choice.whole_block
+        taken = (
+            signals.matches,
+            signals.weights,
+            scores,
+            choice.coverage,
+            choice.whole_block,
+        )
         return ideas.covering(pool, *taken)
     return _by_score(scores)
 
 
-def _sum(parts: Mapping[str, FloatArray], weights: Mapping[str, float], n: int) -> FloatArray:
+def _sum(
+    parts: Mapping[str, FloatArray], weights: Mapping[str, float], n: int
+) -> FloatArray:
     total = np.zeros(n)
     for name, weight in weights.items():
         if weight:
@@ -337,7 +368,9 @@ def _by_score(scores: FloatArray) -> NDArray[np.int64]:
     return np.argsort(-np.round(scores, 9), kind="stable")
 
 
-def bench(setting: Any, questions: Sequence[Asked], folder: Path, **options: Any) -> Bench:
+def bench(
+    setting: Any, questions: Sequence[Asked], folder: Path, **options: Any
+) -> Bench:
     """The set of a `Setting` of evidence.py, its documents in a retriever."""
     options["reading"] = Reading(counter=setting.counter)
     documents = setting.dataset.documents
@@ -349,13 +382,17 @@ Recall = dict[str, list[float]]  # by budget, of every question
 Recalls = Mapping[str, Mapping[str, Recall]]  # set -> choice
 
 
-def recalls(benches: Mapping[str, Callable[[], Bench]], folders: Mapping[str, Path]) -> Recalls:
+def recalls(
+    benches: Mapping[str, Callable[[], Bench]], folders: Mapping[str, Path]
+) -> Recalls:
     """Recall of every question with every choice, from an earlier run where there was one."""
     values: dict[str, dict[str, Recall]] = {}
     for name, make in benches.items():
         path = folders[name] / "recall.json"
         known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        missing = {label: choice for label, choice in CHOICES.items() if label not in known}
+        missing = {
+            label: choice for label, choice in CHOICES.items() if label not in known
+        }
         if missing:
             known |= make().recalls(missing)
             path.write_text(json.dumps(known) + "\n", encoding="utf-8")
@@ -401,7 +438,10 @@ def kept_tokens(make: Callable[..., Bench]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     count = 0
     for label, keeping in KEEPING.items():
-        options = {"dimensions": keeping.dimensions, "function_words": keeping.function_words}
+        options = {
+            "dimensions": keeping.dimensions,
+            "function_words": keeping.function_words,
+        }
         with ExitStack() as stack:
             for target, name, value in _patches(keeping.lost):
                 stack.enter_context(patch.object(target, name, value))
@@ -450,14 +490,21 @@ def kept_table(values: Mapping[str, Mapping[str, Any]]) -> str:
         for budget in BUDGETS:
             groups = [
                 np.subtract(
-                    of_set[label]["recall"][str(budget)], of_set[WHOLE]["recall"][str(budget)]
+                    of_set[label]["recall"][str(budget)],
+                    of_set[WHOLE]["recall"][str(budget)],
                 ).tolist()
                 for of_set in values.values()
             ]
             cells.append(shown(mean_of_sets(groups)) if label != WHOLE else "")
-        megabytes = np.mean([of_set[label]["bytes"] for of_set in values.values()]) * PAGES / 1e6
+        megabytes = (
+            np.mean([of_set[label]["bytes"] for of_set in values.values()])
+            * PAGES
+            / 1e6
+        )
         rows.append([label, f"{megabytes:.1f}", *cells])
-    return markdown_table(["", "MB", *(f"{budget:,}" for budget in BUDGETS)], rows, labels=1)
+    return markdown_table(
+        ["", "MB", *(f"{budget:,}" for budget in BUDGETS)], rows, labels=1
+    )
 
 
 def one_at_a_time(values: Recalls) -> str:
@@ -473,13 +520,22 @@ def one_at_a_time(values: Recalls) -> str:
 def left_out(values: Recalls) -> str:
     """What is chosen without each set, and what it gains there and in the mean."""
     parts = []
-    for title, budgets in (("1,000 tokens", (1000,)), ("the mean of the budgets", BUDGETS)):
+    for title, budgets in (
+        ("1,000 tokens", (1000,)),
+        ("the mean of the budgets", BUDGETS),
+    ):
         picked = {name: chosen_without(values, name, budgets) for name in values}
         rows = [
-            [name, picked[name], *(_of_set(values[name], picked[name], b) for b in BUDGETS)]
+            [
+                name,
+                picked[name],
+                *(_of_set(values[name], picked[name], b) for b in BUDGETS),
+            ]
             for name in values
         ]
-        mean = [gap(values, lambda name, of=picked: of[name], budget) for budget in BUDGETS]
+        mean = [
+            gap(values, lambda name, of=picked: of[name], budget) for budget in BUDGETS
+        ]
         rows.append(["mean", "", *mean])
         heads = ["", f"chosen by {title}", *(f"{budget:,}" for budget in BUDGETS)]
         parts.append(markdown_table(heads, rows, labels=2))
@@ -504,13 +560,17 @@ def chosen_without(values: Recalls, name: str, budgets: Sequence[int]) -> str:
 def gap(values: Recalls, choice_of: Callable[[str], str], budget: int) -> str:
     """The difference of the mean over the sets to E's, with a choice for each set."""
     groups = [
-        np.subtract(of_set[choice_of(name)][str(budget)], of_set["E"][str(budget)]).tolist()
+        np.subtract(
+            of_set[choice_of(name)][str(budget)], of_set["E"][str(budget)]
+        ).tolist()
         for name, of_set in values.items()
     ]
     return shown(mean_of_sets(groups))
 
 
-def _of_set(of_set: Mapping[str, Mapping[str, Sequence[float]]], label: str, budget: int) -> str:
+def _of_set(
+    of_set: Mapping[str, Mapping[str, Sequence[float]]], label: str, budget: int
+) -> str:
     gaps = np.subtract(of_set[label][str(budget)], of_set["E"][str(budget)])
     return f"{100 * float(gaps.mean()):+.1f}"
 

@@ -75,7 +75,9 @@ def scores(
 ) -> dict[str, Scores]:
     """Chroma's scores of what each system finds, and how many tokens and passages that is."""
     columns = ("recall", "precision", "IoU", "tokens", "passages")
-    found: dict[str, Scores] = {name: {column: [] for column in columns} for name in finds}
+    found: dict[str, Scores] = {
+        name: {column: [] for column in columns} for name in finds
+    }
     for question in questions:
         for name, find in finds.items():
             chunks = [hit.chunk for hit in find(question.question)]
@@ -84,14 +86,18 @@ def scores(
             of_system["recall"].append(coded.recall if coded else 0.0)
             of_system["precision"].append(coded.precision if coded else 0.0)
             of_system["IoU"].append(coded.iou if coded else 0.0)
-            of_system["tokens"].append(float(sum(counter(chunk.text) for chunk in chunks)))
+            of_system["tokens"].append(
+                float(sum(counter(chunk.text) for chunk in chunks))
+            )
             of_system["passages"].append(float(len(chunks)))
     return found
 
 
 def systems(dataset: Dataset, encoder: Any, counter: TokenCounter) -> dict[str, Find]:
     """The rows that are measured."""
-    index = Index(embedder=encoder, splitter=FixedSplitter(200), views=("raw",), batch_size=256)
+    index = Index(
+        embedder=encoder, splitter=FixedSplitter(200), views=("raw",), batch_size=256
+    )
     index.add(dataset.documents)
     fixed = MultiViewRetriever(index, routes=("dense", "bm25"))
     reading = Reading(counter=counter)
@@ -101,7 +107,9 @@ def systems(dataset: Dataset, encoder: Any, counter: TokenCounter) -> dict[str, 
         FIVE: partial(retriever.search, k=K),
     }
     for budget in ABOUT:
-        rows[FIVE_WITHIN.format(budget)] = partial(retriever.search, k=K, max_tokens=budget)
+        rows[FIVE_WITHIN.format(budget)] = partial(
+            retriever.search, k=K, max_tokens=budget
+        )
     for budget in ABOUT:
         rows[AS_MANY.format(budget)] = partial(retriever.search, max_tokens=budget)
     return rows
@@ -140,13 +148,17 @@ def near_table(questions: Sequence[Question], measured: Mapping[str, Scores]) ->
 
         def mean(near: int, of: Sequence[str] = others) -> float:
             values = [
-                recall[near, budget][corpora == name].mean() for budget in ABOUT for name in of
+                recall[near, budget][corpora == name].mean()
+                for budget in ABOUT
+                for name in of
             ]
             return float(np.mean(values))
 
         best = max(NEARS, key=mean)
         for budget in ABOUT:
-            chosen[budget][corpora == left_out] = recall[best, budget][corpora == left_out]
+            chosen[budget][corpora == left_out] = recall[best, budget][
+                corpora == left_out
+            ]
     left = [f"{100 * chosen[budget].mean():.1f}" for budget in ABOUT]
     rows.append(["chosen without the corpus", *left])
     heads = ["tokens between", *(f"max_tokens={budget:,}" for budget in ABOUT)]
@@ -157,15 +169,25 @@ def table(measured: Mapping[str, Scores]) -> str:
     """Our rows, then the published ones."""
     rows = []
     for name, found in measured.items():
-        cells = [f"{np.mean(found['passages']):.1f}", f"{np.mean(found['tokens']):,.0f}"]
+        cells = [
+            f"{np.mean(found['passages']):.1f}",
+            f"{np.mean(found['tokens']):,.0f}",
+        ]
         cells.append(str(mean_of_sets([found["recall"]])))
-        cells += [f"{100 * float(np.mean(found[column])):.1f}" for column in ("precision", "IoU")]
+        cells += [
+            f"{100 * float(np.mean(found[column])):.1f}"
+            for column in ("precision", "IoU")
+        ]
         rows.append([name, "all-MiniLM-L6-v2", *cells])
     for model, published in PUBLISHED.items():
         for name, values in published.items():
             of_row = dict(zip(COLUMNS, values, strict=True))
-            cells = [f"{of_row[column]:.1f}" for column in ("recall", "precision", "IoU")]
-            rows.append([f"published: {name}", model, str(K), _five_times(name), *cells])
+            cells = [
+                f"{of_row[column]:.1f}" for column in ("recall", "precision", "IoU")
+            ]
+            rows.append(
+                [f"published: {name}", model, str(K), _five_times(name), *cells]
+            )
     heads = ["", "encoder", "passages", "tokens", "recall", "precision", "IoU"]
     return markdown_table(heads, rows, labels=2)
 
@@ -215,12 +237,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     of_nears = nears(finds[FIVE])
     all_scores = scores(dataset.questions, {**finds, **of_nears}, counter)
     measured = {name: all_scores[name] for name in finds}
-    about = [f"structrag: {__version__}", f"machine: {machine_line()}", f"encoder: {label}"]
+    about = [
+        f"structrag: {__version__}",
+        f"machine: {machine_line()}",
+        f"encoder: {label}",
+    ]
     about += [f"reader's tokens: {counter_label}"]
     about += [f"max_tokens={budget:,}: as {what}" for budget, what in ABOUT.items()]
-    about += [f"samples: {len(dataset.documents)} corpora, {len(dataset.questions)} questions"]
+    about += [
+        f"samples: {len(dataset.documents)} corpora, {len(dataset.questions)} questions"
+    ]
     facts = "\n".join(f"- {fact}" for fact in about)
-    parts = ["# Evidence by the protocol of Chroma's report", facts, READING, table(measured)]
+    parts = [
+        "# Evidence by the protocol of Chroma's report",
+        facts,
+        READING,
+        table(measured),
+    ]
     parts += ["## Recall by corpus", by_corpus(dataset.questions, measured)]
     parts += ["## How near passages may be to become one", NEAR_READING]
     parts += [near_table(dataset.questions, all_scores)]

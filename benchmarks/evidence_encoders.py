@@ -77,7 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             values, spent = recalls(Setting(dataset, encoder, counter, measure))
             found[title].append(values)
             seconds += spent if title == STATIC else 0.0
-            print(f"{name}: {title}: {100 * float(np.mean(values[1000])):.1f}", file=sys.stderr)
+            print(
+                f"{name}: {title}: {100 * float(np.mean(values[1000])):.1f}",
+                file=sys.stderr,
+            )
     facts = [f"structrag: {__version__}", f"machine: {machine_line()}"]
     facts += [f"reader's tokens: {label}", f"sets: {options.sets}"]
     facts.append(f"indexing with static vectors: {seconds:.0f} s of one processor")
@@ -92,12 +95,20 @@ def table(found: dict[str, list[dict[int, list[float]]]]) -> str:
     rows = []
     for name, sets in found.items():
         rows.append(
-            [name, *(str(mean_of_sets([one[budget] for one in sets])) for budget in BUDGETS)]
+            [
+                name,
+                *(
+                    str(mean_of_sets([one[budget] for one in sets]))
+                    for budget in BUDGETS
+                ),
+            ]
         )
     gaps = []
     for budget in BUDGETS:
         pairs = zip(found[STATIC], found[ENCODER], strict=True)
-        gap = mean_of_sets([np.subtract(b[budget], a[budget]).tolist() for b, a in pairs])
+        gap = mean_of_sets(
+            [np.subtract(b[budget], a[budget]).tolist() for b, a in pairs]
+        )
         gaps.append(f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]")
     rows.append(["difference", *gaps])
     return markdown_table(["", *(f"{budget:,}" for budget in BUDGETS)], rows, labels=1)

@@ -28,7 +28,9 @@ def with_headings(
 ) -> FloatArray:
     """Each atom's best cosines (atoms, k), or `factor` times those of the headings above it."""
     above = []
-    for document, record, first in zip(documents, pool.records, pool.firsts, strict=False):
+    for document, record, first in zip(
+        documents, pool.records, pool.firsts, strict=False
+    ):
         of_record = matches[first : first + len(record)]
         best = np.full((len(document.paths), matches.shape[1]), -1.0)
         body_starts = np.asarray(document.body_starts)
@@ -107,5 +109,8 @@ def covering(
 
 def _maxima(matches: FloatArray, of: Windows) -> FloatArray:
     return np.stack(
-        [matches[first:stop].max(axis=0) for first, stop in zip(of.firsts, of.stops, strict=True)]
+        [
+            matches[first:stop].max(axis=0)
+            for first, stop in zip(of.firsts, of.stops, strict=True)
+        ]
     )

@@ -57,13 +57,17 @@ class RandomTokens:
 
     def __init__(self) -> None:
         vectors = np.random.default_rng(0).normal(size=(30_000, DIMENSIONS))
-        self._table = (vectors * np.exp(-np.arange(DIMENSIONS) / 180)).astype(np.float32)
+        self._table = (vectors * np.exp(-np.arange(DIMENSIONS) / 180)).astype(
+            np.float32
+        )
         self.seconds = 0.0  # spent here
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         return np.stack([tokens.vector for tokens in self.embed_tokens(texts)])
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         began = process_time()
         tokens = [self._tokens(text) for text in texts]
         self.seconds += process_time() - began
@@ -72,7 +76,9 @@ class RandomTokens:
     def _tokens(self, text: str) -> TokenVectors:
         matches = list(_TOKEN.finditer(text))
         ids = np.array([_number(match.group()) for match in matches], dtype=np.int32)
-        spans = np.array([match.span() for match in matches], dtype=np.int32).reshape(-1, 2)
+        spans = np.array([match.span() for match in matches], dtype=np.int32).reshape(
+            -1, 2
+        )
         vectors = self._table[ids]
         return TokenVectors(ids, spans, vectors, vectors.sum(axis=0))
 
@@ -102,7 +108,8 @@ def measured(documents: Sequence[Document], questions: Sequence[str]) -> list[st
     return [*values, *(f"{np.quantile(times, q):.0f}" for q in (0.5, 0.9))]
 
 
-Cost = tuple[float, float]  # seconds of embedding a document's chunks, and of indexing it
+# Seconds of embedding a document's chunks, and of indexing it.
+Cost = tuple[float, float]
 
 
 def costs(documents: Iterable[Document], encoder: Any) -> list[Cost]:
@@ -145,7 +152,9 @@ def write_indexing(count: int) -> None:
     torch.set_num_threads(1)
     encoder, found = minilm(), []
     for name in SETS:
-        own = quality.sampled(visible(load_or_exit(name)), -(-count // len(SETS)), None).documents
+        own = quality.sampled(
+            visible(load_or_exit(name)), -(-count // len(SETS)), None
+        ).documents
         found.append((f"{name}, {len(own)} documents", costs(own, encoder)))
         print(found[-1], file=sys.stderr, flush=True)
     found.append(("all", [cost for _, of_set in found for cost in of_set]))
@@ -165,7 +174,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--indexing", type=int, default=0, help="documents, of three sets together")
+    parser.add_argument(
+        "--indexing", type=int, default=0, help="documents, of three sets together"
+    )
     options = parser.parse_args()
     if options.indexing:
         return write_indexing(options.indexing)
@@ -179,11 +190,18 @@ def write_questions() -> None:
     pages = [longest]
     rows = [
         ["the longest contract of cuad", *measured(pages, _asked(contracts))],
-        [f"{len(boards.documents):,} manuals", *measured(boards.documents, _asked(boards))],
+        [
+            f"{len(boards.documents):,} manuals",
+            *measured(boards.documents, _asked(boards)),
+        ],
     ]
     heads = ["", "tokens", "sentences", "indexing, s", "first question, ms"]
     print(f"- machine: {machine_line()}\n")
-    print(markdown_table([*heads, "a question, ms", "90 of 100 below, ms"], rows, labels=1))
+    print(
+        markdown_table(
+            [*heads, "a question, ms", "90 of 100 below, ms"], rows, labels=1
+        )
+    )
 
 
 def _asked(dataset: Dataset) -> list[str]:

@@ -83,20 +83,26 @@ class Static:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         return self.embedder.embed(texts)
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         return self.tokens.embed_tokens(texts)
 
 
 Recalls = dict[int, list[float]]  # budget -> recall of every question
 
 
-def as_found(setting: Setting, question: Question, chunks: Sequence[Chunk]) -> dict[int, float]:
+def as_found(
+    setting: Setting, question: Question, chunks: Sequence[Chunk]
+) -> dict[int, float]:
     """Recall of ranked chunks."""
     values = setting.at_budgets(question, spans_of(chunks))
     return {budget: values[budget] for budget in BUDGETS}
 
 
-def as_evidence(setting: Setting, question: Question, chunks: Sequence[Chunk]) -> dict[int, float]:
+def as_evidence(
+    setting: Setting, question: Question, chunks: Sequence[Chunk]
+) -> dict[int, float]:
     """Recall of the evidence in the first chunks."""
     read: list[Chunk] = []
     tokens = 0
@@ -134,7 +140,9 @@ def recall(setting: Setting, question: Question, spans: Sequence[Span]) -> float
 def whole_documents(setting: Setting, questions: Sequence[Question]) -> Recalls:
     """`EvidenceRetriever` over the documents."""
     retriever = EvidenceRetriever.from_documents(
-        setting.dataset.documents, setting.encoder, reading=Reading(counter=setting.counter)
+        setting.dataset.documents,
+        setting.encoder,
+        reading=Reading(counter=setting.counter),
     )
     values: Recalls = {budget: [] for budget in BUDGETS}
     for question in questions:
@@ -151,7 +159,9 @@ def measured(
     setting: Setting, questions: Sequence[Question], index: Callable[..., Indexed]
 ) -> tuple[Recalls, Recalls]:
     """One method's recall of every question, as found and as evidence."""
-    search = index(setting.dataset, Models(setting.encoder, Cache(":memory:"))).searches[BOTH]
+    search = index(
+        setting.dataset, Models(setting.encoder, Cache(":memory:"))
+    ).searches[BOTH]
     found: Recalls = {budget: [] for budget in BUDGETS}
     packed: Recalls = {budget: [] for budget in BUDGETS}
     for question in questions:
@@ -182,7 +192,9 @@ def table(
 
 
 def _gap(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> str:
-    gap = mean_of_sets([np.subtract(a, b).tolist() for a, b in zip(first, second, strict=True)])
+    gap = mean_of_sets(
+        [np.subtract(a, b).tolist() for a, b in zip(first, second, strict=True)]
+    )
     text = f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]"
     return f"**{text}**" if gap.low > 0 or gap.high < 0 else text
 
@@ -192,7 +204,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default="nq,qasper,cuad")
     parser.add_argument("--encoder", choices=["minilm", "static"], default="minilm")
-    parser.add_argument("--questions", type=int, default=40, help="Of each set, evenly drawn.")
+    parser.add_argument(
+        "--questions", type=int, default=40, help="Of each set, evenly drawn."
+    )
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     quality.chosen_embedder("minilm")
@@ -212,7 +226,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         every = max(1, len(dataset.questions) // options.questions)
         questions = dataset.questions[::every][: options.questions]
         gold = {doc_id for question in questions for doc_id, *_ in question.gold}
-        documents = tuple(one for one in dataset.documents if one.id in gold or name in POOLED)
+        documents = tuple(
+            one for one in dataset.documents if one.id in gold or name in POOLED
+        )
         dataset = replace(dataset, documents=documents, questions=questions)
         setting = Setting(dataset, encoder, counter, SpanMeasure(dataset.texts))
         asked.append(f"{name} {len(questions)} questions, {len(documents)} documents")
@@ -221,12 +237,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             one, other = measured(setting, questions, index)
             found[method].append(one)
             packed[method].append(other)
-            means = [f"{100 * float(np.mean(values[1000])):.1f}" for values in (one, other)]
+            means = [
+                f"{100 * float(np.mean(values[1000])):.1f}" for values in (one, other)
+            ]
             print(f"{name}: {method}: {' '.join(means)}", file=sys.stderr, flush=True)
     facts = [f"structrag: {__version__}", f"machine: {machine_line()}"]
     facts.append(f"encoder: {options.encoder}")
     facts += [f"reader's tokens: {label}", f"samples: {'; '.join(asked)}"]
-    parts = ["# Splitters' chunks packed as evidence", "\n".join(f"- {fact}" for fact in facts)]
+    parts = [
+        "# Splitters' chunks packed as evidence",
+        "\n".join(f"- {fact}" for fact in facts),
+    ]
     parts.append(READING)
     for budget in BUDGETS:
         parts += [f"## Within {budget:,} tokens", table(found, packed, whole, budget)]

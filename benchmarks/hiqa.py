@@ -50,7 +50,9 @@ def tables(part: str, options: argparse.Namespace) -> list[Table]:
 def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     """Replace one part's record in hiqa.json, and write hiqa.md from all."""
     head = f"# HiQA\n\nMeasured by {COMMAND}."
-    save_part(folder / "hiqa.json", part, record, parts=PARTS, head=head, markdown=markdown)
+    save_part(
+        folder / "hiqa.json", part, record, parts=PARTS, head=head, markdown=markdown
+    )
 
 
 def markdown(part: str, record: Mapping[str, Any]) -> str:

@@ -55,11 +55,15 @@ def sample(dataset: Dataset, documents: int | None) -> Dataset:
     count = min(documents, len(about))
     kept = [about[i * len(about) // count] for i in range(count)]
     ids = {document.id for document in kept}
-    questions = tuple(question for question in dataset.questions if question.gold[0][0] in ids)
+    questions = tuple(
+        question for question in dataset.questions if question.gold[0][0] in ids
+    )
     return replace(dataset, documents=tuple(kept), questions=questions)
 
 
-def run(embedder: Any, label: str, cache: Cache | None, documents: int | None) -> list[Table]:
+def run(
+    embedder: Any, label: str, cache: Cache | None, documents: int | None
+) -> list[Table]:
     """The tables: all manuals with vectors that cost nothing (LSA), then `documents` of them with
     the encoder."""
     whole = load("boards")
@@ -93,7 +97,12 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
             print(f"boards, {label}: {metadata}, {name}", file=sys.stderr, flush=True)
     base = scores["path", DEFAULT]
     rows = [
-        (metadata, name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), _gap(points, base))
+        (
+            metadata,
+            name,
+            *(f"{mean_of(points[point]):.1f}" for point in POINTS),
+            _gap(points, base),
+        )
         for (metadata, name), points in scores.items()
     ]
     return Table(
@@ -131,7 +140,9 @@ def split(questions: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     )
 
 
-def systems(index: Index, tuning: Sequence[Any], metadata: str) -> Iterator[tuple[str, Search]]:
+def systems(
+    index: Index, tuning: Sequence[Any], metadata: str
+) -> Iterator[tuple[str, Search]]:
     """The rows for one index."""
     with_path = metadata == "path"
     for name, settings in (ROUTES | MORE if with_path else ROUTES).items():

@@ -12,7 +12,14 @@ import numpy as np
 
 from benchmarks import hiqa_peers
 from benchmarks.datasets import Dataset, load
-from benchmarks.hiqa_scores import Search, Sizes, against, mean_of, read_questions, recall_points
+from benchmarks.hiqa_scores import (
+    Search,
+    Sizes,
+    against,
+    mean_of,
+    read_questions,
+    recall_points,
+)
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
 from structrag.asking.cache import Cache
@@ -84,7 +91,9 @@ class Recursive:
             at = start + len(text)
             name = f"{document.id}:{start}-{at}"
             chunks.append(
-                Chunk(name, document.id, "", start, at, text, n_tokens=self.counter(text))
+                Chunk(
+                    name, document.id, "", start, at, text, n_tokens=self.counter(text)
+                )
             )
         return chunks
 
@@ -105,14 +114,20 @@ class Row:
 
 
 def run(
-    embedder: Any, label: str, cache: Cache | None, counter: TokenCounter, counter_label: str
+    embedder: Any,
+    label: str,
+    cache: Cache | None,
+    counter: TokenCounter,
+    counter_label: str,
 ) -> list[Table]:
     """The table."""
     dataset = load("chroma")
     read_questions(embedder, dataset)
     found = rows(dataset, embedder, cache, counter)
     base = next(
-        row for row in found if row.chunks.startswith("recursive 400") and row.routes == "dense"
+        row
+        for row in found
+        if row.chunks.startswith("recursive 400") and row.routes == "dense"
     )
     ours = [_line(row, base) for row in found]
     published = [
@@ -128,7 +143,13 @@ def run(
         for model, table in PUBLISHED.items()
         for name, (recall, *others) in table.items()
     ]
-    head = ("chunks", "routes", f"recall, {POINT}", f"recall, {WITHIN}", f"tokens, {POINT}")
+    head = (
+        "chunks",
+        "routes",
+        f"recall, {POINT}",
+        f"recall, {WITHIN}",
+        f"tokens, {POINT}",
+    )
     return [
         Table(
             f"chroma: {len(dataset.documents)} corpora as one pool, {len(dataset.questions)} "
@@ -160,7 +181,9 @@ def run(
     ]
 
 
-def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter) -> list[Row]:
+def rows(
+    dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter
+) -> list[Row]:
     """Every system's scores."""
     found: list[Row] = []
     sizes = Sizes(counter)
@@ -186,7 +209,11 @@ def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCou
         for routes, search in systems(index).items():
             scores = score(dataset, search, sizes)
             found.append(
-                Row(f"{name} ({len(index):,})", routes, {**scores, "precision-omega": omega})
+                Row(
+                    f"{name} ({len(index):,})",
+                    routes,
+                    {**scores, "precision-omega": omega},
+                )
             )
             print(
                 f"chroma: {name}, {routes}: {mean_of(scores['recall']):.2f} "
@@ -218,7 +245,9 @@ def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[floa
     for question in dataset.questions:
         ranking = [chunk for chunk, _ in search(question.question)]
         coded = chroma_scores(question.gold, spans_of(ranking[:K]), as_coded=True)
-        points = recall_points(ranking, question, measure, sizes, k=K, budgets=(BUDGET,))
+        points = recall_points(
+            ranking, question, measure, sizes, k=K, budgets=(BUDGET,)
+        )
         own = (
             {"recall": coded.recall, "precision": coded.precision, "IoU": coded.iou}
             if coded

@@ -37,7 +37,9 @@ PACKAGES = (
 def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
     """`HiQARetriever` with these settings, its first `n` hits."""
     retriever = HiQARetriever(index, **settings)
-    return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
+    return lambda question: [
+        (hit.chunk, hit.score) for hit in retriever.search(question, n)
+    ]
 
 
 class QuestionAlone(PoolSource):
@@ -55,13 +57,17 @@ def hiqa_alone(index: Index, n: int = POOL) -> Search:
     """`HiQARetriever` by the question's own vector."""
     retriever = HiQARetriever(index)
     retriever.source = QuestionAlone(**vars(retriever.source))
-    return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
+    return lambda question: [
+        (hit.chunk, hit.score) for hit in retriever.search(question, n)
+    ]
 
 
 def multiview(index: Index, n: int = POOL, **settings: Any) -> Search:
     """`MultiViewRetriever` with these settings, its first `n` hits."""
     retriever = MultiViewRetriever(index, **settings)
-    return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
+    return lambda question: [
+        (hit.chunk, hit.score) for hit in retriever.search(question, n)
+    ]
 
 
 def route(index: Index, kind: str, n: int = POOL) -> Search:
@@ -77,7 +83,9 @@ def peers(index: Index, n: int = POOL) -> dict[str, Search]:
     if find_spec("langchain_classic"):
         found[LANGCHAIN] = langchain(index, n)
     if find_spec("llama_index"):
-        found |= {LLAMA.format(mode): llama_index(index, mode, n) for mode in LLAMA_MODES}
+        found |= {
+            LLAMA.format(mode): llama_index(index, mode, n) for mode in LLAMA_MODES
+        }
     return found
 
 
@@ -96,11 +104,14 @@ def langchain(index: Index, n: int = POOL) -> Search:
         ) -> list[Document]:
             hits = index.search(query, n, route=self.kind)
             return [
-                Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id}) for hit in hits
+                Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id})
+                for hit in hits
             ]
 
     both = EnsembleRetriever(
-        retrievers=[Route(kind="dense"), Route(kind="bm25")], weights=[0.5, 0.5], id_key="id"
+        retrievers=[Route(kind="dense"), Route(kind="bm25")],
+        weights=[0.5, 0.5],
+        id_key="id",
     )
     return lambda question: _by_rank(
         index, [document.metadata["id"] for document in both.invoke(question)]
@@ -123,7 +134,9 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
             return [
                 NodeWithScore(
                     node=TextNode(
-                        id_=hit.chunk.id, text=hit.chunk.text, metadata={"id": hit.chunk.id}
+                        id_=hit.chunk.id,
+                        text=hit.chunk.text,
+                        metadata={"id": hit.chunk.id},
                     ),
                     score=hit.score,
                 )

@@ -54,7 +54,8 @@ def named(dataset: Dataset) -> Dataset:
     titles = {document.id: document.title for document in dataset.documents}
     questions = tuple(
         replace(
-            question, question=f"{contract_name(titles[question.gold[0][0]])}: {question.question}"
+            question,
+            question=f"{contract_name(titles[question.gold[0][0]])}: {question.question}",
         )
         for question in dataset.questions
     )
@@ -62,7 +63,11 @@ def named(dataset: Dataset) -> Dataset:
 
 
 def run(
-    embedder: Any, label: str, cache: Cache | None, documents: int | None, counter: TokenCounter
+    embedder: Any,
+    label: str,
+    cache: Cache | None,
+    documents: int | None,
+    counter: TokenCounter,
 ) -> list[Table]:
     """One table a set."""
     contracts = quality.sampled(load("cuad"), documents, None)
@@ -99,8 +104,14 @@ def measure(
     base = rows[DEFAULT]
     lines = []
     for name, points in rows.items():
-        gap = "" if points is base else against(points["1,000 tokens"], base["1,000 tokens"])
-        lines.append((name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), gap))
+        gap = (
+            ""
+            if points is base
+            else against(points["1,000 tokens"], base["1,000 tokens"])
+        )
+        lines.append(
+            (name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), gap)
+        )
     return Table(
         f"{title}: {len(dataset.documents)} documents as one pool, {len(dataset.questions)} "
         "questions",
@@ -124,9 +135,13 @@ def measure(
     )
 
 
-def systems(dataset: Dataset, embedder: Any, cache: Cache | None) -> list[tuple[str, Search]]:
+def systems(
+    dataset: Dataset, embedder: Any, cache: Cache | None
+) -> list[tuple[str, Search]]:
     """The rows of a table."""
-    plain = Index(embedder=embedder, cache=cache, splitter=FixedSplitter(300), views=("raw",))
+    plain = Index(
+        embedder=embedder, cache=cache, splitter=FixedSplitter(300), views=("raw",)
+    )
     index = Index(embedder=embedder, cache=cache)
     for one in (plain, index):
         one.add(dataset.documents)
@@ -136,8 +151,14 @@ def systems(dataset: Dataset, embedder: Any, cache: Cache | None) -> list[tuple[
         ("BM25, with path", hiqa_peers.route(index, "bm25")),
         (DEFAULT, hiqa_peers.hiqa(index)),
         ("HiQARetriever, the question's own vector", hiqa_peers.hiqa_alone(index)),
-        ("HiQARetriever without keywords", hiqa_peers.hiqa(index, routes=("dense", "bm25"))),
-        ("HiQARetriever, alpha and beta auto", hiqa_peers.hiqa(index, alpha="auto", beta="auto")),
+        (
+            "HiQARetriever without keywords",
+            hiqa_peers.hiqa(index, routes=("dense", "bm25")),
+        ),
+        (
+            "HiQARetriever, alpha and beta auto",
+            hiqa_peers.hiqa(index, alpha="auto", beta="auto"),
+        ),
         ("HiQARetriever, reciprocal ranks", hiqa_peers.hiqa(index, fusion="rrf")),
         ("MultiViewRetriever, raw view", hiqa_peers.multiview(index, views=("raw",))),
         ("MultiViewRetriever, three views", hiqa_peers.multiview(index)),

@@ -32,7 +32,8 @@ class Sizes:
     """Tokens of chunks, each counted once."""
 
     counter: TokenCounter
-    known: dict[str, int] = field(default_factory=dict)  # chunk id -> tokens of its text
+    # Chunk id -> tokens of its text.
+    known: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, chunk: Chunk) -> int:
         if chunk.id not in self.known:
@@ -45,7 +46,9 @@ def read_questions(embedder: Any, dataset: Dataset) -> None:
     (`quality.RememberedQueries`)."""
     if hasattr(embedder, "known"):
         texts = list(dict.fromkeys(question.question for question in dataset.questions))
-        embedder.known.update(zip(texts, embedder.embedder.embed(texts, query=True), strict=True))
+        embedder.known.update(
+            zip(texts, embedder.embedder.embed(texts, query=True), strict=True)
+        )
 
 
 def relevant_ids(question: Question, chunks: Mapping[str, Sequence[Chunk]]) -> set[str]:
@@ -76,7 +79,10 @@ def place_points(ranking: Ranking, relevant: set[str], n: int) -> dict[str, floa
     places = [ranks.get(name) for name in sorted(relevant)]
     best = min((place for place in places if place is not None), default=float("inf"))
     index = log_rank_index(
-        places, n, missing="expected" if len(ranking) < n else "last", retrieved=len(ranking)
+        places,
+        n,
+        missing="expected" if len(ranking) < n else "last",
+        retrieved=len(ranking),
     )
     return {
         "hit at 1": float(best <= 1),
@@ -85,7 +91,9 @@ def place_points(ranking: Ranking, relevant: set[str], n: int) -> dict[str, floa
     }
 
 
-def place_scores(dataset: Dataset, relevant: Sequence[set[str]], n: int, search: Search) -> Points:
+def place_scores(
+    dataset: Dataset, relevant: Sequence[set[str]], n: int, search: Search
+) -> Points:
     """`place_points` of every question, whose relevant chunks are given in the same order."""
     rows = [
         place_points(search(question.question), own, n)
@@ -107,7 +115,10 @@ def recall_points(
     that the `k` chunks hold."""
     spans = spans_of(ranking)
     points = {
-        f"{k} chunks": span_recall(question.gold, spans[:k], measure, mode=question.mode) or 0.0
+        f"{k} chunks": span_recall(
+            question.gold, spans[:k], measure, mode=question.mode
+        )
+        or 0.0
     }
     tokens = [sizes(chunk) for chunk in ranking]
     for budget in budgets:

@@ -55,10 +55,13 @@ def make(segments: int, *, seed: int = 0) -> Made:
     texts: list[str] = []
     blocks = []
     for number in range(0, segments, SECTIONS_PER_DOCUMENT):
-        entry = made_entry(f"d{number}", min(SECTIONS_PER_DOCUMENT, segments - number), random)
+        entry = made_entry(
+            f"d{number}", min(SECTIONS_PER_DOCUMENT, segments - number), random
+        )
         name = product(number // SECTIONS_PER_DOCUMENT)
         chunks = tuple(
-            replace(chunk, context=f"{name} > Part {i}") for i, chunk in enumerate(entry.chunks)
+            replace(chunk, context=f"{name} > Part {i}")
+            for i, chunk in enumerate(entry.chunks)
         )
         own = tuple(chunk.index_text for chunk in chunks)
         raw = {"raw": entry.vectors["raw"]}
@@ -108,7 +111,8 @@ def run(repeat: int, segments: int = SEGMENTS) -> list[Table]:
     compared = {OURS: retriever.search, **peers(made)}
     beside = _timed(compared, made.queries[:PEER_QUERIES], min(repeat, 3))
     rows = [
-        _row(name, timing, timings, BARE, len(made.queries)) for name, timing in timings.items()
+        _row(name, timing, timings, BARE, len(made.queries))
+        for name, timing in timings.items()
     ]
     rows += [
         _row(f"{name} (peers' run)", timing, beside, OURS, PEER_QUERIES)
@@ -122,7 +126,12 @@ def run(repeat: int, segments: int = SEGMENTS) -> list[Table]:
     return [
         Table(
             f"One query over {segments:,} segments, vectors, BM25 and keywords fused, {K} hits",
-            ("search", "ms a query, median (min-max)", "times as long", "the same, CPU"),
+            (
+                "search",
+                "ms a query, median (min-max)",
+                "times as long",
+                "the same, CPU",
+            ),
             tuple(rows),
             corpus_line("made, index texts", made.texts["raw"]),
             (
@@ -160,20 +169,32 @@ def llama_search(made: Made, *, k: int) -> Search:
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
     from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery
 
-    texts, matrix, vector = made.texts["raw"], made.matrices["raw"], made.vector.tolist()
+    texts, matrix, vector = (
+        made.texts["raw"],
+        made.matrices["raw"],
+        made.vector.tolist(),
+    )
     nodes = [TextNode(id_=str(i), text=text) for i, text in enumerate(texts)]
     store = SimpleVectorStore()
     store.add(
-        [TextNode(id_=str(i), text="", embedding=row.tolist()) for i, row in enumerate(matrix)]
+        [
+            TextNode(id_=str(i), text="", embedding=row.tolist())
+            for i, row in enumerate(matrix)
+        ]
     )
     lexical = bm25s.BM25()
     lexical.index([text.split() for text in texts], show_progress=False)
 
     class Dense(BaseRetriever):  # type: ignore[misc]
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            result = store.query(VectorStoreQuery(query_embedding=vector, similarity_top_k=k))
+            result = store.query(
+                VectorStoreQuery(query_embedding=vector, similarity_top_k=k)
+            )
             pairs = zip(result.ids or [], result.similarities or [], strict=True)
-            return [NodeWithScore(node=nodes[int(name)], score=score) for name, score in pairs]
+            return [
+                NodeWithScore(node=nodes[int(name)], score=score)
+                for name, score in pairs
+            ]
 
     class Lexical(BaseRetriever):  # type: ignore[misc]
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -195,9 +216,12 @@ def llama_search(made: Made, *, k: int) -> Search:
     return retrieve
 
 
-def _timed(searches: dict[str, Search], queries: Sequence[str], repeat: int) -> dict[str, Timing]:
+def _timed(
+    searches: dict[str, Search], queries: Sequence[str], repeat: int
+) -> dict[str, Timing]:
     return by_turns(
-        {name: partial(_all, search, queries) for name, search in searches.items()}, repeat
+        {name: partial(_all, search, queries) for name, search in searches.items()},
+        repeat,
     )
 
 
@@ -213,4 +237,9 @@ def _row(
     if timing is timings[base]:
         return (name, milliseconds, "", "")
     times = ratios(timing.wall, timings[base].wall)
-    return (name, milliseconds, spread(times, 2), spread(ratios(timing.cpu, timings[base].cpu), 2))
+    return (
+        name,
+        milliseconds,
+        spread(times, 2),
+        spread(ratios(timing.cpu, timings[base].cpu), 2),
+    )

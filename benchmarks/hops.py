@@ -41,7 +41,12 @@ from structrag import (
     TwoHop,
     __version__,
 )
-from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget, spans_of
+from structrag.evaluation import (
+    SpanMeasure,
+    paired_bootstrap,
+    recall_at_budget,
+    spans_of,
+)
 from structrag.reading.settings import Reading
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
@@ -67,12 +72,16 @@ BRIDGES: Mapping[str, dict[str, Any]] = {  # arguments of TwoHop
     "the best passage": {"max_entities": 1, "find_entities": lambda text: [text]},
 }
 CHOSEN = "what was best on the other half"
-Points = dict[str, list[float]]  # "both 500", "recall 500", ... -> every question's, in [0, 1]
+# "both 500", "recall 500", ... -> every question's, in [0, 1]
+Points = dict[str, list[float]]
 Search = Callable[[Question], Sequence[Hit]]
 
 
 def points(
-    questions: Iterable[Question], search: Search, measure: SpanMeasure, counter: TokenCounter
+    questions: Iterable[Question],
+    search: Search,
+    measure: SpanMeasure,
+    counter: TokenCounter,
 ) -> Points:
     """Whether both facts are given, and how much of them, of every question."""
     found: Points = {}
@@ -81,7 +90,12 @@ def points(
         sizes = [counter(chunk.text) for chunk in chunks]
         for budget in BUDGETS:
             value = recall_at_budget(
-                question.gold, spans_of(chunks), budget, measure, sizes=sizes, mode=question.mode
+                question.gold,
+                spans_of(chunks),
+                budget,
+                measure,
+                sizes=sizes,
+                mode=question.mode,
             )
             share = value or 0.0
             found.setdefault(f"both {budget}", []).append(float(share > 1 - 1e-9))
@@ -89,9 +103,13 @@ def points(
     return found
 
 
-def retrievers(dataset: Dataset, encoder: Any, counter: TokenCounter) -> dict[str, Retriever]:
+def retrievers(
+    dataset: Dataset, encoder: Any, counter: TokenCounter
+) -> dict[str, Retriever]:
     """What searches once; each gives at least the largest budget."""
-    index = Index(embedder=encoder, splitter=FixedSplitter(200), views=("raw",), batch_size=256)
+    index = Index(
+        embedder=encoder, splitter=FixedSplitter(200), views=("raw",), batch_size=256
+    )
     index.add(dataset.documents)
     reading = Reading(counter=counter)
     return {
@@ -109,13 +127,20 @@ def measured(
     measure = SpanMeasure(dataset.texts)
     values: dict[str, dict[str, Points]] = {}
     for name, retriever in searching.items():
-        hops = {bridge: TwoHop(retriever, **options) for bridge, options in BRIDGES.items()}
+        hops = {
+            bridge: TwoHop(retriever, **options) for bridge, options in BRIDGES.items()
+        }
         for bridge, system in {"": retriever, **hops}.items():
             search = _asking(system)
             found = points(dataset.questions, search, measure, counter)
             values.setdefault(name, {})[bridge] = found
-            both = [f"{100 * float(np.mean(found[f'both {budget}'])):.0f}" for budget in BUDGETS]
-            print(f"{name}, {bridge or 'one search'}: {' '.join(both)}", file=sys.stderr)
+            both = [
+                f"{100 * float(np.mean(found[f'both {budget}'])):.0f}"
+                for budget in BUDGETS
+            ]
+            print(
+                f"{name}, {bridge or 'one search'}: {' '.join(both)}", file=sys.stderr
+            )
     return values
 
 
@@ -126,7 +151,11 @@ def add_chosen(values: dict[str, dict[str, Points]]) -> str:
     for half in (0, 1):
 
         def mean(way: str, half: int = half) -> float:
-            rows = [found[way][f"both {n}"][half::2] for found in values.values() for n in BUDGETS]
+            rows = [
+                found[way][f"both {n}"][half::2]
+                for found in values.values()
+                for n in BUDGETS
+            ]
             return float(np.mean(rows))
 
         chosen.append(max(ways, key=mean))
@@ -151,7 +180,9 @@ def table(values: Mapping[str, Mapping[str, Points]]) -> str:
             searches = f"two, by {bridge}" if bridge else "one"
             cells = [str(mean_of_sets([found[name]])) for name in names]
             for budget in BUDGETS:
-                cells.append(_gain(found, by_bridge[""], f"both {budget}") if bridge else "")
+                cells.append(
+                    _gain(found, by_bridge[""], f"both {budget}") if bridge else ""
+                )
             rows.append([retriever, searches, *cells])
     heads = [f"{kind}, {budget:,}" for budget in BUDGETS for kind in ("both", "recall")]
     gains = [f"gain in both, {budget:,}" for budget in BUDGETS]
@@ -166,7 +197,10 @@ def _gain(found: Points, base: Points, name: str) -> str:
 
 
 def self_asked(
-    dataset: Dataset, retriever: Retriever, questions: Sequence[Question], counter: TokenCounter
+    dataset: Dataset,
+    retriever: Retriever,
+    questions: Sequence[Question],
+    counter: TokenCounter,
 ) -> tuple[dict[str, dict[str, Points]], str]:
     """Self-ask with a real model over the first questions, one search beside it, and how it ended.
 
@@ -180,7 +214,8 @@ def self_asked(
         result = system.answer(question.question)
         ends[result.stopped] += 1
         hits = {
-            hit.chunk.id: hit for hit in [*result.evidence, *retriever.search(question.question)]
+            hit.chunk.id: hit
+            for hit in [*result.evidence, *retriever.search(question.question)]
         }
         return list(hits.values())
 
@@ -190,7 +225,9 @@ def self_asked(
         "follow-ups of SmolLM2-135M": points(questions, search, measure, counter),
     }
     ended = ", ".join(f"{name} {count}" for name, count in sorted(ends.items()))
-    return {EVIDENCE: values}, f"{len(questions)} questions; self-ask ended by: {ended}."
+    return {
+        EVIDENCE: values
+    }, f"{len(questions)} questions; self-ask ended by: {ended}."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -208,9 +245,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     encoder = KeptTokens(minilm(), KEPT / "tokens")
     counter, counter_label = quality.reader_counter()
     searching = retrievers(dataset, encoder, counter)
-    about = [f"structrag: {__version__}", f"machine: {machine_line()}", f"encoder: {label}"]
+    about = [
+        f"structrag: {__version__}",
+        f"machine: {machine_line()}",
+        f"encoder: {label}",
+    ]
     about += [f"reader's tokens: {counter_label}"]
-    about += [f"{len(dataset.documents)} paragraphs, {len(dataset.questions)} questions"]
+    about += [
+        f"{len(dataset.documents)} paragraphs, {len(dataset.questions)} questions"
+    ]
     facts = "\n".join(f"- {fact}" for fact in about)
     parts = ["# Questions that take two facts", facts, READING]
     values = measured(dataset, searching, counter)

@@ -39,7 +39,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks import ingestion_models
 from benchmarks.datasets import NAMES, DataMissing, data_root, load
 from benchmarks.machine import machine_line, versions_line
-from structrag import ContentAwareSplitter, Index, StructragError, find_files, ingest, read_file
+from structrag import (
+    ContentAwareSplitter,
+    Index,
+    StructragError,
+    find_files,
+    ingest,
+    read_file,
+)
 from structrag.index.store import Store
 from structrag.models.embedders import SentenceTransformerEmbedder
 
@@ -53,8 +60,12 @@ ACCELERATOR = 3000  # texts a second
 def main() -> int:
     """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--files", type=int, default=10_000, help="with a stand-in embedder")
-    parser.add_argument("--model-files", type=int, default=500, help="with all-MiniLM-L6-v2")
+    parser.add_argument(
+        "--files", type=int, default=10_000, help="with a stand-in embedder"
+    )
+    parser.add_argument(
+        "--model-files", type=int, default=500, help="with all-MiniLM-L6-v2"
+    )
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -68,9 +79,14 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 0
         rows = [
-            measured("stand-in", place / "files", place / "many", ingestion_models.stand_in),
             measured(
-                "all-MiniLM-L6-v2", place / "few", place / "model", ingestion_models.with_minilm
+                "stand-in", place / "files", place / "many", ingestion_models.stand_in
+            ),
+            measured(
+                "all-MiniLM-L6-v2",
+                place / "few",
+                place / "model",
+                ingestion_models.with_minilm,
             ),
         ]
         start = starting(place)
@@ -126,7 +142,9 @@ def pieces(name: str) -> Iterator[tuple[str, str]]:
             start, part = stop, part + 1
 
 
-def measured(label: str, files: Path, place: Path, make: Callable[[], Index]) -> dict[str, Any]:
+def measured(
+    label: str, files: Path, place: Path, make: Callable[[], Index]
+) -> dict[str, Any]:
     """Processor and clock seconds of a plain loop and of `ingest`."""
     began, before = time.perf_counter(), processor_seconds()
     with parts_timed() as parts:
@@ -174,7 +192,9 @@ def parts_timed() -> Iterator[dict[str, float]]:
             setattr(owner, name, call)
 
 
-def timed(call: Callable[..., Any], name: str, seconds: dict[str, float]) -> Callable[..., Any]:
+def timed(
+    call: Callable[..., Any], name: str, seconds: dict[str, float]
+) -> Callable[..., Any]:
     """The same function, which counts its processor seconds."""
 
     def counting(*arguments: Any, **options: Any) -> Any:
@@ -224,7 +244,9 @@ def asked_for() -> Iterator[dict[str, float]]:
             seconds[task] -= amount
 
 
-def plain_loop(files: Path, place: Path, make: Callable[[], Index]) -> list[tuple[str, str]]:
+def plain_loop(
+    files: Path, place: Path, make: Callable[[], Index]
+) -> list[tuple[str, str]]:
     index = make()
     batch = []
     for file in find_files(files):
@@ -247,7 +269,10 @@ def content(place: Path) -> list[tuple[str, str]]:
 
 def processor_seconds() -> float:
     """Of this process and of those of it that have ended."""
-    of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    of = [
+        resource.getrusage(who)
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return sum(usage.ru_utime + usage.ru_stime for usage in of)
 
 
@@ -264,7 +289,9 @@ def killed(place: Path, kills: int) -> str:
     while of_workers + of_drivers < kills:
         driver = subprocess.Popen([sys.executable, "-c", code], env=environment)
         time.sleep(drawn.uniform(1, 12))
-        workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        workers = (
+            Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        )
         for worker in workers[: drawn.randint(0, len(workers))]:
             os.kill(int(worker), signal.SIGKILL)
             of_workers += 1
@@ -284,7 +311,8 @@ def killed(place: Path, kills: int) -> str:
 def starting(place: Path) -> float:
     """Processor seconds of an ingestion of one file, by one worker."""
     file = place / "one.txt"
-    file.write_text("It is one sentence. " * 200, encoding="utf-8")  # to be cut, by NLTK's Punkt
+    # To be cut, by NLTK's Punkt.
+    file.write_text("It is one sentence. " * 200, encoding="utf-8")
     before = processor_seconds()
     ingest(file, place / "one", make=ingestion_models.stand_in, workers=1)
     return processor_seconds() - before
@@ -295,7 +323,9 @@ def feeding(place: Path) -> list[str]:
     lines = []
     alone = ingestion_models.Accelerator(ACCELERATOR)
     began = time.perf_counter()
-    plain_loop(place / "files", place / "alone", lambda: ingestion_models.on_accelerator(alone))
+    plain_loop(
+        place / "files", place / "alone", lambda: ingestion_models.on_accelerator(alone)
+    )
     clock = time.perf_counter() - began
     chunks = len(Store.load(place / "alone"))
     lines.append(
@@ -328,7 +358,9 @@ def beside(cheap: dict[str, Any], model: dict[str, Any], start: float) -> str:
     )
 
 
-def rendered(rows: list[dict[str, Any]], start: float, fed: list[str], outcome: str) -> str:
+def rendered(
+    rows: list[dict[str, Any]], start: float, fed: list[str], outcome: str
+) -> str:
     """The page."""
     lines = [
         "# Many files into one index",

@@ -20,10 +20,14 @@ class StandIn:
     name = "benchmarks stand-in 384"
     max_tokens = None
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         for row, text in enumerate(texts):
-            vectors[row] = np.random.default_rng(crc32(text.encode())).random(DIMENSIONS)
+            vectors[row] = np.random.default_rng(crc32(text.encode())).random(
+                DIMENSIONS
+            )
         return vectors
 
 
@@ -39,7 +43,9 @@ class Accelerator(StandIn):
         self.texts_per_second = texts_per_second
         self.busy = 0.0  # seconds
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> NDArray[np.float32]:
         took = len(texts) / self.texts_per_second
         time.sleep(took)
         self.busy += took

@@ -12,7 +12,11 @@ from pathlib import Path
 
 def machine_line() -> str:
     """Processor, cores this process may use, memory, system, Python."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count()
+    )
     return (
         f"{_processor()}, {cores} cores, {_memory()}, {platform.system()}, Python "
         f"{platform.python_version()}"
@@ -33,7 +37,9 @@ def corpus_line(name: str, texts: Iterable[str]) -> str:
         digest.update(len(data).to_bytes(8, "big") + data)
         count += 1
         size += len(data)
-    return f"{name}: {count} texts, {size / 1e6:.2f} MB, sha256 {digest.hexdigest()[:16]}"
+    return (
+        f"{name}: {count} texts, {size / 1e6:.2f} MB, sha256 {digest.hexdigest()[:16]}"
+    )
 
 
 def _version(name: str) -> str:

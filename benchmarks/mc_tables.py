@@ -24,8 +24,20 @@ from benchmarks.datasets import Dataset, Question, load_or_exit, visible
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_scores import TOP, gold_questions
 from benchmarks.quality_tables import markdown_table
-from structrag import ContentAwareSplitter, FixedSplitter, Index, MultiViewRetriever, __version__
-from structrag.evaluation import SpanMeasure, chunking_error, paper_recall, span_recall, spans_of
+from structrag import (
+    ContentAwareSplitter,
+    FixedSplitter,
+    Index,
+    MultiViewRetriever,
+    __version__,
+)
+from structrag.evaluation import (
+    SpanMeasure,
+    chunking_error,
+    paper_recall,
+    span_recall,
+    spans_of,
+)
 from structrag.index.views import VIEWS
 from structrag.models import FunctionEmbedder
 from structrag.records import Document
@@ -34,7 +46,10 @@ SETS = ("nq", "qasper", "cuad")
 SIZES = (100, 200, 300)
 CUAD = 12  # documents of cuad
 # Table 6 on Wiki-NQ and Wiki-2M: chunks of so many tokens -> in the document, within sections.
-PAPER_ERRORS = {100: ("66.4 / 75.3", "50.8 / 60.9"), 200: ("41.4 / 46.6", "23.2 / 28.7")}
+PAPER_ERRORS = {
+    100: ("66.4 / 75.3", "50.8 / 60.9"),
+    200: ("41.4 / 46.6", "23.2 / 28.7"),
+}
 PAPER_ERRORS[300] = ("26.4 / 32.2", "13.5 / 15.0")
 # Table 9, on NQ: recall of the answer's span at 1.5, 3, 5 and 10 chunks.
 PAPER_VIEWS = {
@@ -81,7 +96,10 @@ def errors(datasets: Sequence[Dataset]) -> str:
     splitters: dict[str, Any] = {}
     papers: dict[str, str] = {}
     for size in SIZES:
-        for label, within in ((f"fixed {size}", False), (f"fixed {size} within sections", True)):
+        for label, within in (
+            (f"fixed {size}", False),
+            (f"fixed {size} within sections", True),
+        ):
             splitters[label] = FixedSplitter(size, within_sections=within)
             papers[label] = PAPER_ERRORS[size][within]
     splitters["whole sections"] = ContentAwareSplitter(max_tokens=None, context=False)
@@ -91,12 +109,22 @@ def errors(datasets: Sequence[Dataset]) -> str:
     for label, splitter in splitters.items():
         cells = [label, papers.get(label, "")]
         for dataset in datasets:
-            spans = [span for one in dataset.documents for span in spans_of(splitter.split(one))]
-            gold = [span for question in gold_questions(dataset) for span in question.gold]
+            spans = [
+                span
+                for one in dataset.documents
+                for span in spans_of(splitter.split(one))
+            ]
+            gold = [
+                span for question in gold_questions(dataset) for span in question.gold
+            ]
             error = chunking_error(gold, spans, dataset.texts) or 0.0
             cells.append(f"{100 * error:.1f}")
         rows.append(cells)
-    heads = ["chunks", "paper: Wiki-NQ / Wiki-2M", *(dataset.name for dataset in datasets)]
+    heads = [
+        "chunks",
+        "paper: Wiki-NQ / Wiki-2M",
+        *(dataset.name for dataset in datasets),
+    ]
     return markdown_table(heads, rows, labels=1)
 
 
@@ -106,12 +134,15 @@ def retrievers(document: Document) -> dict[tuple[str, str], MultiViewRetriever]:
     bodies = [chunk.body for chunk in splitter.split(document)]
     vectorizer = TfidfVectorizer().fit(bodies)
     embedder = FunctionEmbedder(
-        lambda texts: vectorizer.transform(texts).toarray(), name=f"TF-IDF of {document.id}"
+        lambda texts: vectorizer.transform(texts).toarray(),
+        name=f"TF-IDF of {document.id}",
     )
     index = Index(preset="paper", embedder=embedder)
     index.add([document])
     return {
-        (route, name): MultiViewRetriever(index, preset="paper", routes=(kind,), views=views)
+        (route, name): MultiViewRetriever(
+            index, preset="paper", routes=(kind,), views=views
+        )
         for route, kind in ROUTES.items()
         for name, views in LEFT_OUT.items()
     }
@@ -159,7 +190,9 @@ def views(datasets: Sequence[Dataset]) -> str:
 def main() -> None:
     """Run the benchmark."""
     datasets = [
-        quality.sampled(visible(load_or_exit(name)), CUAD if name == "cuad" else None, None)
+        quality.sampled(
+            visible(load_or_exit(name)), CUAD if name == "cuad" else None, None
+        )
         for name in SETS
     ]
     page = [

@@ -83,8 +83,12 @@ def sample(name: str, full: bool) -> Sample:
         return Sample(quality.sampled(whole, None, None), *count)
     if name in POOLED:
         return Sample(hiqa_boards.sample(whole, SAMPLES[name]), *count)
-    short = tuple(document for document in whole.documents if len(document.text) <= LARGEST)
-    return Sample(quality.sampled(replace(whole, documents=short), SAMPLES[name], None), *count)
+    short = tuple(
+        document for document in whole.documents if len(document.text) <= LARGEST
+    )
+    return Sample(
+        quality.sampled(replace(whole, documents=short), SAMPLES[name], None), *count
+    )
 
 
 def measured(
@@ -102,9 +106,16 @@ def measured(
             spans, spent = spans_of(ranking), [sizes(chunk) for chunk in ranking]
             for budget in BUDGETS:
                 value = recall_at_budget(
-                    question.gold, spans, budget, measure, sizes=spent, mode=question.mode
+                    question.gold,
+                    spans,
+                    budget,
+                    measure,
+                    sizes=spent,
+                    mode=question.mode,
                 )
-                recall.setdefault(f"{route} {budget}", []).append(round(value or 0.0, 6))
+                recall.setdefault(f"{route} {budget}", []).append(
+                    round(value or 0.0, 6)
+                )
     tokens = [sizes(chunk) for chunk in indexed.chunks]
     return {
         "recall": recall,
@@ -123,7 +134,11 @@ def reads(system: System, dataset: Dataset) -> bool:
 
 
 def remembered(
-    folder: Path, one: Sample, name: str, again: bool, measure: Callable[[], dict[str, Any]]
+    folder: Path,
+    one: Sample,
+    name: str,
+    again: bool,
+    measure: Callable[[], dict[str, Any]],
 ) -> tuple[dict[str, Any], bool]:
     """What `measure` gives, or gave in an earlier run; whether it is new."""
     slug = re.sub(r"\W+", "-", name.lower()).strip("-")
@@ -200,18 +215,28 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}")
     parser.add_argument(
-        "--systems", default="", help="only those with one of these words in their names"
+        "--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}"
     )
-    parser.add_argument("--again", action="store_true", help="measure the chosen rows anew")
     parser.add_argument(
-        "--full", action="store_true", help="all documents of every set (many hours on two cores)"
+        "--systems",
+        default="",
+        help="only those with one of these words in their names",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="measure the chosen rows anew"
+    )
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="all documents of every set (many hours on two cores)",
     )
     parser.add_argument(
         "--output", type=Path, default=quality.RESULTS, help="folder for the results"
     )
-    parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder for the plots")
+    parser.add_argument(
+        "--pictures", type=Path, default=PICTURES, help="folder for the plots"
+    )
     options = parser.parse_args(arguments)
     options.sets = [name for name in options.sets.split(",") if name]
     if not options.sets or set(options.sets) - set(SAMPLES):

@@ -21,13 +21,15 @@ from structrag.models.bundled import minilm_path
 from structrag.records import Chunk, Document
 from structrag.text.tokens import count_tokens
 
-Splitting = Callable[[Sequence[Document]], list[list[Chunk]]]  # documents -> the chunks of each
+# Documents -> the chunks of each.
+Splitting = Callable[[Sequence[Document]], list[list[Chunk]]]
 TextSplitting = Callable[[str], list[str]]  # a text -> the texts of its chunks
 SIZE = 300
 SMALL = 200
 HEADERS = [("#" * level, f"h{level}") for level in range(1, 7)]
 DOCLING = "docling HybridChunker"
-DOCLING_PYTHON = "STRUCTRAG_DOCLING_PYTHON"  # a Python that has docling, whose pins do not fit ours
+# A Python that has docling, whose pins do not fit ours.
+DOCLING_PYTHON = "STRUCTRAG_DOCLING_PYTHON"
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,18 @@ def by_size(sources: Mapping[str, str]) -> tuple[dict[str, Peer], list[str]]:
     makers: Mapping[str, tuple[Callable[[], TextSplitting], tuple[str, ...] | None]] = {
         f"LangChain recursive {SMALL}": (partial(recursive, SMALL), None),
         f"LangChain recursive {SIZE}": (partial(recursive, SIZE), None),
-        f"LangChain Markdown headers, recursive {SIZE}": (langchain_markdown, ("markdown",)),
-        f"LlamaIndex SentenceSplitter {SIZE}": (partial(sentence_splitter, SIZE, 0), None),
-        "LlamaIndex SentenceSplitter, defaults": (partial(sentence_splitter, 1024, 200), None),
+        f"LangChain Markdown headers, recursive {SIZE}": (
+            langchain_markdown,
+            ("markdown",),
+        ),
+        f"LlamaIndex SentenceSplitter {SIZE}": (
+            partial(sentence_splitter, SIZE, 0),
+            None,
+        ),
+        "LlamaIndex SentenceSplitter, defaults": (
+            partial(sentence_splitter, 1024, 200),
+            None,
+        ),
         "LlamaIndex MarkdownNodeParser": (llama_markdown, ("markdown",)),
         f"chonkie RecursiveChunker {SIZE}": (chonkie_recursive, None),
         f"semchunk {SIZE}": (semchunk, None),
@@ -90,7 +101,9 @@ def langchain_markdown() -> TextSplitting:
     sections = MarkdownHeaderTextSplitter(HEADERS, strip_headers=False)
     cut = recursive(SIZE)
     return lambda text: [
-        part for section in sections.split_text(text) for part in cut(section.page_content)
+        part
+        for section in sections.split_text(text)
+        for part in cut(section.page_content)
     ]
 
 
@@ -122,10 +135,15 @@ def semchunk() -> TextSplitting:
     return lambda text: list(chunker(text))
 
 
-def docling(sources: Mapping[str, str], documents: Sequence[Document]) -> list[list[Chunk]]:
+def docling(
+    sources: Mapping[str, str], documents: Sequence[Document]
+) -> list[list[Chunk]]:
     """docling's hybrid chunker, in the Python that has it; its chunks are found again by their
     words."""
-    wanted = [{"format": document.format, "text": sources[document.id]} for document in documents]
+    wanted = [
+        {"format": document.format, "text": sources[document.id]}
+        for document in documents
+    ]
     program = str(Path(__file__).with_name("docling_chunks.py"))
     command = [os.environ[DOCLING_PYTHON], program, str(minilm_path())]
     done = subprocess.run(

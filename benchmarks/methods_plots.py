@@ -11,7 +11,11 @@ from benchmarks.methods_systems import BOTH, OURS, SEMANTIC, SIZED
 from benchmarks.methods_tables import POINT, Interval, everywhere, mean_of_sets, values
 
 COLORS = {OURS: "#2f6fb3", SIZED: "#8a8f98", SEMANTIC: "#c2571a"}
-LABELS = {OURS: "structrag", SIZED: "others, by size or markup", SEMANTIC: "others, by meaning"}
+LABELS = {
+    OURS: "structrag",
+    SIZED: "others, by size or markup",
+    SEMANTIC: "others, by meaning",
+}
 BUDGETS = (500, 1000, 2000)
 SHOWN_PER_FAMILY = 3
 
@@ -28,7 +32,10 @@ def draw(results: Mapping[str, Any], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     return [
         _systems(
-            results, {name: found[name] for name in order}, count, folder / "evaluation_methods.svg"
+            results,
+            {name: found[name] for name in order},
+            count,
+            folder / "evaluation_methods.svg",
         ),
         _budgets(results, order[::-1], count, folder / "evaluation_budgets.svg"),
     ]
@@ -70,7 +77,9 @@ def _systems(
     return _saved(figure, path)
 
 
-def _budgets(results: Mapping[str, Any], best_first: list[str], count: str, path: Path) -> Path:
+def _budgets(
+    results: Mapping[str, Any], best_first: list[str], count: str, path: Path
+) -> Path:
     figure, axis = _figure(9, 4.4)
     for family, color in COLORS.items():
         own = [name for name in best_first if results["families"][name] == family][
@@ -78,7 +87,8 @@ def _budgets(results: Mapping[str, Any], best_first: list[str], count: str, path
         ]
         for name, style in zip(own, ("-", "--", ":"), strict=False):
             recall = [
-                mean_of_sets(values(results, name, f"{BOTH} {budget}")).mean for budget in BUDGETS
+                mean_of_sets(values(results, name, f"{BOTH} {budget}")).mean
+                for budget in BUDGETS
             ]
             axis.plot(
                 range(len(BUDGETS)),
@@ -94,7 +104,9 @@ def _budgets(results: Mapping[str, Any], best_first: list[str], count: str, path
     axis.set_ylabel("recall, %, mean of the sets")
     axis.set_title(f"The best three of each family: {count}", loc="left", fontsize=11)
     axis.grid(axis="y", color="#e4e2dc", linewidth=0.8)
-    axis.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    axis.legend(
+        frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5)
+    )
     return _saved(figure, path)
 
 

@@ -34,7 +34,8 @@ Search = Callable[
 ]  # question, filter -> chunks, best first
 BOTH, DENSE = "both", "dense"
 RANKING = 100  # chunks asked for
-OURS, SIZED, SEMANTIC = "structrag", "by size or markup", "by meaning"  # families of rows
+# Families of rows.
+OURS, SIZED, SEMANTIC = "structrag", "by size or markup", "by meaning"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def systems(
     found = own_systems()
     for family, peers in ((SIZED, fixed() | sized), (SEMANTIC, semantic)):
         found += [
-            System(name, family, partial(given, peer), peer.formats) for name, peer in peers.items()
+            System(name, family, partial(given, peer), peer.formats)
+            for name, peer in peers.items()
         ]
     return found, absent + more_absent
 
@@ -93,16 +95,24 @@ def splitters(of_peers: Any, models: Models) -> tuple[dict[str, Splitting], list
     vectors = StaticEmbedder.distil(minilm())
     found = {
         "PICSplitter": reading(PICSplitter(), models),
-        "PICSplitter, static vectors": reading(PICSplitter(boundary_embedder=vectors), models),
+        "PICSplitter, static vectors": reading(
+            PICSplitter(boundary_embedder=vectors), models
+        ),
         "PICSplitter.paper()": reading(PICSplitter.paper(), models),
         "IDMSSplitter": reading(IDMSSplitter(), models),
-        "IDMSSplitter, static vectors": reading(IDMSSplitter(boundary_embedder=vectors), models),
+        "IDMSSplitter, static vectors": reading(
+            IDMSSplitter(boundary_embedder=vectors), models
+        ),
         "ContentAwareSplitter": reading(ContentAwareSplitter(), models),
     }
     peers = (
-        fixed() | {name: peer for name, peer in sized.items() if peer.formats is None} | semantic
+        fixed()
+        | {name: peer for name, peer in sized.items() if peer.formats is None}
+        | semantic
     )
-    return found | {name: peer.split for name, peer in peers.items()}, absent + more_absent
+    return found | {
+        name: peer.split for name, peer in peers.items()
+    }, absent + more_absent
 
 
 def reading(splitter: Any, models: Models) -> Splitting:
@@ -115,7 +125,10 @@ def reading(splitter: Any, models: Models) -> Splitting:
 
 def fixed() -> dict[str, Peer]:
     """Chunks of so many tokens, whatever the text."""
-    return {f"fixed {size}": Peer(partial(_each, FixedSplitter(size))) for size in (SMALL, SIZE)}
+    return {
+        f"fixed {size}": Peer(partial(_each, FixedSplitter(size)))
+        for size in (SMALL, SIZE)
+    }
 
 
 def by_meaning(of_peers: Any, models: Models) -> tuple[dict[str, Peer], list[str]]:
@@ -123,7 +136,9 @@ def by_meaning(of_peers: Any, models: Models) -> tuple[dict[str, Peer], list[str
     ones."""
     of_peers.model.encode = partial(_kept_vectors, models.runner())
     semantic, absent = semantic_peers(of_peers)
-    return {name: Peer(partial(_semantic, split)) for name, split in semantic.items()}, absent
+    return {
+        name: Peer(partial(_semantic, split)) for name, split in semantic.items()
+    }, absent
 
 
 def own_systems() -> list[System]:
@@ -132,7 +147,9 @@ def own_systems() -> list[System]:
         "MC-indexing (MultiViewRetriever)": multiview,
         "D3 (D3Retriever)": d3,
         "PICSplitter": partial(own, PICSplitter()),
-        "PICSplitter(reuse_vectors=False)": partial(own, PICSplitter(reuse_vectors=False)),
+        "PICSplitter(reuse_vectors=False)": partial(
+            own, PICSplitter(reuse_vectors=False)
+        ),
         "PICSplitter, static vectors": partial(with_static, PICSplitter),
         # As published but for its chunks' vectors, which are those of the other rows.
         "PICSplitter.paper()": partial(own, PICSplitter.paper(reuse_vectors=True)),
@@ -166,7 +183,10 @@ def with_static(make: Callable[..., Any], dataset: Dataset, models: Models) -> I
 def given(peer: Peer, dataset: Dataset, models: Models) -> Indexed:
     """Another library's chunks in the same index."""
     chunks = peer.split(dataset.documents)
-    of_each = {document.id: own for document, own in zip(dataset.documents, chunks, strict=True)}
+    of_each = {
+        document.id: own
+        for document, own in zip(dataset.documents, chunks, strict=True)
+    }
     return own(GivenChunks(of_each), dataset, models)
 
 
@@ -226,7 +246,9 @@ def _routes(index: Index) -> Indexed:
     )
 
 
-def _searched(retriever: Any, question: str, where: Mapping[str, Any] | None) -> list[Chunk]:
+def _searched(
+    retriever: Any, question: str, where: Mapping[str, Any] | None
+) -> list[Chunk]:
     return [hit.chunk for hit in retriever.search(question, RANKING, where=where)]
 
 
@@ -239,7 +261,8 @@ def _each(splitter: Any, documents: Sequence[Document]) -> list[list[Chunk]]:
 
 
 def _semantic(
-    split: Callable[[Sequence[Document]], list[list[str]]], documents: Sequence[Document]
+    split: Callable[[Sequence[Document]], list[list[str]]],
+    documents: Sequence[Document],
 ) -> list[list[Chunk]]:
     return each_text(lambda text: split([Document(text)])[0], documents)
 

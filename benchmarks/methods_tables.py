@@ -71,7 +71,10 @@ def page(results: Mapping[str, Any]) -> str:
         ]
     parts += ["## Other budgets, mean over the sets", budgets(results)]
     for name in results["sets"]:
-        parts += [f"## {_sample(name, results['sets'][name])}", set_table(results["sets"][name])]
+        parts += [
+            f"## {_sample(name, results['sets'][name])}",
+            set_table(results["sets"][name]),
+        ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -93,12 +96,16 @@ def figures(results: Mapping[str, Any]) -> dict[str, Any]:
 def everywhere(results: Mapping[str, Any]) -> list[str]:
     """The systems that were measured on every set, in the tables' order."""
     sets = results["sets"].values()
-    return [name for name in results["families"] if all(name in one["rows"] for one in sets)]
+    return [
+        name for name in results["families"] if all(name in one["rows"] for one in sets)
+    ]
 
 
 def values(results: Mapping[str, Any], name: str, point: str) -> list[list[float]]:
     """A system's recall at a point, in [0, 1]: for each set the questions'."""
-    return [one["rows"][name]["recall"].get(point, []) for one in results["sets"].values()]
+    return [
+        one["rows"][name]["recall"].get(point, []) for one in results["sets"].values()
+    ]
 
 
 def mean_of_sets(groups: Sequence[Sequence[float]]) -> Interval:
@@ -111,14 +118,21 @@ def mean_of_sets(groups: Sequence[Sequence[float]]) -> Interval:
         means += own[draw.integers(len(own), size=(DRAWS, len(own)))].mean(axis=1)
     low, high = np.quantile(means / len(groups), [0.025, 0.975])
     return Interval(
-        *(100 * float(each) for each in (np.mean([np.mean(group) for group in groups]), low, high))
+        *(
+            100 * float(each)
+            for each in (np.mean([np.mean(group) for group in groups]), low, high)
+        )
     )
 
 
 def best_peer(results: Mapping[str, Any]) -> str:
     """The system of others with the best mean of sets; "" where there is none."""
     peers = [name for name in everywhere(results) if results["families"][name] != OURS]
-    return max(peers, key=lambda name: mean_of_sets(values(results, name, POINT)).mean, default="")
+    return max(
+        peers,
+        key=lambda name: mean_of_sets(values(results, name, POINT)).mean,
+        default="",
+    )
 
 
 def overview(results: Mapping[str, Any]) -> str:
@@ -130,9 +144,12 @@ def overview(results: Mapping[str, Any]) -> str:
         if not any(found):
             continue
         cells = [
-            f"{100 * float(np.mean(own['recall'][POINT])):.1f}" if own else "" for own in found
+            f"{100 * float(np.mean(own['recall'][POINT])):.1f}" if own else ""
+            for own in found
         ]
-        mean = str(mean_of_sets(values(results, name, POINT))) if name in complete else ""
+        mean = (
+            str(mean_of_sets(values(results, name, POINT))) if name in complete else ""
+        )
         rows.append([_bold(name, family), *cells, mean])
     return markdown_table(["", *results["sets"], "mean"], rows, labels=1)
 
@@ -144,50 +161,74 @@ def against_peer(results: Mapping[str, Any], base: str) -> str:
     for name in everywhere(results):
         if results["families"][name] != OURS:
             continue
-        pairs = list(zip(values(results, name, POINT), values(results, base, POINT), strict=True))
+        pairs = list(
+            zip(values(results, name, POINT), values(results, base, POINT), strict=True)
+        )
         gaps = [paired_bootstrap(first, second) for first, second in pairs]
         cells = [
-            _gap(Interval(*(100 * each for each in (gap.difference, gap.low, gap.high))))
+            _gap(
+                Interval(*(100 * each for each in (gap.difference, gap.low, gap.high)))
+            )
             for gap in gaps
         ]
         differences = [
-            [a - b for a, b in zip(first, second, strict=True)] for first, second in pairs
+            [a - b for a, b in zip(first, second, strict=True)]
+            for first, second in pairs
         ]
         rows.append([name, *cells, _gap(mean_of_sets(differences))])
     note = "In points, with intervals. **Bold**: a difference that was shown, for us or against us."
-    return markdown_table(["", *results["sets"], "mean"], rows, labels=1) + "\n\n" + note
+    return (
+        markdown_table(["", *results["sets"], "mean"], rows, labels=1) + "\n\n" + note
+    )
 
 
 def budgets(results: Mapping[str, Any]) -> str:
     """The mean over the sets at every budget and by both routes."""
-    points = [f"{route} {budget}" for route in (BOTH, DENSE) for budget in (500, 1000, 2000)]
+    points = [
+        f"{route} {budget}" for route in (BOTH, DENSE) for budget in (500, 1000, 2000)
+    ]
     rows = []
     for name in everywhere(results):
         groups = [values(results, name, point) for point in points]
-        cells = [f"{mean_of_sets(each).mean:.1f}" if all(each) else "" for each in groups]
+        cells = [
+            f"{mean_of_sets(each).mean:.1f}" if all(each) else "" for each in groups
+        ]
         rows.append([_bold(name, results["families"][name]), *cells])
     return markdown_table(["", *points], rows, labels=1)
 
 
 def set_table(one: Mapping[str, Any]) -> str:
     """Sizes of chunks, recall at all budgets, and the interval at 1,000 tokens."""
-    points = [f"{route} {budget}" for route in (BOTH, DENSE) for budget in (500, 1000, 2000)]
+    points = [
+        f"{route} {budget}" for route in (BOTH, DENSE) for budget in (500, 1000, 2000)
+    ]
     rows = []
     for name, row in one["rows"].items():
         cells = [
-            f"{100 * float(np.mean(row['recall'][p])):.1f}" if p in row["recall"] else ""
+            f"{100 * float(np.mean(row['recall'][p])):.1f}"
+            if p in row["recall"]
+            else ""
             for p in points
         ]
         cells[points.index(POINT)] = str(mean_of_sets([row["recall"][POINT]]))
         rows.append(
-            [name, f"{row['chunks']:,}", f"{row['tokens']:.0f}", f"{row['largest']:,}", *cells]
+            [
+                name,
+                f"{row['chunks']:,}",
+                f"{row['tokens']:.0f}",
+                f"{row['largest']:,}",
+                *cells,
+            ]
         )
-    return markdown_table(["", "chunks", "tokens each", "largest", *points], rows, labels=1)
+    return markdown_table(
+        ["", "chunks", "tokens each", "largest", *points], rows, labels=1
+    )
 
 
 def _means(recall: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     return {
-        point: [round(value, 2) for value in mean_of_sets([own])] for point, own in recall.items()
+        point: [round(value, 2) for value in mean_of_sets([own])]
+        for point, own in recall.items()
     }
 
 
@@ -201,7 +242,10 @@ def _gap(gap: Interval) -> str:
 
 
 def _sample(name: str, one: Mapping[str, Any]) -> str:
-    (documents, of_documents), (questions, of_questions) = one["documents"], one["questions"]
+    (documents, of_documents), (questions, of_questions) = (
+        one["documents"],
+        one["questions"],
+    )
     return (
         f"{name}: {documents:,} of {of_documents:,} documents, {questions:,} of "
         f"{of_questions:,} questions"

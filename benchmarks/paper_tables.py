@@ -55,7 +55,13 @@ from structrag import (
 )
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Embed, Steps
-from structrag.evaluation import SpanMeasure, hits_at_k, recall_at_budget, span_recall, spans_of
+from structrag.evaluation import (
+    SpanMeasure,
+    hits_at_k,
+    recall_at_budget,
+    span_recall,
+    spans_of,
+)
 from structrag.records import Chunk, Document
 from structrag.text.extractive import summarise
 from structrag.text.sentences import sentence_spans
@@ -76,7 +82,8 @@ PAPER_PIC = {
     "PIC, the mean sentence": ("57.7 / 69.4", ""),
 }
 PAPER_D3 = {"titles": "49.9", "random titles": "43.1"}
-PAPER_HIQA = {"alone": "98.9", "all together": "65.9"}  # 87 and 58 of 88 answers, by GPT-4
+# 87 and 58 of 88 answers, by GPT-4.
+PAPER_HIQA = {"alone": "98.9", "all together": "65.9"}
 PIC_READING = (
     "Chunks are searched by their sentences' mean vectors. Hits: the answer stands in one of the "
     "first 5 / 20 chunks of all pages of nq. Recall: the share of the evidence within 1,000 tokens "
@@ -143,7 +150,9 @@ def told(
     def with_instructions(documents: Sequence[Document]) -> list[list[Chunk]]:
         return split(
             [
-                replace(document, meta={"instructions": list(instructions(i, documents))})
+                replace(
+                    document, meta={"instructions": list(instructions(i, documents))}
+                )
                 for i, document in enumerate(documents)
             ]
         )
@@ -164,7 +173,11 @@ def another_summary(number: int, documents: Sequence[Document]) -> list[str]:
 
 
 def random_sentence(number: int, documents: Sequence[Document]) -> list[str]:
-    return [Random(number).choice([s for s in sentences(documents[number].text) if s.strip()])]
+    return [
+        Random(number).choice(
+            [s for s in sentences(documents[number].text) if s.strip()]
+        )
+    ]
 
 
 def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
@@ -180,7 +193,9 @@ def pic_rows(means: SentenceMeans, models: Models) -> dict[str, Splitting]:
         "PIC": reading(PICSplitter.paper(), models),
         "PIC, another document's summary": told(models, another_summary),
         "PIC, a random sentence": told(models, random_sentence),
-        "PIC, the mean sentence": reading(PICSplitter.paper(pseudo_instruction="mean"), models),
+        "PIC, the mean sentence": reading(
+            PICSplitter.paper(pseudo_instruction="mean"), models
+        ),
         "PIC, real questions (RIC)": told(
             models, lambda number, documents: asked.get(documents[number].id, [])
         ),
@@ -200,23 +215,36 @@ def found_by(
     chunks = split(dataset.documents)
     seconds = process_time() - began
     indexed = given(
-        Peer(lambda _: chunks), dataset, Models(embedder or means.embedder(chunks), None)
+        Peer(lambda _: chunks),
+        dataset,
+        Models(embedder or means.embedder(chunks), None),
     )
     measure = SpanMeasure(dataset.texts)
     values: dict[str, list[float]] = {"5": [], "20": [], "recall": []}
     for question in dataset.questions:
         if question.any:
-            texts = [chunk.text for chunk in indexed.searches[DENSE](question.question, None)]
+            texts = [
+                chunk.text for chunk in indexed.searches[DENSE](question.question, None)
+            ]
             for k in (5, 20):
                 values[str(k)].append(hits_at_k(question.answers, texts, k) or 0.0)
-        ranking = indexed.searches[DENSE](question.question, {"doc_id": question.gold[0][0]})
+        ranking = indexed.searches[DENSE](
+            question.question, {"doc_id": question.gold[0][0]}
+        )
         spent = [sizes(chunk) for chunk in ranking]
         recall = recall_at_budget(
-            question.gold, spans_of(ranking), BUDGET, measure, sizes=spent, mode=question.mode
+            question.gold,
+            spans_of(ranking),
+            BUDGET,
+            measure,
+            sizes=spent,
+            mode=question.mode,
         )
         values["recall"].append(recall or 0.0)
     values["seconds"] = [seconds]
-    values["words"] = [float(len(chunk.text.split())) for one in chunks for chunk in one]
+    values["words"] = [
+        float(len(chunk.text.split())) for one in chunks for chunk in one
+    ]
     return values
 
 
@@ -237,7 +265,9 @@ def chunk_table(
         hits = ""
         if any(one["5"] for one in found):
             at_5, at_20 = (mean_of_sets([found[0][k]]) for k in ("5", "20"))
-            hits = f"{at_5.mean:.1f} / {at_20.mean:.1f} [{at_5.low:.1f}, {at_5.high:.1f}]"
+            hits = (
+                f"{at_5.mean:.1f} / {at_20.mean:.1f} [{at_5.low:.1f}, {at_5.high:.1f}]"
+            )
         recall = str(mean_of_sets([one["recall"] for one in found]))
         words = [value for one in found for value in one["words"]]
         paper_hits, paper_words = PAPER_PIC.get(name, ("", ""))
@@ -246,13 +276,22 @@ def chunk_table(
         if embedders is not None:  # elsewhere vectors are kept, and seconds say nothing
             cells[-1].append(f"{sum(one['seconds'][0] for one in found):.0f}")
         print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
-    heads = ["", "paper: hits, NQ", "hits, nq", f"recall at {BUDGET:,}", "paper: words", "words"]
+    heads = [
+        "",
+        "paper: hits, NQ",
+        "hits, nq",
+        f"recall at {BUDGET:,}",
+        "paper: words",
+        "words",
+    ]
     heads += ["s"] * (embedders is not None)
     return markdown_table(heads, cells, labels=1)
 
 
 def pic(models: Models, sizes: Sizes, papers: int) -> str:
-    sets = [sentence_means(sample(name, False).dataset, models.runner()) for name in SETS]
+    sets = [
+        sentence_means(sample(name, False).dataset, models.runner()) for name in SETS
+    ]
     table = chunk_table([pic_rows(one, models) for one in sets], sets, sizes)
     return f"## PIC: tables 1, 3, 4, 6 and figure 2\n\n{PIC_READING}\n\n{table}"
 
@@ -302,8 +341,13 @@ def propositions(llm: Any, documents: Sequence[Document]) -> list[list[Chunk]]:
         prompts = [PROPOSITION_PROMPT.format(text=chunk.text) for chunk in chunks]
         of_each.append(
             [
-                replace(chunk, extras={**chunk.extras, "reduced": answer.strip() or chunk.text})
-                for chunk, answer in zip(chunks, llm.complete_many(prompts), strict=True)
+                replace(
+                    chunk,
+                    extras={**chunk.extras, "reduced": answer.strip() or chunk.text},
+                )
+                for chunk, answer in zip(
+                    chunks, llm.complete_many(prompts), strict=True
+                )
             ]
         )
     return of_each
@@ -321,7 +365,9 @@ def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str
         numbers = [str(number) for number in range(start + 1, end)]
         if end < len(paragraphs) and numbers:
             shown = [f"{number}: {paragraphs[number]}" for number in range(start, end)]
-            end = int(llm.pick(LUMBER_PROMPT.format(paragraphs="\n\n".join(shown)), numbers))
+            end = int(
+                llm.pick(LUMBER_PROMPT.format(paragraphs="\n\n".join(shown)), numbers)
+            )
         texts.append("\n\n".join(paragraphs[start:end]))
         start = end
     return texts
@@ -355,7 +401,9 @@ def d3(models: Models, sizes: Sizes, papers: int) -> str:
         for figure in (F1, RECALL):
             row.append(f"{100 * values.mean(figure):.1f}")
             row.append(
-                difference(values, found["titles"], figure) if values is not found["titles"] else ""
+                difference(values, found["titles"], figure)
+                if values is not found["titles"]
+                else ""
             )
         rows.append(row)
     heads = ["", "paper: evidence F1", F1, "difference", RECALL, "difference"]
@@ -382,7 +430,12 @@ def hiqa(models: Models, sizes: Sizes, papers: int) -> str:
 def alone_and_pooled(dataset: Dataset, models: Models) -> str:
     """Figure 2: plain vectors over fixed chunks, and HiQA."""
     plain, index = (
-        Index(embedder=models.embedder, cache=models.cache, splitter=splitter, views=("raw",))
+        Index(
+            embedder=models.embedder,
+            cache=models.cache,
+            splitter=splitter,
+            views=("raw",),
+        )
         for splitter in (FixedSplitter(400), HiQASplitter())
     )
     for one in (plain, index):
@@ -402,7 +455,10 @@ def alone_and_pooled(dataset: Dataset, models: Models) -> str:
                 where = {"doc_id": question.gold[0][0]} if is_alone else None
                 hits = retriever.search(question.question, 5, where=where)
                 spans = spans_of([hit.chunk for hit in hits])
-                shares.append(span_recall(question.gold, spans, measure, mode=question.mode) or 0.0)
+                shares.append(
+                    span_recall(question.gold, spans, measure, mode=question.mode)
+                    or 0.0
+                )
             cells.append(str(mean_of_sets([shares])))
         rows.append([name, *cells])
     rows.insert(0, ["paper: a plain system", *PAPER_HIQA.values()])
@@ -412,14 +468,18 @@ def alone_and_pooled(dataset: Dataset, models: Models) -> str:
 def spread_table(dataset: Dataset, models: Models) -> str:
     """Figures 13 to 16: means over manuals, of questions over questions."""
     splitter = HiQASplitter()
-    chunks = [chunk for document in dataset.documents for chunk in splitter.split(document)]
+    chunks = [
+        chunk for document in dataset.documents for chunk in splitter.split(document)
+    ]
     texts = {
         "path": [chunk.index_text for chunk in chunks],
         "own title": ["\n".join([*chunk.path[-1:], chunk.text]) for chunk in chunks],
         "bare": [chunk.body for chunk in chunks],
     }
     runner = models.runner()
-    questions = runner.run(vectors_of([q.question for q in dataset.questions], query=True))
+    questions = runner.run(
+        vectors_of([q.question for q in dataset.questions], query=True)
+    )
     doc_ids = np.array([chunk.doc_id for chunk in chunks])
     below = np.array([" > ".join(chunk.path[1:]) for chunk in chunks])
     is_own = doc_ids[:, None] == doc_ids
@@ -431,7 +491,10 @@ def spread_table(dataset: Dataset, models: Models) -> str:
         alike = vectors @ vectors.T
         within, between, homologous = (
             np.array(
-                [alike[i][mask[i]].mean() if mask[i].any() else np.nan for i in range(len(chunks))]
+                [
+                    alike[i][mask[i]].mean() if mask[i].any() else np.nan
+                    for i in range(len(chunks))
+                ]
             )
             for mask in (is_own, doc_ids[:, None] != doc_ids, is_homologous)
         )
@@ -445,7 +508,9 @@ def spread_table(dataset: Dataset, models: Models) -> str:
             ]
             answers.append(float((vectors[gold] @ vector).max()))
         columns = [within, between, within - between, homologous, np.array(answers)]
-        means = [mean_of_sets([column[~np.isnan(column)].tolist()]) for column in columns]
+        means = [
+            mean_of_sets([column[~np.isnan(column)].tolist()]) for column in columns
+        ]
         rows.append([name, *map(str, means)])
     heads = [
         "",
@@ -471,16 +536,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--parts", default="pic,d3,hiqa", help=f"some of {', '.join(PARTS)}")
+    parser.add_argument(
+        "--parts", default="pic,d3,hiqa", help=f"some of {', '.join(PARTS)}"
+    )
     parser.add_argument("--papers", type=int, default=2, help="that the model reads")
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     names = options.parts.split(",")
     if set(names) - set(PARTS):
-        parser.error(f"--parts must be some of {', '.join(PARTS)}; got {options.parts!r}.")
+        parser.error(
+            f"--parts must be some of {', '.join(PARTS)}; got {options.parts!r}."
+        )
     load_or_exit("qasper")
     embedder, _ = quality.chosen_embedder("minilm")
-    models, counter = Models(embedder, Cache(quality.CACHE)), quality.reader_counter()[0]
+    models, counter = (
+        Models(embedder, Cache(quality.CACHE)),
+        quality.reader_counter()[0],
+    )
     makers = {"pic": pic, "d3": d3, "hiqa": hiqa, "model": by_model}
     target = options.output / "paper_tables.md"
     for name in names:
@@ -495,11 +567,16 @@ def page(before: str, name: str, part: str, papers: int) -> str:
     kept = re.split(r"^<!-- (\w+) -->\n", before, flags=re.MULTILINE)
     parts = dict(zip(kept[1::2], map(str.strip, kept[2::2]), strict=True))
     option = f" --papers {papers}" if name == "model" else ""
-    parts[name] = f"`python benchmarks/paper_tables.py --parts {name}{option}`\n\n{part}"
+    parts[name] = (
+        f"`python benchmarks/paper_tables.py --parts {name}{option}`\n\n{part}"
+    )
     about = f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}"
     in_order = (f"<!-- {one} -->\n{parts[one]}" for one in PARTS if one in parts)
     return (
-        "\n\n".join(["# Tables of the papers, as far as they can be had", about, *in_order]) + "\n"
+        "\n\n".join(
+            ["# Tables of the papers, as far as they can be had", about, *in_order]
+        )
+        + "\n"
     )
 
 

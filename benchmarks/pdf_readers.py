@@ -40,8 +40,15 @@ RESULTS = Path(__file__).parent / "results" / "pdf_readers.md"
 HEAD = "Printed for the benchmark of readers"
 A4 = (595.0, 842.0)
 MARGIN = 54.0
-_ANCHOR = re.compile(r"[ \t]*\{ *#[\w-]+ *\}[ \t]*$", re.MULTILINE)  # FastAPI's, of a heading
-MEASURES = ("words found", "words in order", "headings found", "headings right", "CPU s a page")
+# FastAPI's, of a heading.
+_ANCHOR = re.compile(r"[ \t]*\{ *#[\w-]+ *\}[ \t]*$", re.MULTILINE)
+MEASURES = (
+    "words found",
+    "words in order",
+    "headings found",
+    "headings right",
+    "CPU s a page",
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,9 @@ def blocks_of(markdown: str) -> list[Block]:
             rows[-1].append(_visible(token))
         elif token.type == "inline":
             level = int(kinds[-1][1]) if kinds[-1][0] == "h" else 0
-            blocks.append(Block("heading" if level else kinds[-1], _visible(token), level))
+            blocks.append(
+                Block("heading" if level else kinds[-1], _visible(token), level)
+            )
         if token.type in ("heading_open", "list_item_open"):
             kinds.append(token.tag if token.type == "heading_open" else "item")
         elif token.type in ("heading_close", "list_item_close"):
@@ -112,13 +121,20 @@ def printed(blocks: Sequence[Block], columns: int) -> bytes:
     size = 10 if columns == 1 else 9
     width = (A4[0] - 2 * MARGIN - 18 * (columns - 1)) / columns
     style = partial(ParagraphStyle, fontName=regular, fontSize=size, leading=1.3 * size)
-    body, item = style("body", spaceAfter=6), style("item", leftIndent=14, bulletIndent=2)
-    code = style("code", fontName=mono, fontSize=size - 2, leading=1.2 * size, spaceAfter=6)
+    body, item = (
+        style("body", spaceAfter=6),
+        style("item", leftIndent=14, bulletIndent=2),
+    )
+    code = style(
+        "code", fontName=mono, fontSize=size - 2, leading=1.2 * size, spaceAfter=6
+    )
     story: list[Any] = []
     for block in blocks:
         if block.kind == "heading":
             large = size + 2 * max(1, 5 - block.level)
-            heading = style("h", fontName=bold, fontSize=large, leading=1.2 * large, spaceAfter=5)
+            heading = style(
+                "h", fontName=bold, fontSize=large, leading=1.2 * large, spaceAfter=5
+            )
             story += [Spacer(1, 6), Paragraph(escape(block.text), heading)]
         elif block.kind == "code":
             most = int(width / (0.62 * (size - 2)))
@@ -126,7 +142,10 @@ def printed(blocks: Sequence[Block], columns: int) -> bytes:
         elif block.kind == "table":
             count = max(map(len, block.rows))
             cells = [
-                [Paragraph(escape(cell), item.clone("cell", leftIndent=0)) for cell in row]
+                [
+                    Paragraph(escape(cell), item.clone("cell", leftIndent=0))
+                    for cell in row
+                ]
                 for row in block.rows
             ]
             rules = [("GRID", (0, 0), (-1, -1), 0.5, "black")]
@@ -185,9 +204,16 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 def shares(blocks: Sequence[Block], text: str) -> list[float]:
     """Words found, words in order, headings found and headings right, as shares of 1."""
-    truth, words = words_of("\n".join(block.printed for block in blocks)), words_of(text)
-    titles = Counter(" ".join(words_of(block.text)) for block in blocks if block.kind == "heading")
-    headings = Counter(" ".join(words_of(heading.title)) for heading in markdown_headings(text))
+    truth, words = (
+        words_of("\n".join(block.printed for block in blocks)),
+        words_of(text),
+    )
+    titles = Counter(
+        " ".join(words_of(block.text)) for block in blocks if block.kind == "heading"
+    )
+    headings = Counter(
+        " ".join(words_of(heading.title)) for heading in markdown_headings(text)
+    )
     both = (titles & headings).total()
     return [
         (Counter(truth) & Counter(words)).total() / len(truth),
@@ -218,8 +244,12 @@ def sources() -> dict[str, str]:
     """Documents of the set by name, spread evenly over those of a middle size."""
     root = data_root() / "parsing"
     files = sorted(file for folder in FOLDERS for file in (root / folder).rglob("*.md"))
-    texts = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in files}
-    fitting = [name for name, text in texts.items() if SIZES[0] <= len(text) <= SIZES[1]]
+    texts = {
+        str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in files
+    }
+    fitting = [
+        name for name, text in texts.items() if SIZES[0] <= len(text) <= SIZES[1]
+    ]
     with_headings = [
         name
         for name in fitting
@@ -243,7 +273,10 @@ def table(documents: Mapping[str, Sequence[Block]], columns: int) -> tuple[str, 
 
     files = {name: printed(blocks, columns) for name, blocks in documents.items()}
     pages = {name: len(read_pdf(data)) for name, data in files.items()}
-    rows = [f"| {' | '.join(('reader', *MEASURES))} |", "|---|" + "---:|" * len(MEASURES)]
+    rows = [
+        f"| {' | '.join(('reader', *MEASURES))} |",
+        "|---|" + "---:|" * len(MEASURES),
+    ]
     for label, read in READERS.items():
         scores: list[list[float]] = []
         for name, data in files.items():
@@ -264,7 +297,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--output", type=Path, default=RESULTS, help="file for the results")
+    parser.add_argument(
+        "--output", type=Path, default=RESULTS, help="file for the results"
+    )
     options = parser.parse_args(arguments)
     texts = sources()
     documents = {name: blocks_of(text) for name, text in texts.items()}
@@ -279,9 +314,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     for columns, label in ((1, "One column"), (2, "Two columns")):
         rows, pages = table(documents, columns)
-        parts.append(f"## {label}, {len(documents)} documents, {pages} pages\n\n{rows}\n")
+        parts.append(
+            f"## {label}, {len(documents)} documents, {pages} pages\n\n{rows}\n"
+        )
     parts.append(f"- {corpus_line('parsing', texts.values())}")
-    parts.append(f"- {versions_line(('pypdfium2', 'pdfplumber', 'pdfminer.six', 'reportlab'))}")
+    parts.append(
+        f"- {versions_line(('pypdfium2', 'pdfplumber', 'pdfminer.six', 'reportlab'))}"
+    )
     parts.append(f"- {machine_line()}, shared with other jobs")
     text = "\n".join(parts) + "\n"
     print(text)

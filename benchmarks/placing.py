@@ -35,7 +35,9 @@ class _Source:
 
     def __post_init__(self) -> None:
         self.places = [
-            place for place, character in enumerate(self.text) if not character.isspace()
+            place
+            for place, character in enumerate(self.text)
+            if not character.isspace()
         ]
         self.bare = "".join(self.text.split())
         found = list(_WORD.finditer(self.text))
@@ -43,10 +45,14 @@ class _Source:
         self.spans = [match.span() for match in found]
         self.grams = {}
         for number in range(len(self.words) - GRAM + 1):
-            self.grams.setdefault(tuple(self.words[number : number + GRAM]), []).append(number)
+            self.grams.setdefault(tuple(self.words[number : number + GRAM]), []).append(
+                number
+            )
 
 
-def placed(document: Document, texts: Sequence[str], contexts: Sequence[str] = ()) -> list[Chunk]:
+def placed(
+    document: Document, texts: Sequence[str], contexts: Sequence[str] = ()
+) -> list[Chunk]:
     """The chunks at their places; texts that are nowhere in the document, or where another chunk
     is, are left out.
 
@@ -63,7 +69,9 @@ def placed(document: Document, texts: Sequence[str], contexts: Sequence[str] = (
     return list(chunks.values())
 
 
-def _exactly(source: _Source, text: str, start: int, end: int) -> tuple[int, int] | None:
+def _exactly(
+    source: _Source, text: str, start: int, end: int
+) -> tuple[int, int] | None:
     bare = "".join(text.split())
     if not bare:
         return None
@@ -71,8 +79,14 @@ def _exactly(source: _Source, text: str, start: int, end: int) -> tuple[int, int
         bisect_left(source.places, end),
         bisect_left(source.places, start + 1 if end else 0),
     )
-    at = behind if source.bare.startswith(bare, behind) else source.bare.find(bare, overlapping)
-    return None if at < 0 else (source.places[at], source.places[at + len(bare) - 1] + 1)
+    at = (
+        behind
+        if source.bare.startswith(bare, behind)
+        else source.bare.find(bare, overlapping)
+    )
+    return (
+        None if at < 0 else (source.places[at], source.places[at + len(bare) - 1] + 1)
+    )
 
 
 def _by_words(source: _Source, text: str, start: int) -> tuple[int, int] | None:
@@ -80,7 +94,9 @@ def _by_words(source: _Source, text: str, start: int) -> tuple[int, int] | None:
     long; of equals the next one."""
     words = [word.lower() for word in _WORD.findall(text)]
     size = max(len(words), GRAM)
-    grams = {tuple(words[number : number + GRAM]) for number in range(len(words) - GRAM + 1)}
+    grams = {
+        tuple(words[number : number + GRAM]) for number in range(len(words) - GRAM + 1)
+    }
     found = sorted(number for gram in grams for number in source.grams.get(gram, ()))
     if not found:
         return None
@@ -98,5 +114,12 @@ def _chunk(document: Document, span: tuple[int, int], text: str, context: str) -
     start, end = span
     name = f"{document.id}:{start}-{end}"
     return Chunk(
-        name, document.id, "", start, end, text, context=context, n_tokens=count_tokens(text)
+        name,
+        document.id,
+        "",
+        start,
+        end,
+        text,
+        context=context,
+        n_tokens=count_tokens(text),
     )

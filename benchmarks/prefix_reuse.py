@@ -52,7 +52,9 @@ def small_model() -> Any:
 def measured(model: Any, tokenizer: Any, text: str, context: str, reuse: bool) -> Any:
     """Margins of a document, tokens that the model ran, seconds of the processor."""
     weigher = TransformersMargin(model, tokenizer, reuse_prefix=reuse)
-    weigher.choose("Which of the two is it, the first one or the second one?", ("1", "2"))
+    weigher.choose(
+        "Which of the two is it, the first one or the second one?", ("1", "2")
+    )
     sizes: list[int] = []
 
     def count(module: Any, arguments: Any, options: dict[str, Any]) -> None:
@@ -74,11 +76,15 @@ def main() -> None:
     model, tokenizer = small_model(), AutoTokenizer.from_pretrained(str(minilm_path()))
     documents = load_or_exit("qasper").documents
     text = next(each.text for each in documents if len(each.text) > LENGTH)[:LENGTH]
-    print("| context | gaps | tokens, whole prompts | tokens, prefix kept | CPU s, whole | kept |")
+    print(
+        "| context | gaps | tokens, whole prompts | tokens, prefix kept | CPU s, whole | kept |"
+    )
     print("|---|---:|---:|---:|---:|---:|")
     for context in CONTEXTS:
         margins, tokens, seconds = measured(model, tokenizer, text, context, True)
-        whole, all_tokens, all_seconds = measured(model, tokenizer, text, context, False)
+        whole, all_tokens, all_seconds = measured(
+            model, tokenizer, text, context, False
+        )
         if not np.allclose(margins, whole, atol=1e-3):
             sys.exit(f"{context}: the margins differ")
         print(

@@ -65,7 +65,9 @@ def sampled(dataset: Dataset, documents: int | None, questions: int | None) -> D
     if documents is not None and documents < len(kept):
         kept = tuple(kept[i * len(kept) // documents] for i in range(documents))
     ids = {document.id for document in kept}
-    asked = [question for question in gold_questions(dataset) if question.gold[0][0] in ids]
+    asked = [
+        question for question in gold_questions(dataset) if question.gold[0][0] in ids
+    ]
     return replace(dataset, documents=kept, questions=tuple(asked[:questions]))
 
 
@@ -131,7 +133,9 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", default=",".join(SETS), help="some of nq, qasper, cuad")
+    parser.add_argument(
+        "--sets", default=",".join(SETS), help="some of nq, qasper, cuad"
+    )
     parser.add_argument("--questions", type=int, help="at most so many questions a set")
     parser.add_argument(
         "--cuad-documents",
@@ -141,9 +145,13 @@ def argument_parser(description: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm")
     parser.add_argument(
-        "--full", action="store_true", help="all 120 contracts (over an hour on two cores)"
+        "--full",
+        action="store_true",
+        help="all 120 contracts (over an hour on two cores)",
     )
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for the results")
+    parser.add_argument(
+        "--output", type=Path, default=RESULTS, help="folder for the results"
+    )
     return parser
 
 
@@ -158,11 +166,17 @@ def chosen_sets(
     for option in ("questions", "cuad_documents"):
         value = getattr(options, option)
         if value is not None and value < 1:
-            parser.error(f"--{option.replace('_', '-')} must be at least 1; got {value}.")
+            parser.error(
+                f"--{option.replace('_', '-')} must be at least 1; got {value}."
+            )
     samples = []
     for dataset in [visible(load_or_exit(name)) for name in names]:
-        documents = None if options.full or dataset.name != "cuad" else options.cuad_documents
-        samples.append((sampled(dataset, documents, options.questions), len(dataset.documents)))
+        documents = (
+            None if options.full or dataset.name != "cuad" else options.cuad_documents
+        )
+        samples.append(
+            (sampled(dataset, documents, options.questions), len(dataset.documents))
+        )
     return samples
 
 
@@ -180,7 +194,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{sample.name}: {len(sample.documents)} documents, {len(sample.questions)} questions",
             file=sys.stderr,
         )
-        results.append({**measure(sample, embedder, cache, counter), "documents_in_set": total})
+        results.append(
+            {**measure(sample, embedder, cache, counter), "documents_in_set": total}
+        )
     about = {
         "structrag": __version__,
         "dense route": embedder_label,

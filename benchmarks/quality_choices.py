@@ -59,7 +59,11 @@ def variants(
     for limit in LIMITS:
         raw = index(splitter=ContentAwareSplitter(max_tokens=limit), views=("raw",))
         for label, kinds in ROUTES.items():
-            yield "max_tokens, view raw", f"{limit}, {label}", MultiViewRetriever(raw, routes=kinds)
+            yield (
+                "max_tokens, view raw",
+                f"{limit}, {label}",
+                MultiViewRetriever(raw, routes=kinds),
+            )
     default = index()
     for views in VIEW_SETS:
         yield "views", " + ".join(views), MultiViewRetriever(default, views=views)
@@ -67,9 +71,15 @@ def variants(
         yield "fusion, all views", label, MultiViewRetriever(default, **options)
     for tokens in WINDOWS:
         long = index(
-            splitter=ContentAwareSplitter(max_tokens=2000), views=("raw",), window_tokens=tokens
+            splitter=ContentAwareSplitter(max_tokens=2000),
+            views=("raw",),
+            window_tokens=tokens,
         )
-        yield "window_tokens, max_tokens=2000, view raw", str(tokens), MultiViewRetriever(long)
+        yield (
+            "window_tokens, max_tokens=2000, view raw",
+            str(tokens),
+            MultiViewRetriever(long),
+        )
 
 
 def rows(dataset: Dataset, embedder: Any, cache: Cache | None) -> list[Row]:
@@ -95,9 +105,12 @@ def tables(by_set: dict[str, list[Row]]) -> str:
         for i, (changed, value, _) in enumerate(first):
             if changed == what:
                 recalls = [found[i][2] for found in by_set.values()]
-                cells = [f"{recall[point]:.1f}" for recall in recalls for point in AT_BUDGETS]
+                cells = [
+                    f"{recall[point]:.1f}" for recall in recalls for point in AT_BUDGETS
+                ]
                 means = [
-                    sum(recall[point] for recall in recalls) / len(recalls) for point in averaged
+                    sum(recall[point] for recall in recalls) / len(recalls)
+                    for point in averaged
                 ]
                 lines.append([value, *cells, *(f"**{mean:.1f}**" for mean in means)])
         parts.append(markdown_table(head, lines, labels=1))
@@ -112,7 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder, label = quality.chosen_embedder(options.embedder)
     cache = None if embedder is None else Cache(quality.CACHE)
     page = f"# What the defaults rest on\n\n- dense route: {label}\n\n"
-    page += tables({dataset.name: rows(dataset, embedder, cache) for dataset, _ in datasets})
+    page += tables(
+        {dataset.name: rows(dataset, embedder, cache) for dataset, _ in datasets}
+    )
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "quality_choices.md").write_text(page, encoding="utf-8")

@@ -57,14 +57,22 @@ def score(system: System, dataset: Dataset, counter: TokenCounter) -> Scores:
         for k, point in zip(TOP, POINTS, strict=False):
             found = _top(system, question, ranking, k, ordinal)
             recall[point].append(
-                span_recall(question.gold, spans_of(found), measure, mode=question.mode) or 0.0
+                span_recall(question.gold, spans_of(found), measure, mode=question.mode)
+                or 0.0
             )
             if k == 5:
-                tokens.append(sum(sizes.get(chunk.id) or counter(chunk.text) for chunk in found))
+                tokens.append(
+                    sum(sizes.get(chunk.id) or counter(chunk.text) for chunk in found)
+                )
         spent = [sizes[chunk.id] for chunk in ranking]
         for budget in BUDGETS:
             value = recall_at_budget(
-                question.gold, spans_of(ranking), budget, measure, sizes=spent, mode=question.mode
+                question.gold,
+                spans_of(ranking),
+                budget,
+                measure,
+                sizes=spent,
+                mode=question.mode,
             )
             recall[f"{budget:,} tokens"].append(value or 0.0)
     return Scores(recall, tokens)
@@ -81,14 +89,22 @@ def differences(
     """
     result = {}
     for system in systems:
-        route = system.route if f"{BASELINE} | raw | {system.route}" in scores else "both"
+        route = (
+            system.route if f"{BASELINE} | raw | {system.route}" in scores else "both"
+        )
         base = scores[f"{BASELINE} | raw | {route}"]
         if system.chunking == BASELINE:
             continue
         intervals = {}
         for point in AT_BUDGETS:
-            found = paired_bootstrap(scores[system.name].recall[point], base.recall[point])
-            intervals[point] = (100 * found.difference, 100 * found.low, 100 * found.high)
+            found = paired_bootstrap(
+                scores[system.name].recall[point], base.recall[point]
+            )
+            intervals[point] = (
+                100 * found.difference,
+                100 * found.low,
+                100 * found.high,
+            )
         result[system.name] = intervals
     return result
 
@@ -96,7 +112,10 @@ def differences(
 def _search(system: System, question: Question, k: float) -> list[Chunk]:
     doc_id = question.gold[0][0]
     return [
-        hit.chunk for hit in system.retriever.search(question.question, k, where={"doc_id": doc_id})
+        hit.chunk
+        for hit in system.retriever.search(
+            question.question, k, where={"doc_id": doc_id}
+        )
     ]
 
 

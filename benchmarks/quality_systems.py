@@ -57,7 +57,10 @@ def chunkings() -> list[Chunking]:
     return [
         Chunking(BASELINE, {"splitter": fixed, "views": ("raw",)}),
         Chunking("fixed 300 within sections", {"splitter": within, "views": ("raw",)}),
-        Chunking("fixed 300 within sections, path", {"splitter": with_path, "views": ("raw",)}),
+        Chunking(
+            "fixed 300 within sections, path",
+            {"splitter": with_path, "views": ("raw",)},
+        ),
         Chunking("whole sections, path", {"splitter": whole, "views": ("raw",)}),
         Chunking(
             f"content-aware {limit}, no path",
@@ -69,13 +72,19 @@ def chunkings() -> list[Chunking]:
 
 
 def systems(
-    documents: Sequence[Document], embedder: Any, cache: Cache | None, *, batch_size: int = 32
+    documents: Sequence[Document],
+    embedder: Any,
+    cache: Cache | None,
+    *,
+    batch_size: int = 32,
 ) -> list[System]:
     """Index the documents in every way; the rows of the table, the defaults and preset `paper`
     last."""
     rows: list[System] = []
     for chunking in chunkings():
-        index = Index(embedder=embedder, cache=cache, batch_size=batch_size, **chunking.options)
+        index = Index(
+            embedder=embedder, cache=cache, batch_size=batch_size, **chunking.options
+        )
         index.add(documents)
         for views in chunking.view_choices:
             label = "all" if len(views) > 1 else views[0]
@@ -91,6 +100,12 @@ def systems(
     default.add(documents)
     retriever = MultiViewRetriever(default)
     rows.append(
-        System("defaults", "+".join(retriever.views), "+".join(retriever.kinds), retriever, True)
+        System(
+            "defaults",
+            "+".join(retriever.views),
+            "+".join(retriever.kinds),
+            retriever,
+            True,
+        )
     )
     return rows

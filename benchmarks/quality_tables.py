@@ -57,7 +57,9 @@ def average_table(results: Sequence[Mapping[str, Any]]) -> str:
         row = [parts[0]["chunks"], parts[0]["views"], parts[0]["route"]]
         for point in AT_BUDGETS:
             values = [part["recall"][point] for part in parts]
-            row += [f"{value:.1f}" for value in values] + [f"**{sum(values) / len(values):.1f}**"]
+            row += [f"{value:.1f}" for value in values] + [
+                f"**{sum(values) / len(values):.1f}**"
+            ]
         rows.append(row)
     return f"### Average over the sets\n\n{markdown_table(head, rows)}"
 
@@ -95,7 +97,9 @@ def _interval(value: Sequence[float] | None) -> str:
     return "" if value is None else "{:+.1f} [{:+.1f}, {:+.1f}]".format(*value)
 
 
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int = 3) -> str:
+def markdown_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int = 3
+) -> str:
     """A table whose first `labels` columns are words and whose others are figures."""
     lines = [head, ["---"] * labels + ["---:"] * (len(head) - labels), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

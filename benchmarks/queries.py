@@ -54,7 +54,9 @@ def main() -> int:
     """Measure, print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--more", type=int, default=5_000, help="chunks that are added meanwhile")
+    parser.add_argument(
+        "--more", type=int, default=5_000, help="chunks that are added meanwhile"
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="of each figure")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
@@ -67,7 +69,9 @@ def main() -> int:
         place = Path(folder)
         first, more = written(place / "files", options.rows, options.more)
         rows = [measured(name, place, first, more, options.seconds) for name in STORES]
-    command = f"--rows {options.rows} --more {options.more} --seconds {options.seconds:g}"
+    command = (
+        f"--rows {options.rows} --more {options.more} --seconds {options.seconds:g}"
+    )
     page = rendered(rows, command, len(first), len(more))
     print(page)
     options.results.write_text(page, encoding="utf-8")
@@ -130,7 +134,10 @@ def lasting(seconds: float) -> Callable[[], bool]:
 
 
 def by_threads(
-    retriever: MultiViewRetriever, questions: Sequence[str], n: int, goes_on: Callable[[], bool]
+    retriever: MultiViewRetriever,
+    questions: Sequence[str],
+    n: int,
+    goes_on: Callable[[], bool],
 ) -> tuple[float, float]:
     """Questions a second, and processor milliseconds of each, asked by `n` threads."""
     retriever.search(questions[0])
@@ -166,7 +173,9 @@ def by_processes(
     return rate, sum(r * milliseconds for r, milliseconds in answers) / rate
 
 
-def child(address: str, questions: list[str], seconds: float, begin: Any, figures: Any) -> None:
+def child(
+    address: str, questions: list[str], seconds: float, begin: Any, figures: Any
+) -> None:
     retriever = MultiViewRetriever(opened(address), k=10)
     retriever.search(questions[0])
     begin.wait()
@@ -184,7 +193,9 @@ def during(
         rankings = [reader.search_dense("raw", vector, 10) for vector in vectors]
         if name != ALONE:
             asked = questions[:CHECKED]
-            rankings += [reader.search_lexical("raw", question, 10) for question in asked]
+            rankings += [
+                reader.search_lexical("raw", question, 10) for question in asked
+            ]
         return rankings
 
     before, checks, is_over = answers(), 0, threading.Event()
@@ -195,9 +206,13 @@ def during(
                 fill(address, more)
                 return
             code = (
-                "import sys; from benchmarks.queries import fill; fill(sys.argv[1], sys.argv[2:])"
+                "import sys; from benchmarks.queries import fill; "
+                "fill(sys.argv[1], sys.argv[2:])"
             )
-            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            environment = {
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            }
             command = [sys.executable, "-c", code, address, *more]
             subprocess.run(command, check=True, env=environment)
         finally:
@@ -207,10 +222,14 @@ def during(
         began = time.perf_counter()
         adding = pool.submit(add)
         retriever = MultiViewRetriever(index, k=10)
-        asking = pool.submit(by_threads, retriever, questions, WHILE, lambda: not is_over.is_set())
+        asking = pool.submit(
+            by_threads, retriever, questions, WHILE, lambda: not is_over.is_set()
+        )
         with suppress(ModelFailed):  # the reader has become too old
             while not is_over.is_set():
-                assert answers() == before, f"{name}: an earlier reader answers otherwise"
+                assert answers() == before, (
+                    f"{name}: an earlier reader answers otherwise"
+                )
                 checks += 1
         adding.result()
         rate, milliseconds = asking.result()
@@ -222,7 +241,9 @@ def during(
     }
 
 
-def rendered(rows: Sequence[dict[str, Any]], command: str, n_first: int, n_more: int) -> str:
+def rendered(
+    rows: Sequence[dict[str, Any]], command: str, n_first: int, n_more: int
+) -> str:
     """The page."""
     columns = [f"{n} {kind}" for kind in KINDS for n in AT_ONCE]
     lines = [

@@ -45,7 +45,9 @@ from structrag.models import TransformersModel
 from structrag.models.margins import parse_rating
 from structrag.retrieval import TreeIndex, TreeRetriever
 
-SMOLLM = Path.home() / ".cache" / "structrag-tests" / "smollm2-135m-instruct-0.1.2-bfloat16"
+SMOLLM = (
+    Path.home() / ".cache" / "structrag-tests" / "smollm2-135m-instruct-0.1.2-bfloat16"
+)
 READING = (
     "Asked: calls of the language model. Usable: answers that structrag took; in place of the "
     "others it took its own, and said so in its reports. Whether a usable answer is a good one is "
@@ -71,10 +73,16 @@ def views(documents: Sequence[Document], llm: Any, preset: str) -> Iterator[Row]
     long = sum(counter(chunk.body) > 60 for chunk in chunks)
     where = "figures 8, 9" if preset == "paper" else "default"
     yield Row(f"MC summary ({where})", long, long - fallbacks.get("summary", 0))
-    yield Row(f"MC keywords ({where})", len(chunks), len(chunks) - fallbacks.get("keywords", 0))
+    yield Row(
+        f"MC keywords ({where})",
+        len(chunks),
+        len(chunks) - fallbacks.get("keywords", 0),
+    )
 
 
-def tree(documents: Sequence[Document], questions: Sequence[Any], llm: Any) -> Iterator[Row]:
+def tree(
+    documents: Sequence[Document], questions: Sequence[Any], llm: Any
+) -> Iterator[Row]:
     index = TreeIndex(llm=llm, views=["context"])
     fallbacks = index.add(documents).usage["fallbacks"]
     nodes, chunks = len(list(index.nodes())), len(index.chunks())
@@ -82,7 +90,9 @@ def tree(documents: Sequence[Document], questions: Sequence[Any], llm: Any) -> I
     yield Row("tree: a section's summary", nodes, nodes - fallbacks.get("chunks", 0))
     retriever = TreeRetriever(index, llm=llm)
     hits = [retriever.search(question.question)[:1] for question in questions]
-    walked = sum(bool(first) and "failure" not in first[0].chunk.extras for first in hits)
+    walked = sum(
+        bool(first) and "failure" not in first[0].chunk.extras for first in hits
+    )
     yield Row("tree: a walk down", len(questions), walked, "picks among options")
 
 
@@ -97,7 +107,10 @@ def pic(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
 
 
 def idms(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
-    presets = {"default": IDMSSplitter(), "paper": IDMSSplitter.paper(context="adjacent")}
+    presets = {
+        "default": IDMSSplitter(),
+        "paper": IDMSSplitter.paper(context="adjacent"),
+    }
     for name, splitter in presets.items():
         gaps = failed = 0
         before = llm.masses.n
@@ -105,16 +118,25 @@ def idms(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
             chunks = splitter.split(document, llm=llm)
             failed += sum(chunk.extras.get("margin_fallbacks", 0) for chunk in chunks)
         gaps = llm.masses.n - before + failed
-        yield Row(f"IDMS margin ({name})", gaps, gaps - failed, f"mass {llm.masses.mean or 0:.2f}")
+        yield Row(
+            f"IDMS margin ({name})",
+            gaps,
+            gaps - failed,
+            f"mass {llm.masses.mean or 0:.2f}",
+        )
     chunks = IDMSSplitter(margin="words").split(documents[0])[:16]
-    answers = llm.complete_many([RATING_PROMPT.format(text=chunk.text) for chunk in chunks])
+    answers = llm.complete_many(
+        [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]
+    )
     rated = sum(parse_rating(answer) is not None for answer in answers)
     yield Row("IDMS rating (S)", len(chunks), rated)
     enricher = IDMSEnricher(supplement=False, low=99.0, min_tokens=0)
     enriched = enricher.enrich(documents[0], chunks, llm=llm)
     asked = [c for c in enriched if "reduced" in c.extras or "dropped" in c.extras]
     kept = sum("reduced" in chunk.extras for chunk in asked)
-    yield Row("IDMS shortened text", len(asked), kept, "faithful: all names, no new one")
+    yield Row(
+        "IDMS shortened text", len(asked), kept, "faithful: all names, no new one"
+    )
 
 
 def hiqa(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
@@ -128,7 +150,9 @@ def hiqa(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
         yield Row(f"HiQA Markdown ({name})", shown, shown - fell_back)
 
 
-def d3(documents: Sequence[Document], questions: Sequence[Any], llm: Any) -> Iterator[Row]:
+def d3(
+    documents: Sequence[Document], questions: Sequence[Any], llm: Any
+) -> Iterator[Row]:
     for preset in ("default", "paper"):
         index = D3Index(llm=llm, preset=preset, whole_tokens=0)
         report = index.add(documents)
@@ -138,7 +162,9 @@ def d3(documents: Sequence[Document], questions: Sequence[Any], llm: Any) -> Ite
         retriever = D3Retriever(index, llm=llm, preset=preset)
         routes = calls = route_failed = select_failed = 0
         for question in questions:
-            result = retriever.result(question.question, where={"doc_id": question.gold[0][0]})
+            result = retriever.result(
+                question.question, where={"doc_id": question.gold[0][0]}
+            )
             routes += result.cost["route"].calls
             calls += result.cost["select"].calls
             route_failed += result.route.degraded if result.route else 0
@@ -181,22 +207,35 @@ def table(rows: Sequence[tuple[Row, float]]) -> str:
     for row, seconds in rows:
         share = f"{100 * row.usable / row.asked:.0f} %" if row.asked else ""
         cells.append(
-            [row.prompt, str(row.asked), str(row.usable), share, f"{seconds:.0f}", row.note]
+            [
+                row.prompt,
+                str(row.asked),
+                str(row.usable),
+                share,
+                f"{seconds:.0f}",
+                row.note,
+            ]
         )
-    return markdown_table(["prompt", "asked", "usable", "share", "s", ""], cells, labels=1)
+    return markdown_table(
+        ["prompt", "asked", "usable", "share", "s", ""], cells, labels=1
+    )
 
 
 def chosen_model(name: str) -> TransformersModel:
     """The model, or an end with a sentence."""
     if not name and not SMOLLM.is_dir():
-        raise SystemExit("No small language model: run make test-llm once, or pass --model.")
+        raise SystemExit(
+            "No small language model: run make test-llm once, or pass --model."
+        )
     import torch
     import transformers
 
     torch.set_num_threads(1)
     if name:
         return TransformersModel(name, max_new_tokens=128, window=4096)
-    model = transformers.AutoModelForCausalLM.from_pretrained(SMOLLM, dtype=torch.bfloat16)
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        SMOLLM, dtype=torch.bfloat16
+    )
     tokenizer = transformers.AutoTokenizer.from_pretrained(SMOLLM)
     return TransformersModel(model.eval(), tokenizer, max_new_tokens=96, window=4096)
 
@@ -210,10 +249,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.simplefilter("ignore")
     dataset = sampled(visible(load_or_exit("qasper")), options.documents, None)
     documents = [
-        Document(one.text[: options.characters], id=one.id, title=one.title, format=one.format)
+        Document(
+            one.text[: options.characters],
+            id=one.id,
+            title=one.title,
+            format=one.format,
+        )
         for one in dataset.documents
     ]
-    by_document = {question.gold[0][0]: question for question in reversed(dataset.questions)}
+    by_document = {
+        question.gold[0][0]: question for question in reversed(dataset.questions)
+    }
     questions = list(by_document.values())
     llm = chosen_model(options.model)
     rows = []

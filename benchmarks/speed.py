@@ -33,10 +33,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", default="all", choices=(*PARTS, "all"))
     parser.add_argument(
-        "--repeat", type=int, default=5, help="timed repetitions of each task (default 5)"
+        "--repeat",
+        type=int,
+        default=5,
+        help="timed repetitions of each task (default 5)",
     )
     parser.add_argument(
-        "--results", type=Path, default=RESULTS, help="folder for speed.json and speed.md"
+        "--results",
+        type=Path,
+        default=RESULTS,
+        help="folder for speed.json and speed.md",
     )
     options = parser.parse_args(arguments)
     if options.repeat < 1:
@@ -67,14 +73,22 @@ def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     """Replace one part's record in speed.json, and write speed.md from all."""
     command = "`python benchmarks/speed.py [parse|views|search|store|all]`"
     head = f"# Speed\n\nMeasured by {command}."
-    save_part(folder / "speed.json", part, record, parts=PARTS, head=head, markdown=part_markdown)
+    save_part(
+        folder / "speed.json",
+        part,
+        record,
+        parts=PARTS,
+        head=head,
+        markdown=part_markdown,
+    )
 
 
 def part_markdown(part: str, record: Mapping[str, Any]) -> str:
     """All tables of a part as Markdown."""
     machine = f"{record['machine']}; {record['repeat']} repetitions by turns"
     tables = [
-        render(table, machine=machine, versions=record["versions"]) for table in record["tables"]
+        render(table, machine=machine, versions=record["versions"])
+        for table in record["tables"]
     ]
     return "\n".join([f"## {part}\n", *tables])
 

@@ -21,7 +21,15 @@ from benchmarks.speed_parse_peers import (
     llama_html,
     llama_markdown,
 )
-from benchmarks.speed_tables import Table, Timing, by_turns, peak_memory, rates, ratios, spread
+from benchmarks.speed_tables import (
+    Table,
+    Timing,
+    by_turns,
+    peak_memory,
+    rates,
+    ratios,
+    spread,
+)
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.reading.files import read_text
 
@@ -51,7 +59,10 @@ def run(repeat: int) -> list[Table]:
         corpus_table("its files of 100 KB and more", large, min(repeat, 3)),
         growth_table(release_notes, repeat=min(repeat, 3)),
         small_sections_table(repeat=min(repeat, 3)),
-        *(html_table(name, pages, repeat=min(repeat, 3)) for name, pages in html_pages().items()),
+        *(
+            html_table(name, pages, repeat=min(repeat, 3))
+            for name, pages in html_pages().items()
+        ),
     ]
 
 
@@ -80,7 +91,9 @@ def corpus_table(name: str, texts: Sequence[str], repeat: int) -> Table:
     }
 
     def given_back(chunks: Sequence[list[str]]) -> str:
-        exact = sum("".join(parts) == text for parts, text in zip(chunks, texts, strict=True))
+        exact = sum(
+            "".join(parts) == text for parts, text in zip(chunks, texts, strict=True)
+        )
         return f"{exact} of {len(texts)}"
 
     rows, values = _compared(splitters, texts, repeat, given_back)
@@ -99,7 +112,9 @@ def corpus_table(name: str, texts: Sequence[str], repeat: int) -> Table:
     )
 
 
-def growth_table(text: str, *, repeat: int, sizes_mb: Sequence[float] = GROWTH_MB) -> Table:
+def growth_table(
+    text: str, *, repeat: int, sizes_mb: Sequence[float] = GROWTH_MB
+) -> Table:
     """Time and peak memory for one document of growing size, made of one text repeated."""
     rows = []
     figures: dict[str, Any] = {}
@@ -108,11 +123,17 @@ def growth_table(text: str, *, repeat: int, sizes_mb: Sequence[float] = GROWTH_M
         wanted = int(size * 1e6)
         document = (text * (wanted // len(text.encode("utf-8")) + 1))[:wanted]
         texts.append(document)
-        timing = by_turns({OURS: partial(split_ours, document)}, repeat, warm_up=False)[OURS]
+        timing = by_turns({OURS: partial(split_ours, document)}, repeat, warm_up=False)[
+            OURS
+        ]
         peak = peak_memory(partial(split_ours, document))
         megabytes = _megabytes([document])
         chunks = split_ours(document)
-        figures[str(size)] = {"wall": timing.wall, "cpu": timing.cpu, "peak_bytes": peak}
+        figures[str(size)] = {
+            "wall": timing.wall,
+            "cpu": timing.cpu,
+            "peak_bytes": peak,
+        }
         rows.append(
             (
                 f"{megabytes:.1f}",
@@ -145,7 +166,9 @@ def growth_table(text: str, *, repeat: int, sizes_mb: Sequence[float] = GROWTH_M
     )
 
 
-def small_sections_table(*, repeat: int, sizes_kb: Sequence[int] = SMALL_SECTIONS_KB) -> Table:
+def small_sections_table(
+    *, repeat: int, sizes_kb: Sequence[int] = SMALL_SECTIONS_KB
+) -> Table:
     """Many small sections in one document: the input on which MarkdownNodeParser grows with the
     square."""
     rows = []
@@ -155,11 +178,14 @@ def small_sections_table(*, repeat: int, sizes_kb: Sequence[int] = SMALL_SECTION
     for size, text in zip(sizes_kb, texts, strict=True):
         tasks = {"structrag": split_ours, "LangChain": langchain, "LlamaIndex": llama}
         timings = by_turns(
-            {name: partial(split, text) for name, split in tasks.items()}, repeat, warm_up=False
+            {name: partial(split, text) for name, split in tasks.items()},
+            repeat,
+            warm_up=False,
         )
         ours = timings["structrag"].wall
         figures[str(size)] = {
-            name: {"wall": timing.wall, "cpu": timing.cpu} for name, timing in timings.items()
+            name: {"wall": timing.wall, "cpu": timing.cpu}
+            for name, timing in timings.items()
         }
         rows.append(
             (
@@ -208,7 +234,11 @@ def html_table(name: str, pages: Sequence[str], *, repeat: int) -> Table:
     rows, values = _compared(splitters, pages, repeat, shared)
     return Table(
         f"HTML: {name}",
-        (*_SPEED_COLUMNS, "chunks", "characters of the page's text found in the chunks"),
+        (
+            *_SPEED_COLUMNS,
+            "chunks",
+            "characters of the page's text found in the chunks",
+        ),
         rows,
         corpus_line(name, pages),
         (
@@ -228,7 +258,8 @@ def small_sections(size: int) -> str:
     length = 0
     while length < size:
         words = " ".join(
-            f"w{random_numbers.randrange(1000)}x{random_numbers.randrange(100)}" for _ in range(10)
+            f"w{random_numbers.randrange(1000)}x{random_numbers.randrange(100)}"
+            for _ in range(10)
         )
         parts.append(f"\n## Section {len(parts)}\n\n{words}\n")
         length += len(parts[-1])
@@ -239,20 +270,28 @@ def split_ours(text: str) -> list[str]:
     """Our splitter on Markdown."""
     return [
         chunk.text
-        for chunk in ContentAwareSplitter().split(read_text(text, format="markdown", id="d"))
+        for chunk in ContentAwareSplitter().split(
+            read_text(text, format="markdown", id="d")
+        )
     ]
 
 
 def split_ours_unlimited(text: str) -> list[str]:
     """Our splitter on Markdown, cutting nothing inside a section: the work the other two do."""
     splitter = ContentAwareSplitter(max_tokens=None, flat_max_tokens=None)
-    return [chunk.text for chunk in splitter.split(read_text(text, format="markdown", id="d"))]
+    return [
+        chunk.text
+        for chunk in splitter.split(read_text(text, format="markdown", id="d"))
+    ]
 
 
 def split_ours_html(page: str) -> list[str]:
     """Our reader and splitter on HTML."""
     return [
-        chunk.text for chunk in ContentAwareSplitter().split(read_text(page, format="html", id="d"))
+        chunk.text
+        for chunk in ContentAwareSplitter().split(
+            read_text(page, format="html", id="d")
+        )
     ]
 
 
@@ -268,7 +307,10 @@ _SPEED_COLUMNS = (
 def _speed_cells(name: str, timings: dict[str, Timing], size: float) -> tuple[str, ...]:
     timing = timings[name]
     ours = timings[OURS]
-    faster = [spread(ratios(timing.wall, ours.wall), 2), spread(ratios(timing.cpu, ours.cpu), 2)]
+    faster = [
+        spread(ratios(timing.wall, ours.wall), 2),
+        spread(ratios(timing.cpu, ours.cpu), 2),
+    ]
     return (
         name,
         spread(rates(size, timing.wall)),

@@ -15,7 +15,9 @@ def langchain_markdown() -> Splitting:
     from langchain_text_splitters import MarkdownHeaderTextSplitter
 
     splitter = MarkdownHeaderTextSplitter(HEADERS, strip_headers=False)
-    return lambda text: [document.page_content for document in splitter.split_text(text)]
+    return lambda text: [
+        document.page_content for document in splitter.split_text(text)
+    ]
 
 
 def llama_markdown() -> Splitting:
@@ -29,8 +31,12 @@ def langchain_html() -> Splitting:
     """LangChain's HTML header splitter."""
     from langchain_text_splitters import HTMLHeaderTextSplitter
 
-    splitter = HTMLHeaderTextSplitter([(f"h{level}", f"h{level}") for level in range(1, 7)])
-    return lambda page: [document.page_content for document in splitter.split_text(page)]
+    splitter = HTMLHeaderTextSplitter(
+        [(f"h{level}", f"h{level}") for level in range(1, 7)]
+    )
+    return lambda page: [
+        document.page_content for document in splitter.split_text(page)
+    ]
 
 
 def llama_html() -> Splitting:
@@ -44,5 +50,6 @@ def _with_parser(parser: Any) -> Splitting:
     from llama_index.core.schema import Document
 
     return lambda text: [
-        node.get_content() for node in parser.get_nodes_from_documents([Document(text=text)])
+        node.get_content()
+        for node in parser.get_nodes_from_documents([Document(text=text)])
     ]

@@ -166,18 +166,26 @@ def precision_table(single: Made, half: Made, repeat: int) -> Table:
         [{hit.chunk.id for hit in search(query)} for query in single.queries]
         for search in searches.values()
     ]
-    shared = sum(len(a & b) for a, b in zip(*found, strict=True)) / max(1, sum(map(len, found[0])))
+    shared = sum(len(a & b) for a, b in zip(*found, strict=True)) / max(
+        1, sum(map(len, found[0]))
+    )
     slower = spread(ratios(timings["float16"].wall, timings["float32"].wall), 2)
     rows = tuple(
-        (name, _milliseconds(timing, len(single.queries))) for name, timing in timings.items()
+        (name, _milliseconds(timing, len(single.queries)))
+        for name, timing in timings.items()
     )
     return Table(
         f"Vectors as float32 and float16, {len(single.texts['raw']):,} sections, one search",
         ("vectors", "ms, median (min-max)"),
         rows,
         "",
-        (f"float16 / float32 in time: {slower}. Hits in common: {100 * shared:.1f} %.",),
-        {name: {"wall": timing.wall, "cpu": timing.cpu} for name, timing in timings.items()},
+        (
+            f"float16 / float32 in time: {slower}. Hits in common: {100 * shared:.1f} %.",
+        ),
+        {
+            name: {"wall": timing.wall, "cpu": timing.cpu}
+            for name, timing in timings.items()
+        },
     )
 
 
@@ -222,11 +230,19 @@ def saving_table(made: dict[str, Made], folder: Path) -> Table:
         saving = _seconds(partial(one.index.save, path))
         vector = folder / f"{name}.npy"
         np.save(vector, one.vector)
-        command = [sys.executable, "-c", _FIRST_RESULT, str(path), str(vector), one.queries[0]]
+        command = [
+            sys.executable,
+            "-c",
+            _FIRST_RESULT,
+            str(path),
+            str(vector),
+            one.queries[0],
+        ]
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
         times = json.loads(answer.stdout)
         expected = [
-            hit.chunk.id for hit in MultiViewRetriever(one.index, k=K).search(one.queries[0])
+            hit.chunk.id
+            for hit in MultiViewRetriever(one.index, k=K).search(one.queries[0])
         ]
         size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
         figures[name] = {
@@ -239,7 +255,10 @@ def saving_table(made: dict[str, Made], folder: Path) -> Table:
                 name,
                 f"{saving:.1f}",
                 f"{size / 1e6:,.0f}",
-                *(f"{1000 * times[step]:,.0f}" for step in ("import", "load", "first", "second")),
+                *(
+                    f"{1000 * times[step]:,.0f}"
+                    for step in ("import", "load", "first", "second")
+                ),
                 "yes" if times["ids"] == expected else "no",
             )
         )
@@ -269,7 +288,8 @@ def _searches(
     searches: dict[str, Search], queries: Sequence[str], repeat: int
 ) -> dict[str, Timing]:
     return by_turns(
-        {name: partial(_all, search, queries) for name, search in searches.items()}, repeat
+        {name: partial(_all, search, queries) for name, search in searches.items()},
+        repeat,
     )
 
 

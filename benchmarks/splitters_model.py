@@ -21,7 +21,9 @@ class Seen:
 
     def tokens(self, model: Any) -> int:
         """Tokens that the encoder read: special tokens included, what is behind its limit not."""
-        return sum(min(size, model.max_seq_length) for size in token_counts(model, self.texts))
+        return sum(
+            min(size, model.max_seq_length) for size in token_counts(model, self.texts)
+        )
 
 
 @dataclass
@@ -36,7 +38,9 @@ class Given:
 
     dimension: int = 384
     vectors: dict[str, Any] = field(default_factory=dict)
-    generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    generator: np.random.Generator = field(
+        default_factory=lambda: np.random.default_rng(0)
+    )
 
     def encode(self, texts: Sequence[str] | str, **_: Any) -> Any:
         """A vector for one text, or an array of shape (len(texts), dimension)."""
@@ -84,5 +88,7 @@ def token_counts(model: Any, texts: Sequence[str]) -> list[int]:
         return []
     return [
         len(ids)
-        for ids in model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+        for ids in model.tokenizer(list(texts), truncation=False, verbose=False)[
+            "input_ids"
+        ]
     ]

@@ -45,7 +45,9 @@ def sentences_of(documents: Sequence[Document]) -> list[str]:
     ]
 
 
-def floor(embedder: Any, batch_size: int, documents: Sequence[Document]) -> list[list[str]]:
+def floor(
+    embedder: Any, batch_size: int, documents: Sequence[Document]
+) -> list[list[str]]:
     """One call for all different sentences, which sentence-transformers sorts by length; no
     chunks."""
     sentences = list(dict.fromkeys(sentences_of(documents)))
@@ -76,13 +78,19 @@ def static(embedder: Any) -> dict[str, Splitting]:
         PIC_STATIC: PICSplitter(boundary_embedder=vectors),
         IDMS_STATIC: IDMSSplitter(boundary_embedder=vectors),
     }
-    return {name: partial(_together, splitter, embedder) for name, splitter in splitters.items()}
+    return {
+        name: partial(_together, splitter, embedder)
+        for name, splitter in splitters.items()
+    }
 
 
 def content_aware(documents: Sequence[Document]) -> list[list[str]]:
     """Our splitter by structure."""
     splitter = ContentAwareSplitter()
-    return [[chunk.text for chunk in splitter.split(copy(document))] for document in documents]
+    return [
+        [chunk.text for chunk in splitter.split(copy(document))]
+        for document in documents
+    ]
 
 
 def peers(embedder: Any) -> tuple[dict[str, Splitting], list[str]]:
@@ -99,21 +107,27 @@ def peers(embedder: Any) -> tuple[dict[str, Splitting], list[str]]:
     return found, absent
 
 
-def _together(splitter: Any, embedder: Any, documents: Sequence[Document]) -> list[list[str]]:
+def _together(
+    splitter: Any, embedder: Any, documents: Sequence[Document]
+) -> list[list[str]]:
     return [
         [chunk.text for chunk in chunks]
         for chunks in splitter.split_all(map(copy, documents), embedder=embedder)
     ]
 
 
-def _singly(splitter: Any, embedder: Any, documents: Sequence[Document]) -> list[list[str]]:
+def _singly(
+    splitter: Any, embedder: Any, documents: Sequence[Document]
+) -> list[list[str]]:
     return [
         [chunk.text for chunk in splitter.split(copy(document), embedder=embedder)]
         for document in documents
     ]
 
 
-def _each_text(split: Callable[[str], list[str]], documents: Sequence[Document]) -> list[list[str]]:
+def _each_text(
+    split: Callable[[str], list[str]], documents: Sequence[Document]
+) -> list[list[str]]:
     return [split(document.text) for document in documents]
 
 
@@ -157,9 +171,12 @@ def _llama_index(model: Any) -> Callable[[str], list[str]]:
         async def _aget_query_embedding(self, query: str) -> list[float]:
             return self._get_query_embedding(query)
 
-    parser = SemanticSplitterNodeParser(embed_model=Encoder(model_name="all-MiniLM-L6-v2"))
+    parser = SemanticSplitterNodeParser(
+        embed_model=Encoder(model_name="all-MiniLM-L6-v2")
+    )
     return lambda text: [
-        node.get_content() for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])
+        node.get_content()
+        for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])
     ]
 
 

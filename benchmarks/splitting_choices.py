@@ -78,15 +78,21 @@ class SentenceMeans:
     """Gives chunks the mean of their sentences' vectors, and questions their own."""
 
     dataset: Dataset
-    sentences: Mapping[str, tuple[list[tuple[int, int]], Any]]  # document id -> spans, vectors
+    # Document id -> spans, vectors.
+    sentences: Mapping[str, tuple[list[tuple[int, int]], Any]]
     questions: Mapping[str, Any]  # text -> vector
 
     def embedder(self, chunks: Sequence[Sequence[Chunk]]) -> FunctionEmbedder:
         """An embedder that knows the index texts of these chunks and the questions."""
-        known = {chunk.index_text: self._mean(chunk) for several in chunks for chunk in several}
+        known = {
+            chunk.index_text: self._mean(chunk)
+            for several in chunks
+            for chunk in several
+        }
         known.update(self.questions)
         return FunctionEmbedder(
-            lambda texts: np.stack([known[text] for text in texts]), name="sentence means"
+            lambda texts: np.stack([known[text] for text in texts]),
+            name="sentence means",
         )
 
     def _mean(self, chunk: Chunk) -> Any:
@@ -113,7 +119,9 @@ def sentence_means(dataset: Dataset, runner: Runner) -> SentenceMeans:
         sentences[document.id] = (spans, runner.run(_vectors(texts)))
     asked = tuple(dict.fromkeys(question.question for question in dataset.questions))
     return SentenceMeans(
-        dataset, sentences, dict(zip(asked, runner.run(_vectors(asked, query=True)), strict=True))
+        dataset,
+        sentences,
+        dict(zip(asked, runner.run(_vectors(asked, query=True)), strict=True)),
     )
 
 
@@ -136,7 +144,10 @@ def variants(models: Models) -> dict[str, Splitting]:
     )
     for name, make, changes in makers:
         for change in changes:
-            label = ", ".join(f"{key}={value!r}" for key, value in change.items()) or "default"
+            label = (
+                ", ".join(f"{key}={value!r}" for key, value in change.items())
+                or "default"
+            )
             found[f"{name}: {label}"] = reading(make(**change), models)
     return found
 
@@ -153,12 +164,15 @@ def row(
     for mean in means:
         chunks = split(mean.dataset.documents)
         system = System("", "", partial(given, Peer(lambda _, chunks=chunks: chunks)))  # type: ignore[misc]
-        found = measured(system, mean.dataset, Models(mean.embedder(chunks), None), counter)[
-            "recall"
-        ]
+        found = measured(
+            system, mean.dataset, Models(mean.embedder(chunks), None), counter
+        )["recall"]
         by_set.append([100 * float(np.mean(found[point])) for point in POINTS])
     average = np.mean(by_set, axis=0)
-    cells = [f"{value:.1f}" for value in (*average, average.mean(), *(one[1] for one in by_set))]
+    cells = [
+        f"{value:.1f}"
+        for value in (*average, average.mean(), *(one[1] for one in by_set))
+    ]
     for documents in unheaded_sets:
         found_boundaries = scores(documents, {"": split})[""]
         cells += [f"{found_boundaries[0]:.3f}", f"{found_boundaries[1]:.3f}"]
@@ -181,8 +195,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder, label = quality.chosen_embedder("minilm")
     models = Models(embedder, Cache(quality.CACHE))
     counter, _ = quality.reader_counter()
-    means = [sentence_means(sample(name, False).dataset, models.runner()) for name in names]
-    papers = [made for made in map(unheaded, load("qasper").documents) if made is not None]
+    means = [
+        sentence_means(sample(name, False).dataset, models.runner()) for name in names
+    ]
+    papers = [
+        made for made in map(unheaded, load("qasper").documents) if made is not None
+    ]
     unheaded_sets = (unheaded_documents(DOCUMENTS), papers)
     rows = []
     for name, split in variants(models).items():

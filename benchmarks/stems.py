@@ -26,12 +26,27 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.evidence import EVIDENCE, KEPT, UNMATCHED, KeptTokens, Setting, Unmatched, evidence
+from benchmarks.evidence import (
+    EVIDENCE,
+    KEPT,
+    UNMATCHED,
+    KeptTokens,
+    Setting,
+    Unmatched,
+    evidence,
+)
 from benchmarks.machine import machine_line
 from benchmarks.methods import SAMPLES, sample
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
-from structrag import D3Index, D3Retriever, FixedSplitter, Index, MultiViewRetriever, __version__
+from structrag import (
+    D3Index,
+    D3Retriever,
+    FixedSplitter,
+    Index,
+    MultiViewRetriever,
+    __version__,
+)
 from structrag.evaluation import SpanMeasure, paired_bootstrap
 from structrag.evaluation.measure import spans_of
 from structrag.retrieval.hiqa.retriever import HiQARetriever
@@ -95,18 +110,27 @@ def recalls(setting: Setting, stems: bool) -> Recalls:
     for name, make in retrievers(setting, stems).items():
         retriever = make()
         for question in setting.dataset.questions:
-            hits = retriever.search(question.question, MOST, where=setting.where(question))
+            hits = retriever.search(
+                question.question, MOST, where=setting.where(question)
+            )
             spans = spans_of([hit.chunk for hit in hits])
-            found.setdefault(name, []).append(setting.at_budgets(question, spans)[BUDGET])
+            found.setdefault(name, []).append(
+                setting.at_budgets(question, spans)[BUDGET]
+            )
         mean = 100 * float(np.mean(found[name]))
-        print(f"{setting.dataset.name}: {name}, stems {stems}: {mean:.1f}", file=sys.stderr)
+        print(
+            f"{setting.dataset.name}: {name}, stems {stems}: {mean:.1f}",
+            file=sys.stderr,
+        )
     return found
 
 
 def evidence_recalls(setting: Setting, stems: bool) -> Recalls:
     """Recall of every question by evidence and by its first stage, at two budgets."""
     found: dict[str, list[float]] = {}
-    whole = patch.object(stemming, "tokenizer_for", lambda language, stems: tokenizer_for(language))
+    whole = patch.object(
+        stemming, "tokenizer_for", lambda language, stems: tokenizer_for(language)
+    )
     with nullcontext() if stems else whole:
         for name, kind in ((EVIDENCE, {}), (UNMATCHED, {"kind": Unmatched})):
             search = evidence(setting, **kind)
@@ -115,7 +139,10 @@ def evidence_recalls(setting: Setting, stems: bool) -> Recalls:
                 for budget in EVIDENCE_BUDGETS:
                     found.setdefault(f"{name}, {budget:,}", []).append(recall[budget])
             mean = 100 * float(np.mean(found[f"{name}, {BUDGET:,}"]))
-            print(f"{setting.dataset.name}: {name}, stems {stems}: {mean:.1f}", file=sys.stderr)
+            print(
+                f"{setting.dataset.name}: {name}, stems {stems}: {mean:.1f}",
+                file=sys.stderr,
+            )
     return found
 
 
@@ -131,7 +158,9 @@ def table(words: Mapping[str, Recalls], stems: Mapping[str, Recalls]) -> str:
         cells.append(_shown(gap.mean, gap.low, gap.high))
         for a, b in zip(plain, stemmed, strict=True):
             one = paired_bootstrap(b, a)
-            cells.append(_shown(*(100 * x for x in (one.difference, one.low, one.high))))
+            cells.append(
+                _shown(*(100 * x for x in (one.difference, one.low, one.high)))
+            )
         rows.append([name, *cells])
     return markdown_table(["", "words", "stems", "difference", *words], rows, labels=1)
 

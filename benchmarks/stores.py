@@ -67,7 +67,8 @@ RETRIEVERS: dict[str, Callable[..., Any]] = {
     "d3": D3Retriever,
 }
 UPDATES = 10
-BETWEEN, BETWEEN_SECONDS = 200, 60  # other questions between the first and the later ones
+# Other questions between the first and the later ones.
+BETWEEN, BETWEEN_SECONDS = 200, 60
 
 
 def main() -> int:
@@ -76,18 +77,27 @@ def main() -> int:
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000])
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--retriever", choices=RETRIEVERS, default="multiview")
-    parser.add_argument("--made", action="store_true", help="made sections, and others' stores")
+    parser.add_argument(
+        "--made", action="store_true", help="made sections, and others' stores"
+    )
     parser.add_argument("--stores", nargs="+", choices=[*STORES, *PEERS])
     parser.add_argument("--results", type=Path)
-    parser.add_argument("--limit", type=float, default=3600.0, help="seconds for each store")
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # the store that this process measures
+    parser.add_argument(
+        "--limit", type=float, default=3600.0, help="seconds for each store"
+    )
+    # The store that this process measures.
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.made and options.retriever != "multiview":
-        parser.error("--made goes with --retriever multiview alone; leave out one of them")
+        parser.error(
+            "--made goes with --retriever multiview alone; leave out one of them"
+        )
     if options.one:
         (n_rows,) = options.rows
         kind = RETRIEVERS[options.retriever]
-        figures = measured(options.one, n_rows, options.questions, made=options.made, kind=kind)
+        figures = measured(
+            options.one, n_rows, options.questions, made=options.made, kind=kind
+        )
         print(json.dumps(figures))
         return 0
     try:
@@ -109,19 +119,26 @@ def main() -> int:
     return 0
 
 
-def in_process(name: str, n_rows: int, options: argparse.Namespace) -> dict[str, Any] | str:
+def in_process(
+    name: str, n_rows: int, options: argparse.Namespace
+) -> dict[str, Any] | str:
     """`measured` in a process of its own, whose memory is its own; or why there is nothing."""
     command = [sys.executable, __file__, "--one", name, "--rows", n_rows]
     command += ["--questions", options.questions, "--retriever", options.retriever]
     command += ["--made"] if options.made else []
     try:
         outcome = subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, timeout=options.limit
+            list(map(str, command)),
+            capture_output=True,
+            text=True,
+            timeout=options.limit,
         )
     except subprocess.TimeoutExpired:
         return f"not done in {options.limit:g} seconds"
     if outcome.returncode:
-        return (outcome.stderr.strip().splitlines() or [f"ended by {outcome.returncode}"])[-1]
+        return (
+            outcome.stderr.strip().splitlines() or [f"ended by {outcome.returncode}"]
+        )[-1]
     figures: dict[str, Any] = json.loads(outcome.stdout.splitlines()[-1])
     return figures
 
@@ -146,7 +163,9 @@ def measured(
         else:
             subject = real(STORES[name].format(place), n_rows, kind)
         build, build_cpu = timed(subject.fill)
-        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
+        size = sum(
+            file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()
+        )
         texts = subject.questions(1 + questions + BETWEEN + questions)
         opening = timed(lambda: subject.ask(texts[0]))
         found: list[list[str]] = []
@@ -162,7 +181,9 @@ def measured(
                 break
             subject.ask(text)
         later = asked_each(texts[-questions:])
-        updates = np.array([timed(partial(subject.update, number)) for number in range(UPDATES)])
+        updates = np.array(
+            [timed(partial(subject.update, number)) for number in range(UPDATES)]
+        )
         return {
             "sections": subject.count(),
             "build": build,
@@ -234,7 +255,9 @@ def enough(n_rows: int) -> Iterator[Document]:
 
 @cache
 def vector_of(word: str) -> np.ndarray:
-    seed = int.from_bytes(word.encode("utf-8", "surrogatepass")[:16].ljust(16, b" "), "big")
+    seed = int.from_bytes(
+        word.encode("utf-8", "surrogatepass")[:16].ljust(16, b" "), "big"
+    )
     return np.random.default_rng(seed).normal(size=DIMENSIONS).astype(np.float32)
 
 
@@ -270,7 +293,8 @@ def overlap(found: Sequence[Sequence[str]], expected: Sequence[Sequence[str]]) -
 
 
 def rendered(
-    tables: Sequence[tuple[int, dict[str, dict[str, Any] | str]]], options: argparse.Namespace
+    tables: Sequence[tuple[int, dict[str, dict[str, Any] | str]]],
+    options: argparse.Namespace,
 ) -> str:
     """The page of results."""
     rows = " ".join(str(n_rows) for n_rows, _ in tables)

@@ -59,15 +59,25 @@ class Made:
 
     def document(self, number: int, version: int = 0) -> list[Section]:
         random = np.random.default_rng([number, version])
-        lengths = np.clip(random.lognormal(np.log(90), 1.2, SECTIONS), 5, 400).astype(int)
+        lengths = np.clip(random.lognormal(np.log(90), 1.2, SECTIONS), 5, 400).astype(
+            int
+        )
         numbers = np.searchsorted(self._shares, random.random(lengths.sum()))
         words = np.split(numbers, np.cumsum(lengths)[:-1])
         topic = self._topics[number % TOPICS]
         document = random.standard_normal(DIMENSIONS)
-        vectors = unit(topic + document + random.standard_normal((SECTIONS, DIMENSIONS)))
+        vectors = unit(
+            topic + document + random.standard_normal((SECTIONS, DIMENSIONS))
+        )
         return [
-            Section(f"d{number}:{place}", " ".join(f"w{word}" for word in of_section), vector)
-            for place, (of_section, vector) in enumerate(zip(words, vectors, strict=True))
+            Section(
+                f"d{number}:{place}",
+                " ".join(f"w{word}" for word in of_section),
+                vector,
+            )
+            for place, (of_section, vector) in enumerate(
+                zip(words, vectors, strict=True)
+            )
         ]
 
     def documents(self) -> Iterator[list[Section]]:
@@ -81,7 +91,9 @@ class Made:
             words = section.text.split()
             start = int(random.integers(max(1, len(words) - 7)))
             noise = random.standard_normal(DIMENSIONS) / DIMENSIONS**0.5
-            self._asked[" ".join(words[start : start + 8])] = unit(section.vector + noise)
+            self._asked[" ".join(words[start : start + 8])] = unit(
+                section.vector + noise
+            )
         return list(self._asked)
 
     def vector(self, question: str) -> Floats:
@@ -89,7 +101,9 @@ class Made:
 
 
 def unit(vectors: Any) -> Floats:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32)
+    return np.asarray(
+        vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32
+    )
 
 
 def entry_of(name: str, sections: Sequence[Section]) -> Entry:
@@ -102,12 +116,16 @@ def entry_of(name: str, sections: Sequence[Section]) -> Entry:
     matrix = np.stack([section.vector for section in sections])
     texts = tuple(section.text for section in sections)
     vectors = {"raw": Vectors(matrix, np.arange(len(sections)))}
-    return Entry(Document("", id=name), f"{hash(texts)}", tuple(chunks), {"raw": texts}, vectors)
+    return Entry(
+        Document("", id=name), f"{hash(texts)}", tuple(chunks), {"raw": texts}, vectors
+    )
 
 
 def own(address: str, made: Made) -> Subject:
     """Our index at an address, filled without splitting and embedding."""
-    embedder = FunctionEmbedder(lambda asked: [made.vector(text) for text in asked], name="made")
+    embedder = FunctionEmbedder(
+        lambda asked: [made.vector(text) for text in asked], name="made"
+    )
     index = Index(embedder=embedder, views=["raw"], store=address)
     retriever = MultiViewRetriever(index, k=10)
 
@@ -162,14 +180,19 @@ def qdrant(place: Path, made: Made) -> Subject:
 
     def sparse(text: str) -> Any:
         counts = numbered(terms(text))
-        return models.SparseVector(indices=list(counts), values=list(map(float, counts.values())))
+        return models.SparseVector(
+            indices=list(counts), values=list(map(float, counts.values()))
+        )
 
     def put(document: Sequence[Section]) -> None:
         first = int(document[0].id[1:].partition(":")[0]) * SECTIONS
         points = [
             models.PointStruct(
                 id=first + place,
-                vector={"dense": section.vector.tolist(), "terms": sparse(section.text)},
+                vector={
+                    "dense": section.vector.tolist(),
+                    "terms": sparse(section.text),
+                },
                 payload={"id": section.id, "text": section.text},
             )
             for place, section in enumerate(document)
@@ -242,24 +265,36 @@ def langchain(place: Path, made: Made) -> Subject:
             return made.vector(text).tolist()
 
     class Terms(BaseRetriever):
-        def _get_relevant_documents(self, query: str, **_: Any) -> list[LangChainDocument]:
+        def _get_relevant_documents(
+            self, query: str, **_: Any
+        ) -> list[LangChainDocument]:
             return list(lexical[0].get_top_n(terms(query), documents, n=10))
 
     store = InMemoryVectorStore(Asked())
     documents: list[LangChainDocument] = []
     lexical: list[Any] = []
     both = EnsembleRetriever(
-        retrievers=[store.as_retriever(search_kwargs={"k": 10}), Terms()], weights=[0.5, 0.5]
+        retrievers=[store.as_retriever(search_kwargs={"k": 10}), Terms()],
+        weights=[0.5, 0.5],
     )
 
     def put(document: Sequence[Section]) -> None:
         for id, text, vector in document:
-            store.store[id] = {"id": id, "vector": vector.tolist(), "text": text, "metadata": {}}
+            store.store[id] = {
+                "id": id,
+                "vector": vector.tolist(),
+                "text": text,
+                "metadata": {},
+            }
 
     def count() -> None:
         rows = store.store.values()
-        documents[:] = [LangChainDocument(id=row["id"], page_content=row["text"]) for row in rows]
-        lexical[:] = [BM25Okapi([terms(document.page_content) for document in documents])]
+        documents[:] = [
+            LangChainDocument(id=row["id"], page_content=row["text"]) for row in rows
+        ]
+        lexical[:] = [
+            BM25Okapi([terms(document.page_content) for document in documents])
+        ]
 
     def fill() -> None:
         for document in made.documents():

@@ -65,7 +65,8 @@ VIEWS: Mapping[tuple[str, ...], str] = {
     ("context",): "flat, under a line of context",
     ("raw", "context"): "flat, both",
 }
-Recalls = Mapping[str, Mapping[int, Sequence[float]]]  # row -> budget -> recall of every question
+# Row -> budget -> recall of every question.
+Recalls = Mapping[str, Mapping[int, Sequence[float]]]
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,19 @@ class Setting:
 
     @classmethod
     def of(
-        cls, dataset: Dataset, encoder: Any, counter: TokenCounter, views: tuple[str, ...]
+        cls,
+        dataset: Dataset,
+        encoder: Any,
+        counter: TokenCounter,
+        views: tuple[str, ...],
     ) -> Setting:
         """The set indexed; vectors are kept in the cache of the benchmarks."""
         index = TreeIndex(
             embedder=encoder,
             views=views,
-            splitter=ContentAwareSplitter(max_tokens=CHUNKS, flat_max_tokens=None, counter=counter),
+            splitter=ContentAwareSplitter(
+                max_tokens=CHUNKS, flat_max_tokens=None, counter=counter
+            ),
             cache=str(quality.CACHE),
             batch_size=64,
         )
@@ -93,7 +100,9 @@ class Setting:
 
     def recall(self, retriever: TreeRetriever, asked: Asked) -> float:
         """The recall of a question by what a retriever gives."""
-        hits = retriever.search(asked.question, MOST, where={"doc_id": asked.gold[0][0]})
+        hits = retriever.search(
+            asked.question, MOST, where={"doc_id": asked.gold[0][0]}
+        )
         spans = spans_of([hit.chunk for hit in hits])
         return span_recall(asked.gold, spans, self.measure, mode=asked.mode) or 0.0
 
@@ -106,9 +115,13 @@ def recalls(setting: Setting, rows: Mapping[str, Mapping[str, Any]]) -> Recalls:
         for budget in BUDGETS:
             retriever = TreeRetriever(setting.index, max_tokens=budget, **options)
             questions = setting.dataset.questions
-            found[name][budget] = [setting.recall(retriever, asked) for asked in questions]
+            found[name][budget] = [
+                setting.recall(retriever, asked) for asked in questions
+            ]
             mean = 100 * float(np.mean(found[name][budget]))
-            print(f"{setting.dataset.name}: {name}, {budget}: {mean:.1f}", file=sys.stderr)
+            print(
+                f"{setting.dataset.name}: {name}, {budget}: {mean:.1f}", file=sys.stderr
+            )
     return found
 
 
@@ -118,11 +131,16 @@ def table(by_set: Mapping[str, Recalls], budget: int) -> str:
     for name in next(iter(by_set.values())):
         groups = [of_set[name][budget] for of_set in by_set.values()]
         flat = [of_set[FLAT][budget] for of_set in by_set.values()]
-        gaps = [np.subtract(own, base).tolist() for own, base in zip(groups, flat, strict=True)]
+        gaps = [
+            np.subtract(own, base).tolist()
+            for own, base in zip(groups, flat, strict=True)
+        ]
         cells = [f"{100 * float(np.mean(group)):.1f}" for group in groups]
         of_sets = [_shown([gap]) if name != FLAT else "" for gap in gaps]
         difference = _shown(gaps) if name != FLAT else ""
-        both = [f"{cell} {gap}".rstrip() for cell, gap in zip(cells, of_sets, strict=True)]
+        both = [
+            f"{cell} {gap}".rstrip() for cell, gap in zip(cells, of_sets, strict=True)
+        ]
         lines.append([name, *both, str(mean_of_sets(groups)), difference])
     return markdown_table(["", *by_set, "mean", "mean: difference"], lines, labels=1)
 

@@ -39,14 +39,18 @@ class Unheaded:
     ]  # for each gap between two units 1 where a section began behind it, else 0
 
 
-def segmentation(sentences: Sequence[tuple[int, int]], places: Sequence[int]) -> list[int]:
+def segmentation(
+    sentences: Sequence[tuple[int, int]], places: Sequence[int]
+) -> list[int]:
     """The gaps at which parts with these places (characters) begin; a place inside a sentence
     counts for the nearer end of it."""
     firsts = [start for start, _ in sentences]
     gaps = [0] * (len(firsts) - 1)
     for place in places:
         unit = bisect_left(firsts, place)
-        if unit and (unit == len(firsts) or place - firsts[unit - 1] < firsts[unit] - place):
+        if unit and (
+            unit == len(firsts) or place - firsts[unit - 1] < firsts[unit] - place
+        ):
             unit -= 1
         if unit:
             gaps[unit - 1] = 1
@@ -70,7 +74,11 @@ def unheaded_documents(most: int) -> list[Unheaded]:
     """`most` Markdown documents of the set `parsing` at even distances among those that have
     sections enough."""
     found = list(_all())
-    return found if len(found) <= most else [found[i * len(found) // most] for i in range(most)]
+    return (
+        found
+        if len(found) <= most
+        else [found[i * len(found) // most] for i in range(most)]
+    )
 
 
 def joined_documents(most: int) -> list[Unheaded]:
@@ -92,7 +100,8 @@ def _middle(one: Unheaded) -> str:
 
 def _joined(passages: Sequence[str], name: str) -> Unheaded:
     text = "\n\n".join(passages)
-    places = [0, *accumulate(len(passage) + 2 for passage in passages)]  # where each begins
+    # Where each begins.
+    places = [0, *accumulate(len(passage) + 2 for passage in passages)]
     sentences = tuple(
         (start, end) for start, end in sentence_spans(text) if text[start:end].strip()
     )

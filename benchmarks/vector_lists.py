@@ -58,7 +58,9 @@ def questions() -> list[str]:
     """Some different questions of each set."""
     chosen: list[str] = []
     for name in datasets.NAMES:
-        asked = sorted({question.question for question in datasets.load(name).questions})
+        asked = sorted(
+            {question.question for question in datasets.load(name).questions}
+        )
         random.Random(1).shuffle(asked)
         chosen += asked[:QUESTIONS]
     return chosen
@@ -73,7 +75,9 @@ def filled(folder: str, vectors: Floats, n_lists: int) -> Any:
     column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), DIMENSIONS)
     rows = pa.table({"id": pa.array(np.arange(len(vectors))), "vector": column})
     table = lancedb.connect(folder).create_table("vectors", rows)
-    table.create_index("vector", config=IvfFlat(distance_type="dot", num_partitions=n_lists))
+    table.create_index(
+        "vector", config=IvfFlat(distance_type="dot", num_partitions=n_lists)
+    )
     return table
 
 
@@ -103,7 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         texts = questions()
     except datasets.DataMissing as error:
         raise SystemExit(str(error)) from error
-    vectors = kept_vectors(quality.CACHE) if quality.CACHE.exists() else np.empty((0, DIMENSIONS))
+    vectors = (
+        kept_vectors(quality.CACHE)
+        if quality.CACHE.exists()
+        else np.empty((0, DIMENSIONS))
+    )
     if len(vectors) < FEWEST:
         raise SystemExit(
             f"{quality.CACHE} keeps {len(vectors):,} vectors; {FEWEST:,} are needed. Run "
@@ -123,7 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows.append(
                 [
                     f"{n_read} of {options.lists}",
-                    *(f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]" for cell in cells),
+                    *(
+                        f"{cell.mean:.3f} [{cell.low:.3f}, {cell.high:.3f}]"
+                        for cell in cells
+                    ),
                     f"{milliseconds:.1f}",
                 ]
             )
@@ -137,7 +148,11 @@ def rendered(
 ) -> str:
     """The page of results."""
     command = f"--lists {options.lists} --read {' '.join(map(str, options.read))}"
-    header = ["lists read", *(f"first {depth:,}" for depth in DEPTHS), "CPU ms a question"]
+    header = [
+        "lists read",
+        *(f"first {depth:,}" for depth in DEPTHS),
+        "CPU ms a question",
+    ]
     lines = [
         "# Lists that a question reads in LanceDB",
         "",

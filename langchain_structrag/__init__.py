@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
     from langchain_structrag.multiview import MultiViewRetriever
     from langchain_structrag.pic import PICTextSplitter
-    from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
+    from langchain_structrag.splitters import (
+        ContentAwareTextSplitter,
+        FixedTextSplitter,
+    )
     from langchain_structrag.tree import TreeRetriever
     from langchain_structrag.vision import ImageDescriber
 

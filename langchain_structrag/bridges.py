@@ -28,7 +28,12 @@ def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
     """
     document = placed.document
     title = {"title": document.title} if document.title else {}
-    facts = {**json_values(document.meta), **title, FORMAT_KEY: document.format, **metadata}
+    facts = {
+        **json_values(document.meta),
+        **title,
+        FORMAT_KEY: document.format,
+        **metadata,
+    }
     return Document(page_content=document.text, metadata=facts)
 
 
@@ -47,6 +52,8 @@ def join_pages(documents: Iterable[Document]) -> list[Document]:
     """
     checked = check_documents(documents)
     return [
-        Document(page_content=whole.text, metadata=dict(whole.metadata), id=whole.id or None)
+        Document(
+            page_content=whole.text, metadata=dict(whole.metadata), id=whole.id or None
+        )
         for whole, _ in joined_pages(map(as_host, checked))
     ]

@@ -20,7 +20,8 @@ from structrag.hosts.parents import Parent, parent_of, under_titles
 from structrag.hosts.places import trusted_start
 from structrag.reading.paging import pages_between
 
-PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)  # of a chunk; a page of a loader has no last one
+# Of a chunk; a page of a loader has no last one.
+PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)
 
 
 def to_core(document: Document, *, format: str = "auto") -> core.Document:
@@ -28,7 +29,9 @@ def to_core(document: Document, *, format: str = "auto") -> core.Document:
     return read_document(as_host(document), format=format)
 
 
-def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document, Parent]:
+def to_split(
+    document: Document, *, format: str = "auto"
+) -> tuple[core.Document, Parent]:
     """A document to be split, and its place in its source.
 
     The place is in what an earlier splitter cut it from.
@@ -39,9 +42,12 @@ def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document
         place: int | None = 0
     elif isinstance(end, int):
         place = trusted_start(document.page_content, start, end)
-    else:  # LangChain's own splitters write no end, and -1 where they did not find the text
+    # LangChain's own splitters write no end, and -1 where they did not find the text.
+    else:
         place = start
-    parent = parent_of(source, document.metadata, place if place is None or place >= 0 else None)
+    parent = parent_of(
+        source, document.metadata, place if place is None or place >= 0 else None
+    )
     return under_titles(source, parent), parent
 
 
@@ -61,7 +67,9 @@ def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
 
 def as_host(document: Document) -> HostDocument:
     """What the core asks of a LangChain document."""
-    return HostDocument(document.page_content, document.metadata, str(document.id or ""))
+    return HostDocument(
+        document.page_content, document.metadata, str(document.id or "")
+    )
 
 
 def document_id(document: Document) -> str:
@@ -104,7 +112,11 @@ def check_documents(documents: Any) -> list[Document]:
     """A list of LangChain documents; raises InvalidParameter for anything else."""
     if isinstance(documents, str | Document) or not hasattr(documents, "__iter__"):
         is_one = isinstance(documents, Document)
-        cure = "Put it in a list." if is_one else "For strings use create_documents or from_texts."
+        cure = (
+            "Put it in a list."
+            if is_one
+            else "For strings use create_documents or from_texts."
+        )
         raise InvalidParameter(
             "documents must be an iterable of LangChain Documents; got "
             f"{'one Document' if is_one else type(documents).__name__}. {cure}"
@@ -115,8 +127,11 @@ def check_documents(documents: Any) -> list[Document]:
             cure = ""
             if isinstance(document, core.Document):
                 cure = (
-                    " Use langchain_core.documents.Document(document.text, metadata=document.meta)."
+                    " Use langchain_core.documents.Document(document.text, "
+                    "metadata=document.meta)."
                 )
             kind = f"{type(document).__module__.partition('.')[0]}.{type(document).__name__}"
-            raise InvalidParameter(f"documents must hold LangChain Documents; got {kind}.{cure}")
+            raise InvalidParameter(
+                f"documents must hold LangChain Documents; got {kind}.{cure}"
+            )
     return checked

@@ -119,7 +119,10 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def from_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[D3Options]
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[D3Options],
     ) -> Self:
         """Index whole documents, and return a retriever over them.
 
@@ -134,7 +137,10 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     async def afrom_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[D3Options]
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[D3Options],
     ) -> Self:
         """`from_documents` on an event loop."""
         return await cls._afrom_documents(documents, embedding, options)
@@ -159,7 +165,9 @@ class D3Retriever(IndexRetriever):
         **options: Unpack[D3Options],
     ) -> Self:
         """`from_texts` on an event loop."""
-        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+        return await cls._afrom_documents(
+            as_documents(texts, metadatas), embedding, options
+        )
 
     @classmethod
     def load(
@@ -181,7 +189,9 @@ class D3Retriever(IndexRetriever):
         usage: Usage = self._core().usage
         return usage
 
-    def result(self, question: str, k: int | None = None, *, where: Any = None) -> D3Result:
+    def result(
+        self, question: str, k: int | None = None, *, where: Any = None
+    ) -> D3Result:
         """The evidence, how it was found, and what that cost.
 
         With the route, the model's answers, and the calls and tokens of each stage.
@@ -189,7 +199,9 @@ class D3Retriever(IndexRetriever):
         result: D3Result = self._core().result(question, k, where=where)
         return result
 
-    async def aresult(self, question: str, k: int | None = None, *, where: Any = None) -> D3Result:
+    async def aresult(
+        self, question: str, k: int | None = None, *, where: Any = None
+    ) -> D3Result:
         """`result` on an event loop."""
         result: D3Result = await self._core().aresult(question, k, where=where)
         return result
@@ -227,7 +239,9 @@ class D3Retriever(IndexRetriever):
         settings["llm"] = as_language_model(settings["llm"])
         if isinstance(settings["evidence"], EvidenceRetriever):
             settings["evidence"] = settings["evidence"].index
-        asking = Asking(**{name: settings.pop(name) for name in ASKING if name in settings})
+        asking = Asking(
+            **{name: settings.pop(name) for name in ASKING if name in settings}
+        )
         return CoreD3Retriever(self.index, asking=asking, **settings)
 
     def _document(self, hit: Hit) -> Document:
@@ -237,10 +251,20 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
-        return ("llm", "preset", "cache", "max_concurrency", "max_calls", "progress", "timeout")
+        return (
+            "llm",
+            "preset",
+            "cache",
+            "max_concurrency",
+            "max_calls",
+            "progress",
+            "timeout",
+        )
 
     @classmethod
-    def _new_index(cls, *, embedding: Any = None, llm: Any = None, **options: Any) -> D3Index:
+    def _new_index(
+        cls, *, embedding: Any = None, llm: Any = None, **options: Any
+    ) -> D3Index:
         """A `D3Index`.
 
         `summariser` is who condenses long sections: a model, None (extractive); default the `llm`.
@@ -250,8 +274,15 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _opened_index(
-        cls, path: str | os.PathLike[str], *, embedding: Any = None, llm: Any = None, **options: Any
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        embedding: Any = None,
+        llm: Any = None,
+        **options: Any,
     ) -> D3Index:
         options.pop("preset", None)  # the index has its own, saved with it
         summariser = as_language_model(options.pop("summariser", llm))
-        return D3Index.load(path, embedder=as_embedder(embedding), llm=summariser, **options)
+        return D3Index.load(
+            path, embedder=as_embedder(embedding), llm=summariser, **options
+        )

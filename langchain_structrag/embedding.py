@@ -93,7 +93,9 @@ class StructragEmbeddings(Embeddings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         cache = None if self._runner.cache is None else self._runner.cache.path
-        make = partial(type(self), batch_size=self._runner.asking.batch_size, cache=cache)
+        make = partial(
+            type(self), batch_size=self._runner.asking.batch_size, cache=cache
+        )
         return make, (self.embedder,)
 
 

@@ -76,7 +76,9 @@ class EvidenceRetriever(IndexRetriever):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, index: CoreRetriever, **fields: Unpack[EvidenceFields]) -> None: ...
+        def __init__(
+            self, *, index: CoreRetriever, **fields: Unpack[EvidenceFields]
+        ) -> None: ...
 
     @classmethod
     def from_documents(
@@ -125,7 +127,9 @@ class EvidenceRetriever(IndexRetriever):
         **options: Unpack[EvidenceOptions],
     ) -> Self:
         """`from_texts` on an event loop."""
-        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+        return await cls._afrom_documents(
+            as_documents(texts, metadatas), embedding, options
+        )
 
     @classmethod
     def load(
@@ -161,7 +165,9 @@ class EvidenceRetriever(IndexRetriever):
         max_tokens: int | None = None,
         order: str | None = None,
     ) -> list[Hit]:
-        return self.index.search(query, where=where, **self._limits(k, max_tokens, order))
+        return self.index.search(
+            query, where=where, **self._limits(k, max_tokens, order)
+        )
 
     async def _asearch(
         self,
@@ -172,9 +178,13 @@ class EvidenceRetriever(IndexRetriever):
         max_tokens: int | None = None,
         order: str | None = None,
     ) -> list[Hit]:
-        return await self.index.asearch(query, where=where, **self._limits(k, max_tokens, order))
+        return await self.index.asearch(
+            query, where=where, **self._limits(k, max_tokens, order)
+        )
 
-    def _limits(self, k: float | None, max_tokens: int | None, order: str | None) -> dict[str, Any]:
+    def _limits(
+        self, k: float | None, max_tokens: int | None, order: str | None
+    ) -> dict[str, Any]:
         """The limits of one search; by default those of the fields."""
         return {
             "k": self.k if k is None else k,
@@ -201,7 +211,9 @@ class EvidenceRetriever(IndexRetriever):
     def _opened_index(
         cls, path: str | os.PathLike[str], *, embedding: Any = None, **options: Any
     ) -> CoreRetriever:
-        return CoreRetriever.load(path, as_embedder(embedding), **_encoder_options(options))
+        return CoreRetriever.load(
+            path, as_embedder(embedding), **_encoder_options(options)
+        )
 
 
 class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
@@ -260,14 +272,22 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         )
 
     def compress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+        self,
+        documents: Sequence[Document],
+        query: str,
+        callbacks: Callbacks | None = None,
     ) -> list[Document]:
         """The evidence for a question in some documents."""
-        slices = self._shortener.shorten([document.page_content for document in documents], query)
+        slices = self._shortener.shorten(
+            [document.page_content for document in documents], query
+        )
         return [_shortened(documents[piece.text], piece) for piece in slices]
 
     async def acompress_documents(
-        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+        self,
+        documents: Sequence[Document],
+        query: str,
+        callbacks: Callbacks | None = None,
     ) -> list[Document]:
         """`compress_documents` in a worker thread."""
         return await run_in_executor(None, self.compress_documents, documents, query)
@@ -276,7 +296,11 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
 def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options with a `token_encoder` of the core."""
     encoder = options.get("token_encoder")
-    return options if encoder is None else {**options, "token_encoder": as_embedder(encoder)}
+    return (
+        options
+        if encoder is None
+        else {**options, "token_encoder": as_embedder(encoder)}
+    )
 
 
 def _shortened(document: Document, piece: Slice) -> Document:
@@ -288,7 +312,9 @@ def _shortened(document: Document, piece: Slice) -> Document:
         "rank": piece.rank,
     }
     name = None if document.id is None else f"{document.id}:{start}-{end}"
-    return _with_context(piece.context, Document(content[start:end], metadata=metadata, id=name))
+    return _with_context(
+        piece.context, Document(content[start:end], metadata=metadata, id=name)
+    )
 
 
 def _with_context(context: str, document: Document) -> Document:

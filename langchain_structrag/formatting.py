@@ -119,11 +119,15 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         """What this formatter has cost so far."""
         return self.core.usage
 
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> list[Document]:
         """The documents in Markdown, in order."""
         return list(self.lazy_transform_documents(check_documents(documents)))
 
-    def lazy_transform_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
+    def lazy_transform_documents(
+        self, documents: Iterable[Document]
+    ) -> Iterator[Document]:
         """`transform_documents` as they are ready.
 
         Of many documents only a few are held at a time.
@@ -139,7 +143,9 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         """`transform_documents` on an event loop, by the model's own async calls."""
         return [
             document
-            async for document in self.alazy_transform_documents(check_documents(documents))
+            async for document in self.alazy_transform_documents(
+                check_documents(documents)
+            )
         ]
 
     async def alazy_transform_documents(
@@ -167,14 +173,21 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
             document = Document(page_content=blob.as_string(), metadata=metadata)
             yield from self.transform_documents([document])
             return
-        from structrag.reading.pdf.document import source_of_pdf  # with the packages of an extra
+        # With the packages of an extra.
+        from structrag.reading.pdf.document import source_of_pdf
 
         file = blob.path if blob.path is not None else blob.as_bytes()
-        source, pages = source_of_pdf(file, reader=self._reader, password=self._password)
+        source, pages = source_of_pdf(
+            file, reader=self._reader, password=self._password
+        )
         parent = Document(page_content="", metadata={**metadata, PAGES_KEY: pages})
         yield self._in_markdown(parent, self.core.format(source))
 
     def _in_markdown(self, parent: Document, formatted: Formatted) -> Document:
-        notes = format_notes(formatted, report=self._add_report, flat=not self._metadata_lists)
+        notes = format_notes(
+            formatted, report=self._add_report, flat=not self._metadata_lists
+        )
         metadata = {**deepcopy(without_page_starts(parent.metadata)), **notes}
-        return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)
+        return Document(
+            page_content=formatted.document.text, metadata=metadata, id=parent.id
+        )

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 
-from langchain_structrag.options import HiQAArguments, HiQAPaperArguments, further_settings
+from langchain_structrag.options import (
+    HiQAArguments,
+    HiQAPaperArguments,
+    further_settings,
+)
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.metadata import SEGMENT_TEXT_KEY
@@ -72,7 +76,11 @@ class HiQATransformer(StructureSplitter):
         others = further_settings(HiQATransformer, settings, HiQAArguments)
         core_settings = take_settings(HiQASplitter, others)
         super().__init__(
-            chunk_size, chunk_overlap, length_function, add_context=add_context, **others
+            chunk_size,
+            chunk_overlap,
+            length_function,
+            add_context=add_context,
+            **others,
         )
         self.core: Any = HiQASplitter(
             max_tokens=chunk_size, counter=self._counter(), **core_settings
@@ -87,7 +95,10 @@ class HiQATransformer(StructureSplitter):
     @classmethod
     def code(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
         """With the limit of the published code, 8,000 tokens."""
-        arguments: dict[str, Any] = {"chunk_size": HiQASplitter.code().max_tokens, **settings}
+        arguments: dict[str, Any] = {
+            "chunk_size": HiQASplitter.code().max_tokens,
+            **settings,
+        }
         return cls(**arguments)
 
     def _chunk_document(
@@ -108,4 +119,7 @@ class HiQATransformer(StructureSplitter):
         return document
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        return {**super()._notes(chunk), **segment_notes(chunk, lists=self._metadata_lists)}
+        return {
+            **super()._notes(chunk),
+            **segment_notes(chunk, lists=self._metadata_lists),
+        }

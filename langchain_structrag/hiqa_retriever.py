@@ -129,7 +129,10 @@ class HiQARetriever(IndexRetriever):
 
     @classmethod
     def from_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[HiQAOptions]
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[HiQAOptions],
     ) -> Self:
         """Index whole documents, and return a retriever over them.
 
@@ -139,7 +142,10 @@ class HiQARetriever(IndexRetriever):
 
     @classmethod
     async def afrom_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[HiQAOptions]
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[HiQAOptions],
     ) -> Self:
         """`from_documents` on an event loop."""
         return await cls._afrom_documents(documents, embedding, options)
@@ -164,7 +170,9 @@ class HiQARetriever(IndexRetriever):
         **options: Unpack[HiQAOptions],
     ) -> Self:
         """`from_texts` on an event loop."""
-        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+        return await cls._afrom_documents(
+            as_documents(texts, metadatas), embedding, options
+        )
 
     @classmethod
     def load(
@@ -192,7 +200,9 @@ class HiQARetriever(IndexRetriever):
         """
         return segment_documents(self.index.store, self.view)
 
-    def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+    def tune(
+        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
+    ) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
 
         See `structrag.retrieval.hiqa.tuning.tune_steps`.
@@ -214,10 +224,14 @@ class HiQARetriever(IndexRetriever):
             settings["lexical"] = LexicalRoute(settings["lexical"], self.index)
         return CoreRetriever(self.index, **settings)
 
-    def _search(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
+    def _search(
+        self, query: str, k: float | None = None, where: Any = None
+    ) -> list[Hit]:
         return self._packed(super()._search(query, k, where))
 
-    async def _asearch(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
+    async def _asearch(
+        self, query: str, k: float | None = None, where: Any = None
+    ) -> list[Hit]:
         return self._packed(await super()._asearch(query, k, where))
 
     def _packed(self, hits: list[Hit]) -> list[Hit]:
@@ -226,20 +240,24 @@ class HiQARetriever(IndexRetriever):
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)
         document.metadata.update(
-            **score_notes(hit), **hit_segment_notes(hit.chunk, lists=self.metadata_lists)
+            **score_notes(hit),
+            **hit_segment_notes(hit.chunk, lists=self.metadata_lists),
         )
         return document
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
-        preset = options.pop("preset", None)  # the index itself has HiQA's in its splitter alone
+        # The index itself has HiQA's in its splitter alone.
+        preset = options.pop("preset", None)
         index = make_index(**{"views": ("raw",), **options})
         return with_segments(index, options.get("splitter"), preset)
 
     @classmethod
     def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Index:
         preset = options.pop("preset", None)
-        return with_segments(load_index(path, **options), options.get("splitter"), preset)
+        return with_segments(
+            load_index(path, **options), options.get("splitter"), preset
+        )
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
@@ -273,7 +291,9 @@ class LexicalRoute:
 
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the retriever's own async call."""
-        return self._ranking(await self.retriever.ainvoke(request.query, inner_config()))
+        return self._ranking(
+            await self.retriever.ainvoke(request.query, inner_config())
+        )
 
     def _ranking(self, documents: Sequence[Document]) -> Ranking:
         def describe_first() -> str:
@@ -291,7 +311,9 @@ def _engine_result(document: Document) -> EngineResult:
     """What a LangChain document says of the segment that it is."""
     facts = list(_facts(document))
     named = next((fact for fact in facts if isinstance(fact.get(CHUNK_KEY), str)), {})
-    placed = next((fact for fact in facts if isinstance(fact.get("start_index"), int)), {})
+    placed = next(
+        (fact for fact in facts if isinstance(fact.get("start_index"), int)), {}
+    )
     metadata = document.metadata
     return EngineResult(
         chunk_id=named.get(CHUNK_KEY),
@@ -320,7 +342,11 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
     """The id of the document that a result is a part of."""
     if isinstance(facts.get("doc_id"), str):
         return str(facts["doc_id"])
-    of_the_part = ("start_index", "end_index", *(PAGE_NOTES if "last_page" in facts else ()))
+    of_the_part = (
+        "start_index",
+        "end_index",
+        *(PAGE_NOTES if "last_page" in facts else ()),
+    )
     of_parent = {key: value for key, value in facts.items() if key not in of_the_part}
     return document_id(Document(page_content="", metadata=of_parent))
 

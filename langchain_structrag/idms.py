@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.documents import Document
 
-from langchain_structrag.options import IDMSArguments, IDMSPaperArguments, further_settings
+from langchain_structrag.options import (
+    IDMSArguments,
+    IDMSPaperArguments,
+    further_settings,
+)
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.asking_splitter import ReadingSplitter
@@ -133,12 +137,17 @@ class IDMSTextSplitter(ReadingTextSplitter):
         core: Any = self.core
         if isinstance(core, EnrichingSplitter):
             inner: Any = core.splitter
-            return replace(core, splitter=replace(inner, heading_path=inner.respect_sections))
+            return replace(
+                core, splitter=replace(inner, heading_path=inner.respect_sections)
+            )
         return replace(core, heading_path=core.respect_sections)
 
     @classmethod
     def paper(
-        cls, embeddings: Any = None, llm: Any = None, **settings: Unpack[IDMSPaperArguments]
+        cls,
+        embeddings: Any = None,
+        llm: Any = None,
+        **settings: Unpack[IDMSPaperArguments],
     ) -> IDMSTextSplitter:
         """As published: the chunk so far against the next sentence, then enriched.
 
@@ -146,7 +155,11 @@ class IDMSTextSplitter(ReadingTextSplitter):
         given, or a `TransformersMargin` as `margin`. Pass `enrich="none"` for margins alone.
         """
         published = changes_of(
-            IDMSSplitter.paper(), "min_tokens", "target_tokens", "max_tokens", "heading_path"
+            IDMSSplitter.paper(),
+            "min_tokens",
+            "target_tokens",
+            "max_tokens",
+            "heading_path",
         )
         sizes = {
             "length_function": count_words,

@@ -81,7 +81,11 @@ class StructragParser(BaseBlobParser):
     """
 
     def __init__(
-        self, *, reader: Any = "layout", isolated: bool = False, password: str | None = None
+        self,
+        *,
+        reader: Any = "layout",
+        isolated: bool = False,
+        password: str | None = None,
     ) -> None:
         self.reading: FileReading = FileReading(reader, isolated, password)
 

@@ -17,7 +17,12 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import BaseOutputParser
 from langchain_core.prompts import BasePromptTemplate
-from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
+from langchain_core.runnables import (
+    Runnable,
+    RunnableBinding,
+    RunnableConfig,
+    RunnableSequence,
+)
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.retry import RunnableRetry
 from pydantic import BaseModel
@@ -47,7 +52,9 @@ from structrag.models.margins import Masses
 from structrag.models.transformers_margin import TransformersMargin
 from structrag.text.tokens import TokenCounter, count_tokens
 
-_callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callbacks", default=None)
+_callbacks: ContextVar[BaseCallbackManager | None] = ContextVar(
+    "structrag_callbacks", default=None
+)
 
 
 @contextmanager
@@ -102,7 +109,9 @@ class LangChainEmbedder:
     embeddings: Embeddings
     name: str = ""
     max_tokens: int | None = None
-    _counter: TokenCounter = field(default=count_tokens, init=False, repr=False, compare=False)
+    _counter: TokenCounter = field(
+        default=count_tokens, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.embeddings, Embeddings):
@@ -129,7 +138,9 @@ class LangChainEmbedder:
             return [self.embeddings.embed_query(text) for text in texts]
         return self.embeddings.embed_documents(list(texts))
 
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+    async def aembed(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[list[float]]:
         """`embed` by the model's own async calls."""
         if query:
             calls = [self.embeddings.aembed_query(text) for text in texts]
@@ -179,8 +190,12 @@ class LangChainModel:
     )
 
     # by the model's own tokenizer; None where it has none at hand
-    count_tokens: TokenCounter | None = field(default=None, init=False, repr=False, compare=False)
-    _weigher: TransformersMargin | None = field(default=None, init=False, repr=False, compare=False)
+    count_tokens: TokenCounter | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _weigher: TransformersMargin | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_answers(self.model)
@@ -382,7 +397,9 @@ def _check_input(model: Runnable[Any, Any]) -> None:
         return
     taken = _declared(model, "InputType")
     if not _allows(taken, str):
-        raise InvalidParameter(f"model must be {NEEDED}; {model.get_name()} takes {_shown(taken)}.")
+        raise InvalidParameter(
+            f"model must be {NEEDED}; {model.get_name()} takes {_shown(taken)}."
+        )
 
 
 def _first(model: Any) -> Any:
@@ -410,7 +427,9 @@ def _allows(declared: Any, *accepted: type) -> bool:
     # What is left open, or is an annotation as text, may be anything.
     if declared is Any or declared is object or isinstance(declared, str | TypeVar):
         return True
-    return isinstance(declared, type) and origin is None and issubclass(declared, accepted)
+    return (
+        isinstance(declared, type) and origin is None and issubclass(declared, accepted)
+    )
 
 
 def _shown(declared: Any) -> str:
@@ -435,7 +454,13 @@ SETTING_FIELDS = (
     "query_instruction", "embed_instruction",
 )  # fmt: skip
 # Those that stand in a name as a digest.
-OTHER_FIELDS = ("model_kwargs", "encode_kwargs", "query_encode_kwargs", "stop", "stop_sequences")
+OTHER_FIELDS = (
+    "model_kwargs",
+    "encode_kwargs",
+    "query_encode_kwargs",
+    "stop",
+    "stop_sequences",
+)
 FUNCTION = "<function>"  # stands in a name for what cannot be told
 
 
@@ -454,8 +479,11 @@ def model_name(model: Any, config: RunnableConfig | None = None) -> str:
 
 def _described(value: Any, settings: Mapping[str, Any]) -> str:
     """A model, embeddings or chain, called with these settings."""
-    if isinstance(value, RunnableBinding | RunnableRetry):  # bind, with_config, with_retry
-        return _described(value.bound, {**value.kwargs, **_configured(value.config), **settings})
+    # Bind, with_config, with_retry.
+    if isinstance(value, RunnableBinding | RunnableRetry):
+        return _described(
+            value.bound, {**value.kwargs, **_configured(value.config), **settings}
+        )
     if isinstance(value, BaseLanguageModel | Embeddings):
         return _model(value, settings)
     steps = value.steps if isinstance(value, RunnableSequence) else []
@@ -478,19 +506,31 @@ def _model(model: Any, bound: Mapping[str, Any]) -> str:
     parameters = dict(identifying) if isinstance(identifying, Mapping) else {}
     others = {name: getattr(model, name, None) for name in OTHER_FIELDS}
     rest = {**others, **parameters, **bound}
-    shown_settings |= _digests({name: rest[name] for name in rest if name not in shown_settings})
+    shown_settings |= _digests(
+        {name: rest[name] for name in rest if name not in shown_settings}
+    )
     if names:
-        rest_of_fields = {**other_settings(model, {*settings, *rest}), **weights_held(model)}
+        rest_of_fields = {
+            **other_settings(model, {*settings, *rest}),
+            **weights_held(model),
+        }
         return f"{type(model).__name__}({settings_text({**shown_settings, **rest_of_fields})})"
     if not parameters:
         shown_settings = {**_attributes(model), **shown_settings}
     return f"{class_path(model)}({settings_text(shown_settings)})"
 
 
-def _fields(model: Any, bound: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _fields(
+    model: Any, bound: Mapping[str, Any], names: tuple[str, ...]
+) -> dict[str, Any]:
     """The plain values of these fields; bound arguments come first."""
-    values = {name: bound[name] if name in bound else getattr(model, name, None) for name in names}
-    return {name: value for name, value in values.items() if is_plain(value) and value != ""}
+    values = {
+        name: bound[name] if name in bound else getattr(model, name, None)
+        for name in names
+    }
+    return {
+        name: value for name, value in values.items() if is_plain(value) and value != ""
+    }
 
 
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -518,14 +558,20 @@ def _composed(value: Any) -> str:
     """A chain, a prompt or a parser by all its parts."""
     is_of_langchain = type(value).__module__.startswith("langchain_core.")
     kind = type(value).__name__ if is_of_langchain else class_path(value)
-    held = [] if isinstance(value, BaseModel) else getattr(value, "__dict__", {}).values()
+    held = (
+        [] if isinstance(value, BaseModel) else getattr(value, "__dict__", {}).values()
+    )
     if any(map(_is_function, held)):
         return f"{kind}({FUNCTION})"
     settings = settings_of(value)
     if "config" in settings:  # of what can be configured
         settings |= {"config": _configured(value.config)}
     parts = settings_text({name: _part(part) for name, part in settings.items()})
-    if parts and isinstance(value, BasePromptTemplate | BaseOutputParser) and FUNCTION not in parts:
+    if (
+        parts
+        and isinstance(value, BasePromptTemplate | BaseOutputParser)
+        and FUNCTION not in parts
+    ):
         parts = digest(parts)
     return f"{kind}({parts})"
 
@@ -545,4 +591,6 @@ def _part(value: Any) -> str:
 
 
 def _is_function(value: Any) -> bool:
-    return callable(value) and not isinstance(value, type | Embeddings | Runnable | BaseModel)
+    return callable(value) and not isinstance(
+        value, type | Embeddings | Runnable | BaseModel
+    )

@@ -96,7 +96,9 @@ class TwoHopRetriever(ToolRetriever):
     def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
         """The core's two hops, and how hits become documents."""
         retriever, document = stepped(self.retriever)
-        finder = {} if self.find_entities is None else {"find_entities": self.find_entities}
+        finder = (
+            {} if self.find_entities is None else {"find_entities": self.find_entities}
+        )
         settings: dict[str, Any] = {
             "max_entities": self.max_entities,
             "entity_hits": self.entity_hits,
@@ -105,10 +107,14 @@ class TwoHopRetriever(ToolRetriever):
         return TwoHop(retriever, k=self.k, **settings), document
 
 
-def _documents(result: TwoHopResult, document: Callable[[Hit], Document]) -> list[Document]:
+def _documents(
+    result: TwoHopResult, document: Callable[[Hit], Document]
+) -> list[Document]:
     def with_names(hit: Hit) -> Document:
         its_document = document(hit)
-        its_document.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
+        its_document.metadata.update(
+            {"rank": hit.rank, ENTITIES_KEY: list(result.entities)}
+        )
         return its_document
 
     return list(results_of(result.hits, with_names))
@@ -155,7 +161,9 @@ def document_of(hit: Hit) -> Document:
     """The document that `chunk_of` made the hit's chunk of."""
     extras = hit.chunk.extras
     return Document(
-        page_content=hit.chunk.text, metadata=deepcopy(dict(extras["metadata"])), id=extras["id"]
+        page_content=hit.chunk.text,
+        metadata=deepcopy(dict(extras["metadata"])),
+        id=extras["id"],
     )
 
 
@@ -224,7 +232,12 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self._agent()  # refuses now what an answer would refuse
 
     def invoke(
-        self, input: Any, config: RunnableConfig | None = None, *, where: Any = None, **kwargs: Any
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        where: Any = None,
+        **kwargs: Any,
     ) -> dict[str, Any]:
         """The answer to a question.
 
@@ -233,15 +246,28 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             ModelFailed: not one call of the model succeeded (NoModel: there is no model).
         """
         return self._call_with_config(
-            partial(self._answer, where=where), input, config, run_type="chain", **kwargs
+            partial(self._answer, where=where),
+            input,
+            config,
+            run_type="chain",
+            **kwargs,
         )
 
     async def ainvoke(
-        self, input: Any, config: RunnableConfig | None = None, *, where: Any = None, **kwargs: Any
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        where: Any = None,
+        **kwargs: Any,
     ) -> dict[str, Any]:
         """`invoke` on an event loop."""
         return await self._acall_with_config(
-            partial(self._aanswer, where=where), input, config, run_type="chain", **kwargs
+            partial(self._aanswer, where=where),
+            input,
+            config,
+            run_type="chain",
+            **kwargs,
         )
 
     def as_tool(
@@ -293,7 +319,9 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         return CoreSelfAsk(retriever, **self._settings), document
 
 
-def _output(result: SelfAskResult, document: Callable[[Hit], Document]) -> dict[str, Any]:
+def _output(
+    result: SelfAskResult, document: Callable[[Hit], Document]
+) -> dict[str, Any]:
     return {
         "question": result.question,
         "answer": result.answer,

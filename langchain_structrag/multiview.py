@@ -86,7 +86,9 @@ class MultiViewRetriever(IndexRetriever):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, index: Index, **fields: Unpack[MultiViewFields]) -> None: ...
+        def __init__(
+            self, *, index: Index, **fields: Unpack[MultiViewFields]
+        ) -> None: ...
 
     @classmethod
     def from_documents(
@@ -152,7 +154,9 @@ class MultiViewRetriever(IndexRetriever):
         **options: Unpack[MultiViewOptions],
     ) -> Self:
         """`from_texts` on an event loop."""
-        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+        return await cls._afrom_documents(
+            as_documents(texts, metadatas), embedding, options
+        )
 
     @classmethod
     def load(

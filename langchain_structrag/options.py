@@ -220,13 +220,17 @@ SPLITTER_HINTS = {
 }
 
 
-def further_settings(owner: type, settings: Mapping[str, Any], known: type) -> dict[str, Any]:
+def further_settings(
+    owner: type, settings: Mapping[str, Any], known: type
+) -> dict[str, Any]:
     """The further settings of a splitter or formatter.
 
     Raises UnknownArgument for a name that neither its arguments nor the typed dict `known` has.
     """
     arguments = [name for name in signature(owner).parameters if name != "settings"]
-    check_arguments(owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS)
+    check_arguments(
+        owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS
+    )
     return dict(settings)
 
 

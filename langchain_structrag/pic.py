@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from langchain_structrag.options import PICArguments, PICPaperArguments, further_settings
+from langchain_structrag.options import (
+    PICArguments,
+    PICPaperArguments,
+    further_settings,
+)
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.pic.splitter import PICSplitter
@@ -89,7 +93,10 @@ class PICTextSplitter(ReadingTextSplitter):
 
     @classmethod
     def paper(
-        cls, embeddings: Any = None, llm: Any = None, **settings: Unpack[PICPaperArguments]
+        cls,
+        embeddings: Any = None,
+        llm: Any = None,
+        **settings: Unpack[PICPaperArguments],
     ) -> PICTextSplitter:
         """As published (section 3.2).
 

@@ -51,7 +51,9 @@ class ReadingTextSplitter(StructureSplitter):
     ) -> None:
         super().__init__(**sizes)
         self._models: dict[str, Any] = {
-            "embedder": None if embeddings is None else core_embedder(as_embedder(embeddings)),
+            "embedder": None
+            if embeddings is None
+            else core_embedder(as_embedder(embeddings)),
             "llm": core_language_model(as_language_model(llm)),
             "asking": Asking(cache, batch_size, max_concurrency, progress=progress),
         }
@@ -59,8 +61,12 @@ class ReadingTextSplitter(StructureSplitter):
 
     def explain(self, document: Document | str) -> Explanation:
         """The numbers that a document is cut by, with the chunks."""
-        parent = Document(page_content=document) if isinstance(document, str) else document
-        return self.core.explain(to_split(parent, format=self._format)[0], runner=self._runner())
+        parent = (
+            Document(page_content=document) if isinstance(document, str) else document
+        )
+        return self.core.explain(
+            to_split(parent, format=self._format)[0], runner=self._runner()
+        )
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
@@ -81,9 +87,14 @@ class ReadingTextSplitter(StructureSplitter):
         """`split_documents` on an event loop, by the models' own async calls."""
         if self._has_own_split_text():
             return await run_in_executor(None, self.split_documents, documents)
-        return [chunk async for chunk in self.alazy_split_documents(check_documents(documents))]
+        return [
+            chunk
+            async for chunk in self.alazy_split_documents(check_documents(documents))
+        ]
 
-    async def alazy_split_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
+    async def alazy_split_documents(
+        self, documents: Iterable[Document]
+    ) -> AsyncIterator[Document]:
         """`lazy_split_documents` on an event loop."""
         queue, names = DocumentQueue(documents, self._format), Names()
         async for chunks in self.core.asplit_all(queue, runner=self._runner()):

@@ -35,13 +35,23 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
-from langchain_structrag.options import HINTS, KnownFields, RetrieverFields, check_options
+from langchain_structrag.options import (
+    HINTS,
+    KnownFields,
+    RetrieverFields,
+    check_options,
+)
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter, check_arguments, check_at_least, check_ids
+from structrag.errors import (
+    InvalidParameter,
+    check_arguments,
+    check_at_least,
+    check_ids,
+)
 from structrag.hosts.documents import read_document, with_own_names
 from structrag.hosts.metadata import (
     heading_notes,
@@ -74,7 +84,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
     SETTINGS: ClassVar[tuple[str, ...]] = ()
     OPTIONS: ClassVar[type] = RetrieverFields  # the arguments of `from_documents`
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", arbitrary_types_allowed=True
+    )
 
     index: Any = Field(repr=False)
     """What is searched."""
@@ -119,12 +131,16 @@ class IndexRetriever(KnownFields, ToolRetriever):
             f"{type(self).__name__} must define _make_core, since it names SETTINGS."
         )
 
-    def _search(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
+    def _search(
+        self, query: str, k: float | None = None, where: Any = None
+    ) -> list[Hit]:
         """The hits for a query."""
         hits: list[Hit] = self._core().search(query, k, where=where)
         return hits
 
-    async def _asearch(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
+    async def _asearch(
+        self, query: str, k: float | None = None, where: Any = None
+    ) -> list[Hit]:
         """`_search` on an event loop."""
         hits: list[Hit] = await self._core().asearch(query, k, where=where)
         return hits
@@ -141,7 +157,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         """Hits as documents."""
         return list(results_of(hits, self._document))
 
-    def neighbours(self, document: Document, before: int = 1, after: int = 1) -> list[Document]:
+    def neighbours(
+        self, document: Document, before: int = 1, after: int = 1
+    ) -> list[Document]:
         """A result with what stands before and behind it, in reading order.
 
         Args:
@@ -164,7 +182,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         until = place.get(facts["previous_id"], -1) + 1
         since = place.get(facts["next_id"], len(chunks))
         shown = [chunks[max(0, until - before) : until], chunks[since : since + after]]
-        earlier, later = ([self._document(Hit(c, 0.0, 0)) for c in part] for part in shown)
+        earlier, later = (
+            [self._document(Hit(c, 0.0, 0)) for c in part] for part in shown
+        )
         return [*earlier, document, *later]
 
     def _beside(self, chunk: core.Chunk) -> tuple[core.Chunk | None, core.Chunk | None]:
@@ -216,7 +236,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         cls, documents: Iterable[Document], embedding: Any, options: Mapping[str, Any]
     ) -> Self:
         """A retriever over documents, with the options of `from_documents`."""
-        retriever = cls._with_index("from_documents", cls._new_index, embedding, options)
+        retriever = cls._with_index(
+            "from_documents", cls._new_index, embedding, options
+        )
         with lost_retriever("from_documents", "add_documents", options.get("cache")):
             retriever.add_documents(documents)
         return retriever
@@ -226,7 +248,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         cls, documents: Iterable[Document], embedding: Any, options: Mapping[str, Any]
     ) -> Self:
         """`_from_documents` on an event loop."""
-        retriever = cls._with_index("afrom_documents", cls._new_index, embedding, options)
+        retriever = cls._with_index(
+            "afrom_documents", cls._new_index, embedding, options
+        )
         with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
             await retriever.aadd_documents(documents)
         return retriever
@@ -236,7 +260,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
         cls, path: str | os.PathLike[str], embedding: Any, options: Mapping[str, Any]
     ) -> Self:
         """A retriever over a saved index, with the options of `from_documents`."""
-        return cls._with_index("load", partial(cls._opened_index, path), embedding, options)
+        return cls._with_index(
+            "load", partial(cls._opened_index, path), embedding, options
+        )
 
     @classmethod
     def _new_index(cls, **options: Any) -> Any:
@@ -249,15 +275,21 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return load_index(path, **options)
 
     @classmethod
-    def _with_index(cls, what: str, make: Any, embedding: Any, options: Mapping[str, Any]) -> Self:
+    def _with_index(
+        cls, what: str, make: Any, embedding: Any, options: Mapping[str, Any]
+    ) -> Self:
         """A retriever with the index that `make` returns.
 
         `what` was called, for errors. Options that are fields of the class stay here, shared ones
         go to both.
         """
         # fields of a user's subclass are arguments too
-        added = [name for name in cls.model_fields if name not in IndexRetriever.model_fields]
-        check_options(f"{cls.__name__}.{what}", options, [*cls.OPTIONS.__annotations__, *added])
+        added = [
+            name for name in cls.model_fields if name not in IndexRetriever.model_fields
+        ]
+        check_options(
+            f"{cls.__name__}.{what}", options, [*cls.OPTIONS.__annotations__, *added]
+        )
         fields, for_index = {}, {"embedding": cls._embedding(what, embedding, options)}
         shared = cls._shared_options()
         for name, value in options.items():
@@ -267,7 +299,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
                 for_index[name] = value
         index = make(**for_index)
         # A saved index has some of them itself.
-        defaults = {name: getattr(index, name) for name in shared if hasattr(index, name)}
+        defaults = {
+            name: getattr(index, name) for name in shared if hasattr(index, name)
+        }
         return cls(index=index, **{**defaults, **fields})
 
     @classmethod
@@ -294,7 +328,9 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     async def aadd_documents(self, documents: Iterable[Document]) -> Any:
         """`add_documents` on an event loop."""
-        return await self._adding(documents).ainvoke(f"documents for {type(self).__name__}")
+        return await self._adding(documents).ainvoke(
+            f"documents for {type(self).__name__}"
+        )
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
         """What adds documents as one run. Its children are the calls of models."""
@@ -387,14 +423,20 @@ def index_options(
                 vectorstore, max_results=max_results, store_filter=store_filter
             )
         chosen["dense_store"] = vectorstore
-    return {**{name: value for name, value in chosen.items() if value is not None}, **options}
+    return {
+        **{name: value for name, value in chosen.items() if value is not None},
+        **options,
+    }
 
 
-def core_documents(documents: Iterable[Document], format: str) -> Iterator[core.Document]:
+def core_documents(
+    documents: Iterable[Document], format: str
+) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own."""
     checked = check_documents(documents)
     warn_of_chunks(
-        "section_id" in document.metadata or _begins_later(document.metadata.get("start_index"))
+        "section_id" in document.metadata
+        or _begins_later(document.metadata.get("start_index"))
         for document in checked
     )
     for name, host in with_own_names(map(as_host, checked)):
@@ -434,7 +476,9 @@ def _core_splitter(splitter: Any) -> Any:
         return splitter.core
     if isinstance(splitter, ReadingTextSplitter):
         return splitter.indexing_core()
-    is_of_structrag = hasattr(splitter, "split") and not isinstance(splitter, TextSplitter)
+    is_of_structrag = hasattr(splitter, "split") and not isinstance(
+        splitter, TextSplitter
+    )
     if splitter is not None and not is_of_structrag:
         raise InvalidParameter(
             "splitter must be one of langchain_structrag or of structrag, which know a document's "

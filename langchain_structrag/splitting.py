@@ -112,7 +112,10 @@ class StructureSplitter(TextSplitter):
 
     def split_text(self, text: str) -> list[str]:
         """The texts of the chunks, in order."""
-        return [document.page_content for document in self._documents(Document(page_content=text))]
+        return [
+            document.page_content
+            for document in self._documents(Document(page_content=text))
+        ]
 
     def create_documents(
         self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
@@ -141,13 +144,22 @@ class StructureSplitter(TextSplitter):
         return self._chunk_documents(document, source, parent, self._split(source))
 
     def _chunk_documents(
-        self, origin: Document, source: CoreDocument, parent: Parent, chunks: Sequence[Chunk]
+        self,
+        origin: Document,
+        source: CoreDocument,
+        parent: Parent,
+        chunks: Sequence[Chunk],
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
         key = digest(origin)
         metadata = without_page_starts(origin.metadata)
-        inherited = {name: value for name, value in metadata.items() if name not in REPLACED_KEYS}
-        return [self._chunk_document(inherited, source, parent, chunk, key) for chunk in chunks]
+        inherited = {
+            name: value for name, value in metadata.items() if name not in REPLACED_KEYS
+        }
+        return [
+            self._chunk_document(inherited, source, parent, chunk, key)
+            for chunk in chunks
+        ]
 
     def _chunk_document(
         self,
@@ -162,7 +174,11 @@ class StructureSplitter(TextSplitter):
             chunk = trimmed(chunk)
         metadata = {
             **deepcopy(inherited),
-            **(self._place_notes(source, parent, chunk) if self._add_start_index else {}),
+            **(
+                self._place_notes(source, parent, chunk)
+                if self._add_start_index
+                else {}
+            ),
             **page_notes(source.meta, chunk),
             **self._notes(parent.place(chunk)),
         }
@@ -170,7 +186,9 @@ class StructureSplitter(TextSplitter):
         name = stable_uuid(source.id, key, chunk.start, chunk.end)
         return Document(page_content=lead + chunk.text, metadata=metadata, id=name)
 
-    def _place_notes(self, source: CoreDocument, parent: Parent, chunk: Chunk) -> dict[str, Any]:
+    def _place_notes(
+        self, source: CoreDocument, parent: Parent, chunk: Chunk
+    ) -> dict[str, Any]:
         """Where a chunk stands. All that an edit elsewhere in the document may change."""
         start, end = parent.span(chunk)
         return {

@@ -80,7 +80,9 @@ def _qdrant(store: Any) -> StoreFilter:
         must = [models.FieldCondition(key=key, match=models.MatchValue(value=view))]
         if documents is not None:
             among = models.MatchAny(any=list(documents))
-            must.append(models.FieldCondition(key=f"{prefix}.{DOCUMENT_KEY}", match=among))
+            must.append(
+                models.FieldCondition(key=f"{prefix}.{DOCUMENT_KEY}", match=among)
+            )
         return {"filter": models.Filter(must=must)}
 
     return filtered
@@ -106,6 +108,8 @@ _FILTERS: Mapping[str, Callable[[Any], StoreFilter]] = {
 }
 
 
-def _belongs(metadata: Mapping[str, Any], view: str, documents: set[str] | None) -> bool:
+def _belongs(
+    metadata: Mapping[str, Any], view: str, documents: set[str] | None
+) -> bool:
     of_view = metadata.get(VIEW_KEY) == view
     return of_view and (documents is None or metadata.get(DOCUMENT_KEY) in documents)

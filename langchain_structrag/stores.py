@@ -77,7 +77,8 @@ class LangChainDenseStore:
         ]
         ids = [str(document.id) for document in documents]
         if ids:
-            self._delete(self._present(ids) or [])  # some stores refuse ids that they have
+            # Some stores refuse ids that they have.
+            self._delete(self._present(ids) or [])
             self.vectorstore.add_documents(documents, ids=ids)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
@@ -131,7 +132,9 @@ class LangChainDenseStore:
         async def answer(n: int) -> list[Match]:
             query, store = request.query, self.vectorstore
             try:
-                scored = await store.asimilarity_search_with_score(query, k=n, **options)
+                scored = await store.asimilarity_search_with_score(
+                    query, k=n, **options
+                )
             except NotImplementedError:
                 documents = await store.asimilarity_search(query, k=n, **options)
                 return _ranked(documents, request)
@@ -170,4 +173,6 @@ def _matches(scored: Sequence[tuple[Document, float]], request: Search) -> list[
 
 def _ranked(documents: Sequence[Document], request: Search) -> list[Match]:
     """`_matches` of a store that gives no scores."""
-    return _matches(list(zip(documents, rank_scores(len(documents)), strict=True)), request)
+    return _matches(
+        list(zip(documents, rank_scores(len(documents)), strict=True)), request
+    )

@@ -63,7 +63,9 @@ class ToolRetriever(BaseRetriever):
         def search(query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
             return _with_documents(self.invoke(query, config))
 
-        async def asearch(query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
+        async def asearch(
+            query: str, config: RunnableConfig
+        ) -> tuple[str, list[Document]]:
             return _with_documents(await self.ainvoke(query, config))
 
         return StructuredTool.from_function(
@@ -87,7 +89,9 @@ def answering_tool(
     def answer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         return _with_evidence(chain.invoke(question, config))
 
-    async def aanswer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
+    async def aanswer(
+        question: str, config: RunnableConfig
+    ) -> tuple[str, dict[str, Any]]:
         return _with_evidence(await chain.ainvoke(question, config))
 
     return StructuredTool.from_function(

@@ -77,7 +77,9 @@ class TreeRetriever(IndexRetriever):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, index: TreeIndex, **fields: Unpack[TreeFields]) -> None: ...
+        def __init__(
+            self, *, index: TreeIndex, **fields: Unpack[TreeFields]
+        ) -> None: ...
 
     @classmethod
     def from_documents(
@@ -143,7 +145,9 @@ class TreeRetriever(IndexRetriever):
         **options: Unpack[TreeOptions],
     ) -> Self:
         """`from_texts` on an event loop."""
-        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+        return await cls._afrom_documents(
+            as_documents(texts, metadatas), embedding, options
+        )
 
     @classmethod
     def load(
@@ -184,4 +188,6 @@ class TreeRetriever(IndexRetriever):
     def _opened_index(
         cls, path: str | os.PathLike[str], *, llm: Any = None, **options: Any
     ) -> Index:
-        return load_index(path, TreeIndex, llm=options.pop("summariser", llm), **options)
+        return load_index(
+            path, TreeIndex, llm=options.pop("summariser", llm), **options
+        )

@@ -10,7 +10,12 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 
-from langchain_structrag.models import answer_text, check_answers, inner_config, model_name
+from langchain_structrag.models import (
+    answer_text,
+    check_answers,
+    inner_config,
+    model_name,
+)
 from structrag.hosts.images import PROMPT, open_image
 
 
@@ -58,7 +63,11 @@ class ImageDescriber:
             {"type": "text", "text": self.prompt},
             self._block(address),
         ]
-        return str(answer_text(self.model.invoke([HumanMessage(content=content)], inner_config())))
+        return str(
+            answer_text(
+                self.model.invoke([HumanMessage(content=content)], inner_config())
+            )
+        )
 
     def _block(self, address: str) -> dict[str, str]:
         """The image as a content block."""

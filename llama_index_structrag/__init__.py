@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
     from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
     from llama_index_structrag.multiview import MultiViewRetriever
-    from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
+    from llama_index_structrag.node_parsers import (
+        ContentAwareNodeParser,
+        FixedNodeParser,
+    )
     from llama_index_structrag.pic import PICNodeParser
     from llama_index_structrag.tree import TreeRetriever
     from llama_index_structrag.vision import ImageDescriber

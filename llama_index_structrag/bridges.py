@@ -30,7 +30,12 @@ def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
     """
     document = placed.document
     title = {"title": document.title} if document.title else {}
-    facts = {**json_values(document.meta), **title, FORMAT_KEY: document.format, **metadata}
+    facts = {
+        **json_values(document.meta),
+        **title,
+        FORMAT_KEY: document.format,
+        **metadata,
+    }
     return _document(document.text, document.id, facts)
 
 

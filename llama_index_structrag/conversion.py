@@ -43,10 +43,12 @@ from structrag.reading.paging import PAGE_STARTS
 from structrag.records import Chunk, Document, Hit
 
 INDEX_TEXT_KEY = (
-    "segment_index_text"  # that only embedding models see; language models see SEGMENT_TEXT_KEY
+    # That only embedding models see; language models see SEGMENT_TEXT_KEY.
+    "segment_index_text"
 )
 EMBED_EXCLUDED_KEY = (
-    "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
+    # Names the keys of a document's metadata that are too long to embed.
+    "metadata_not_embedded"
 )
 
 HIDDEN_KEYS = (
@@ -193,7 +195,9 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
     Its metadata is JSON values, and tells which of its keys models do not see.
     """
     document = read_node(node, node.node_id, format=format)
-    hidden = {name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)}
+    hidden = {
+        name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)
+    }
     if not hidden:
         return document
     return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden})
@@ -216,10 +220,14 @@ def hit_to_node(
         **notes,
     }
     source = RelatedNodeInfo(
-        node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata)
+        node_id=chunk.doc_id,
+        node_type=ObjectType.DOCUMENT,
+        metadata=copy.deepcopy(metadata),
     )
     span = (chunk.start, chunk.end)
-    node = make_node(chunk.id, chunk.text, span, {**metadata, **chunk_notes}, None, source)
+    node = make_node(
+        chunk.id, chunk.text, span, {**metadata, **chunk_notes}, None, source
+    )
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, [*keys])
     add_page_label(node, document.meta, chunk)

@@ -19,7 +19,12 @@ from llama_index_structrag.options import (
     RetrieverArguments,
     read_options,
 )
-from llama_index_structrag.retrieving import ChunkRetriever, dispatcher, prompt_of, template_of
+from llama_index_structrag.retrieving import (
+    ChunkRetriever,
+    dispatcher,
+    prompt_of,
+    template_of,
+)
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.asking.settings import Asking
@@ -144,7 +149,9 @@ class D3Retriever(ChunkRetriever):
         return cls(index, **read_options(cls.__name__, arguments, D3Arguments))
 
     @classmethod
-    def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]) -> Self:
+    def from_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]
+    ) -> Self:
         """Index whole documents, and return a retriever over them.
 
         Ids, `embed_model` and errors are those of `MultiViewRetriever.from_documents`.
@@ -164,7 +171,9 @@ class D3Retriever(ChunkRetriever):
         return await cls._afrom_documents(documents, options)
 
     @classmethod
-    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[D3Options]) -> Self:
+    def load(
+        cls, persist_dir: str | os.PathLike[str], **options: Unpack[D3Options]
+    ) -> Self:
         """A retriever over an index that `save` wrote.
 
         With the models it was built with; `options` as for `from_documents`. `verify=True` checks
@@ -183,11 +192,15 @@ class D3Retriever(ChunkRetriever):
 
         With the route, the model's answers, and the calls and tokens of each stage.
         """
-        return _reported(self.retriever.result(question, self.similarity_top_k, where=self.where))
+        return _reported(
+            self.retriever.result(question, self.similarity_top_k, where=self.where)
+        )
 
     async def aresult(self, question: str) -> D3Result:
         """`result` on an event loop."""
-        result = await self.retriever.aresult(question, self.similarity_top_k, where=self.where)
+        result = await self.retriever.aresult(
+            question, self.similarity_top_k, where=self.where
+        )
         return _reported(result)
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
@@ -195,12 +208,16 @@ class D3Retriever(ChunkRetriever):
 
         Their calls go out together, at most `max_concurrency` at a time.
         """
-        results = self.retriever.results(questions, self.similarity_top_k, where=self.where)
+        results = self.retriever.results(
+            questions, self.similarity_top_k, where=self.where
+        )
         return [_reported(result) for result in results]
 
     async def aresults(self, questions: Sequence[str]) -> list[D3Result]:
         """`results` on an event loop."""
-        results = await self.retriever.aresults(questions, self.similarity_top_k, where=self.where)
+        results = await self.retriever.aresults(
+            questions, self.similarity_top_k, where=self.where
+        )
         return [_reported(result) for result in results]
 
     def estimate(self, question: str) -> Estimate:
@@ -225,7 +242,9 @@ class D3Retriever(ChunkRetriever):
         return {**d3_notes(hit.chunk), **super()._notes(hit)}
 
     @classmethod
-    def _new_index(cls, *, embed_model: Any = None, llm: Any = None, **options: Any) -> D3Index:
+    def _new_index(
+        cls, *, embed_model: Any = None, llm: Any = None, **options: Any
+    ) -> D3Index:
         return D3Index(**_models(embed_model, llm, options), **options)
 
     @classmethod
@@ -238,7 +257,9 @@ class D3Retriever(ChunkRetriever):
         **options: Any,
     ) -> D3Index:
         options.pop("preset", None)  # the index has its own, saved with it
-        return D3Index.load(persist_dir, **_models(embed_model, llm, options), **options)
+        return D3Index.load(
+            persist_dir, **_models(embed_model, llm, options), **options
+        )
 
     def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
         facts = {**asdict(report), "chunks": report.paragraphs}
@@ -258,7 +279,8 @@ class D3Retriever(ChunkRetriever):
             )
         if "select_prompt" in prompts:
             core.selection = replace(
-                core.selection, prompt=template_of(prompts["select_prompt"], _SELECT_PLACES)
+                core.selection,
+                prompt=template_of(prompts["select_prompt"], _SELECT_PLACES),
             )
 
 
@@ -274,6 +296,8 @@ def _reported(result: D3Result) -> D3Result:
     """The result, once the event has said what it cost."""
     cost = {stage: asdict(cost) for stage, cost in result.cost.items()}
     dispatcher.event(
-        RetrievalCostEvent(question=result.question, cost=cost, degraded=result.degraded)
+        RetrievalCostEvent(
+            question=result.question, cost=cost, degraded=result.degraded
+        )
     )
     return result

@@ -37,7 +37,10 @@ def _name(embedder: Embedder) -> dict[str, str]:
 
 
 EmbedderField = Annotated[
-    Any, BeforeValidator(_read_embedder), PlainSerializer(_name), WithJsonSchema({"type": "object"})
+    Any,
+    BeforeValidator(_read_embedder),
+    PlainSerializer(_name),
+    WithJsonSchema({"type": "object"}),
 ]
 
 
@@ -83,7 +86,10 @@ class StructragEmbedding(BaseEmbedding):
 
     @model_validator(mode="after")
     def _take_its_name(self) -> Self:
-        if "model_name" in self.model_fields_set and self.model_name != self.embedder.name:
+        if (
+            "model_name" in self.model_fields_set
+            and self.model_name != self.embedder.name
+        ):
             raise InvalidParameter(
                 f"model_name must be the embedder's own name or left out; got {self.model_name!r} "
                 f"for {self.embedder.name!r}. An embedder gets another name by its own name=..."

@@ -56,7 +56,8 @@ class RetrievalCostEvent(BaseEvent):
     """
 
     question: str
-    cost: dict[str, dict[str, int]]  # stage -> calls, prompt_tokens, answer_tokens, scored
+    # Stage -> calls, prompt_tokens, answer_tokens, scored.
+    cost: dict[str, dict[str, int]]
     degraded: int
 
     @classmethod

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from llama_index.core.bridge.pydantic import Field, PrivateAttr, model_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    NodeWithScore,
+    QueryBundle,
+    TextNode,
+)
 from typing_extensions import Self
 
 from llama_index_structrag.models import core_embedder
@@ -23,7 +29,12 @@ from llama_index_structrag.options import (
     read_options,
 )
 from llama_index_structrag.retrieving import ChunkRetriever
-from structrag.errors import InvalidParameter, check_arguments, check_at_least, check_choice
+from structrag.errors import (
+    InvalidParameter,
+    check_arguments,
+    check_at_least,
+    check_choice,
+)
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.places import slice_places
 from structrag.records import Chunk, Hit
@@ -83,7 +94,10 @@ class EvidenceRetriever(ChunkRetriever):
         **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
-        for name, value in (("similarity_top_k", similarity_top_k), ("max_tokens", max_tokens)):
+        for name, value in (
+            ("similarity_top_k", similarity_top_k),
+            ("max_tokens", max_tokens),
+        ):
             if value is not None:
                 check_at_least(name, value, 1)
         self.similarity_top_k: int | None = similarity_top_k
@@ -92,7 +106,9 @@ class EvidenceRetriever(ChunkRetriever):
         self.retriever = index
 
     @classmethod
-    def from_index(cls, index: CoreRetriever, **arguments: Unpack[EvidenceArguments]) -> Self:
+    def from_index(
+        cls, index: CoreRetriever, **arguments: Unpack[EvidenceArguments]
+    ) -> Self:
         """The same as calling the class."""
         return cls(index, **read_options(cls.__name__, arguments, EvidenceArguments))
 
@@ -119,7 +135,9 @@ class EvidenceRetriever(ChunkRetriever):
         return await cls._afrom_documents(documents, options)
 
     @classmethod
-    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[EvidenceOptions]) -> Self:
+    def load(
+        cls, persist_dir: str | os.PathLike[str], **options: Unpack[EvidenceOptions]
+    ) -> Self:
         """A retriever over an index that `save` wrote.
 
         With the models it was built with; `options` as for `from_documents`. `verify=True` checks
@@ -128,12 +146,16 @@ class EvidenceRetriever(ChunkRetriever):
         return cls._load(persist_dir, options)
 
     def _search(self, query: str) -> list[Hit]:
-        hits: list[Hit] = self.retriever.search(query, self.similarity_top_k, **self._options())
+        hits: list[Hit] = self.retriever.search(
+            query, self.similarity_top_k, **self._options()
+        )
         return hits
 
     async def _asearch(self, query: str) -> list[Hit]:
         options = self._options()
-        hits: list[Hit] = await self.retriever.asearch(query, self.similarity_top_k, **options)
+        hits: list[Hit] = await self.retriever.asearch(
+            query, self.similarity_top_k, **options
+        )
         return hits
 
     def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
@@ -158,7 +180,11 @@ class EvidenceRetriever(ChunkRetriever):
 
     @classmethod
     def _opened_index(
-        cls, persist_dir: str | os.PathLike[str], *, embed_model: Any = None, **options: Any
+        cls,
+        persist_dir: str | os.PathLike[str],
+        *,
+        embed_model: Any = None,
+        **options: Any,
     ) -> CoreRetriever:
         embedder = core_embedder(embed_model)
         return CoreRetriever.load(persist_dir, embedder, **_encoder_options(options))
@@ -192,9 +218,15 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         InvalidParameter: a setting is not allowed (a ValueError), or there is no question.
     """
 
-    embed_model: Any = Field(default=None, repr=False, description="As in EvidenceRetriever.")
-    token_encoder: Any = Field(default=None, repr=False, description="As in EvidenceRetriever.")
-    max_tokens: int = Field(default=1000, description="Most tokens of all slices together.")
+    embed_model: Any = Field(
+        default=None, repr=False, description="As in EvidenceRetriever."
+    )
+    token_encoder: Any = Field(
+        default=None, repr=False, description="As in EvidenceRetriever."
+    )
+    max_tokens: int = Field(
+        default=1000, description="Most tokens of all slices together."
+    )
     order: str = Field(default="rank", description="'rank' or 'document'.")
     context: str = Field(default="lead", description="'lead', 'all' or 'none'.")
 
@@ -240,7 +272,11 @@ class EvidencePostprocessor(BaseNodePostprocessor):
 def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options with a `token_encoder` of the core."""
     encoder = options.get("token_encoder")
-    return options if encoder is None else {**options, "token_encoder": core_embedder(encoder)}
+    return (
+        options
+        if encoder is None
+        else {**options, "token_encoder": core_embedder(encoder)}
+    )
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:
@@ -252,7 +288,10 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     if piece.context:
         outer = short.metadata.get(CONTEXT_KEY, "")
         short.metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
-        for keys in (short.excluded_embed_metadata_keys, short.excluded_llm_metadata_keys):
+        for keys in (
+            short.excluded_embed_metadata_keys,
+            short.excluded_llm_metadata_keys,
+        ):
             if not outer and CONTEXT_KEY in keys:  # an empty one is hidden
                 keys.remove(CONTEXT_KEY)
     if node.start_char_idx is not None:

@@ -8,9 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal, TypeVar
 
-from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, model_validator
+from llama_index.core.bridge.pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 from llama_index.core.readers.base import BaseReader
-from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode, TransformComponent
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    MetadataMode,
+    TextNode,
+    TransformComponent,
+)
 from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
@@ -73,7 +84,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
     are passed on.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", arbitrary_types_allowed=True
+    )
 
     llm: LanguageModelField = Field(
         default=None,
@@ -106,9 +119,12 @@ class HiQAFormatter(TransformComponent, BaseReader):
         description="Format of the documents; auto: told by file_type, the file's suffix or the "
         "text.",
     )
-    add_report: bool = Field(default=True, description="Whether format_report is added.")
+    add_report: bool = Field(
+        default=True, description="Whether format_report is added."
+    )
     algorithm_version: Literal[1] = Field(
-        default=1, description="Changes when the same input would be formatted differently."
+        default=1,
+        description="Changes when the same input would be formatted differently.",
     )
     password: str | None = Field(
         default=None, exclude=True, repr=False, description="For encrypted PDF files."
@@ -123,12 +139,20 @@ class HiQAFormatter(TransformComponent, BaseReader):
         exclude=True,
         description="A structrag Cache that keeps finished calls; None: none.",
     )
-    max_concurrency: int = Field(default=8, gt=0, exclude=True, description="Most calls in flight.")
+    max_concurrency: int = Field(
+        default=8, gt=0, exclude=True, description="Most calls in flight."
+    )
     max_calls: int | None = Field(
-        default=None, gt=0, exclude=True, description="Most calls of one run; None: no limit."
+        default=None,
+        gt=0,
+        exclude=True,
+        description="Most calls of one run; None: no limit.",
     )
     timeout: float | None = Field(
-        default=None, gt=0, exclude=True, description="Most seconds of one call; None: no limit."
+        default=None,
+        gt=0,
+        exclude=True,
+        description="Most seconds of one call; None: no limit.",
     )
 
     @classmethod
@@ -204,9 +228,13 @@ class HiQAFormatter(TransformComponent, BaseReader):
             ),
         )
 
-    def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:
+    def _steps(
+        self, core: CoreFormatter, nodes: Sequence[BaseNode]
+    ) -> Steps[list[Formatted]]:
         sources = [
-            read_node(node, node.node_id, format=self.format) for node in nodes if _text(node)
+            read_node(node, node.node_id, format=self.format)
+            for node in nodes
+            if _text(node)
         ]
         return together([core.steps(source) for source in sources])
 
@@ -214,7 +242,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
         self, nodes: Sequence[BaseNode], results: Sequence[Formatted]
     ) -> list[BaseNode]:
         ready = iter(results)
-        return [self._copy(node, next(ready)) if _text(node) else node for node in nodes]
+        return [
+            self._copy(node, next(ready)) if _text(node) else node for node in nodes
+        ]
 
     def _copy(self, node: NodeT, formatted: Formatted) -> NodeT:
         copy = node.model_copy(deep=True)
@@ -222,7 +252,10 @@ class HiQAFormatter(TransformComponent, BaseReader):
         notes = format_notes(formatted, report=self.add_report, flat=True)
         copy.metadata = {**without_page_starts(copy.metadata), **notes}
         hidden = [*_HIDDEN, *([PAGE_STARTS] if PAGE_STARTS in notes else [])]
-        for keys in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
+        for keys in (
+            copy.excluded_embed_metadata_keys,
+            copy.excluded_llm_metadata_keys,
+        ):
             keys += [key for key in hidden if key not in keys]
         # Offsets of another parser are of the text as it was.
         if isinstance(copy, TextNode) and not isinstance(copy, Document):
@@ -242,29 +275,41 @@ def _opened(
     The document of a PDF has no text yet.
     """
     name = os.fspath(file)
-    metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
+    metadata = {
+        "file_path": name,
+        "file_name": PurePath(name).name,
+        **(extra_info or {}),
+    }
     has_pages = is_pdf(name)
     data: Any = name  # a reader of PDF reads the file itself
     if fs is not None or not has_pages:
         try:
             data = file_bytes(Path(name)) if fs is None else fs.read_bytes(name)
         except OSError as error:
-            raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
+            raise InvalidDocument(
+                f"Cannot read {name!r}: {error.strerror or error}."
+            ) from error
     if not has_pages:
         text, undecodable = decoded(data, name)
         if undecodable:
             metadata["undecodable"] = undecodable
         return Document(text=text, id_=name, metadata=metadata), None
-    from structrag.reading.pdf.document import source_of_pdf  # with the packages of an extra
+    # With the packages of an extra.
+    from structrag.reading.pdf.document import source_of_pdf
 
     pdf, pages = source_of_pdf(data, reader=reader, password=password)
     document = Document(text="", id_=name, metadata={**metadata, PAGES_KEY: pages})
-    for keys in (document.excluded_embed_metadata_keys, document.excluded_llm_metadata_keys):
+    for keys in (
+        document.excluded_embed_metadata_keys,
+        document.excluded_llm_metadata_keys,
+    ):
         keys.append(PAGES_KEY)
     return document, pdf
 
 
-def _shown(nodes: Sequence[BaseNode], options: Mapping[str, Any]) -> Iterable[list[BaseNode]]:
+def _shown(
+    nodes: Sequence[BaseNode], options: Mapping[str, Any]
+) -> Iterable[list[BaseNode]]:
     """The nodes in groups, with a bar of progress if asked for."""
     show_progress = bool(options.get("show_progress"))
     groups = node_groups(nodes)

@@ -78,10 +78,15 @@ class HiQANodeParser(SectionNodeParser):
     @classmethod
     def code(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """With the limit of the published code, 8,000 tokens a node."""
-        arguments: dict[str, Any] = {"chunk_size": HiQASplitter.code().max_tokens, **settings}
+        arguments: dict[str, Any] = {
+            "chunk_size": HiQASplitter.code().max_tokens,
+            **settings,
+        }
         return cls(**arguments)
 
-    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+    def core_splitter(
+        self, limit: int, counter: TokenCounter, *, context: bool = True
+    ) -> Splitter:
         metadata = self.metadata if context and self.add_context else "none"
         settings = {
             **self.shared(HiQASplitter, self),

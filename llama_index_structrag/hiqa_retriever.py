@@ -123,7 +123,8 @@ class HiQARetriever(ChunkRetriever):
         self.max_tokens = max_tokens
         self.tokenizer = tokenizer
         self.similarity_top_k: int = similarity_top_k
-        if keywords is not None and not isinstance(keywords, str):  # a string is refused below
+        # A string is refused below.
+        if keywords is not None and not isinstance(keywords, str):
             keywords = list(keywords)
         self._settings: dict[str, Any] = {
             "k": similarity_top_k,
@@ -147,7 +148,9 @@ class HiQARetriever(ChunkRetriever):
         return cls(index, **read_options(cls.__name__, arguments, HiQAArguments))
 
     @classmethod
-    def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]) -> Self:
+    def from_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]
+    ) -> Self:
         """Index whole documents, and return a retriever over them.
 
         As `MultiViewRetriever.from_documents`, with the arguments of this class in `options`.
@@ -162,7 +165,9 @@ class HiQARetriever(ChunkRetriever):
         return await cls._afrom_documents(documents, options)
 
     @classmethod
-    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[HiQAOptions]) -> Self:
+    def load(
+        cls, persist_dir: str | os.PathLike[str], **options: Unpack[HiQAOptions]
+    ) -> Self:
         """A retriever over an index that `save` wrote.
 
         With the models it was built with; `options` as for `from_documents`. `verify=True` checks
@@ -177,7 +182,11 @@ class HiQARetriever(ChunkRetriever):
 
     @lexical.setter
     def lexical(self, lexical: Any) -> None:
-        route = LexicalRoute(lexical, self.index) if isinstance(lexical, BaseRetriever) else lexical
+        route = (
+            LexicalRoute(lexical, self.index)
+            if isinstance(lexical, BaseRetriever)
+            else lexical
+        )
         self.retriever: Any = CoreRetriever(self.index, **self._settings, lexical=route)
         self._lexical = lexical
 
@@ -188,7 +197,9 @@ class HiQARetriever(ChunkRetriever):
         """
         return segment_nodes(self.index.store, self._settings["view"])
 
-    def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+    def tune(
+        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
+    ) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
 
         See `structrag.retrieval.hiqa.tuning.tune_steps`.
@@ -218,7 +229,9 @@ class HiQARetriever(ChunkRetriever):
     def _shown(self, chunk: Chunk) -> str:
         """A chunk as language models see it."""
         nodes = self.nodes_of([Hit(chunk, 0.0, 1)])  # none where it was deleted since
-        return "".join(scored.node.get_content(metadata_mode=MetadataMode.LLM) for scored in nodes)
+        return "".join(
+            scored.node.get_content(metadata_mode=MetadataMode.LLM) for scored in nodes
+        )
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
         scored = super()._node(hit, document)
@@ -227,19 +240,29 @@ class HiQARetriever(ChunkRetriever):
         return scored
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {**super()._notes(hit), **hit_segment_notes(hit.chunk, lists=self.metadata_lists)}
+        return {
+            **super()._notes(hit),
+            **hit_segment_notes(hit.chunk, lists=self.metadata_lists),
+        }
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
-        preset = options.pop("preset", None)  # the index itself has HiQA's in its splitter alone
+        # The index itself has HiQA's in its splitter alone.
+        preset = options.pop("preset", None)
         index = super()._new_index(**{"views": ("raw",), **options})
-        return with_segments(index, options.get("node_parser") or options.get("splitter"), preset)
+        return with_segments(
+            index, options.get("node_parser") or options.get("splitter"), preset
+        )
 
     @classmethod
-    def _opened_index(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Index:
+    def _opened_index(
+        cls, persist_dir: str | os.PathLike[str], **options: Any
+    ) -> Index:
         preset = options.pop("preset", None)
         index = super()._opened_index(persist_dir, **options)
-        return with_segments(index, options.get("node_parser") or options.get("splitter"), preset)
+        return with_segments(
+            index, options.get("node_parser") or options.get("splitter"), preset
+        )
 
 
 @dataclass(frozen=True)
@@ -301,7 +324,9 @@ def segment_nodes(store: CorpusStore, view: str) -> list[TextNode]:
             metadata={CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id},
             excluded_embed_metadata_keys=list(hidden),
             excluded_llm_metadata_keys=list(hidden),
-            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.doc_id)},
+            relationships={
+                NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.doc_id)
+            },
         )
         for chunk, text in indexed_segments(store, view)
     ]

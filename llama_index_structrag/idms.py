@@ -129,7 +129,8 @@ class IDMSNodeParser(ReadingNodeParser):
         description="What stands on each side of a gap: adjacent, window:w, chunk.",
     )
     theta0: float = Field(
-        default=_DEFAULTS["theta0"], description="The threshold until `warmup` margins were seen."
+        default=_DEFAULTS["theta0"],
+        description="The threshold until `warmup` margins were seen.",
     )
     warmup: int = Field(
         default=_DEFAULTS["warmup"],
@@ -164,7 +165,10 @@ class IDMSNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(
-        cls, embed_model: Any = None, llm: Any = None, **settings: Unpack[IDMSParserArguments]
+        cls,
+        embed_model: Any = None,
+        llm: Any = None,
+        **settings: Unpack[IDMSParserArguments],
     ) -> Self:
         """As published: the chunk so far against the next sentence, then enriched.
 
@@ -190,12 +194,18 @@ class IDMSNodeParser(ReadingNodeParser):
     def show(self, node: TextNode, chunk: Chunk) -> None:
         show_index_text(node, chunk)
 
-    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+    def core_splitter(
+        self, limit: int, counter: TokenCounter, *, context: bool = True
+    ) -> Splitter:
         context = context and self.add_context
         least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit)
         splitter: ReadingSplitter = self._core(limit, counter, least, context)
         return with_enrichment(
-            splitter, self.enrich, max_tokens=limit, counter=counter, into_context=context
+            splitter,
+            self.enrich,
+            max_tokens=limit,
+            counter=counter,
+            into_context=context,
         )
 
     def _core(

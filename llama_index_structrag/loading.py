@@ -45,7 +45,11 @@ class StructragReader(BaseReader):
     """
 
     def __init__(
-        self, *, reader: Any = "layout", isolated: bool = False, password: str | None = None
+        self,
+        *,
+        reader: Any = "layout",
+        isolated: bool = False,
+        password: str | None = None,
     ) -> None:
         self.reading: FileReading = FileReading(reader, isolated, password)
 
@@ -75,12 +79,20 @@ class StructragReader(BaseReader):
         try:
             data = fs.read_bytes(name)
         except OSError as error:
-            raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
+            raise InvalidDocument(
+                f"Cannot read {name!r}: {error.strerror or error}."
+            ) from error
         yield _document(name, self.reading.load_bytes(data, name), extra_info)
 
 
-def _document(name: str, loaded: LoadedText, extra_info: Mapping[str, Any] | None) -> Document:
-    metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
+def _document(
+    name: str, loaded: LoadedText, extra_info: Mapping[str, Any] | None
+) -> Document:
+    metadata = {
+        "file_path": name,
+        "file_name": PurePath(name).name,
+        **(extra_info or {}),
+    }
     hidden = [key for key in _HIDDEN if key in loaded.metadata]
     return Document(
         text=loaded.text,

@@ -115,7 +115,9 @@ class LlamaIndexEmbedder:
             return [self.embed_model.get_query_embedding(text) for text in texts]
         return self.embed_model.get_text_embedding_batch(list(texts))
 
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+    async def aembed(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[list[float]]:
         """`embed` with the model's asynchronous calls."""
         if query:
             calls = [self.embed_model.aget_query_embedding(text) for text in texts]
@@ -145,9 +147,13 @@ class LlamaIndexModel:
 
     def __init__(self, llm: LLM, name: str = "", *, normalised: bool = True) -> None:
         if not isinstance(llm, LLM):
-            raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
+            raise InvalidParameter(
+                f"llm must be a LlamaIndex LLM; got {type(llm).__name__}."
+            )
         self.llm = llm
-        self._log_probabilities = LogProbabilities(normalised=normalised, tokens=_tokens_of_answer)
+        self._log_probabilities = LogProbabilities(
+            normalised=normalised, tokens=_tokens_of_answer
+        )
         self._json_answers = JsonAnswers()
         self._weigher = margin_model(llm, normalised=normalised)
         self.count_tokens: Callable[[str], int] | None = answer_counter(
@@ -180,7 +186,9 @@ class LlamaIndexModel:
         """
         if not self.llm.metadata.is_chat_model:
             return self.complete(prompt)
-        return _counted_text(self._json_answers.answer(schema, partial(self._ask, prompt)))
+        return _counted_text(
+            self._json_answers.answer(schema, partial(self._ask, prompt))
+        )
 
     async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
         """`complete_json` with the model's asynchronous call."""
@@ -240,8 +248,12 @@ def _tokens_of_answer(answer: Any) -> CallTokens | None:
     Providers report them beside the answer, or in it as it came.
     """
     raw = getattr(answer, "raw", None)
-    usage = raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
-    return reported_tokens(getattr(answer, "additional_kwargs", None)) or reported_tokens(usage)
+    usage = (
+        raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
+    )
+    return reported_tokens(
+        getattr(answer, "additional_kwargs", None)
+    ) or reported_tokens(usage)
 
 
 def _top_of_answer(answer: Any) -> list[tuple[str, float]]:
@@ -264,7 +276,9 @@ def _llm_name(model: LLM) -> str:
 def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
     if model_name in _UNNAMED:
         return f"{class_path(model)}({settings_text(_attributes(model))})"
-    kind = model.class_name() if "class_name" in vars(type(model)) else class_path(model)
+    kind = (
+        model.class_name() if "class_name" in vars(type(model)) else class_path(model)
+    )
     parts = [kind, str(model_name)]
     for name in settings:
         value = getattr(model, name, None)
@@ -295,7 +309,9 @@ def _attributes(model: Any) -> dict[str, str]:
 
 def _is_default(value: Any) -> bool:
     """Whether it is a function that LlamaIndex gives every model."""
-    return callable(value) and str(getattr(value, "__module__", "")).startswith("llama_index.core.")
+    return callable(value) and str(getattr(value, "__module__", "")).startswith(
+        "llama_index.core."
+    )
 
 
 def _shown(value: Any) -> str:
@@ -311,7 +327,11 @@ def core_embedder(value: Any) -> Embedder | None:
         return None
     if isinstance(value, StructragEmbedding):
         return value.embedder  # type: ignore[no-any-return]
-    return LlamaIndexEmbedder(value) if isinstance(value, BaseEmbedding) else as_embedder(value)
+    return (
+        LlamaIndexEmbedder(value)
+        if isinstance(value, BaseEmbedding)
+        else as_embedder(value)
+    )
 
 
 def core_model(value: Any) -> LanguageModel | None:
@@ -319,4 +339,6 @@ def core_model(value: Any) -> LanguageModel | None:
 
     None stays None.
     """
-    return LlamaIndexModel(value) if isinstance(value, LLM) else as_language_model(value)
+    return (
+        LlamaIndexModel(value) if isinstance(value, LLM) else as_language_model(value)
+    )

@@ -18,7 +18,12 @@ from llama_index.core.tools import FunctionTool
 from typing_extensions import Self
 
 from llama_index_structrag.models import core_model
-from llama_index_structrag.retrieving import IndexRetriever, aretrieved, prompt_of, template_of
+from llama_index_structrag.retrieving import (
+    IndexRetriever,
+    aretrieved,
+    prompt_of,
+    template_of,
+)
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
@@ -78,7 +83,9 @@ class TwoHopRetriever(ToolRetriever):
         stepped(retriever)
         if similarity_top_k is not None:
             check_at_least("similarity_top_k", similarity_top_k, 1)
-        super().__init__(callback_manager or retriever.callback_manager, verbose=verbose)
+        super().__init__(
+            callback_manager or retriever.callback_manager, verbose=verbose
+        )
         self.retriever = retriever
         self._settings: dict[str, Any] = {
             "k": similarity_top_k,
@@ -94,7 +101,9 @@ class TwoHopRetriever(ToolRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         core, over = self._core()
-        return _nodes(await core.aresult(query_bundle.query_str, where=over.where), over)
+        return _nodes(
+            await core.aresult(query_bundle.query_str, where=over.where), over
+        )
 
     def _core(self) -> tuple[TwoHop, Stepped]:
         over = stepped(self.retriever)
@@ -240,7 +249,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
         self._agent()
 
     @classmethod
-    def from_args(cls, retriever: BaseRetriever, llm: Any = None, **settings: Any) -> Self:
+    def from_args(
+        cls, retriever: BaseRetriever, llm: Any = None, **settings: Any
+    ) -> Self:
         """The same as calling the class."""
         return cls(retriever, llm, **settings)
 
@@ -252,7 +263,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
         """`retrieve` on an event loop."""
         return await self.retriever.aretrieve(query_bundle)
 
-    def as_tool(self, name: str | None = None, description: str | None = None) -> FunctionTool:
+    def as_tool(
+        self, name: str | None = None, description: str | None = None
+    ) -> FunctionTool:
         """A tool that answers a `question` with its evidence.
 
         That is its one argument. Its output is text: the answer, and below it the passages it rests
@@ -324,4 +337,6 @@ def _response(result: SelfAskResult, over: Stepped) -> Response:
         "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
         "failures": result.failures,
     }
-    return Response(result.answer, source_nodes=over.nodes_of(result.evidence), metadata=metadata)
+    return Response(
+        result.answer, source_nodes=over.nodes_of(result.evidence), metadata=metadata
+    )

@@ -136,7 +136,9 @@ class MultiViewRetriever(ChunkRetriever):
         return await cls._afrom_documents(documents, options)
 
     @classmethod
-    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[MultiViewOptions]) -> Self:
+    def load(
+        cls, persist_dir: str | os.PathLike[str], **options: Unpack[MultiViewOptions]
+    ) -> Self:
         """A retriever over an index that `save` wrote.
 
         With the models it was built with; `options` as for `from_documents`. `verify=True` checks
@@ -145,4 +147,7 @@ class MultiViewRetriever(ChunkRetriever):
         return cls._load(persist_dir, options)
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {**super()._notes(hit), "views_hit": list(hit.chunk.extras.get("views_hit", ()))}
+        return {
+            **super()._notes(hit),
+            "views_hit": list(hit.chunk.extras.get("views_hit", ())),
+        }

@@ -5,7 +5,11 @@ from __future__ import annotations
 from llama_index.core.bridge.pydantic import Field, model_validator
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import SectionNodeParser, Splitter, StructureNodeParser
+from llama_index_structrag.parsing import (
+    SectionNodeParser,
+    Splitter,
+    StructureNodeParser,
+)
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.hosts.splitters import check_overlap
@@ -64,7 +68,9 @@ class ContentAwareNodeParser(SectionNodeParser):
         check_overlap(self.chunk_overlap, self.chunk_size)
         return self
 
-    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+    def core_splitter(
+        self, limit: int, counter: TokenCounter, *, context: bool = True
+    ) -> Splitter:
         return ContentAwareSplitter(
             **self.shared(ContentAwareSplitter, self),
             max_tokens=limit,
@@ -92,16 +98,21 @@ class FixedNodeParser(StructureNodeParser):
     chunk_size: int = Field(
         default=300, gt=0, description="Most tokens of a node's text as it is embedded."
     )
-    within_sections: bool = Field(default=False, description="Whether nodes end where sections do.")
+    within_sections: bool = Field(
+        default=False, description="Whether nodes end where sections do."
+    )
     add_context: bool = Field(
-        default=False, description="With within_sections: whether nodes carry their titles."
+        default=False,
+        description="With within_sections: whether nodes carry their titles.",
     )
 
     @classmethod
     def class_name(cls) -> str:
         return "FixedNodeParser"
 
-    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+    def core_splitter(
+        self, limit: int, counter: TokenCounter, *, context: bool = True
+    ) -> Splitter:
         return FixedSplitter(
             **self.shared(FixedSplitter, self),
             max_tokens=limit,

@@ -11,7 +11,10 @@ from typing import Any, TypedDict
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import IndexNode
-from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    MetadataFilters,
+)
 
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
@@ -144,7 +147,9 @@ class TreeOptions(TreeIndexSettings, TreeArguments, HostOptions, total=False):
     summariser: Any
 
 
-class EvidenceOptions(EvidenceIndexSettings, EvidenceArguments, AskingOptions, total=False):
+class EvidenceOptions(
+    EvidenceIndexSettings, EvidenceArguments, AskingOptions, total=False
+):
     """Arguments of `EvidenceRetriever.from_documents`."""
 
     embed_model: Any

@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, model_validator
+from llama_index.core.bridge.pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 from llama_index.core.node_parser.interface import NodeParser
 from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, TextNode
 from llama_index.core.schema import Document as LlamaDocument
@@ -65,7 +70,8 @@ PARSER_HINTS = {
 class Place:
     """An incoming node's place in its original document."""
 
-    source: RelatedNodeInfo  # the original document: the node's SOURCE, or the node itself
+    # The original document: the node's SOURCE, or the node itself.
+    source: RelatedNodeInfo
     name: str  # id for the core's document
     base: int | None  # offset of the node's text in the original; None: unknown
 
@@ -95,11 +101,14 @@ class Inherited:
     place: Place
     parent: Parent  # the same for metadata, with the titles above the node's text
     metadata: Mapping[str, Any]
-    excluded: tuple[str, ...]  # its longest values, kept out of the embedded text to keep the limit
+    # Its longest values, kept out of the embedded text to keep the limit.
+    excluded: tuple[str, ...]
     tokens: int  # of the metadata that is embedded with every chunk
     with_metadata: bool
 
-    def make(self, chunk: Chunk, document: Document, *, strip: bool, lists: bool) -> TextNode:
+    def make(
+        self, chunk: Chunk, document: Document, *, strip: bool, lists: bool
+    ) -> TextNode:
         """The node of a chunk; its id is still to be set."""
         chunk = trimmed(chunk) if strip else chunk
         metadata: dict[str, Any] = {}
@@ -133,7 +142,9 @@ def inherit(
     parent = parent_of(document, node.metadata, place.base)
     if not with_metadata:
         return Inherited(node, place, parent, {}, (), 0, False)
-    metadata = {key: value for key, value in node.metadata.items() if key not in OWN_KEYS}
+    metadata = {
+        key: value for key, value in node.metadata.items() if key not in OWN_KEYS
+    }
     hidden = node.excluded_embed_metadata_keys
     visible = {key: value for key, value in metadata.items() if key not in hidden}
 
@@ -168,7 +179,9 @@ class StructureNodeParser(NodeParser):
     place has no offsets. Ids depend on document id, span, text and settings.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid", arbitrary_types_allowed=True
+    )
 
     chunk_size: int = Field(
         default=1024,
@@ -185,7 +198,8 @@ class StructureNodeParser(NodeParser):
         "text.",
     )
     drop_navigation: bool = Field(
-        default=True, description="HTML: leave out nav and elements whose role is navigation."
+        default=True,
+        description="HTML: leave out nav and elements whose role is navigation.",
     )
     language: str = Field(
         default="english", description="Language of the sentences, an English name."
@@ -200,7 +214,8 @@ class StructureNodeParser(NodeParser):
         "follow.",
     )
     add_context: bool = Field(
-        default=True, description="Whether nodes carry the titles above them as heading_context."
+        default=True,
+        description="Whether nodes carry the titles above them as heading_context.",
     )
     metadata_lists: bool = Field(
         default=False,
@@ -210,7 +225,8 @@ class StructureNodeParser(NodeParser):
         default=1, description="Changes when the same input would be split differently."
     )
     id_func: IdFunc = Field(
-        default=span_id, description="Callable from number in the document and document to an id."
+        default=span_id,
+        description="Callable from number in the document and document to an id.",
     )
 
     @model_validator(mode="before")
@@ -226,7 +242,9 @@ class StructureNodeParser(NodeParser):
         check_arguments(cls.__name__, names, cls.model_fields, PARSER_HINTS)
         optional = {"callback_manager", "id_func"}
         return {
-            name: value for name, value in data.items() if value is not None or name not in optional
+            name: value
+            for name, value in data.items()
+            if value is not None or name not in optional
         }
 
     @model_validator(mode="after")
@@ -252,7 +270,9 @@ class StructureNodeParser(NodeParser):
         return settings
 
     @abstractmethod
-    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+    def core_splitter(
+        self, limit: int, counter: TokenCounter, *, context: bool = True
+    ) -> Splitter:
         """The core's splitter for these settings and a limit of `limit` tokens."""
 
     def get_nodes_from_documents(
@@ -308,12 +328,17 @@ class StructureNodeParser(NodeParser):
             link_neighbours(parsed)
         return parsed
 
-    def _node_steps(self, node: BaseNode, counter: TokenCounter) -> Steps[list[BaseNode]]:
+    def _node_steps(
+        self, node: BaseNode, counter: TokenCounter
+    ) -> Steps[list[BaseNode]]:
         """The nodes of a node; their texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
         document = read_node(
-            node, place_of(node).name, format=self.format, drop_navigation=self.drop_navigation
+            node,
+            place_of(node).name,
+            format=self.format,
+            drop_navigation=self.drop_navigation,
         )
         room, with_metadata = self.chunk_size // 2, self.include_metadata
         parent = inherit(node, document, room, counter, with_metadata=with_metadata)
@@ -336,7 +361,9 @@ class StructureNodeParser(NodeParser):
         return [part.node for part in fitted]
 
     def _child(self, parent: Inherited, chunk: Chunk, document: Document) -> TextNode:
-        child = parent.make(chunk, document, strip=self.strip, lists=self.metadata_lists)
+        child = parent.make(
+            chunk, document, strip=self.strip, lists=self.metadata_lists
+        )
         if self.include_metadata:
             hide_structure(child)
             self.show(child, chunk)
@@ -363,8 +390,15 @@ class StructureNodeParser(NodeParser):
         state = dict(BaseModel.__getstate__(self))
         fields = dict(state["__dict__"])
         fields.pop("callback_manager", None)
-        functions = {name: fields[name] for name in ("id_func", "describe_image") if name in fields}
-        return {**state, "__dict__": {**fields, **picklable(self.tokenizer, **functions)}}
+        functions = {
+            name: fields[name]
+            for name in ("id_func", "describe_image")
+            if name in fields
+        }
+        return {
+            **state,
+            "__dict__": {**fields, **picklable(self.tokenizer, **functions)},
+        }
 
 
 class SectionNodeParser(StructureNodeParser):

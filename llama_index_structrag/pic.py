@@ -86,7 +86,8 @@ class PICNodeParser(ReadingNodeParser):
         default=_DEFAULTS["bounds"], description="How small runs grow."
     )
     prompt: str = Field(
-        default=_DEFAULTS["prompt"], description="What the LLM is asked, with {title} and {text}."
+        default=_DEFAULTS["prompt"],
+        description="What the LLM is asked, with {title} and {text}.",
     )
     summary_window: int | None = Field(
         default=_DEFAULTS["summary_window"],
@@ -100,7 +101,10 @@ class PICNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(
-        cls, embed_model: Any = None, llm: Any = None, **settings: Unpack[PICParserArguments]
+        cls,
+        embed_model: Any = None,
+        llm: Any = None,
+        **settings: Unpack[PICParserArguments],
     ) -> Self:
         """As published (section 3.2).
 
@@ -110,8 +114,14 @@ class PICNodeParser(ReadingNodeParser):
         published = {**cls.shared(PICSplitter, PICSplitter.paper()), **sizes}
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
 
-    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
-        least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit // 2)
+    def core_splitter(
+        self, limit: int, counter: TokenCounter, *, context: bool = True
+    ) -> Splitter:
+        least = (
+            None
+            if self.min_chunk_size is None
+            else min(self.min_chunk_size, limit // 2)
+        )
         return self._core(limit, counter, least, context and self.add_context)
 
     def _core(
@@ -119,5 +129,9 @@ class PICNodeParser(ReadingNodeParser):
     ) -> PICSplitter:
         settings = self.settings_of(PICSplitter)
         return PICSplitter(
-            **settings, min_tokens=least, max_tokens=limit, context=context, counter=counter
+            **settings,
+            min_tokens=least,
+            max_tokens=limit,
+            context=context,
+            counter=counter,
         )

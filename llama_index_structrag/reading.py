@@ -91,9 +91,14 @@ EmbedModel = Annotated[
     Any, BeforeValidator(_read_embed_model), PlainSerializer(_embed_model_name), _SCHEMA
 ]
 BoundaryEmbedder = Annotated[
-    Any, BeforeValidator(_read_boundary_embedder), PlainSerializer(_boundary_embedder_name), _SCHEMA
+    Any,
+    BeforeValidator(_read_boundary_embedder),
+    PlainSerializer(_boundary_embedder_name),
+    _SCHEMA,
 ]
-LanguageModelField = Annotated[Any, BeforeValidator(_read_llm), PlainSerializer(_llm_name), _SCHEMA]
+LanguageModelField = Annotated[
+    Any, BeforeValidator(_read_llm), PlainSerializer(_llm_name), _SCHEMA
+]
 
 
 def checked_cache(cache: Any) -> Cache | None:
@@ -114,13 +119,16 @@ class ReadingNodeParser(SectionNodeParser):
     of an ingestion pipeline, knows the models by name and settings.
     """
 
-    KEYS: ClassVar[Mapping[str, str]] = {}  # of a chunk's extras -> key of a node's metadata
+    # Of a chunk's extras -> key of a node's metadata.
+    KEYS: ClassVar[Mapping[str, str]] = {}
 
     chunk_size: int = Field(
         default=300, gt=0, description="Most tokens of a node's text as it is embedded."
     )
     min_chunk_size: int | None = Field(
-        default=None, ge=0, description="Least tokens of a node; None: a share of chunk_size."
+        default=None,
+        ge=0,
+        description="Least tokens of a node; None: a share of chunk_size.",
     )
     respect_sections: bool = Field(
         default=True, description="Whether no node crosses the border of a section."
@@ -131,7 +139,8 @@ class ReadingNodeParser(SectionNodeParser):
         "document's own sentences.",
     )
     llm: LanguageModelField = Field(
-        default=None, description="LlamaIndex LLM, or a function from str to str; None: none."
+        default=None,
+        description="LlamaIndex LLM, or a function from str to str; None: none.",
     )
     boundary_embedder: BoundaryEmbedder = Field(
         default=None,
@@ -151,13 +160,19 @@ class ReadingNodeParser(SectionNodeParser):
         default=64, gt=0, exclude=True, description="Most texts in one embedding call."
     )
     max_concurrency: int = Field(
-        default=8, gt=0, exclude=True, description="Most language-model calls in flight."
+        default=8,
+        gt=0,
+        exclude=True,
+        description="Most language-model calls in flight.",
     )
 
     @model_validator(mode="after")
     def _check_core(self) -> Self:
         self._core(
-            self.chunk_size, token_counter(self.tokenizer), self.min_chunk_size, self.add_context
+            self.chunk_size,
+            token_counter(self.tokenizer),
+            self.min_chunk_size,
+            self.add_context,
         )
         return self
 
@@ -189,7 +204,9 @@ class ReadingNodeParser(SectionNodeParser):
     ) -> list[BaseNode]:
         runner = self._runner()
         families: list[list[BaseNode]] = []  # the children of each node
-        for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
+        for group in get_tqdm_iterable(
+            node_groups(nodes), show_progress, "Parsing nodes"
+        ):
             families += runner.run(self._group_steps(group, runner))
         return self._finished(nodes, families)
 
@@ -198,7 +215,9 @@ class ReadingNodeParser(SectionNodeParser):
     ) -> list[BaseNode]:
         runner = self._runner()
         families: list[list[BaseNode]] = []  # the children of each node
-        for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
+        for group in get_tqdm_iterable(
+            node_groups(nodes), show_progress, "Parsing nodes"
+        ):
             families += await runner.arun(self._group_steps(group, runner))
         return self._finished(nodes, families)
 
@@ -207,19 +226,26 @@ class ReadingNodeParser(SectionNodeParser):
     ) -> Steps[list[list[BaseNode]]]:
         counter = token_counter(self.tokenizer)
         return together(
-            [remembering(answered(self._node_steps(node, counter), runner)) for node in nodes]
+            [
+                remembering(answered(self._node_steps(node, counter), runner))
+                for node in nodes
+            ]
         )
 
     def _runner(self) -> Runner:
         return Runner(
             llm=core_model(self.llm),
             embedder=core_embedder(self.embed_model),
-            asking=Asking(checked_cache(self.cache), self.batch_size, self.max_concurrency),
+            asking=Asking(
+                checked_cache(self.cache), self.batch_size, self.max_concurrency
+            ),
         )
 
 
 def node_groups(nodes: Sequence[BaseNode]) -> list[list[BaseNode]]:
     """The nodes in groups of bounded text."""
     return list(
-        groups_of(nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE)))
+        groups_of(
+            nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE))
+        )
     )

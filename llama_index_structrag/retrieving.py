@@ -88,7 +88,9 @@ class IndexRetriever(ToolRetriever):
         verbose: bool = False,
         **unknown: Any,
     ) -> None:
-        check_arguments(type(self).__name__, unknown, arguments_of(type(self)), ARGUMENT_HINTS)
+        check_arguments(
+            type(self).__name__, unknown, arguments_of(type(self)), ARGUMENT_HINTS
+        )
         super().__init__(callback_manager, object_map, objects, verbose)
         bind(index)
         self.index = index
@@ -105,7 +107,9 @@ class IndexRetriever(ToolRetriever):
 
     def _search(self, query: str) -> list[Hit]:
         """The hits for a query."""
-        hits: list[Hit] = self.retriever.search(query, self.similarity_top_k, where=self.where)
+        hits: list[Hit] = self.retriever.search(
+            query, self.similarity_top_k, where=self.where
+        )
         return hits
 
     async def _asearch(self, query: str) -> list[Hit]:
@@ -116,7 +120,9 @@ class IndexRetriever(ToolRetriever):
         return hits
 
     @classmethod
-    def _from_documents(cls, documents: Sequence[BaseNode], options: Mapping[str, Any]) -> Self:
+    def _from_documents(
+        cls, documents: Sequence[BaseNode], options: Mapping[str, Any]
+    ) -> Self:
         """A retriever over documents, with the options of `from_documents`."""
         retriever = cls._with_index("from_documents", cls._new_index, options)
         with lost_retriever("from_documents", "add", options.get("cache")):
@@ -134,7 +140,9 @@ class IndexRetriever(ToolRetriever):
         return retriever
 
     @classmethod
-    def _load(cls, persist_dir: str | os.PathLike[str], options: Mapping[str, Any]) -> Self:
+    def _load(
+        cls, persist_dir: str | os.PathLike[str], options: Mapping[str, Any]
+    ) -> Self:
         """A retriever over a saved index, with the options of `from_documents`."""
         return cls._with_index("load", partial(cls._opened_index, persist_dir), options)
 
@@ -149,14 +157,17 @@ class IndexRetriever(ToolRetriever):
         return Index.load(persist_dir, **index_options(**options))
 
     @classmethod
-    def _with_index(cls, what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Self:
+    def _with_index(
+        cls, what: str, make: Callable[..., Any], options: Mapping[str, Any]
+    ) -> Self:
         """A retriever with the index that `make` returns.
 
         `what` was called, for errors. Options that are the class's arguments stay here, shared ones
         go to both.
         """
         arguments = arguments_of(cls)
-        added = [name for name in arguments if name != "index"]  # a user's subclass may have some
+        # A user's subclass may have some.
+        added = [name for name in arguments if name != "index"]
         options = read_options(f"{cls.__name__}.{what}", options, cls.OPTIONS, added)
         options["embed_model"] = cls._embedding(what, options)
         for_retriever, for_index = {}, {}
@@ -193,7 +204,9 @@ class IndexRetriever(ToolRetriever):
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""
         document = cache(self._store.document)  # an engine is asked once
-        return list(results_of(hits, lambda hit: self._result(hit, document(hit.chunk.doc_id))))
+        return list(
+            results_of(hits, lambda hit: self._result(hit, document(hit.chunk.doc_id)))
+        )
 
     def _result(self, hit: Hit, document: Document) -> NodeWithScore:
         """A hit as a search gives it."""
@@ -299,7 +312,9 @@ class ChunkRetriever(IndexRetriever):
         for doc_id in self.index.document_ids:
             document = self._store.document(doc_id)
             chunks: list[Chunk | None] = [None, *self._chunks(doc_id), None]
-            for before, chunk, behind in zip(chunks, chunks[1:], chunks[2:], strict=False):
+            for before, chunk, behind in zip(
+                chunks, chunks[1:], chunks[2:], strict=False
+            ):
                 if chunk is not None:
                     scored = self._node(Hit(chunk, 0.0, 0), document)
                     link_chunks(scored.node, before, behind)
@@ -347,7 +362,10 @@ def index_options(
         "splitter": _core_splitter(node_parser),
         "dense_store": _dense_store(vector_store, embed_model),
     }
-    return {**{name: value for name, value in chosen.items() if value is not None}, **options}
+    return {
+        **{name: value for name, value in chosen.items() if value is not None},
+        **options,
+    }
 
 
 def bind(index: Any) -> None:
@@ -380,7 +398,9 @@ def _meets(metadata: Mapping[str, Any], filters: MetadataFilters) -> bool:
     results = [
         _meets(metadata, part)
         if isinstance(part, MetadataFilters)
-        else build_metadata_filter_fn(lambda _: metadata, MetadataFilters(filters=[part]))("")
+        else build_metadata_filter_fn(
+            lambda _: metadata, MetadataFilters(filters=[part])
+        )("")
         for part in filters.filters
     ]
     if filters.condition == FilterCondition.OR and results:
@@ -416,7 +436,9 @@ def prompts_of(prompts: Prompts) -> dict[str, BasePromptTemplate]:
     }
 
 
-def updated_prompts(prompts: Prompts, changes: Mapping[str, BasePromptTemplate]) -> Prompts:
+def updated_prompts(
+    prompts: Prompts, changes: Mapping[str, BasePromptTemplate]
+) -> Prompts:
     """The core's templates with those of `changes` replaced."""
     new = {
         name: template_of(changes[f"{name}_prompt"], places)

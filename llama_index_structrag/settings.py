@@ -76,7 +76,8 @@ def _is_standard(tokenizer: Any) -> bool:
     return (
         isinstance(tokenizer, functools.partial)
         and tokenizer.keywords == {"allowed_special": "all"}
-        and getattr(getattr(tokenizer.func, "__self__", None), "name", "") == "cl100k_base"
+        and getattr(getattr(tokenizer.func, "__self__", None), "name", "")
+        == "cl100k_base"
     )
 
 

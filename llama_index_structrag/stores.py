@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     MetadataFilter,
@@ -89,7 +94,9 @@ class LlamaIndexDenseStore:
         documents = documents_of(self.index, request)
 
         def answer(n: int) -> list[Match]:
-            return _matches(self.vector_store.query(_query(request, n, documents)), request)
+            return _matches(
+                self.vector_store.query(_query(request, n, documents)), request
+            )
 
         return drive(paged_steps(self.index, request), answer)
 
@@ -108,7 +115,9 @@ class LlamaIndexDenseStore:
         documents = documents_of(self.index, request)
 
         async def answer(n: int) -> list[Match]:
-            return _matches(await self.vector_store.aquery(_query(request, n, documents)), request)
+            return _matches(
+                await self.vector_store.aquery(_query(request, n, documents)), request
+            )
 
         return await adrive(paged_steps(self.index, request), answer)
 
@@ -163,9 +172,12 @@ def _reference(doc_id: str) -> str:
     return f"structrag:{doc_id}"
 
 
-def _query(request: Search, n: int, documents: Sequence[str] | None) -> VectorStoreQuery:
+def _query(
+    request: Search, n: int, documents: Sequence[str] | None
+) -> VectorStoreQuery:
     filters = [MetadataFilter(key=VIEW_KEY, value=view_of(request))]
-    if documents is not None and len(documents) == 1:  # not all stores know "one of several"
+    # Not all stores know "one of several".
+    if documents is not None and len(documents) == 1:
         filters.append(MetadataFilter(key=DOCUMENT_KEY, value=documents[0]))
     return VectorStoreQuery(
         query_embedding=None if request.vector is None else request.vector.tolist(),

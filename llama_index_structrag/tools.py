@@ -38,7 +38,9 @@ class QuestionInput(BaseModel):
 class ToolRetriever(BaseRetriever):
     """Base of the retrievers: ready tools of agents."""
 
-    def as_tool(self, name: str | None = None, description: str | None = None) -> FunctionTool:
+    def as_tool(
+        self, name: str | None = None, description: str | None = None
+    ) -> FunctionTool:
         """A tool with one argument, `query`, that gives passages to be cited.
 
         Its output is text: each passage below its source, heading path and characters. The

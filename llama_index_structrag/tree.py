@@ -105,7 +105,9 @@ class TreeRetriever(IndexRetriever):
         return cls(index, **read_options(cls.__name__, arguments, TreeArguments))
 
     @classmethod
-    def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[TreeOptions]) -> Self:
+    def from_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[TreeOptions]
+    ) -> Self:
         """Index whole documents, and return a retriever over them.
 
         Not chunks. Their `doc_id` is their identity.
@@ -140,7 +142,9 @@ class TreeRetriever(IndexRetriever):
         return await cls._afrom_documents(documents, options)
 
     @classmethod
-    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[TreeOptions]) -> Self:
+    def load(
+        cls, persist_dir: str | os.PathLike[str], **options: Unpack[TreeOptions]
+    ) -> Self:
         """A retriever over an index that `save` wrote.
 
         With the models it was built with; `options` as for `from_documents`. `verify=True` checks

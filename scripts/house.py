@@ -57,7 +57,8 @@ def tokens_by_line(source: Source) -> dict[int, int]:
     for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
         if token.type in LAYOUT or token.start[0] in skipped:
             continue
-        for line in range(token.start[0], token.end[0] + 1):  # a long string is on several lines
+        # A long string is on several lines.
+        for line in range(token.start[0], token.end[0] + 1):
             counts.setdefault(line, 0)
         counts[token.start[0]] += 1
     return counts
@@ -129,7 +130,9 @@ def long_first_sentences(source: Source) -> list[Place]:
         text = str(node.value).strip()
         words = text.split("\n\n")[0].replace("\n", " ").split(". ")[0].split()
         if len(words) > MOST_WORDS:
-            places.append(Place(source.file, node.lineno, f"{len(words)} words", len(words)))
+            places.append(
+                Place(source.file, node.lineno, f"{len(words)} words", len(words))
+            )
     return places
 
 
@@ -139,7 +142,8 @@ def classes_without_example(all_sources: list[Source]) -> list[Place]:
         ast.literal_eval(item)
         for source in all_sources
         for node in source.tree.body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        if isinstance(node, ast.Assign)
+        and getattr(node.targets[0], "id", "") == "__all__"
         if isinstance(node.value, ast.List | ast.Tuple)
         for item in node.value.elts
         if isinstance(item, ast.Constant)
@@ -202,8 +206,12 @@ def crowded_files(group: list[Source]) -> list[Place]:
     return places
 
 
-def share(whole: Callable[[list[Source]], int]) -> Callable[[list[Source], list[Place]], str]:
-    return lambda group, places: f"{len(places)} ({len(places) / max(whole(group), 1):.1%})"
+def share(
+    whole: Callable[[list[Source]], int],
+) -> Callable[[list[Source], list[Place]], str]:
+    return lambda group, places: (
+        f"{len(places)} ({len(places) / max(whole(group), 1):.1%})"
+    )
 
 
 def figures(everything: list[Source]) -> list[Figure]:
@@ -218,7 +226,10 @@ def figures(everything: list[Source]) -> list[Figure]:
         Figure(
             "lines",
             "< 31,000",
-            [Place(s.file, 1, f"{len(s.lines)} lines", len(s.lines)) for s in everything],
+            [
+                Place(s.file, 1, f"{len(s.lines)} lines", len(s.lines))
+                for s in everything
+            ],
             lambda group, _: f"{lines_of(group):,}",
         ),
         Figure("tokens a line of code", "8", crowded_files(everything), tokens_a_line),
@@ -238,15 +249,25 @@ def figures(everything: list[Source]) -> list[Figure]:
         Figure("imports that run back", "0", arrows_back(everything), count),
         Figure("modules in a circle of imports", "0", circles(everything), count),
         Figure("modules at the top", "<= 8", top_level_modules(everything), count),
-        Figure("first sentences above 12 words", "0", of_each(long_first_sentences), count),
-        Figure("public classes without example", "0", classes_without_example(everything), count),
+        Figure(
+            "first sentences above 12 words", "0", of_each(long_first_sentences), count
+        ),
+        Figure(
+            "public classes without example",
+            "0",
+            classes_without_example(everything),
+            count,
+        ),
     ]
 
 
 def table(measured: list[Figure], groups: dict[str, list[Source]]) -> list[str]:
     rows = [f"{'':34}" + "".join(f"{name:>16}" for name in groups) + f"{'aim':>12}"]
     for figure in measured:
-        values = [figure.value(group, within(figure.places, group)) for group in groups.values()]
+        values = [
+            figure.value(group, within(figure.places, group))
+            for group in groups.values()
+        ]
         cells = "".join(f"{value:>16}" for value in values)
         rows.append(f"{figure.name:34}{cells}{figure.aim:>12}")
     return rows
@@ -266,18 +287,30 @@ def listing(name: str, places: list[Place], most: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Figures of the code's structure.")
-    parser.add_argument("--worst", action="store_true", help="list the places behind each figure")
-    parser.add_argument("--most", type=int, default=40, help="places listed for a figure")
+    parser.add_argument(
+        "--worst", action="store_true", help="list the places behind each figure"
+    )
+    parser.add_argument(
+        "--most", type=int, default=40, help="places listed for a figure"
+    )
     parser.add_argument("--room", help="one room of the core, or one adapter")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument(
+        "--root", type=Path, default=Path(__file__).resolve().parent.parent
+    )
     options = parser.parse_args()
     root = options.root.resolve()
     everything = sources(root)
     rooms = {source.room for source in everything}
     if options.room and options.room not in rooms:
-        parser.error(f"--room must be one of {', '.join(sorted(rooms))}; got {options.room}")
+        parser.error(
+            f"--room must be one of {', '.join(sorted(rooms))}; got {options.room}"
+        )
     if options.room:
-        groups = {options.room: [source for source in everything if source.room == options.room]}
+        groups = {
+            options.room: [
+                source for source in everything if source.room == options.room
+            ]
+        }
     else:
         adapters = [source for source in everything if source.package != CORE]
         groups = {"core": core(everything), "adapters": adapters, "all": everything}
@@ -290,7 +323,10 @@ def main() -> None:
         build, query = crossings
         cell = f"build {len(build)}, query {len(query)}"
         print(f"{'files crossed by MultiView':34}{cell:>48}{'26, 20':>12}")
-        shown |= {"files crossed by MultiView's build": build, "... and by its query": query}
+        shown |= {
+            "files crossed by MultiView's build": build,
+            "... and by its query": query,
+        }
     if options.worst:
         for name, places in shown.items():
             print("\n".join(listing(name, places, options.most)))

@@ -20,7 +20,9 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
 def with_addresses(readme: str) -> str:
     """The text with `](docs/guide.md)` as a page of the repository, a picture as its file."""
     return LINK.sub(
-        lambda match: f"{match[1]}[{match[2]}]({FILES if match[1] else PAGES}{match[3]})",
+        lambda match: (
+            f"{match[1]}[{match[2]}]({FILES if match[1] else PAGES}{match[3]})"
+        ),
         readme,
     )
 
@@ -30,4 +32,7 @@ class IndexReadme(MetadataHookInterface):
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": with_addresses(text)}
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_addresses(text),
+        }

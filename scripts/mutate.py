@@ -45,7 +45,10 @@ OPPOSITE: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
     ast.Is: [ast.IsNot],
     ast.IsNot: [ast.Is],
 }
-ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub: ast.Add}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+}
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,12 @@ class Mutation:
     def test_files(self) -> list[Path]:
         """Its module's own test file, or those that the list of exceptions names; the table."""
         reason = ELSEWHERE.get(self.module.with_suffix("").as_posix(), "")
-        elsewhere = [TESTS / f"{name}.py" for name in reason.partition(":")[0].split(", ")]
-        return [path for path in (self.test_file, *elsewhere, SIGNATURES) if path.exists()]
+        elsewhere = [
+            TESTS / f"{name}.py" for name in reason.partition(":")[0].split(", ")
+        ]
+        return [
+            path for path in (self.test_file, *elsewhere, SIGNATURES) if path.exists()
+        ]
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line}: {self.before}  ->  {self.after}"
@@ -133,7 +140,12 @@ def mutations_of(file: Path) -> list[Mutation]:
             before = " ".join(source[start:end].decode("utf-8").split())
             result.append(
                 Mutation(
-                    file.relative_to(CORE), node.lineno, start, end, before, ast.unparse(changed)
+                    file.relative_to(CORE),
+                    node.lineno,
+                    start,
+                    end,
+                    before,
+                    ast.unparse(changed),
                 )
             )
     return result
@@ -154,11 +166,25 @@ def drawn(number: int, seed: int) -> list[Mutation]:
 def passes(test_file: Path, core: Path, timeout: float) -> bool:
     """Whether the test file passes with the core that stands in the folder `core`."""
     path = os.pathsep.join([str(core), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(test_file)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(test_file),
+    ]
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=timeout, check=False
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False  # a loop that does not end is noticed
@@ -171,7 +197,9 @@ def killer(mutation: Mutation, folder: Path, timeout: float) -> Path | None:
     source = file.read_bytes()
     replacement = f"({mutation.after})".encode()
     try:
-        file.write_bytes(source[: mutation.start] + replacement + source[mutation.end :])
+        file.write_bytes(
+            source[: mutation.start] + replacement + source[mutation.end :]
+        )
         failing = (f for f in mutation.test_files() if not passes(f, folder, timeout))
         return next(failing, None)
     finally:
@@ -180,9 +208,8 @@ def killer(mutation: Mutation, folder: Path, timeout: float) -> Path | None:
 
 def share(successes: int, trials: int) -> str:
     low, high = wilson(successes, trials)
-    return (
-        f"{successes} of {trials}: {successes / trials:.0%}, 95% interval {low:.0%} to {high:.0%}"
-    )
+    interval = f"95% interval {low:.0%} to {high:.0%}"
+    return f"{successes} of {trials}: {successes / trials:.0%}, {interval}"
 
 
 def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
@@ -200,9 +227,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--number", type=int, default=50, help="how many mutations")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for one test file")
-    parser.add_argument("--list", action="store_true", help="print the mutations, run nothing")
-    parser.add_argument("--unchecked", action="store_true", help="do not run unchanged code first")
+    parser.add_argument(
+        "--timeout", type=float, default=300, help="seconds for one test file"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print the mutations, run nothing"
+    )
+    parser.add_argument(
+        "--unchecked", action="store_true", help="do not run unchanged code first"
+    )
     arguments = parser.parse_args()
     mutations = drawn(arguments.number, arguments.seed)
     if arguments.list:
@@ -210,11 +243,17 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copytree(CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__")
+        )
         if not arguments.unchecked:
-            for test_file in sorted({file for m in mutations for file in m.test_files()}):
+            for test_file in sorted(
+                {file for m in mutations for file in m.test_files()}
+            ):
                 if not passes(test_file, folder, arguments.timeout):
-                    sys.exit(f"{test_file.relative_to(ROOT)} fails with the core as it is")
+                    sys.exit(
+                        f"{test_file.relative_to(ROOT)} fails with the core as it is"
+                    )
         killers = []
         for mutation in mutations:
             by = killer(mutation, folder, arguments.timeout)
@@ -227,7 +266,9 @@ def main() -> None:
     by_own = sum(by == m.test_file for by, m in zip(killers, mutations, strict=True))
     by_any = sum(by is not None for by in killers)
     print(f"Killed by the module's own test file: {share(by_own, len(mutations))}")
-    print(f"Killed by that, the file named for it or the table: {share(by_any, len(mutations))}")
+    print(
+        f"Killed by that, the file named for it or the table: {share(by_any, len(mutations))}"
+    )
 
 
 if __name__ == "__main__":

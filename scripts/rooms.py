@@ -74,8 +74,12 @@ class Source:
 
     @cached_property
     def docstrings(self) -> list[ast.Constant]:
-        classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
-        first = [node.body[0] for node in (self.tree, *classes, *self.functions) if node.body]
+        classes = [
+            node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)
+        ]
+        first = [
+            node.body[0] for node in (self.tree, *classes, *self.functions) if node.body
+        ]
         values = [node.value for node in first if isinstance(node, ast.Expr)]
         return [
             value
@@ -89,14 +93,22 @@ class Source:
 
     @property
     def package(self) -> str:
-        return next(name for name, place in PLACES.items() if self.file.startswith(place + "/"))
+        return next(
+            name for name, place in PLACES.items() if self.file.startswith(place + "/")
+        )
 
     @property
     def module(self) -> str:
         """The dotted name: `structrag.text.terms`, and `structrag.text` for the room's door."""
-        inside = self.path.relative_to(self.root / PLACES[self.package]).with_suffix("").parts
+        inside = (
+            self.path.relative_to(self.root / PLACES[self.package])
+            .with_suffix("")
+            .parts
+        )
         parts = (self.package, *inside)
-        return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+        return ".".join(
+            parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts
+        )
 
     @property
     def room(self) -> str:
@@ -107,14 +119,21 @@ class Source:
 
 def sources(root: Path) -> list[Source]:
     """Every Python file of the core and the adapters."""
-    files = [file for place in PLACES.values() for file in sorted((root / place).rglob("*.py"))]
+    files = [
+        file
+        for place in PLACES.values()
+        for file in sorted((root / place).rglob("*.py"))
+    ]
     return [Source(file, root) for file in files]
 
 
 def imports(source: Source, names: set[str]) -> Iterator[tuple[str, int]]:
     """Modules of the core that a file imports and the lines, imports inside functions included."""
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == CORE:
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").partition(".")[0] == CORE
+        ):
             for alias in node.names:
                 module = f"{node.module}.{alias.name}"
                 yield (module if module in names else str(node.module)), node.lineno
@@ -137,7 +156,9 @@ def arrows_back(all_sources: list[Source]) -> list[Place]:
             continue
         for target, line in imports(source, names):
             room = target.partition(".")[2].partition(".")[0]
-            if not room or (room in ROOMS and ROOMS.index(room) > ROOMS.index(source.room)):
+            if not room or (
+                room in ROOMS and ROOMS.index(room) > ROOMS.index(source.room)
+            ):
                 places.append(Place(source.file, line, f"imports {target}"))
     return places
 
@@ -146,7 +167,9 @@ def circles(all_sources: list[Source]) -> list[Place]:
     """Modules that import themselves through others."""
     inside = [source for source in core(all_sources) if source.room not in DOORS]
     names = {source.module for source in core(all_sources)}
-    graph = {source.module: {name for name, _ in imports(source, names)} for source in inside}
+    graph = {
+        source.module: {name for name, _ in imports(source, names)} for source in inside
+    }
 
     def reached(start: str) -> set[str]:
         seen: set[str] = set()

@@ -51,7 +51,9 @@ class Page:
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """One command of the protocol and its result."""
         number = next(self._numbers)
-        self._socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        self._socket.send(
+            json.dumps({"id": number, "method": method, "params": parameters})
+        )
         while True:
             message = json.loads(self._socket.recv(timeout=60))
             if message.get("id") == number:
@@ -80,14 +82,18 @@ class Page:
         """The first true value of an expression; True for an element."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if value := self.run(f"((value) => (value instanceof Node ? true : value))({script})"):
+            if value := self.run(
+                f"((value) => (value instanceof Node ? true : value))({script})"
+            ):
                 return value
             time.sleep(0.02)
         raise TimeoutError(f"never true: {script}; {self.errors()}")
 
     def press(self, key: str, **options: Any) -> None:
         """One key, as a user presses it."""
-        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        text = (
+            {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        )
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **options)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, **options)
 
@@ -113,7 +119,14 @@ class Page:
         """A click in the middle of an element."""
         x, y = self.place(selector)
         for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+            self.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y,
+                button="left",
+                clickCount=1,
+            )
 
     def window(self, width: int, height: int, *, dark: bool = False) -> None:
         """The window's size in CSS pixels, and the theme that the user prefers."""
@@ -161,14 +174,20 @@ def browser(program: str) -> Iterator[Page]:
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         command = [program, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             port = _port(process, Path(folder) / "DevToolsActivePort")
             with build_opener(ProxyHandler({})).open(
                 f"http://127.0.0.1:{port}/json/list"
             ) as answer:
-                (target, *_) = [each for each in json.load(answer) if each["type"] == "page"]
-            with connect(target["webSocketDebuggerUrl"], max_size=None, proxy=None) as socket:
+                (target, *_) = [
+                    each for each in json.load(answer) if each["type"] == "page"
+                ]
+            with connect(
+                target["webSocketDebuggerUrl"], max_size=None, proxy=None
+            ) as socket:
                 yield Page(socket)
         finally:
             process.terminate()

@@ -168,12 +168,19 @@ class _Handler(BaseHTTPRequestHandler):
     def on_post(self, name: str, query: dict[str, str], content: bytes) -> None:
         if "delete" in query:
             names = [
-                key.text or "" for key in ElementTree.fromstring(content).iter() if is_key(key)
+                key.text or ""
+                for key in ElementTree.fromstring(content).iter()
+                if is_key(key)
             ]
             for one in names:
                 self.bucket.objects.pop(one, None)
-            deleted = "".join(f"<Deleted><Key>{escape(one)}</Key></Deleted>" for one in names)
-            self.answer(200, f'<DeleteResult xmlns="{NAMESPACE}">{deleted}</DeleteResult>'.encode())
+            deleted = "".join(
+                f"<Deleted><Key>{escape(one)}</Key></Deleted>" for one in names
+            )
+            self.answer(
+                200,
+                f'<DeleteResult xmlns="{NAMESPACE}">{deleted}</DeleteResult>'.encode(),
+            )
         elif "uploads" in query:
             upload = str(len(self.bucket.uploads))
             self.bucket.uploads[upload] = {}
@@ -184,7 +191,9 @@ class _Handler(BaseHTTPRequestHandler):
             )
         else:
             parts = self.bucket.uploads.pop(query["uploadId"])
-            self.bucket.objects[name] = b"".join(parts[number] for number in sorted(parts))
+            self.bucket.objects[name] = b"".join(
+                parts[number] for number in sorted(parts)
+            )
             found = etag(self.bucket.objects[name])
             self.answer(
                 200,

@@ -16,7 +16,8 @@ from places import DATA
 for _name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
     os.environ[_name] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-settings.register_profile("without_a_clock", deadline=None)  # a busy machine is no failure
+# A busy machine is no failure.
+settings.register_profile("without_a_clock", deadline=None)
 settings.load_profile("without_a_clock")
 
 
@@ -33,7 +34,9 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def minilm() -> Any:
     """all-MiniLM-L6-v2 from the development extra, loaded once."""
-    pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
+    pytest.importorskip(
+        "sentence_transformers", reason="the extra 'models' is not installed"
+    )
     from structrag.errors import MissingExtra
     from structrag.models import bundled
 
@@ -43,7 +46,9 @@ def minilm() -> Any:
         pytest.skip(str(missing))
 
 
-SMOLLM = Path.home() / ".cache" / "structrag-tests" / "smollm2-135m-instruct-0.1.2-bfloat16"
+SMOLLM = (
+    Path.home() / ".cache" / "structrag-tests" / "smollm2-135m-instruct-0.1.2-bfloat16"
+)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +74,9 @@ def smollm(smollm_file: Path) -> tuple[Any, Any]:
     if not SMOLLM.is_dir():
         _convert(smollm_file, SMOLLM)
     torch.set_num_threads(1)  # faster than two on a busy machine
-    model = transformers.AutoModelForCausalLM.from_pretrained(SMOLLM, dtype=torch.bfloat16)
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        SMOLLM, dtype=torch.bfloat16
+    )
     return model.eval(), transformers.AutoTokenizer.from_pretrained(SMOLLM)
 
 

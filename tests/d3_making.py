@@ -29,7 +29,9 @@ TEXTS = [
 class Overlap:
     """A reranker whose score grows with the share of the question's words in a text."""
 
-    def __init__(self, transform: Callable[[float], float] = lambda share: share) -> None:
+    def __init__(
+        self, transform: Callable[[float], float] = lambda share: share
+    ) -> None:
         self.transform = transform
         self.texts: list[str] = []
 
@@ -37,7 +39,9 @@ class Overlap:
         self.texts += texts
         words = set(query.split())
         return [
-            self.transform(len(words & set(re.findall(r"\w+", text.casefold()))) / len(words))
+            self.transform(
+                len(words & set(re.findall(r"\w+", text.casefold()))) / len(words)
+            )
             for text in texts
         ]
 
@@ -51,15 +55,26 @@ def chunks(texts: Sequence[str], context: str) -> list[Chunk]:
 
 
 def selected(
-    strategy: str, texts: Sequence[str] = TEXTS, context: str = "Guide > Animals", **changes: Any
+    strategy: str,
+    texts: Sequence[str] = TEXTS,
+    context: str = "Guide > Animals",
+    **changes: Any,
 ) -> Evidence:
-    given = {"monot5": Overlap(lambda share: share - 1), "cross_encoder": Overlap(), **changes}
+    given = {
+        "monot5": Overlap(lambda share: share - 1),
+        "cross_encoder": Overlap(),
+        **changes,
+    }
     return Runner(embedder=HashEmbedder()).run(
-        select_steps(QUESTION, chunks(texts, context), Selection(strategy=strategy, **given))
+        select_steps(
+            QUESTION, chunks(texts, context), Selection(strategy=strategy, **given)
+        )
     )
 
 
-def section(number: int, *path: str, tokens: int = 10, doc: str = "d") -> OutlineSection:
+def section(
+    number: int, *path: str, tokens: int = 10, doc: str = "d"
+) -> OutlineSection:
     first = number * 2
     return OutlineSection(
         doc,

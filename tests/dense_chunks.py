@@ -33,20 +33,28 @@ def chunks_of(text: str = TEXT, size: int = 27) -> list[Chunk]:
     return FixedSplitter(max_tokens=size).split(read_text(text))
 
 
-def measured(chunks: list[Chunk], *, llm: Any = None, **choices: Any) -> list[DensityFactors]:
+def measured(
+    chunks: list[Chunk], *, llm: Any = None, **choices: Any
+) -> list[DensityFactors]:
     runner = Runner(embedder=HashEmbedder(), llm=llm)
     return runner.run(density_steps(chunks, DensitySettings(**choices)))[0]
 
 
 def enrich(llm: Any = None, **choices: Any) -> list[Chunk]:
     source, chunks = dense_document()
-    return IDMSEnricher(**choices).enrich(source, chunks, embedder=HashEmbedder(), llm=llm)
+    return IDMSEnricher(**choices).enrich(
+        source, chunks, embedder=HashEmbedder(), llm=llm
+    )
 
 
-def check_untouched(before: list[Chunk], after: list[Chunk], growth: float = 0.2) -> None:
+def check_untouched(
+    before: list[Chunk], after: list[Chunk], growth: float = 0.2
+) -> None:
     assert [(c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in before] == [
         (c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in after
     ]
     for old, new in zip(before, after, strict=True):
-        assert count_tokens(new.index_text) <= max((1 + growth) * count_tokens(old.index_text), 1)
+        assert count_tokens(new.index_text) <= max(
+            (1 + growth) * count_tokens(old.index_text), 1
+        )
         json.dumps(dict(new.extras))

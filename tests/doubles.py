@@ -33,9 +33,9 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         (self.queries if query else self.texts).extend(texts)
-        return np.array([self.vector(text) for text in texts], dtype=np.float32).reshape(
-            len(texts), self.dimensions
-        )
+        return np.array(
+            [self.vector(text) for text in texts], dtype=np.float32
+        ).reshape(len(texts), self.dimensions)
 
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         return self.embed(texts, query=query)
@@ -46,7 +46,10 @@ class HashEmbedder:
     def vector(self, text: str) -> np.ndarray:
         vector = np.zeros(self.dimensions)
         for word in re.findall(r"\w+", text.casefold()):
-            vector[int.from_bytes(sha256(word.encode()).digest()[:4], "big") % self.dimensions] += 1
+            vector[
+                int.from_bytes(sha256(word.encode()).digest()[:4], "big")
+                % self.dimensions
+            ] += 1
         if not vector.any():
             vector[0] = 1
         return vector / np.linalg.norm(vector)
@@ -94,7 +97,9 @@ class HostStore:
                 if self.wants_vectors:
                     given = entry.vectors[view]
                     rows = np.flatnonzero(np.asarray(given.owner) == i)
-                    self.entries[chunk.id, view] = [np.asarray(given.matrix)[row] for row in rows]
+                    self.entries[chunk.id, view] = [
+                        np.asarray(given.matrix)[row] for row in rows
+                    ]
                 else:
                     self.entries[chunk.id, view] = [self.model.vector(text)]
                 if "put" in self.fails:
@@ -111,7 +116,11 @@ class HostStore:
         view = request.route.partition(":")[2]
         if not request.query.strip():
             return []
-        vector = self.model.vector(request.query) if request.vector is None else request.vector
+        vector = (
+            self.model.vector(request.query)
+            if request.vector is None
+            else request.vector
+        )
         scored: Ranking = [
             (chunk_id, max(float(v @ vector) for v in vectors))
             for (chunk_id, name), vectors in self.entries.items()
@@ -126,7 +135,9 @@ class HostStore:
 class Weigher(ScriptedModel):
     """Weighs two options by a function of the prompt; what it returns is for "2", keep."""
 
-    def __init__(self, weigh: Callable[[str], float | None], script: Any = "no idea") -> None:
+    def __init__(
+        self, weigh: Callable[[str], float | None], script: Any = "no idea"
+    ) -> None:
         super().__init__(script)
         self.weigh = weigh
 
@@ -148,8 +159,13 @@ class Similarities:
         self.values = values
 
     def embed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
-        found = [self.values[int("".join(filter(str.isdigit, sentence)))] for sentence in sentences]
-        return np.array([[value, math.sqrt(max(0.0, 1 - value * value))] for value in found])
+        found = [
+            self.values[int("".join(filter(str.isdigit, sentence)))]
+            for sentence in sentences
+        ]
+        return np.array(
+            [[value, math.sqrt(max(0.0, 1 - value * value))] for value in found]
+        )
 
     async def aembed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
         return self.embed(sentences, query=query)
@@ -199,7 +215,9 @@ class HashTokens(HashEmbedder):
         super().__init__(dimensions, name)
         self.passes: list[tuple[str, ...]] = []  # the texts of each call
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         self.passes.append(tuple(texts))
         return [self._tokens(text) for text in texts]
 
@@ -211,7 +229,9 @@ class HashTokens(HashEmbedder):
         vectors = plain.copy()
         vectors[1:] += 0.1 * plain[:-1]
         mean = vectors.mean(axis=0) if len(words) else np.zeros(self.dimensions)
-        return TokenVectors(ids, spans, vectors.astype(np.float32), mean.astype(np.float32))
+        return TokenVectors(
+            ids, spans, vectors.astype(np.float32), mean.astype(np.float32)
+        )
 
     def _id(self, word: str) -> int:
         return int.from_bytes(sha256(word.casefold().encode()).digest()[:3], "big")
@@ -245,6 +265,8 @@ class Favours:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def score(self, prompt: str, texts: Sequence[str], *, chat: bool = True) -> list[float]:
+    def score(
+        self, prompt: str, texts: Sequence[str], *, chat: bool = True
+    ) -> list[float]:
         self.prompts.append(prompt)
         return [0.0 if prompt and self.word in text.split() else -9.0 for text in texts]

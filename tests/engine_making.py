@@ -37,7 +37,9 @@ def stop_milvus(file: str) -> None:
     server_manager_instance.release_server(file)
 
 
-def opened(address: str, settings: Settings | None = None, **config: Any) -> EngineStore:
+def opened(
+    address: str, settings: Settings | None = None, **config: Any
+) -> EngineStore:
     store = open_store(address, settings, config)
     assert isinstance(store, EngineStore)
     return store

@@ -41,7 +41,9 @@ class FaultyProxy:
                 for pair in ((client, server, True), (server, client, False)):
                     threading.Thread(target=self._pass, args=pair, daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket, is_sent: bool) -> None:
+    def _pass(
+        self, source: socket.socket, target: socket.socket, is_sent: bool
+    ) -> None:
         with suppress(OSError):
             while piece := source.recv(16_384):
                 if is_sent and self._is_cut(len(piece)):

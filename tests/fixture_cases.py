@@ -40,10 +40,14 @@ def cases(subject: str) -> list[Any]:
     for path in sorted((FOLDER / subject).glob("*.txt")):
         *parts, rest = _DOTS.split(path.read_text(encoding="utf-8"))
         if rest.strip() or len(parts) % _PARTS:
-            raise ValueError(f"{path}: a case must be {_PARTS} parts, each ended by a line of dots")
+            raise ValueError(
+                f"{path}: a case must be {_PARTS} parts, each ended by a line of dots"
+            )
         for i in range(0, len(parts), _PARTS):
             name, text, options, expected = parts[i : i + _PARTS]
-            text, expected = (part.replace("{body}\n", BODY) for part in (text, expected))
+            text, expected = (
+                part.replace("{body}\n", BODY) for part in (text, expected)
+            )
             case = Case(name.strip(), text, _options(options), expected)
             result.append(pytest.param(case, id=f"{path.stem}: {case.name}"))
     return result

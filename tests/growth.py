@@ -16,7 +16,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LINEAR = 1.6  # a power below is taken for linear; sorting and the noise of small times are in it
+# A power below is taken for linear; sorting and the noise of small times are in it.
+LINEAR = 1.6
 _SHORT = 0.005  # seconds below which a time says nothing of growth
 _PATIENCE = 1.0  # seconds after which no longer text is tried
 
@@ -41,7 +42,20 @@ class Shape:
 
 
 COMMON = (
-    *("---\n", "===\n", "a\n", "a\n===\n", "# ", "# a\n", "# a {", "{ #", "w ", "x", "1", "1. "),
+    *(
+        "---\n",
+        "===\n",
+        "a\n",
+        "a\n===\n",
+        "# ",
+        "# a\n",
+        "# a {",
+        "{ #",
+        "w ",
+        "x",
+        "1",
+        "1. ",
+    ),
     *(
         "| ",
         "| a | b |\n",
@@ -56,20 +70,145 @@ COMMON = (
         "[a](",
         "![a](b",
     ),
-    *("<!-- a -->\n", "<a ", "<p>", "<div>", "<tr><td>a", "<a b='", "&#", '"', "'a ", "a. ", "a-"),
-    *(" ", "\t", "\n", "a\n\n", "\u0301", "漢", "ABC DEF\n", "Section 1. ", "a  b   c\n"),
+    *(
+        "<!-- a -->\n",
+        "<a ",
+        "<p>",
+        "<div>",
+        "<tr><td>a",
+        "<a b='",
+        "&#",
+        '"',
+        "'a ",
+        "a. ",
+        "a-",
+    ),
+    *(
+        " ",
+        "\t",
+        "\n",
+        "a\n\n",
+        "\u0301",
+        "漢",
+        "ABC DEF\n",
+        "Section 1. ",
+        "a  b   c\n",
+    ),
 )
 PIECES = (
     *COMMON,
-    *("---\n", "===\n", "a\n", "a\n===\n", "a\n---\n", "\n", "a\n\n", "\n \n", "\r\n", "\f"),
-    *("# ", "# a\n", "#", "# a {", "{ #", "w ", "word ", "x", "é", "漢", "1", "1.", "1,", "Aa"),
-    *("| ", "|", "| a | b |\n", "|-", "|---|\n", ":-", "+-", "- ", "- a\n", " - ", "* ", "*a"),
-    *("1. ", "1. a\n", "> ", "> a\n", ">", " > - ", "    a\n", "\t", " ", " \n", "a \n", "\n\n "),
-    *("`", "`` ", "```\n", "``` a\n", "` `` ", "~~~\n", "*", "**a", "_a", "a_", "*_", "\\", "~"),
-    *("[", "]", "[a", "[a](", "![", "![a](b", "[a]: b\n", "[a](b) ", "[]", "(", ")", "((a)", "{"),
+    *(
+        "---\n",
+        "===\n",
+        "a\n",
+        "a\n===\n",
+        "a\n---\n",
+        "\n",
+        "a\n\n",
+        "\n \n",
+        "\r\n",
+        "\f",
+    ),
+    *(
+        "# ",
+        "# a\n",
+        "#",
+        "# a {",
+        "{ #",
+        "w ",
+        "word ",
+        "x",
+        "é",
+        "漢",
+        "1",
+        "1.",
+        "1,",
+        "Aa",
+    ),
+    *(
+        "| ",
+        "|",
+        "| a | b |\n",
+        "|-",
+        "|---|\n",
+        ":-",
+        "+-",
+        "- ",
+        "- a\n",
+        " - ",
+        "* ",
+        "*a",
+    ),
+    *(
+        "1. ",
+        "1. a\n",
+        "> ",
+        "> a\n",
+        ">",
+        " > - ",
+        "    a\n",
+        "\t",
+        " ",
+        " \n",
+        "a \n",
+        "\n\n ",
+    ),
+    *(
+        "`",
+        "`` ",
+        "```\n",
+        "``` a\n",
+        "` `` ",
+        "~~~\n",
+        "*",
+        "**a",
+        "_a",
+        "a_",
+        "*_",
+        "\\",
+        "~",
+    ),
+    *(
+        "[",
+        "]",
+        "[a",
+        "[a](",
+        "![",
+        "![a](b",
+        "[a]: b\n",
+        "[a](b) ",
+        "[]",
+        "(",
+        ")",
+        "((a)",
+        "{",
+    ),
     *("[^1]: ", "[[a]", '[a]: b "', "](<", "$", "$$\n", "{{", "\\[", "\\("),
-    *("<", "<a ", "<a>", "</a>", "<p", "<p>", "<!-- ", "<!-- a -->\n", "-->", "<![", "<?", "<!a"),
-    *("<b><i>", "<div>", "</div>", "<table>", "<td>", "<tr><td>a", "<h1>", "<a b='", '<a b="'),
+    *(
+        "<",
+        "<a ",
+        "<a>",
+        "</a>",
+        "<p",
+        "<p>",
+        "<!-- ",
+        "<!-- a -->\n",
+        "-->",
+        "<![",
+        "<?",
+        "<!a",
+    ),
+    *(
+        "<b><i>",
+        "<div>",
+        "</div>",
+        "<table>",
+        "<td>",
+        "<tr><td>a",
+        "<h1>",
+        "<a b='",
+        '<a b="',
+    ),
     *("<script>", "<pre>", "<svg>", "<li>", "<ul><li>", "<select>", "<a =", "<a b=c "),
     *(
         "&#",
@@ -88,7 +227,22 @@ PIECES = (
         "’",
         "«",
     ),
-    *(".", ". ", "...", "a. ", "A. ", "A.B.", "e.g. ", "Dr. ", "? ", "!", "。", "a: ", ";", ", "),
+    *(
+        ".",
+        ". ",
+        "...",
+        "a. ",
+        "A. ",
+        "A.B.",
+        "e.g. ",
+        "Dr. ",
+        "? ",
+        "!",
+        "。",
+        "a: ",
+        ";",
+        ", ",
+    ),
     *(
         "-",
         "--",
@@ -105,8 +259,28 @@ PIECES = (
         "a@b.",
         "=",
     ),
-    *("\u0301", "\u200d", "👩\u200d", "🇦", "\ufeff", "\u2028", "\x00", "\u00a0", "\u3000", "กา"),
-    *("The A ", "Of the ", "1.2.3 ", "Section 1. ", "(a) ", "ARTICLE I\n", "§ 1 ", "x = 1\n"),
+    *(
+        "\u0301",
+        "\u200d",
+        "👩\u200d",
+        "🇦",
+        "\ufeff",
+        "\u2028",
+        "\x00",
+        "\u00a0",
+        "\u3000",
+        "กา",
+    ),
+    *(
+        "The A ",
+        "Of the ",
+        "1.2.3 ",
+        "Section 1. ",
+        "(a) ",
+        "ARTICLE I\n",
+        "§ 1 ",
+        "x = 1\n",
+    ),
     *(
         "final answer ",
         "no ",
@@ -119,7 +293,18 @@ PIECES = (
         "é ",
         "à la ",
     ),
-    *(".. a::\n", "..", ":a: ", "::\n\n", "{#a}", "{%", "title: ", "title = ", "+++\n", "- - - "),
+    *(
+        ".. a::\n",
+        "..",
+        ":a: ",
+        "::\n\n",
+        "{#a}",
+        "{%",
+        "title: ",
+        "title = ",
+        "+++\n",
+        "- - - ",
+    ),
 )
 
 
@@ -140,12 +325,17 @@ def growth(function: Callable[[str], object], shape: Shape, size: int) -> float:
     for count in range(4, 41, 2):  # longer texts would never end
         text = shape.text(count * len(shape.piece))
         # Once more, as the first call of all may load what it needs.
-        if seconds(function, text, 1) > _PATIENCE and seconds(function, text, 1) > _PATIENCE:
+        if (
+            seconds(function, text, 1) > _PATIENCE
+            and seconds(function, text, 1) > _PATIENCE
+        ):
             return inf
     return power(function, shape.text, size)
 
 
-def power(function: Callable[[T], object], of_size: Callable[[int], T], size: int) -> float:
+def power(
+    function: Callable[[T], object], of_size: Callable[[int], T], size: int
+) -> float:
     """The power of the size that the time of a function follows.
 
     It is 0 where the largest input takes too little time to tell. A power that is too high must

@@ -9,7 +9,13 @@ from typing import Any
 
 from structrag import Document, Index
 
-QUERIES = ["pump pressure", "a valve", "the gearbox of document 2", "unknownword", "water"]
+QUERIES = [
+    "pump pressure",
+    "a valve",
+    "the gearbox of document 2",
+    "unknownword",
+    "water",
+]
 
 
 def document(number: int, extra: str = "", **fields: Any) -> Document:
@@ -19,7 +25,9 @@ def document(number: int, extra: str = "", **fields: Any) -> Document:
         f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
         f"{number} needs oil.\n"
     )
-    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
+    return Document(
+        text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields
+    )
 
 
 def state(index: Index) -> list[Any]:
@@ -29,7 +37,9 @@ def state(index: Index) -> list[Any]:
             (hit.chunk.id, hit.chunk.text, round(hit.score, 6))
             for hit in index.search(query, 50, view=view, route=route)
         ]
-        for query, view, route in itertools.product(QUERIES, index.views, ("dense", "bm25"))
+        for query, view, route in itertools.product(
+            QUERIES, index.views, ("dense", "bm25")
+        )
     ]
 
 

@@ -100,7 +100,9 @@ def broken(log: str | None = None) -> Index:
 
 def broken_for(method: str, embedder: str, max_tokens: int) -> Index:
     """What the command `index` makes, with that embedder."""
-    return Index(embedder=Broken(), splitter=ContentAwareSplitter(max_tokens=max_tokens))
+    return Index(
+        embedder=Broken(), splitter=ContentAwareSplitter(max_tokens=max_tokens)
+    )
 
 
 class TooMany(ModelFailed):

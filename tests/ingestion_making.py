@@ -23,7 +23,9 @@ def write_files(folder: Path, count: int) -> list[Path]:
     for i in range(count):
         file = folder / f"{i:03}.md"
         words = " ".join(f"word{i * j % 97}" for j in range(40 + i % 7))
-        file.write_text(f"# Title {i}\n\nIt is about {words}.\n\n## Part\n\nAnd number {i}.\n")
+        file.write_text(
+            f"# Title {i}\n\nIt is about {words}.\n\n## Part\n\nAnd number {i}.\n"
+        )
         os.utime(file, ns=(LONG_AGO, LONG_AGO))
         files.append(file)
     return files
@@ -36,10 +38,14 @@ def content(path: Path) -> dict[str, Any]:
     return {
         "ids": store.document_ids,
         "prints": [store.fingerprint(doc_id) for doc_id in store.document_ids],
-        "chunks": {level: store.reader(level).chunks() for level in store.settings.levels},
+        "chunks": {
+            level: store.reader(level).chunks() for level in store.settings.levels
+        },
         "rows": [reader.view_text(row, "raw") for row in range(len(reader))],
         "arrays": {
-            doc_id: [array_of(reader, doc_id, name) for name in ("starts", "token_rows")]
+            doc_id: [
+                array_of(reader, doc_id, name) for name in ("starts", "token_rows")
+            ]
             for doc_id in store.document_ids
         },
     }

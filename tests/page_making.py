@@ -14,7 +14,12 @@ SIZE, LEFT, WIDTH, HEIGHT = 10.0, 60.0, 600.0, 800.0
 
 
 def line(
-    text: str, y: float, x: float = LEFT, size: float = SIZE, bold: bool = False, **more: Any
+    text: str,
+    y: float,
+    x: float = LEFT,
+    size: float = SIZE,
+    bold: bool = False,
+    **more: Any,
 ) -> Line:
     return Line(text, size, bold, x, x + 0.5 * size * len(text), y, y + size, **more)
 
@@ -23,7 +28,8 @@ def page(*lines: Line, **more: Any) -> Page:
     return Page(lines, WIDTH, HEIGHT, **more)
 
 
-FULL = "these are words that fill the whole row of the page until it ends at"  # 69 characters
+# 69 characters.
+FULL = "these are words that fill the whole row of the page until it ends at"
 
 
 def text_from(y: float, rows: int = 3) -> list[Line]:
@@ -35,14 +41,21 @@ def draft(*pages: Page) -> Draft:
 
 
 def headings(*pages: Page) -> list[tuple[int, str]]:
-    return [(heading.level, heading.title) for heading in markdown_headings(draft(*pages).text)]
+    return [
+        (heading.level, heading.title)
+        for heading in markdown_headings(draft(*pages).text)
+    ]
 
 
-def rows(texts: Sequence[tuple[str, float]], y: float = 200, step: float = 12) -> list[Line]:
+def rows(
+    texts: Sequence[tuple[str, float]], y: float = 200, step: float = 12
+) -> list[Line]:
     return [line(text, y + step * i, x) for i, (text, x) in enumerate(texts)]
 
 
-def column(texts: Sequence[str], y: float = 200, x: float = LEFT, **more: Any) -> list[Line]:
+def column(
+    texts: Sequence[str], y: float = 200, x: float = LEFT, **more: Any
+) -> list[Line]:
     return [line(text, y + 12 * i, x, **more) for i, text in enumerate(texts)]
 
 

@@ -28,7 +28,16 @@ except ImportError:
     import sre_constants as codes
     import sre_parse as parser
 
-METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub", "subn")
+METHODS = (
+    "match",
+    "fullmatch",
+    "search",
+    "finditer",
+    "findall",
+    "split",
+    "sub",
+    "subn",
+)
 _CHARACTERS = "a1 \n-A.,:#[](){}<>|*_`\"'/\\&;!?=+~$%@^\té漢。\x00•«」"
 _MANY = 100  # repetitions that count as endless
 Pattern = re.Pattern[str] | regex.Pattern[str]
@@ -66,7 +75,9 @@ def uses(package: ModuleType) -> dict[tuple[str, str], tuple[Pattern, set[str]]]
                 if pattern is not value:
                     methods.update(("match", "search"))
     for module in modules:
-        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))):
+        for node in ast.walk(
+            ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+        ):
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 value = _value_of(node.value, module)
                 if isinstance(value, _KINDS) and id(value) in places:
@@ -87,7 +98,8 @@ def application(pattern: Pattern, method: str) -> Callable[[str], object]:
 def own_shapes(pattern: Pattern) -> Iterator[Shape]:
     """The texts that repeat what the pattern repeats."""
     if isinstance(pattern, regex.Pattern):
-        with warnings.catch_warnings():  # sets in sets, which `re` does not know, are read as one
+        # Sets in sets, which `re` does not know, are read as one.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             tree = parser.parse(_as_re(pattern.pattern))
     else:
@@ -110,8 +122,14 @@ def _as_re(pattern: str) -> str:
         pattern,
     )
     plain = _PROPERTY.sub(lambda p: f"[{_PROPERTIES.get(p[1], '漢')}]", inside)
-    plain = plain.replace(r"\X", ".").replace("++", "+").replace("*+", "*").replace("?+", "?")
-    return re.sub(r"\(\?<[=!](?:\\.|[^()\\])*\)", "", plain)  # may look back over any length
+    plain = (
+        plain.replace(r"\X", ".")
+        .replace("++", "+")
+        .replace("*+", "*")
+        .replace("?+", "?")
+    )
+    # May look back over any length.
+    return re.sub(r"\(\?<[=!](?:\\.|[^()\\])*\)", "", plain)
 
 
 def _patterns_in(value: Any) -> Iterator[Pattern]:
@@ -190,7 +208,13 @@ def _pieces(code: Any, value: Any) -> list[str]:
         return [character for character in _CHARACTERS if ord(character) != value]
     if code is codes.ANY:
         return ["a", " ", "."]
-    if code in (codes.ASSERT_NOT, codes.ASSERT, codes.AT, codes.GROUPREF, codes.GROUPREF_EXISTS):
+    if code in (
+        codes.ASSERT_NOT,
+        codes.ASSERT,
+        codes.AT,
+        codes.GROUPREF,
+        codes.GROUPREF_EXISTS,
+    ):
         return [""]
     return list(_samples(_inner(code, value)[0]))
 

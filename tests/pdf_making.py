@@ -26,7 +26,10 @@ def made(draw: Callable[[Any], None], **options: Any) -> bytes:
 
 def prose(seed: int, words: int) -> str:
     return (
-        " ".join(f"{WORDS[(seed * 7 + i * i) % len(WORDS)]}{seed}{i}" for i in range(words)) + "."
+        " ".join(
+            f"{WORDS[(seed * 7 + i * i) % len(WORDS)]}{seed}{i}" for i in range(words)
+        )
+        + "."
     )
 
 
@@ -37,7 +40,12 @@ def wrapped(text: str, size: float, width: float, font: str = "Helvetica") -> li
 
 
 def write(
-    canvas: Any, lines: list[str], x: float, y: float, size: float = 10, font: str = "Helvetica"
+    canvas: Any,
+    lines: list[str],
+    x: float,
+    y: float,
+    size: float = 10,
+    font: str = "Helvetica",
 ) -> float:
     """Write lines downwards from y; the y below the last one."""
     canvas.setFont(font, size)
@@ -66,11 +74,23 @@ def manual(canvas: Any) -> None:
         if number == 1:
             y = write(canvas, ["Acme Meter 300"], 60, y, 24, "Helvetica-Bold") - 20
         y = (
-            write(canvas, [f"{number} Chapter about item {number}"], 60, y, 16, "Helvetica-Bold")
+            write(
+                canvas,
+                [f"{number} Chapter about item {number}"],
+                60,
+                y,
+                16,
+                "Helvetica-Bold",
+            )
             - 10
         )
         y = write(canvas, wrapped(prose(number, 60), 10, 470), 60, y) - 10
-        y = write(canvas, [f"{number}.1 Details of {number}"], 60, y, 13, "Helvetica-Bold") - 8
+        y = (
+            write(
+                canvas, [f"{number}.1 Details of {number}"], 60, y, 13, "Helvetica-Bold"
+            )
+            - 8
+        )
         y = write(canvas, ["It is an impor-", "tant instrument."], 60, y) - 10
         for item in ("first thing", "second thing"):
             y = write(canvas, [f"• {item} of {number}"], 70, y)

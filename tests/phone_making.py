@@ -16,7 +16,8 @@ def phone_retriever(index: Index, **settings: Any) -> HiQARetriever:
 def phones(embedder: Any = None) -> Index:
     index = Index(embedder=embedder, views=("raw",))
     sections = (
-        "## Battery\n\nIt lasts for 30 hours.\n\n## Camera\n\nIt takes pictures of 12 megapixels.\n"
+        "## Battery\n\nIt lasts for 30 hours.\n\n"
+        "## Camera\n\nIt takes pictures of 12 megapixels.\n"
     )
     index.add(
         [

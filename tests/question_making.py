@@ -27,5 +27,7 @@ DOCUMENTS = [
 
 def questions_of(tmp_path: Path, *records: object) -> list[GoldQuestion]:
     path = tmp_path / "questions.jsonl"
-    path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
+    path.write_text(
+        "\n".join(json.dumps(record) for record in records), encoding="utf-8"
+    )
     return read_questions(path, DOCUMENTS)

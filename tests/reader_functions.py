@@ -34,7 +34,9 @@ def _vectors(texts: Sequence[str]) -> list[list[float]]:
 EMBEDDER = FunctionEmbedder(_vectors, name="lengths")
 
 
-def _of_document(format: str, function: Callable[[Document], object]) -> Callable[[str], object]:
+def _of_document(
+    format: str, function: Callable[[Document], object]
+) -> Callable[[str], object]:
     return lambda text: function(read_text(text, format=format))
 
 

@@ -71,14 +71,23 @@ SPLITTERS: dict[str, tuple[Any, bool]] = {
     "content, overlapping": (ContentAwareSplitter(max_tokens=120, overlap=40), False),
     "content, whole": (ContentAwareSplitter(max_tokens=None, context=False), False),
     "fixed": (FixedSplitter(), False),
-    "fixed, by section": (FixedSplitter(max_tokens=100, within_sections=True, context=True), False),
+    "fixed, by section": (
+        FixedSplitter(max_tokens=100, within_sections=True, context=True),
+        False,
+    ),
     "hiqa": (HiQASplitter(), False),
-    "hiqa, small": (HiQASplitter(max_tokens=60, metadata="section", table_cells=True), False),
+    "hiqa, small": (
+        HiQASplitter(max_tokens=60, metadata="section", table_cells=True),
+        False,
+    ),
     "pic, LSA": (PICSplitter(), False),
     "pic, mean": (PICSplitter(pseudo_instruction="mean", max_tokens=120), True),
     "idms, words": (IDMSSplitter(margin="words"), False),
     "idms, similarity": (IDMSSplitter(margin="similarity", merge="greedy"), True),
-    "idms, enriched": (EnrichingSplitter(IDMSSplitter(margin="words"), IDMSEnricher()), False),
+    "idms, enriched": (
+        EnrichingSplitter(IDMSSplitter(margin="words"), IDMSEnricher()),
+        False,
+    ),
     "d3, sections": (SectionSplitter(), False),
     "d3, parts": (PartSplitter(), False),
     "d3, paragraphs": (ParagraphSplitter(), False),
@@ -138,7 +147,9 @@ def _of_row(name: str, row: dict[str, Any]) -> Source:
     def read() -> Document:
         return read_text(row["text"], format=as_read, id=identity, title=row["title"])
 
-    return Source(row["format"], identity, len(row["text"]), read, lambda: str(row["text"]))
+    return Source(
+        row["format"], identity, len(row["text"]), read, lambda: str(row["text"])
+    )
 
 
 def _of_file(path: Path) -> Iterator[Source]:
@@ -163,7 +174,9 @@ def _of_file(path: Path) -> Iterator[Source]:
     if path.suffix == ".md":
         yield Source("html", f"{path}.html", size, read_page, page)
         if size <= MOST_PRINTED:
-            yield Source("pdf", f"{path}.pdf", size, printed_text, lambda: printed_text().text)
+            yield Source(
+                "pdf", f"{path}.pdf", size, printed_text, lambda: printed_text().text
+            )
 
 
 def printed(document: Document) -> bytes:
@@ -174,7 +187,9 @@ def printed(document: Document) -> bytes:
         for section in outline.sections:
             if section.title:
                 yield "Helvetica-Bold", 14, section.title
-            for line in document.text[section.body_start : section.body_end].splitlines():
+            for line in document.text[
+                section.body_start : section.body_end
+            ].splitlines():
                 yield "Helvetica", 10, line
 
     def draw(canvas: Any) -> None:
@@ -204,7 +219,9 @@ def check_outline(outline: Outline) -> None:
             assert section.path == (*parent.path, section.title)
         bounds = [(block.start, block.end) for block in outline.blocks(section)]
         if section.body_start < section.body_end:
-            assert bounds[0][0] == section.body_start and bounds[-1][1] == section.body_end
+            assert (
+                bounds[0][0] == section.body_start and bounds[-1][1] == section.body_end
+            )
         assert all(before[1] == block[0] for before, block in pairwise(bounds))
 
 
@@ -216,17 +233,25 @@ def splitters_for(number: int) -> list[str]:
     return [default, *(others[(number + 5 * i) % len(others)] for i in range(3))]
 
 
-def check_splits(document: Document, names: Sequence[str], embedder: HashEmbedder) -> int:
+def check_splits(
+    document: Document, names: Sequence[str], embedder: HashEmbedder
+) -> int:
     """The chunks of these splitters are what they promise; how many there are."""
     outline = parse(document)
     check_outline(outline)
     count = 0
     for name in names:
         splitter, embeds = SPLITTERS[name]
-        chunks = splitter.split(document, embedder=embedder) if embeds else splitter.split(document)
+        chunks = (
+            splitter.split(document, embedder=embedder)
+            if embeds
+            else splitter.split(document)
+        )
         check_slices(document, chunks)
         if name == "content, overlapping":
-            assert all(b.start <= a.end and a.start < b.start for a, b in pairwise(chunks)), name
+            assert all(
+                b.start <= a.end and a.start < b.start for a, b in pairwise(chunks)
+            ), name
         elif name.startswith("d3"):
             check_covering(outline, chunks)
         else:
@@ -241,7 +266,10 @@ def check_slices(document: Document, chunks: Sequence[Chunk]) -> None:
     """Chunks in order, each a different slice of the document that is not blank."""
     text = document.text
     for chunk in chunks:
-        assert (chunk.doc_id, chunk.text) == (document.id, text[chunk.start : chunk.end])
+        assert (chunk.doc_id, chunk.text) == (
+            document.id,
+            text[chunk.start : chunk.end],
+        )
         assert chunk.text.strip()
         assert chunk.start <= chunk.body_start <= chunk.end
     assert len({chunk.id for chunk in chunks}) == len(chunks)
@@ -257,7 +285,9 @@ def check_covering(outline: Outline, chunks: Sequence[Chunk]) -> None:
     spans = [(section.start, section.body_start) for section in outline.sections]
     for start, end in [*spans, *((chunk.start, chunk.end) for chunk in chunks)]:
         covered[start:end] = b"\1" * (end - start)
-    left = "".join(letter for letter, covers in zip(text, covered, strict=True) if not covers)
+    left = "".join(
+        letter for letter, covers in zip(text, covered, strict=True) if not covers
+    )
     assert not left.strip(), left[:100]
 
 
@@ -275,7 +305,10 @@ Facts = list[Any]  # of hits, to be compared
 
 
 def check_searches(
-    documents: Sequence[Document], queries: Sequence[str], names: Sequence[str], folder: Path
+    documents: Sequence[Document],
+    queries: Sequence[str],
+    names: Sequence[str],
+    folder: Path,
 ) -> int:
     """Every retriever's hits are slices, and an index that was saved gives the same ones.
 
@@ -309,20 +342,32 @@ def _check_alike(answers: list[Facts], expected: list[Facts], name: str) -> None
 
 
 def _lsa() -> Any:
-    return Index(), Index.load, lambda index: [MultiViewRetriever(index), HiQARetriever(index)]
+    return (
+        Index(),
+        Index.load,
+        lambda index: [MultiViewRetriever(index), HiQARetriever(index)],
+    )
 
 
 def _paper() -> Any:
     models = {"embedder": HashEmbedder()}
     index = Index(preset="paper", **models)
-    return index, partial(Index.load, **models), lambda x: [MultiViewRetriever(x, preset="paper")]
+    return (
+        index,
+        partial(Index.load, **models),
+        lambda x: [MultiViewRetriever(x, preset="paper")],
+    )
 
 
 def _split_by(splitter: Any) -> Any:
     models = {"embedder": HashEmbedder(), "splitter": splitter}
     index = Index(views=["raw"], dtype="float16", **models)
     retrievers = [MultiViewRetriever, HiQARetriever]
-    return index, partial(Index.load, **models), lambda x: [make(x) for make in retrievers]
+    return (
+        index,
+        partial(Index.load, **models),
+        lambda x: [make(x) for make in retrievers],
+    )
 
 
 def _d3(embedder: HashEmbedder | None = None) -> Any:
@@ -330,7 +375,11 @@ def _d3(embedder: HashEmbedder | None = None) -> Any:
         lexical = D3Retriever(index, strategy="lexical", join_adjacent=True)
         return [D3Retriever(index), lexical]
 
-    return D3Index(embedder=embedder), partial(D3Index.load, embedder=embedder), retrievers
+    return (
+        D3Index(embedder=embedder),
+        partial(D3Index.load, embedder=embedder),
+        retrievers,
+    )
 
 
 def _evidence(encoder: HashTokens | None = None) -> Any:
@@ -354,7 +403,9 @@ INDEXES: dict[str, Callable[[], Any]] = {
 
 
 def _answers(retrievers: Sequence[Any], queries: Sequence[str]) -> list[Facts]:
-    return [_facts(retriever.search(query)) for retriever in retrievers for query in queries]
+    return [
+        _facts(retriever.search(query)) for retriever in retrievers for query in queries
+    ]
 
 
 def _facts(hits: Sequence[Hit]) -> Facts:

@@ -69,7 +69,9 @@ TOPICS = (
 def manual(topics: Sequence[str] = TOPICS) -> Document:
     """One section a topic; each heading's own word is rare below it and in the table of contents
     above."""
-    contents = "\n".join(f"- [Care of the {topic}](#care-of-the-{topic})" for topic in topics)
+    contents = "\n".join(
+        f"- [Care of the {topic}](#care-of-the-{topic})" for topic in topics
+    )
     sections = []
     for i, topic in enumerate(topics):
         other = topics[(i + 1) % len(topics)]
@@ -83,7 +85,9 @@ def manual(topics: Sequence[str] = TOPICS) -> Document:
         )
         sections.append(f"## Care of the {topic}\n\n{body}\n\n{pointer}\n")
     return read_text(
-        f"# Manual\n\n{contents}\n\n" + "\n".join(sections), format="markdown", id="docs/manual.md"
+        f"# Manual\n\n{contents}\n\n" + "\n".join(sections),
+        format="markdown",
+        id="docs/manual.md",
     )
 
 
@@ -99,10 +103,14 @@ def numbered(n: int) -> Document:
 def topics() -> Document:
     cats = "Cats purr and cats sleep. A cat hunts mice at night. Kittens drink milk. "
     engines = (
-        "Engines burn fuel in cylinders. A piston moves the crankshaft. Valves open and close. "
+        "Engines burn fuel in cylinders. A piston moves the crankshaft. "
+        "Valves open and close. "
     )
     return read_text(
-        cats * 2 + engines * 2 + cats, format="text", id="t", title="Animals and machines"
+        cats * 2 + engines * 2 + cats,
+        format="text",
+        id="t",
+        title="Animals and machines",
     )
 
 
@@ -118,10 +126,15 @@ FILLER = (
 )
 
 
-DENSE = "LSTM beats GRU on WMT14 by 2 BLEU. The LSTM has 12 MB of weights on a V100 card. "
+DENSE = (
+    "LSTM beats GRU on WMT14 by 2 BLEU. The LSTM has 12 MB of weights on a V100 card. "
+)
 
 
-LONG = "ACME makes steel. " + "The workers at the plant like the river very much indeed. " * 12
+LONG = (
+    "ACME makes steel. "
+    + "The workers at the plant like the river very much indeed. " * 12
+)
 
 
 def dense_document() -> tuple[Document, list[Chunk]]:
@@ -278,13 +291,17 @@ NASTY = [
 
 
 nasty_text = st.lists(
-    st.tuples(st.sampled_from(NASTY), st.sampled_from(["\n", "\n", "\n", "\n\n", "\r\n", "\r"])),
+    st.tuples(
+        st.sampled_from(NASTY),
+        st.sampled_from(["\n", "\n", "\n", "\n\n", "\r\n", "\r"]),
+    ),
     max_size=14,
 ).map(lambda lines: "".join(line + end for line, end in lines))
 
 
 GUIDE_WORDS = (
-    "The red engine pulls the long train over the high bridge near Oslo every morning. " * 20
+    "The red engine pulls the long train over the high bridge near Oslo every morning. "
+    * 20
 )
 
 
@@ -310,7 +327,15 @@ def sections_with_a_definition() -> str:
         "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of "
         "the many runs that were done."
     )
-    people = ("Ann Bell", "Bob Cole", "Cy Dean", "Di East", "Ed Ford", "Flo Gray", "Guy Hill")
+    people = (
+        "Ann Bell",
+        "Bob Cole",
+        "Cy Dean",
+        "Di East",
+        "Ed Ford",
+        "Flo Gray",
+        "Guy Hill",
+    )
     gardens = [
         f"The garden of {person} is green and quiet in the morning light. Nothing much happens "
         "there until noon comes around."

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-WORDS = ["<pad>", "<unk>", "<s>", "1", "2", "yes", "no", "cats", "dogs", "eat", "sleep", "."]
+WORDS = [
+    "<pad>",
+    "<unk>",
+    "<s>",
+    "1",
+    "2",
+    "yes",
+    "no",
+    "cats",
+    "dogs",
+    "eat",
+    "sleep",
+    ".",
+]
 
 
 def words_tokenizer(words: Sequence[str], form: str = "$A", **options: Any) -> Any:
@@ -17,7 +30,9 @@ def words_tokenizer(words: Sequence[str], form: str = "$A", **options: Any) -> A
     plain = Tokenizer(models.WordLevel(numbers, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.Whitespace()
     around = [(word, numbers[word]) for word in form.split() if word in numbers]
-    plain.post_processor = processors.TemplateProcessing(single=form, special_tokens=around)
+    plain.post_processor = processors.TemplateProcessing(
+        single=form, special_tokens=around
+    )
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=plain, unk_token="<unk>", **options
     )
@@ -27,7 +42,9 @@ def small_tokenizer() -> Any:
     return words_tokenizer(WORDS, pad_token="<pad>", bos_token="<s>")
 
 
-def small_causal_model(seed: int = 0, words: Sequence[str] = WORDS, longest: int = 64) -> Any:
+def small_causal_model(
+    seed: int = 0, words: Sequence[str] = WORDS, longest: int = 64
+) -> Any:
     import torch
     import transformers
 

@@ -30,6 +30,10 @@ MEASURES = {
 def spans(min_size: int = 0) -> st.SearchStrategy[list[tuple[str, int, int]]]:
     def of(doc_id: str) -> st.SearchStrategy[tuple[str, int, int]]:
         offsets = st.integers(0, len(TEXTS[doc_id]))
-        return st.tuples(offsets, offsets).map(lambda pair: (doc_id, min(pair), max(pair)))
+        return st.tuples(offsets, offsets).map(
+            lambda pair: (doc_id, min(pair), max(pair))
+        )
 
-    return st.lists(st.sampled_from(sorted(TEXTS)).flatmap(of), min_size=min_size, max_size=6)
+    return st.lists(
+        st.sampled_from(sorted(TEXTS)).flatmap(of), min_size=min_size, max_size=6
+    )

@@ -9,8 +9,12 @@ import pytest
 
 from structrag.models.static import StaticEmbedder
 
-model2vec = pytest.importorskip("model2vec", reason="the extra 'static' is not installed")
-tokenizers = pytest.importorskip("tokenizers", reason="the extra 'static' is not installed")
+model2vec = pytest.importorskip(
+    "model2vec", reason="the extra 'static' is not installed"
+)
+tokenizers = pytest.importorskip(
+    "tokenizers", reason="the extra 'static' is not installed"
+)
 
 
 WORDS = ["[UNK]", "cats", "dogs", "eat"]
@@ -30,7 +34,13 @@ def words(vocabulary: list[str] = WORDS, unknown: str = "[UNK]") -> Any:
 
 
 def static_of_rows(
-    rows: Any = ROWS, tokenizer: Any = None, name: str = "tiny", *, normalise: bool = True
+    rows: Any = ROWS,
+    tokenizer: Any = None,
+    name: str = "tiny",
+    *,
+    normalise: bool = True,
 ) -> StaticEmbedder:
     tokenizer = words() if tokenizer is None else tokenizer
-    return StaticEmbedder(model2vec.StaticModel(rows, tokenizer, normalize=normalise), name)
+    return StaticEmbedder(
+        model2vec.StaticModel(rows, tokenizer, normalize=normalise), name
+    )

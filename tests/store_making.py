@@ -16,7 +16,9 @@ WORDS = ["apple", "banana", "cherry", "plum", "pear", "fig"]
 
 def chunk(doc_id: str, start: int, text: str, **fields: object) -> Chunk:
     end = start + len(text)
-    return Chunk(f"{doc_id}:{start}-{end}", doc_id, f"{doc_id}#0", start, end, text, **fields)  # type: ignore[arg-type]
+    return Chunk(
+        f"{doc_id}:{start}-{end}", doc_id, f"{doc_id}#0", start, end, text, **fields
+    )  # type: ignore[arg-type]
 
 
 def vector_of(text: str, dimension: int = 3) -> list[float]:
@@ -27,7 +29,11 @@ def vector_of(text: str, dimension: int = 3) -> list[float]:
 
 
 def entry(
-    doc_id: str, texts: list[str], meta: dict[str, object] | None = None, *, windows: bool = False
+    doc_id: str,
+    texts: list[str],
+    meta: dict[str, object] | None = None,
+    *,
+    windows: bool = False,
 ) -> Entry:
     """One chunk per text; keywords for every second chunk; one vector per chunk, or two with
     `windows`."""
@@ -38,10 +44,12 @@ def entry(
     )
     owner = [i for i in range(len(texts)) for _ in range(2 if windows else 1)]
     matrix = [
-        vector_of(texts[i][::-1] if at % 2 and windows else texts[i]) for at, i in enumerate(owner)
+        vector_of(texts[i][::-1] if at % 2 and windows else texts[i])
+        for at, i in enumerate(owner)
     ]
     keywords = tuple(
-        text.split()[0] if i % 2 == 0 and text.split() else None for i, text in enumerate(texts)
+        text.split()[0] if i % 2 == 0 and text.split() else None
+        for i, text in enumerate(texts)
     )
     vectors = {"raw": Vectors(matrix, owner)} if texts else {}
     return Entry(
@@ -57,7 +65,11 @@ def entry(
 def small_store(**options: object) -> Store:
     store = Store(VIEWS, **options)  # type: ignore[arg-type]
     store.put(
-        entry("a", ["apple banana", "cherry apple apple"], {"year": 2020, "tags": ["x", "y"]})
+        entry(
+            "a",
+            ["apple banana", "cherry apple apple"],
+            {"year": 2020, "tags": ["x", "y"]},
+        )
     )
     store.put(entry("b", ["plum", "apple plum", "fig"], {"year": 2021}, windows=True))
     store.put(entry("c", ["pear fig"], {"year": 2021, "lang": "en"}))
@@ -76,10 +88,18 @@ def answers(store: Store) -> list[object]:
         searches.append(store.search_dense("raw", vector_of(word), 50))
         searches.append(store.search_dense("raw", vector_of(word), 2))
     chunks = [
-        (store.chunk(row), [store.view_text(row, view) for view in store.views]) for row in rows
+        (store.chunk(row), [store.view_text(row, view) for view in store.views])
+        for row in rows
     ]
     facts = [
-        (store.document(i), store.fingerprint(i), store.degraded(i)) for i in store.document_ids
+        (store.document(i), store.fingerprint(i), store.degraded(i))
+        for i in store.document_ids
     ]
     places = [store.select({"doc_id": i}) for i in store.document_ids]
-    return [searches, chunks, facts, places, [store.row_of(store.chunk(row).id) for row in rows]]
+    return [
+        searches,
+        chunks,
+        facts,
+        places,
+        [store.row_of(store.chunk(row).id) for row in rows],
+    ]

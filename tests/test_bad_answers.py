@@ -51,7 +51,9 @@ Reasons = Mapping[str, str]
 
 
 def exceeds_the_window(prompt: str) -> str:
-    raise ValueError("request (2048 tokens) exceeds the available context size (1024 tokens)")
+    raise ValueError(
+        "request (2048 tokens) exceeds the available context size (1024 tokens)"
+    )
 
 
 # What no method may take for an answer.
@@ -61,16 +63,24 @@ FAULTS: dict[str, Callable[[str], str]] = {
     "enumerates": lambda prompt: "\n".join(f"{number}." for number in range(1, 60)),
     "loops": lambda prompt: "the seal of the pump is " * 400,
     "loops on a letter": lambda prompt: "a" * 20_000,
-    "refuses in German": lambda prompt: "Leider kann ich diese Frage nicht beantworten.",
+    "refuses in German": lambda prompt: (
+        "Leider kann ich diese Frage nicht beantworten."
+    ),
     "refuses in Chinese": lambda prompt: "抱歉，我无法回答这个问题。",
     "exceeds the window": exceeds_the_window,
-    "stops mid-JSON": lambda prompt: '{"summary": "The pump moves water from the tank and the fil',
+    "stops mid-JSON": lambda prompt: (
+        '{"summary": "The pump moves water from the tank and the fil'
+    ),
     "stops mid-ids": lambda prompt: '{"sections": [1, 2',
 }
 # What some methods may take: it is prose.
 PROSE: dict[str, Callable[[str], str]] = {
-    "numbers its prose": lambda prompt: "1. This text is about pumps.\n2. Of herons.\n3. Of firms.",
-    "answers in German": lambda prompt: "Der Text handelt von Pumpen und ihrer Wartung.",
+    "numbers its prose": lambda prompt: (
+        "1. This text is about pumps.\n2. Of herons.\n3. Of firms."
+    ),
+    "answers in German": lambda prompt: (
+        "Der Text handelt von Pumpen und ihrer Wartung."
+    ),
     "answers in Chinese": lambda prompt: "本文介绍了水泵及其维护。",
 }
 
@@ -97,7 +107,9 @@ def assert_whole(chunks: Any) -> None:
     """Every chunk is a slice, and together they hold the whole text."""
     assert all(TEXT[chunk.start : chunk.end] == chunk.text for chunk in chunks)
     covered = {place for chunk in chunks for place in range(chunk.start, chunk.end)}
-    assert not "".join(c for place, c in enumerate(TEXT) if place not in covered).strip()
+    assert not "".join(
+        c for place, c in enumerate(TEXT) if place not in covered
+    ).strip()
 
 
 def views(**options: Any) -> Callable[[Any], tuple[Counts, Reasons]]:
@@ -121,10 +133,14 @@ def splitting(splitter: Any) -> Callable[[Any], tuple[Counts, Reasons]]:
     return used
 
 
-def enriching(make: Callable[..., IDMSEnricher]) -> Callable[[Any], tuple[Counts, Reasons]]:
+def enriching(
+    make: Callable[..., IDMSEnricher],
+) -> Callable[[Any], tuple[Counts, Reasons]]:
     def used(llm: Any) -> tuple[Counts, Reasons]:
         runner = Runner(llm=llm)
-        chunks = IDMSSplitter(margin="words", min_tokens=0, max_tokens=60).split(document())
+        chunks = IDMSSplitter(margin="words", min_tokens=0, max_tokens=60).split(
+            document()
+        )
         enricher = make(low=2.0, high=2.0, min_tokens=0, rounds=1)
         enriched = enricher.enrich(document(), chunks, runner=runner)
         assert [chunk.text for chunk in enriched] == [chunk.text for chunk in chunks]
@@ -133,13 +149,17 @@ def enriching(make: Callable[..., IDMSEnricher]) -> Callable[[Any], tuple[Counts
     return used
 
 
-def formatting(make: Callable[..., HiQAFormatter]) -> Callable[[Any], tuple[Counts, Reasons]]:
+def formatting(
+    make: Callable[..., HiQAFormatter],
+) -> Callable[[Any], tuple[Counts, Reasons]]:
     def used(llm: Any) -> tuple[Counts, Reasons]:
         formatted = make(llm=llm).format(PLAIN)
         words = set(re.findall(r"\w+", formatted.document.text))
         assert set(re.findall(r"\w+", PLAIN)) <= words
         report = formatted.report
-        return {"windows": report.fallbacks}, dict.fromkeys(["windows"], *report.uncertain)
+        return {"windows": report.fallbacks}, dict.fromkeys(
+            ["windows"], *report.uncertain
+        )
 
     return used
 
@@ -149,12 +169,20 @@ def drilling(**options: Any) -> Callable[[Any], tuple[Counts, Reasons]]:
         index = D3Index()
         index.add([document()])
         result = D3Retriever(index, llm=llm, **options).result(QUESTION)
-        assert all(TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in result.hits)
+        assert all(
+            TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+            for hit in result.hits
+        )
         paths = {("The X100 pump",)} | {
             ("The X100 pump", title) for title in ("Maintenance", "Acme Works")
         }
-        assert result.route is not None and {s.path for s in result.route.sections} <= paths
-        stages = [stage for stage in (result.route, result.evidence) if stage is not None]
+        assert (
+            result.route is not None
+            and {s.path for s in result.route.sections} <= paths
+        )
+        stages = [
+            stage for stage in (result.route, result.evidence) if stage is not None
+        ]
         failures = [reason for stage in stages for reason in stage.failures]
         return {"calls": result.degraded}, dict.fromkeys(["calls"], "; ".join(failures))
 
@@ -208,7 +236,9 @@ def warnings_pass() -> Iterator[None]:
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("method", METHODS)
-def test_what_cannot_be_used_is_counted_with_its_reason(method: str, fault: str) -> None:
+def test_what_cannot_be_used_is_counted_with_its_reason(
+    method: str, fault: str
+) -> None:
     llm = Faulty(FAULTS[fault])
     fallbacks, reasons = METHODS[method](llm)
     assert llm.calls
@@ -233,7 +263,9 @@ def test_self_ask_ends(fault: str) -> None:
     llm.fault = once_well(llm.fault)
     result = SelfAsk(D3Retriever(index), llm).answer(QUESTION)
     evidence = [hit for hop in result.trace for hit in hop.evidence]
-    assert all(TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in evidence)
+    assert all(
+        TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in evidence
+    )
     if fault in FAULTS:
         assert result.stopped != "final_answer"
 
@@ -248,7 +280,9 @@ def once_well(fault: Callable[[str], str]) -> Callable[[str], str]:
 
 OTHERS = [("The", -0.1), ("Sure", -2.0), ("I", -3.0)]  # tokens that were not asked for
 MARGINS: dict[str, Callable[[], Any]] = {
-    "other tokens": lambda: LogProbabilities().margin(("2", "1"), lambda _: OTHERS, lambda _: ""),
+    "other tokens": lambda: LogProbabilities().margin(
+        ("2", "1"), lambda _: OTHERS, lambda _: ""
+    ),
     "none": lambda: LogProbabilities().margin(("2", "1"), lambda _: [], lambda _: ""),
     "None": lambda: None,
     "NaN": lambda: math.nan,

@@ -104,13 +104,17 @@ li.EvidencePostprocessor(max_token=9)  # wrong
 li.HiQARetriever.from_documents(nodes, kk=3)  # wrong
 """
 COMMANDS = [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]]
-WRONG = {i for i, line in enumerate(CLIENT.splitlines(), start=1) if line.endswith("# wrong")}
+WRONG = {
+    i for i, line in enumerate(CLIENT.splitlines(), start=1) if line.endswith("# wrong")
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_wrong_names_and_types_are_found(command: list[str], tmp_path: Path) -> None:
-    pytest.importorskip(command[0], reason=f"{command[0]} is not installed: pip install it")
+    pytest.importorskip(
+        command[0], reason=f"{command[0]} is not installed: pip install it"
+    )
     client = tmp_path / "client.py"
     client.write_text(CLIENT, encoding="utf-8")
     (tmp_path / "pyrightconfig.json").write_text(
@@ -129,13 +133,24 @@ def test_wrong_names_and_types_are_found(command: list[str], tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", ["structrag", "langchain_structrag", "llama_index_structrag"])
+@pytest.mark.parametrize(
+    "package", ["structrag", "langchain_structrag", "llama_index_structrag"]
+)
 def test_the_types_of_public_names_are_said(package: str) -> None:
     pytest.importorskip("pyright", reason="pyright is not installed: pip install it")
-    command = ["pyright", "--pythonpath", sys.executable, "--ignoreexternal", "--outputjson"]
+    command = [
+        "pyright",
+        "--pythonpath",
+        sys.executable,
+        "--ignoreexternal",
+        "--outputjson",
+    ]
     run = subprocess.run(
         [sys.executable, "-m", *command, "--verifytypes", package],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "shared", ROOT)))},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "shared", ROOT))),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -43,7 +43,9 @@ def public_names(module: str) -> set[str]:
 
 
 def test_the_notebooks_are_listed() -> None:
-    listed = re.findall(r"\]\((\S+\.ipynb)\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
+    listed = re.findall(
+        r"\]\((\S+\.ipynb)\)", (FOLDER / "README.md").read_text(encoding="utf-8")
+    )
     assert listed == [path.name for path in NOTEBOOKS]
     assert len(NOTEBOOKS) >= 6
 
@@ -51,15 +53,24 @@ def test_the_notebooks_are_listed() -> None:
 @pytest.mark.slow
 @each_notebook
 def test_runs(path: Path, minilm: Any) -> None:
-    nbformat = pytest.importorskip("nbformat", reason="the extra 'dev' is not installed")
-    nbclient = pytest.importorskip("nbclient", reason="the extra 'dev' is not installed")
+    nbformat = pytest.importorskip(
+        "nbformat", reason="the extra 'dev' is not installed"
+    )
+    nbclient = pytest.importorskip(
+        "nbclient", reason="the extra 'dev' is not installed"
+    )
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     client = nbclient.NotebookClient(
-        notebook, timeout=280, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook,
+        timeout=280,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(FOLDER)}},
     )
     client.execute()  # raises CellExecutionError with the cell and its traceback
-    assert all(cell.execution_count for cell in notebook.cells if cell.cell_type == "code")
+    assert all(
+        cell.execution_count for cell in notebook.cells if cell.cell_type == "code"
+    )
 
 
 @each_notebook

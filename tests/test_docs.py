@@ -63,7 +63,9 @@ def in_a_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_blocks_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     in_a_copy(tmp_path, monkeypatch)
     names: dict[str, object] = {}
     for code in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -78,7 +80,9 @@ def test_the_guide_shows_the_outline_it_claims() -> None:
     from structrag import parse, read_text
 
     outline = parse(read_text("Intro.\n\n# A\n\nBody A.\n\n### A.x\n\nDeep.\n"))
-    shown = str([(section.path, section.start, section.end) for section in outline.sections])
+    shown = str(
+        [(section.path, section.start, section.end) for section in outline.sections]
+    )
     assert f"# {shown}" in (ROOT / "docs/guide.md").read_text(encoding="utf-8")
 
 
@@ -125,7 +129,9 @@ def test_every_public_name_is_in_the_docs(package: str) -> None:
 
 
 def test_the_reference_shows_every_public_name_where_it_lives() -> None:
-    shown = re.findall(r"^::: (\S+)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.M)
+    shown = re.findall(
+        r"^::: (\S+)$", (ROOT / "docs/api.md").read_text(encoding="utf-8"), re.M
+    )
     assert len(shown) == len(set(shown))
     for package in PACKAGES:
         homes = getattr(importlib.import_module(package), "_HOMES", {})
@@ -135,16 +141,22 @@ def test_the_reference_shows_every_public_name_where_it_lives() -> None:
 def test_the_architecture_names_the_rooms_in_order_and_real_functions() -> None:
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     table = page.partition("| room |")[2].partition("\n\n")[0]
-    rooms = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
+    rooms = [
+        re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines()[2:]
+    ]
     assert [room for row in rooms for room in row] == ROOMS
     steps = re.findall(r"^\| `([\w/]+\.py)` \| `(\w+)` \|", page, re.MULTILINE)
     assert len(steps) > 20
     for file, name in steps:
         code = (ROOT / "shared/structrag" / file).read_text(encoding="utf-8")
-        assert re.search(rf"^ *(?:def|class) {name}\b", code, re.MULTILINE), f"{file}: {name}"
+        assert re.search(rf"^ *(?:def|class) {name}\b", code, re.MULTILINE), (
+            f"{file}: {name}"
+        )
 
 
-def test_the_architecture_shows_what_its_steps_give(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_architecture_shows_what_its_steps_give(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     (code,) = BLOCK.findall(page)
     exec(compile(code, "architecture.md", "exec"), {})

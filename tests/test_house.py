@@ -91,7 +91,10 @@ def test_arrows_and_circles_are_seen_inside_functions_too(tree: Path) -> None:
         "structrag.text.letters",
         "structrag.text.words",
     ]
-    assert [place.what for place in rooms.top_level_modules(everything)] == ["__init__", "errors"]
+    assert [place.what for place in rooms.top_level_modules(everything)] == [
+        "__init__",
+        "errors",
+    ]
 
 
 def test_tokens_leave_out_docstrings_and_comments(tree: Path) -> None:
@@ -117,17 +120,33 @@ def test_complexity_counts_statements_and_expressions(tree: Path) -> None:
 
 def test_vague_names_long_sentences_long_lines_and_examples(tree: Path) -> None:
     everything = rooms.sources(tree)
-    assert sorted(place.what for place in house.local_names(terms(tree))) == ["found", "index", "y"]
-    assert [place.what for place in house.long_first_sentences(terms(tree))] == ["17 words"]
-    assert [place.what for place in house.classes_without_example(everything)] == ["Counter"]
+    assert sorted(place.what for place in house.local_names(terms(tree))) == [
+        "found",
+        "index",
+        "y",
+    ]
+    assert [place.what for place in house.long_first_sentences(terms(tree))] == [
+        "17 words"
+    ]
+    assert [place.what for place in house.classes_without_example(everything)] == [
+        "Counter"
+    ]
     (store,) = [source for source in everything if source.path.name == "store.py"]
     assert [place.what for place in house.long_lines(store)] == ["108 characters"]
 
 
 def test_the_command_prints_a_table_and_places(tree: Path) -> None:
     def run(*arguments: str) -> str:
-        command = [sys.executable, str(ROOT / "scripts/house.py"), "--root", str(tree), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        command = [
+            sys.executable,
+            str(ROOT / "scripts/house.py"),
+            "--root",
+            str(tree),
+            *arguments,
+        ]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout
 
     shown = run("--worst", "--room", "text")
     assert "vague names among local ones" in shown

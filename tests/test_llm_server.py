@@ -40,7 +40,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.llm,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not os.environ.get("STRUCTRAG_LLM"), reason="run by make test-llm"),
+    pytest.mark.skipif(
+        not os.environ.get("STRUCTRAG_LLM"), reason="run by make test-llm"
+    ),
 ]
 
 WINDOW = 1024  # tokens
@@ -117,7 +119,9 @@ class Relay(BaseHTTPRequestHandler):
         except urllib.error.HTTPError as error:
             self.reply(error.code, error.read())
 
-    def reply(self, status: int, body: bytes, kind: str = "application/json", **more: str) -> None:
+    def reply(
+        self, status: int, body: bytes, kind: str = "application/json", **more: str
+    ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -152,7 +156,12 @@ def chat(url: str, **settings: Any) -> Any:
     package = pytest.importorskip(
         "langchain_openai", reason="the package langchain-openai is not installed"
     )
-    defaults = {"model": "smollm2", "api_key": "none", "max_tokens": 16, "max_retries": 0}
+    defaults = {
+        "model": "smollm2",
+        "api_key": "none",
+        "max_tokens": 16,
+        "max_retries": 0,
+    }
     return package.ChatOpenAI(base_url=f"{url}/v1", **{**defaults, **settings})
 
 
@@ -177,7 +186,10 @@ def test_calls_and_tokens_are_those_that_the_server_reports(address: str) -> Non
         model = language_model(relay.url)
         answers = [model.complete("Say yes."), asyncio.run(model.acomplete("Say no."))]
         for answer, usage in zip(answers, relay.usages, strict=True):
-            assert tokens_of("", answer) == (usage["prompt_tokens"], usage["completion_tokens"])
+            assert tokens_of("", answer) == (
+                usage["prompt_tokens"],
+                usage["completion_tokens"],
+            )
 
 
 METHODS = ("views", "pic", "idms", "d3", "selfask", "hiqa")
@@ -235,7 +247,9 @@ def used_by(method: str, llm: Any, document: Any) -> Any:
     else:
         total = SelfAsk(retriever, llm).answer("How often is the filter rinsed?").total
     return index.usage + Usage(
-        calls=total.calls, prompt_tokens=total.prompt_tokens, answer_tokens=total.answer_tokens
+        calls=total.calls,
+        prompt_tokens=total.prompt_tokens,
+        answer_tokens=total.answer_tokens,
     )
 
 
@@ -269,7 +283,9 @@ def test_a_prompt_above_the_window_is_an_answer_that_failed(address: str) -> Non
     index = Index(llm=model, preset="paper")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        long = index.add([read_text("# Pump\n\n" + "Pumps move water. " * 800, id="long")])
+        long = index.add(
+            [read_text("# Pump\n\n" + "Pumps move water. " * 800, id="long")]
+        )
     assert len(index) >= 1 and sum(long.usage["fallbacks"].values()) > 0
 
 
@@ -311,5 +327,7 @@ def test_a_dead_server_costs_no_text(smollm_file: Path) -> None:
         report = summaries(model)
         assert sum(report.usage["fallbacks"].values()) > 0
         with pytest.warns(UserWarning, match="similarities of the sentences instead"):
-            chunks = IDMSSplitter(min_tokens=8, max_tokens=60).split(read_text(TEXT), llm=model)
+            chunks = IDMSSplitter(min_tokens=8, max_tokens=60).split(
+                read_text(TEXT), llm=model
+            )
         assert "".join(chunk.text for chunk in chunks) == TEXT

@@ -60,7 +60,8 @@ def test_every_python_and_every_extra_is_tried(project: dict[str, Any]) -> None:
         if line.startswith("Programming Language :: Python :: 3.")
     ]
     assert jobs["tests"]["strategy"]["matrix"]["python"] == pythons
-    together = {"all", "demo", "dev", "peers", "docs", "stores"}  # not made for users one by one
+    # Not made for users one by one.
+    together = {"all", "demo", "dev", "peers", "docs", "stores"}
     extras = set(project["project"]["optional-dependencies"]) - together
     assert set(jobs["extras"]["strategy"]["matrix"]["extra"]) == extras | {""}
     assert set(script(ROOT / ".ci/extra_check.py").CHECKS) == extras
@@ -70,7 +71,10 @@ def test_only_the_publishing_job_may_ask_for_an_identity() -> None:
     jobs = read(ROOT / ".github/workflows/release.yml")["jobs"]
     assert [name for name, job in jobs.items() if "permissions" in job] == ["publish"]
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
-    assert jobs["publish"]["needs"] == "build" and jobs["publish"]["environment"]["name"] == "pypi"
+    assert (
+        jobs["publish"]["needs"] == "build"
+        and jobs["publish"]["environment"]["name"] == "pypi"
+    )
 
 
 def test_issue_forms_have_what_a_form_needs() -> None:
@@ -94,7 +98,8 @@ def test_hooks_run_the_tools_of_the_environment(project: dict[str, Any]) -> None
         "codespell",
     ]
     tools = {
-        re.split(r"[<>=]", line)[0] for line in project["project"]["optional-dependencies"]["dev"]
+        re.split(r"[<>=]", line)[0]
+        for line in project["project"]["optional-dependencies"]["dev"]
     }
     assert {hook["entry"].split()[0] for hook in repository["hooks"]} <= tools
 
@@ -115,15 +120,29 @@ def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "extra",
-    ["langchain", "llama-index", "gguf", "static", "cli", "mcp", "plot", "pdf", "pdfplumber"],
+    [
+        "langchain",
+        "llama-index",
+        "gguf",
+        "static",
+        "cli",
+        "mcp",
+        "plot",
+        "pdf",
+        "pdfplumber",
+    ],
 )
-def test_the_checks_of_the_extras_pass_where_everything_is(extra: str, tmp_path: Path) -> None:
+def test_the_checks_of_the_extras_pass_where_everything_is(
+    extra: str, tmp_path: Path
+) -> None:
     assert script(ROOT / ".ci/extra_check.py").CHECKS[extra](tmp_path)
 
 
 def test_the_files_that_contributors_are_sent_to_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    paths = re.findall(r"`((?:shared|tests|docs|scripts|\.github|l\w+_structrag)/[\w/.-]+)`", text)
+    paths = re.findall(
+        r"`((?:shared|tests|docs|scripts|\.github|l\w+_structrag)/[\w/.-]+)`", text
+    )
     examples = ("FORMAT", "NAME", "ROOM")  # what a reader puts in
     assert len(paths) > 20
     for path in paths:

@@ -37,7 +37,9 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.llm,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not os.environ.get("STRUCTRAG_LLM"), reason="run by make test-llm"),
+    pytest.mark.skipif(
+        not os.environ.get("STRUCTRAG_LLM"), reason="run by make test-llm"
+    ),
 ]
 
 TEXT = """# The X100 pump
@@ -90,7 +92,9 @@ def document() -> Document:
 
 def whole(chunks: Any, text: str = TEXT) -> None:
     """Every chunk is a slice, and they hold the whole text."""
-    assert chunks and all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+    assert chunks and all(
+        text[chunk.start : chunk.end] == chunk.text for chunk in chunks
+    )
     covered = set()
     for chunk in chunks:
         covered.update(range(chunk.start, chunk.end))
@@ -137,7 +141,8 @@ def test_a_tree_is_summed_up_and_walked(llm: Any) -> None:
     summaries = [node.extras["summary"] for node in index.nodes()]
     assert summaries and all(summaries)
     hits = TreeRetriever(index, llm=llm).search(QUESTION)
-    assert hits and "failure" not in hits[0].chunk.extras  # what it picks is always an option
+    # What it picks is always an option.
+    assert hits and "failure" not in hits[0].chunk.extras
     assert all(TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in hits)
 
 
@@ -145,7 +150,10 @@ def test_views_are_chosen(llm: Any) -> None:
     index = Index(llm=llm, choose_views=True)
     index.view_settings = replace(index.view_settings, summary_min_tokens=5)
     report = index.add([document()])
-    assert report.usage["calls"] == 0 < report.usage["scored"] and not report.usage["fallbacks"]
+    assert (
+        report.usage["calls"] == 0 < report.usage["scored"]
+        and not report.usage["fallbacks"]
+    )
     whole(index.chunks())
     assert MultiViewRetriever(index).search(QUESTION)
 
@@ -160,7 +168,9 @@ def test_views(llm: Any, preset: str) -> None:
     assert MultiViewRetriever(index, preset=preset).search(QUESTION)
 
 
-@pytest.mark.parametrize("make", [HiQAFormatter, HiQAFormatter.paper, HiQAFormatter.code])
+@pytest.mark.parametrize(
+    "make", [HiQAFormatter, HiQAFormatter.paper, HiQAFormatter.code]
+)
 def test_hiqa(llm: Any, make: Callable[..., HiQAFormatter]) -> None:
     formatted = make(llm=llm).format(PLAIN)
     assert covers_all_text(PLAIN, formatted.document.text)
@@ -184,7 +194,9 @@ D3: dict[str, dict[str, Any]] = {
 def d3(llm: Any) -> dict[str, D3Index]:
     indexes = {}
     for preset in ("default", "paper"):
-        indexes[preset] = D3Index(llm=llm, preset=preset, whole_tokens=0, cache=Cache(":memory:"))
+        indexes[preset] = D3Index(
+            llm=llm, preset=preset, whole_tokens=0, cache=Cache(":memory:")
+        )
         indexes[preset].add([document()])
     return indexes
 
@@ -195,7 +207,9 @@ def test_d3(llm: Any, d3: dict[str, D3Index], name: str) -> None:
     index = d3[options.get("preset", "default")]
     result = D3Retriever(index, llm=llm, **options).result(QUESTION)
     assert result.route is not None and result.route.cost.calls
-    assert all(TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in result.hits)
+    assert all(
+        TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in result.hits
+    )
 
 
 def test_several_hops(llm: Any, d3: dict[str, D3Index]) -> None:
@@ -213,7 +227,9 @@ async def test_on_an_event_loop(llm: Any) -> None:
     d3 = D3Index(llm=llm)
     await d3.aadd([document()])
     retriever = D3Retriever(d3, llm=llm)
-    await asyncio.gather(retriever.aresult(QUESTION), retriever.aresult("Where do herons nest?"))
+    await asyncio.gather(
+        retriever.aresult(QUESTION), retriever.aresult("Where do herons nest?")
+    )
 
 
 def test_prompts_above_the_window(smollm: tuple[Any, Any]) -> None:
@@ -262,9 +278,12 @@ def test_the_beginning_of_a_real_document(
         sections.add([part])
         result = D3Retriever(sections, llm=llm, preset=preset).result(QUESTION)
         assert all(
-            part.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in result.hits
+            part.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+            for hit in result.hits
         )
-        assert isinstance(SelfAsk(D3Retriever(sections), llm).answer(QUESTION).answer, str)
+        assert isinstance(
+            SelfAsk(D3Retriever(sections), llm).answer(QUESTION).answer, str
+        )
 
 
 # -- LangChain
@@ -272,7 +291,9 @@ def test_the_beginning_of_a_real_document(
 
 @pytest.fixture(scope="module")
 def langchain() -> Any:
-    pytest.importorskip("langchain_core", reason="the extra 'langchain' is not installed")
+    pytest.importorskip(
+        "langchain_core", reason="the extra 'langchain' is not installed"
+    )
     from langchain_core.documents import Document as LangChainDocument
 
     import langchain_structrag
@@ -294,14 +315,18 @@ LANGCHAIN: dict[str, Callable[[Any, Any], Any]] = {
 def test_langchain_splitters(langchain: Any, llm: Any, name: str) -> None:
     package, documents = langchain
     parts = LANGCHAIN[name](package, llm).split_documents(documents)
-    words = set(" ".join(p.metadata.get("segment_text", p.page_content) for p in parts).split())
+    words = set(
+        " ".join(p.metadata.get("segment_text", p.page_content) for p in parts).split()
+    )
     assert set(TEXT.split()) <= words
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_langchain_retrievers(langchain: Any, llm: Any, preset: str) -> None:
     package, documents = langchain
-    multiview = package.MultiViewRetriever.from_documents(documents, llm=llm, preset=preset)
+    multiview = package.MultiViewRetriever.from_documents(
+        documents, llm=llm, preset=preset
+    )
     assert multiview.invoke(QUESTION)
     d3 = package.D3Retriever.from_documents(documents, llm=llm, preset=preset)
     assert isinstance(d3.invoke(QUESTION), list)
@@ -323,13 +348,17 @@ def test_langchain_formatter(langchain: Any, llm: Any) -> None:
 
 @pytest.fixture(scope="module")
 def llama_index() -> Any:
-    pytest.importorskip("llama_index.core", reason="the extra 'llama-index' is not installed")
+    pytest.importorskip(
+        "llama_index.core", reason="the extra 'llama-index' is not installed"
+    )
     from llama_index.core import Document as LlamaIndexDocument
 
     import llama_index_structrag
 
     metadata = {"file_type": "text/markdown"}
-    return llama_index_structrag, [LlamaIndexDocument(text=TEXT, id_="pump", metadata=metadata)]
+    return llama_index_structrag, [
+        LlamaIndexDocument(text=TEXT, id_="pump", metadata=metadata)
+    ]
 
 
 LLAMA_INDEX: dict[str, Callable[[Any, Any], Any]] = {
@@ -350,7 +379,9 @@ def test_llama_index_parsers(llama_index: Any, llm: Any, name: str) -> None:
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_llama_index_retrievers(llama_index: Any, llm: Any, preset: str) -> None:
     package, documents = llama_index
-    multiview = package.MultiViewRetriever.from_documents(documents, llm=llm, preset=preset)
+    multiview = package.MultiViewRetriever.from_documents(
+        documents, llm=llm, preset=preset
+    )
     assert multiview.retrieve(QUESTION)
     d3 = package.D3Retriever.from_documents(documents, llm=llm, preset=preset)
     assert isinstance(d3.retrieve(QUESTION), list)
@@ -362,7 +393,9 @@ def test_llama_index_formatter(llama_index: Any, llm: Any) -> None:
     package, _ = llama_index
     from llama_index.core import Document as LlamaIndexDocument
 
-    (formatted,) = package.HiQAFormatter(llm=llm)([LlamaIndexDocument(text=PLAIN, id_="m")])
+    (formatted,) = package.HiQAFormatter(llm=llm)(
+        [LlamaIndexDocument(text=PLAIN, id_="m")]
+    )
     assert covers_all_text(PLAIN, formatted.text)
 
 

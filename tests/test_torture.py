@@ -26,7 +26,9 @@ def tallies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     paths = [ROOT / "tests", ROOT / "shared", ROOT]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     command = [sys.executable, "-m", "torture", "--short", "--json", str(results)]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280)
+    run = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=280
+    )
     assert results.exists(), run.stderr
     loaded: dict[str, Any] = json.loads(results.read_text())
     return loaded

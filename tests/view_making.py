@@ -15,7 +15,8 @@ HOSTILE = (
 
 
 MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
-    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
+    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n"
+    for i in range(30)
 )
 
 

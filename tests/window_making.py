@@ -27,7 +27,10 @@ def around(prompt: str) -> tuple[str, str]:
 
 def numbered(count: int) -> str:
     """`count` different words; every seventh ends a line, every 21st a paragraph."""
-    words = [f"w{i}{chr(10) * (1 + (i % 3 == 0)) if i % 7 == 0 else ' '}" for i in range(count)]
+    words = [
+        f"w{i}{chr(10) * (1 + (i % 3 == 0)) if i % 7 == 0 else ' '}"
+        for i in range(count)
+    ]
     return "".join(words)
 
 

@@ -38,9 +38,18 @@ COLUMNS = (
 )
 # Files, each with a question and a word of its answer.
 QUESTIONS = {
-    "example-10k.html": ("Who is the stock transfer agent and registrar?", "Philadelphia"),
-    "example-steelJIS-datasheet.html": ("How much carbon does the composition have?", "0.39"),
-    "example-with-scripts.html": ("Which readiness check did Lukashenko order?", "readiness"),
+    "example-10k.html": (
+        "Who is the stock transfer agent and registrar?",
+        "Philadelphia",
+    ),
+    "example-steelJIS-datasheet.html": (
+        "How much carbon does the composition have?",
+        "0.39",
+    ),
+    "example-with-scripts.html": (
+        "Which readiness check did Lukashenko order?",
+        "readiness",
+    ),
     "fake-html-with-duplicate-elements.html": ("Which span is another?", "another"),
     "manual.docx": ("What does the rotor weigh?", "2 kg"),
     "slides.pptx": ("When do seals leak?", "after a year"),
@@ -65,7 +74,10 @@ def write_manual(path: Path) -> None:
 def write_slides(path: Path) -> None:
     """Two slides, each with a title and a text."""
     slides = import_module("pptx").Presentation()
-    for title, text in (("Pumps", "Pumps move water."), ("Seals", "Seals leak after a year.")):
+    for title, text in (
+        ("Pumps", "Pumps move water."),
+        ("Seals", "Seals leak after a year."),
+    ):
         slide = slides.slides.add_slide(slides.slide_layouts[1])
         slide.shapes.title.text = title
         slide.placeholders[1].text = text
@@ -79,7 +91,10 @@ def partitioned() -> Iterator[tuple[str, list[Any]]]:
     for path in sorted(folder.glob("*.html")):
         yield path.name, partition_html(filename=str(path))
     with tempfile.TemporaryDirectory() as written:
-        for name, write in (("manual.docx", write_manual), ("slides.pptx", write_slides)):
+        for name, write in (
+            ("manual.docx", write_manual),
+            ("slides.pptx", write_slides),
+        ):
             path = Path(written) / name
             write(path)
             module = import_module(f"unstructured.partition.{path.suffix[1:]}")
@@ -93,12 +108,21 @@ def rows() -> Iterator[tuple[str, list[str]]]:
         document = placed.document
         outline = parse(document)
         words = set(re.findall(r"\w+", document.text))
-        lost = {word for element in elements for word in re.findall(r"\w+", element.text)} - words
+        lost = {
+            word for element in elements for word in re.findall(r"\w+", element.text)
+        } - words
         tables = len(re.findall(r"^\|(?:---\|)+$", document.text, re.MULTILINE))
-        facts = [len(elements), len(outline.sections) - 1, tables, document.meta.get("pages", 0)]
+        facts = [
+            len(elements),
+            len(outline.sections) - 1,
+            tables,
+            document.meta.get("pages", 0),
+        ]
         chunks, first_of_chunks = in_lang_chain(placed, QUESTIONS[name][0])
         nodes, first_of_nodes = in_llama_index(placed, QUESTIONS[name][0])
-        found = [QUESTIONS[name][1] in text for text in (first_of_chunks, first_of_nodes)]
+        found = [
+            QUESTIONS[name][1] in text for text in (first_of_chunks, first_of_nodes)
+        ]
         answered = "both" if all(found) else "one" if any(found) else "none"
         yield name, [*map(str, [*facts, len(lost), chunks, nodes]), answered]
 
@@ -115,7 +139,9 @@ def in_lang_chain(placed: Any, question: str) -> tuple[int, str]:
         assert chunk.page_content == placed.document.text[start:end]
         pages = placed.pages(start, end)
         if pages:
-            assert chunk.metadata["page_label"] == "-".join(map(str, sorted({pages[0], pages[-1]})))
+            assert chunk.metadata["page_label"] == "-".join(
+                map(str, sorted({pages[0], pages[-1]}))
+            )
     retriever = MultiViewRetriever.from_documents([document], "lsa")
     return len(chunks), retriever.invoke(question)[0].page_content
 

@@ -26,7 +26,9 @@ BODY = "The seal of this pump wears out after a year, and then it leaks. " * 14
 
 def write_files(folder: Path) -> None:
     """The file in each format."""
-    (folder / "pumps.md").write_text("".join(f"# {title}\n\n{BODY}\n\n" for title in TITLES))
+    (folder / "pumps.md").write_text(
+        "".join(f"# {title}\n\n{BODY}\n\n" for title in TITLES)
+    )
     parts = "".join(f"<h1>{title}</h1><p>{BODY}</p>\n" for title in TITLES)
     (folder / "pumps.html").write_text(f"<html><body>\n{parts}</body></html>")
     platypus = import_module("reportlab.platypus")
@@ -39,7 +41,9 @@ def write_files(folder: Path) -> None:
     platypus.SimpleDocTemplate(str(folder / "pumps.pdf")).build(flow)
 
 
-def of_lang_chain(module: str, name: str, **options: Any) -> Callable[[Path], Sequence[Any]]:
+def of_lang_chain(
+    module: str, name: str, **options: Any
+) -> Callable[[Path], Sequence[Any]]:
     """The metadata of the chunks of what a loader of LangChain reads."""
     loader = getattr(import_module(module), name)
 
@@ -47,15 +51,21 @@ def of_lang_chain(module: str, name: str, **options: Any) -> Callable[[Path], Se
         from langchain_structrag import ContentAwareTextSplitter
 
         documents = loader(str(path), **options).load()
-        return [chunk.metadata for chunk in ContentAwareTextSplitter().split_documents(documents)]
+        return [
+            chunk.metadata
+            for chunk in ContentAwareTextSplitter().split_documents(documents)
+        ]
 
     return chunks
 
 
-def of_llama_index(module: str, name: str, **options: Any) -> Callable[[Path], Sequence[Any]]:
+def of_llama_index(
+    module: str, name: str, **options: Any
+) -> Callable[[Path], Sequence[Any]]:
     """The metadata of the nodes of what a reader of LlamaIndex reads."""
     reader = getattr(import_module(module), name)
-    import_module("llama_index.readers.file")  # which SimpleDirectoryReader needs for PDF
+    # Which SimpleDirectoryReader needs for PDF.
+    import_module("llama_index.readers.file")
 
     def nodes(path: Path) -> Sequence[Any]:
         from llama_index_structrag import ContentAwareNodeParser
@@ -65,7 +75,8 @@ def of_llama_index(module: str, name: str, **options: Any) -> Callable[[Path], S
         else:
             documents = reader(**options).load_data(path)
         return [
-            node.metadata for node in ContentAwareNodeParser().get_nodes_from_documents(documents)
+            node.metadata
+            for node in ContentAwareNodeParser().get_nodes_from_documents(documents)
         ]
 
     return nodes
@@ -104,7 +115,9 @@ def rows() -> Iterator[tuple[str, list[str]]]:
     """A row for each loader."""
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder))
-        for number, (loader, (make, module, name, options, kinds)) in enumerate(LOADERS.items()):
+        for number, (loader, (make, module, name, options, kinds)) in enumerate(
+            LOADERS.items()
+        ):
             cells = []
             for suffix in SUFFIXES:
                 # Pages of one file are warned of once, so each loader has a file of its own name.
@@ -115,7 +128,11 @@ def rows() -> Iterator[tuple[str, list[str]]]:
                     try:
                         read = make(module, name, **options)
                     except ImportError as error:
-                        cells = [f"left out: {error.name or error} is not installed", "", ""]
+                        cells = [
+                            f"left out: {error.name or error} is not installed",
+                            "",
+                            "",
+                        ]
                         break
                     metadata = read(path) if suffix in kinds else []
                 messages = [str(warning.message) for warning in caught]

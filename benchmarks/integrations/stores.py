@@ -96,13 +96,17 @@ def lang_chain() -> Iterator[tuple[str, list[str]]]:
         def embed_query(self, text: str) -> list[float]:
             return vector(text)
 
-    documents = [Document(text, metadata={"source": name}) for name, text in TEXTS.items()]
+    documents = [
+        Document(text, metadata={"source": name}) for name, text in TEXTS.items()
+    ]
     splitter = ContentAwareTextSplitter(chunk_size=120)
     chunks = splitter.split_documents([*documents, *documents])
     folder = Path(tempfile.mkdtemp())
 
     def chroma(name: str) -> tuple[Any, dict[str, Any]]:
-        return import_module("langchain_chroma").Chroma, {"collection_name": f"store-{name}"}
+        return import_module("langchain_chroma").Chroma, {
+            "collection_name": f"store-{name}"
+        }
 
     def qdrant(name: str) -> tuple[Any, dict[str, Any]]:
         kind = import_module("langchain_qdrant").QdrantVectorStore
@@ -141,14 +145,18 @@ def lang_chain() -> Iterator[tuple[str, list[str]]]:
         try:
             make("probe")
         except ImportError as error:
-            yield store_name, [f"left out: {error.name or error} is not installed", *[""] * 6]
+            yield (
+                store_name,
+                [f"left out: {error.name or error} is not installed", *[""] * 6],
+            )
             continue
 
         def into_store(make: Any = make) -> str:
             kind, options = make("chunks")
             try:
                 store = kind.from_documents(chunks, Words(), **options)
-            except TypeError as error:  # langchain-community's LanceDB takes no documents with ids
+            # langchain-community's LanceDB takes no documents with ids.
+            except TypeError as error:
                 store = kind(embedding=Words(), **options)
                 store.add_documents(chunks)
                 into_store.note = f" by `add_documents`; `from_documents` {said(error)}"  # type: ignore
@@ -170,7 +178,9 @@ def lang_chain() -> Iterator[tuple[str, list[str]]]:
         yield store_name, [*row, *views_in_store(make, documents, own, Words)]
 
 
-def views_in_store(make: Any, documents: list[Any], own: Any, embeddings: Any) -> list[str]:
+def views_in_store(
+    make: Any, documents: list[Any], own: Any, embeddings: Any
+) -> list[str]:
     """What a LangChain store does as the `vectorstore` of a retriever."""
     from langchain_core.documents import Document
 
@@ -184,7 +194,9 @@ def views_in_store(make: Any, documents: list[Any], own: Any, embeddings: Any) -
         if kind.__name__ in ("InMemoryVectorStore",):
             store = kind(embeddings())
         else:  # some make their collection only with a first document
-            first = Document("First.", metadata={"structrag_view": "", "structrag_chunk": ""})
+            first = Document(
+                "First.", metadata={"structrag_view": "", "structrag_chunk": ""}
+            )
             first.metadata["structrag_document"] = ""
             store = kind.from_documents([first], embeddings(), **options)
         search = store.similarity_search_with_score
@@ -200,7 +212,11 @@ def views_in_store(make: Any, documents: list[Any], own: Any, embeddings: Any) -
     def same() -> str:
         calls.clear()
         ids = [found.id for found in holder[0].invoke(QUESTION)]
-        return "yes" if ids == [found.id for found in own.invoke(QUESTION)] else "other order"
+        return (
+            "yes"
+            if ids == [found.id for found in own.invoke(QUESTION)]
+            else "other order"
+        )
 
     def condition() -> str:
         found = holder[0].invoke(QUESTION, where={"source": "page.html"})
@@ -246,7 +262,9 @@ def llama_index() -> Iterator[tuple[str, list[str]]]:
         return import_module("llama_index.core.vector_stores").SimpleVectorStore()
 
     def chroma(name: str) -> Any:
-        collection = import_module("chromadb").EphemeralClient().get_or_create_collection(name)
+        collection = (
+            import_module("chromadb").EphemeralClient().get_or_create_collection(name)
+        )
         return import_module("llama_index.vector_stores.chroma").ChromaVectorStore(
             chroma_collection=collection
         )
@@ -269,7 +287,9 @@ def llama_index() -> Iterator[tuple[str, list[str]]]:
 
     def faiss(name: str) -> Any:
         index = import_module("faiss").IndexFlatIP(SIZE)
-        return import_module("llama_index.vector_stores.faiss").FaissVectorStore(faiss_index=index)
+        return import_module("llama_index.vector_stores.faiss").FaissVectorStore(
+            faiss_index=index
+        )
 
     stores = {
         "SimpleVectorStore": simple,
@@ -285,14 +305,20 @@ def llama_index() -> Iterator[tuple[str, list[str]]]:
         try:
             make("probe")
         except ImportError as error:
-            yield store_name, [f"left out: {error.name or error} is not installed", *[""] * 6]
+            yield (
+                store_name,
+                [f"left out: {error.name or error} is not installed", *[""] * 6],
+            )
             continue
         holder: dict[str, Any] = {}
 
         def into_store(make: Any = make, holder: Any = holder) -> str:
             context = StorageContext.from_defaults(vector_store=make("chunks"))
             index = VectorStoreIndex.from_documents(
-                documents(), storage_context=context, embed_model=Words(), transformations=[parser]
+                documents(),
+                storage_context=context,
+                embed_model=Words(),
+                transformations=[parser],
             )
             holder["index"] = index
             found = index.as_retriever(similarity_top_k=50).retrieve(QUESTION)
@@ -326,20 +352,27 @@ def llama_index() -> Iterator[tuple[str, list[str]]]:
 
         def same(holder: Any = holder) -> str:
             holder["calls"].clear()
-            ids = [scored.node.node_id for scored in holder["retriever"].retrieve(QUESTION)]
+            ids = [
+                scored.node.node_id for scored in holder["retriever"].retrieve(QUESTION)
+            ]
             holder["asked"] = len(holder["calls"])
             expected = [scored.node.node_id for scored in own.retrieve(QUESTION)]
             return "yes" if ids == expected else "other order"
 
         def condition(holder: Any = holder) -> str:
             holder["retriever"].where = {"file_name": "page.html"}
-            found = {scored.node.ref_doc_id for scored in holder["retriever"].retrieve(QUESTION)}
+            found = {
+                scored.node.ref_doc_id
+                for scored in holder["retriever"].retrieve(QUESTION)
+            }
             holder["retriever"].where = None
             return "yes" if found == {"page.html"} else str(found)
 
         def replaced(holder: Any = holder) -> str:
             retriever = holder["retriever"]
-            retriever.add([Document(text="# Guide\n\nNothing to rinse.", id_="guide.md")])
+            retriever.add(
+                [Document(text="# Guide\n\nNothing to rinse.", id_="guide.md")]
+            )
             retriever.delete("page.html")
             found = {scored.node.ref_doc_id for scored in retriever.retrieve(QUESTION)}
             return "yes" if found == {"guide.md", "plain.txt"} else str(found)
@@ -349,7 +382,10 @@ def llama_index() -> Iterator[tuple[str, list[str]]]:
             yield store_name, [*row, "", "", "", ""]
             continue
         row += [tried(same), tried(condition)]
-        yield store_name, [*row, f"{holder.get('asked', 0)} for 3 views", tried(replaced)]
+        yield (
+            store_name,
+            [*row, f"{holder.get('asked', 0)} for 3 views", tried(replaced)],
+        )
 
 
 TABLES = {"LangChain": lang_chain, "LlamaIndex": llama_index}

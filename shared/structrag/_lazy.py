@@ -25,7 +25,8 @@ def lazy_names(
     def load(name: str) -> Any:
         if name not in homes:
             message = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=sys.modules[package])  # for "Did you mean"
+            # For "Did you mean".
+            raise AttributeError(message, name=name, obj=sys.modules[package])
         value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)  # the next use does not come here
         return value

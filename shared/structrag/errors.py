@@ -104,7 +104,10 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
 
 
 def check_arguments(
-    what: str, names: Iterable[str], known: Iterable[str], hints: Mapping[str, str] | None = None
+    what: str,
+    names: Iterable[str],
+    known: Iterable[str],
+    hints: Mapping[str, str] | None = None,
 ) -> None:
     """Raise UnknownArgument for the first of `names` that is not known.
 
@@ -141,12 +144,21 @@ def check_ids(name: str, ids: object) -> list[str]:
 
 def check_at_least(name: str, value: float, minimum: float) -> None:
     """Raise InvalidParameter unless `value` is a number >= `minimum`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= minimum:
-        raise InvalidParameter(f"{name} must be a number of at least {minimum}; got {value!r}.")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not value >= minimum
+    ):
+        raise InvalidParameter(
+            f"{name} must be a number of at least {minimum}; got {value!r}."
+        )
 
 
 def check_template(
-    name: str, template: object, required: Collection[str], optional: Collection[str] = ()
+    name: str,
+    template: object,
+    required: Collection[str],
+    optional: Collection[str] = (),
 ) -> None:
     """Raise InvalidParameter unless a prompt is a template with these places.
 
@@ -158,7 +170,9 @@ def check_template(
     the parameter that the message speaks of.
     """
     if not isinstance(template, str):
-        raise InvalidParameter(f"{name} must be a string; got {type(template).__name__}.")
+        raise InvalidParameter(
+            f"{name} must be a string; got {type(template).__name__}."
+        )
     allowed = [*required, *optional]
     places = _listed(allowed)
     rule = f"{name} must be a template with the plain places {places}, other braces doubled"
@@ -174,7 +188,9 @@ def check_template(
             raise InvalidParameter(f"{rule}; it has the place {{{place}}}.")
         present.add(place)
     if not present.issuperset(required):
-        raise InvalidParameter(f"{name} must contain {_listed(required)}; got {template!r}.")
+        raise InvalidParameter(
+            f"{name} must contain {_listed(required)}; got {template!r}."
+        )
 
 
 def _listed(places: Collection[str]) -> str:

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
-BlockKind = Literal["paragraph", "list", "table", "code", "image", "math", "quote", "html", "other"]
+BlockKind = Literal[
+    "paragraph", "list", "table", "code", "image", "math", "quote", "html", "other"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,8 @@ class Section:
     ordinal: int  # position in reading order, the root is 0
     level: int  # 0 for the root
     title: str
-    path: tuple[str, ...]  # titles from the outermost heading to its own; () for the root
+    # Titles from the outermost heading to its own; () for the root.
+    path: tuple[str, ...]
     start: int
     body_start: int
     body_end: int
@@ -203,10 +206,13 @@ class Chunk:
     path: tuple[str, ...] = ()  # heading titles, outermost first, the own one included
     kind: str = "text"
     extras: Mapping[str, Any] = field(default_factory=dict)  # JSON values only
-    body_start: int = 0  # like `start`, an offset into the document's text; default: `start`
+    # Like `start`, an offset into the document's text; default: `start`.
+    body_start: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "body_start", min(max(self.body_start, self.start), self.end))
+        object.__setattr__(
+            self, "body_start", min(max(self.body_start, self.start), self.end)
+        )
 
     @property
     def span(self) -> tuple[str, int, int]:
@@ -251,7 +257,9 @@ class Hit:
     chunk: Chunk
     score: float
     rank: int  # from 1
-    routes: Mapping[str, float] = field(default_factory=dict)  # route -> rank from 1 on that route
+    # Route -> rank from 1 on that route.
+    routes: Mapping[str, float] = field(default_factory=dict)
     # route -> its own score, as it gave it
     scores: Mapping[str, float] = field(default_factory=dict)
-    parts: Mapping[str, float] = field(default_factory=dict)  # route -> what it added to the score
+    # Route -> what it added to the score.
+    parts: Mapping[str, float] = field(default_factory=dict)

@@ -12,7 +12,9 @@ from structrag.asking.cache import Cache
 from tests.doubles import HashEmbedder
 
 BODY = "One thing is said. Another thing is said. A third thing is said.\n\n"
-TEXT = "".join(f"# Part {number}\n\n{BODY.replace('said', f'said{number}')}" for number in range(5))
+TEXT = "".join(
+    f"# Part {number}\n\n{BODY.replace('said', f'said{number}')}" for number in range(5)
+)
 
 
 class Words:
@@ -24,7 +26,9 @@ class Words:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+    def score(
+        self, prompt: str, continuations: Sequence[str], *, chat: bool
+    ) -> list[float]:
         self.asked += len(continuations)
         shared = set(prompt.split())
         return [-20.0 + len(shared & set(text.split())) for text in continuations]
@@ -45,7 +49,8 @@ def test_borders_and_what_is_found_are_measured() -> None:
     assert model.asked >= asked + 14  # but not for their cost
     start = TEXT.index("Another thing is said2")
     question = Question("q", "said2", (), (("d", start, start + 24),), True)
-    lost = Question("q2", "Part", (), (("d", 0, 8),), True)  # in a heading, which is gone
+    # In a heading, which is gone.
+    lost = Question("q2", "Part", (), (("d", 0, 8),), True)
     dataset = Dataset("set", (document,), (question, lost))
     moved = boundaries.moved_gold([made], dataset)
     assert list(moved) == [question]

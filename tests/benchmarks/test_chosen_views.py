@@ -10,7 +10,9 @@ from structrag import read_text
 from structrag.asking.cache import Cache
 from tests.doubles import HashEmbedder
 
-BODY = " ".join(f"Sentence {i} tells of thing{i} and of part{i} of it." for i in range(40))
+BODY = " ".join(
+    f"Sentence {i} tells of thing{i} and of part{i} of it." for i in range(40)
+)
 
 
 class LastFirst:
@@ -35,6 +37,8 @@ def test_each_view_has_a_row_with_a_difference() -> None:
     document = read_text(text, id="d", format="markdown")
     dataset = Dataset("set", (document,), (question,))
     chunks = {chosen_views.LIMITED: 300, chosen_views.WHOLE: None}
-    table = chosen_views.table([dataset], HashEmbedder(), LastFirst(), Cache(":memory:"), chunks)
+    table = chosen_views.table(
+        [dataset], HashEmbedder(), LastFirst(), Cache(":memory:"), chunks
+    )
     assert table.count("chunks of whole sections") == len(chosen_views.SEARCHED)
     assert "| all three, chunks of at most 300 tokens | " in table and "+0.0 [" in table

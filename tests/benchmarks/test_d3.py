@@ -32,7 +32,9 @@ def _document(doc_id: str) -> Document:
         sleeps = f"The {animal} of {doc_id} sleeps in a den. " * 30
         parts.append(f"## The {animal}\n\n{eats}\n\n{sleeps}")
     return Document(
-        f"# Animals of {doc_id}\n\n" + "\n\n".join(parts) + "\n", id=doc_id, format="markdown"
+        f"# Animals of {doc_id}\n\n" + "\n\n".join(parts) + "\n",
+        id=doc_id,
+        format="markdown",
     )
 
 
@@ -67,14 +69,23 @@ def test_the_oracle_finds_the_evidence_by_every_system(
     assert tuple(results) == NAMES
     for result in results.values():
         means = result["means"]
-        assert means["evidence F1"] == means["evidence recall"] == means["answer F1"] == 100
+        assert (
+            means["evidence F1"]
+            == means["evidence recall"]
+            == means["answer F1"]
+            == 100
+        )
         assert means["failed calls"] == 0
         stages = result["stages"].values()
-        assert means["tokens"] == pytest.approx(sum(stage["tokens"] for stage in stages))
+        assert means["tokens"] == pytest.approx(
+            sum(stage["tokens"] for stage in stages)
+        )
         assert means["calls"] == pytest.approx(sum(stage["calls"] for stage in stages))
 
 
-def test_calls_are_those_of_the_methods(results: dict[str, dict[str, dict[str, float]]]) -> None:
+def test_calls_are_those_of_the_methods(
+    results: dict[str, dict[str, dict[str, float]]],
+) -> None:
     calls = {name: result["means"]["calls"] for name, result in results.items()}
     assert calls == {
         "D3-BASE": 2,
@@ -90,14 +101,20 @@ def test_calls_are_those_of_the_methods(results: dict[str, dict[str, dict[str, f
 def test_the_oracle_names_nothing_that_is_not_gold() -> None:
     oracle = oracle_for(_dataset())
     question = "Question: When does the lynx of north eat?"
-    shown = "[1] The otter of north eats at dawn.\n\n[2] The lynx of south eats at dawn."
+    shown = (
+        "[1] The otter of north eats at dawn.\n\n[2] The lynx of south eats at dawn."
+    )
     assert oracle.complete(f"{shown}\n\n{question}\n\nWhich ids?") == "none"
     assert (
-        oracle.complete(f"[1] Animals of north > The lynx\nIt eats.\n\n{question}\n\nWhich ids?")
+        oracle.complete(
+            f"[1] Animals of north > The lynx\nIt eats.\n\n{question}\n\nWhich ids?"
+        )
         == "1"
     )
     assert (
-        oracle.complete(f'A paragraph:\n\nnothing\n\n{question}\n\nAnswer with "yes" or "no"')
+        oracle.complete(
+            f'A paragraph:\n\nnothing\n\n{question}\n\nAnswer with "yes" or "no"'
+        )
         == "no"
     )
     assert oracle.complete(f"Evidence:\n[1] x\n\n{question}\nAnswer:") == "Unanswerable"
@@ -123,7 +140,9 @@ def test_an_oracle_may_name_more_sections_than_needed_but_no_more_paragraphs() -
 def test_gold_is_what_overlaps_by_half() -> None:
     dataset = _dataset()
     paragraphs = [
-        chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)
+        chunk
+        for document in dataset.documents
+        for chunk in ParagraphSplitter().split(document)
     ]
     gold = gold_chunks(dataset.questions[0], paragraphs)
     assert [chunk.text.strip()[:24] for chunk in gold] == ["The heron of north eats "]
@@ -175,7 +194,9 @@ def test_targets_are_compared_both_ways() -> None:
 
 @pytest.mark.parametrize("agent", [False, True])
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_the_slow_server_is_kept_busy_within_its_limit(agent: bool, asynchronous: bool) -> None:
+def test_the_slow_server_is_kept_busy_within_its_limit(
+    agent: bool, asynchronous: bool
+) -> None:
     seconds, _, server = d3_server.timed(
         _dataset(), agent=agent, asynchronous=asynchronous, delay=0.05
     )
@@ -191,14 +212,24 @@ def test_the_command_writes_its_page(
 ) -> None:
     monkeypatch.setattr(d3, "load_or_exit", lambda name: _dataset())
     d3.main(
-        ["--oracle", "--systems", "CHUNK,D3-BASE", "--questions", "3", "--output", str(tmp_path)]
+        [
+            "--oracle",
+            "--systems",
+            "CHUNK,D3-BASE",
+            "--questions",
+            "3",
+            "--output",
+            str(tmp_path),
+        ]
     )
     page = (tmp_path / "d3_oracle.md").read_text(encoding="utf-8")
     assert page in capsys.readouterr().out
     assert "3 questions" in page
     assert "| CHUNK | 100.0" in page
     assert "| sections named too many | tokens | calls | of CHUNK's tokens |" in page
-    assert list(json.loads((tmp_path / "d3_oracle.json").read_text(encoding="utf-8"))) == [
+    assert list(
+        json.loads((tmp_path / "d3_oracle.json").read_text(encoding="utf-8"))
+    ) == [
         "CHUNK",
         "D3-BASE",
     ]
@@ -213,14 +244,26 @@ def test_evidence_without_a_model_is_compared_with_plain_retrieval(
     ]  # what BM25 puts first, and is no evidence
     monkeypatch.setattr(d3_evidence, "BUDGET", count_tokens(first.text) + 20)
     monkeypatch.setattr(d3_evidence, "SUMMARIES", (40,))
-    d3.main(["--evidence", "--embedder", "lsa", "--set", "made up", "--output", str(tmp_path)])
+    d3.main(
+        [
+            "--evidence",
+            "--embedder",
+            "lsa",
+            "--set",
+            "made up",
+            "--output",
+            str(tmp_path),
+        ]
+    )
     page = (tmp_path / "d3_evidence.md").read_text(encoding="utf-8")
     assert page in capsys.readouterr().out
     assert "### made up: 2 documents, 8 questions" in page
     figures = json.loads((tmp_path / "d3_evidence.json").read_text(encoding="utf-8"))
     systems = figures["systems"]["made up"]
     assert list(systems) == ["BM25", "dense", "fused", "D3"]
-    assert {system["paragraphs"] for name, system in systems.items() if name != "D3"} == {8}
+    assert {
+        system["paragraphs"] for name, system in systems.items() if name != "D3"
+    } == {8}
     assert systems["D3"]["paragraphs"] <= 8
     assert systems["D3"]["parts"] == 4
     assert 0 < systems["BM25"][d3_evidence.RECALL] < 1
@@ -240,11 +283,17 @@ def test_the_figures_of_a_ranking() -> None:
     assert worse[d3_evidence.F1] == pytest.approx(0.5)
     none = d3_evidence.ranking_figures(question, paragraphs[3:], paragraphs, measure)
     assert set(none.values()) == {0.0}
-    either = replace(question, gold=(question.gold[0], dataset.questions[1].gold[0]), any=True)
-    assert d3_evidence.ranking_figures(either, paragraphs[:1], paragraphs, measure) == best
+    either = replace(
+        question, gold=(question.gold[0], dataset.questions[1].gold[0]), any=True
+    )
+    assert (
+        d3_evidence.ranking_figures(either, paragraphs[:1], paragraphs, measure) == best
+    )
 
 
-def test_any_model_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_model_can_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(d3, "load_or_exit", lambda name: _dataset())
     monkeypatch.setattr(d3, "a_model", lambda prompt: "1", raising=False)
     d3.main(
@@ -268,6 +317,8 @@ def test_any_model_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_slow_server_answers_as_its_model() -> None:
     server = SlowServer(oracle_for(_dataset()), 0.0)
-    prompt = "Evidence:\n[1] x\n\nQuestion: When does the lynx of north eat? (7)\nAnswer:"
+    prompt = (
+        "Evidence:\n[1] x\n\nQuestion: When does the lynx of north eat? (7)\nAnswer:"
+    )
     assert server.complete(prompt) == "Unanswerable"
     assert (server.calls, server.open) == (1, 0)

@@ -29,7 +29,10 @@ QUESTION = "What do herons eat?"
 
 
 def chunks(*texts: str) -> list[Chunk]:
-    return [Chunk(f"d:{i}", "d", "d#0", i, i + len(text), text) for i, text in enumerate(texts)]
+    return [
+        Chunk(f"d:{i}", "d", "d#0", i, i + len(text), text)
+        for i, text in enumerate(texts)
+    ]
 
 
 def oracle(wanted: str) -> Any:
@@ -53,7 +56,9 @@ def run(steps: Any, model: Any) -> Evidence:
 def test_all_find_the_evidence_in_reading_order(name: str) -> None:
     paragraphs = chunks(
         *(
-            f"heron {i} " + "word " * 400 if i % 5 == 1 else f"otter {i} " + "word " * 400
+            f"heron {i} " + "word " * 400
+            if i % 5 == 1
+            else f"otter {i} " + "word " * 400
             for i in range(20)
         )
     )
@@ -62,17 +67,22 @@ def test_all_find_the_evidence_in_reading_order(name: str) -> None:
     assert found.positions == (1, 6, 11, 16)
     assert found.cost.calls == len(model.prompts)
     assert found.cost.prompt_tokens == sum(map(count_tokens, model.prompts))
-    assert asyncio.run(Runner(llm=model).arun(BASELINES[name](QUESTION, paragraphs))) == found
+    assert (
+        asyncio.run(Runner(llm=model).arun(BASELINES[name](QUESTION, paragraphs)))
+        == found
+    )
 
 
 def test_calls_and_sizes() -> None:
-    paragraphs = chunks(*(f"h{i} " + "heron " * 399 for i in range(20)))  # 520 tokens each
+    # 520 tokens each.
+    paragraphs = chunks(*(f"h{i} " + "heron " * 399 for i in range(20)))
     model = ScriptedModel(oracle("heron"))
     assert run(paragraph_steps(QUESTION, paragraphs), model).cost.calls == 20
     assert run(map_reduce_steps(QUESTION, paragraphs), model).cost.calls == 21
     assert max(map(count_tokens, model.prompts)) > 20 * 520  # all in one call
     model = ScriptedModel(oracle("heron"))
-    assert run(chunk_steps(QUESTION, paragraphs), model).cost.calls == 4  # six paragraphs a call
+    # Six paragraphs a call.
+    assert run(chunk_steps(QUESTION, paragraphs), model).cost.calls == 4
     frame = max(map(count_tokens, model.prompts)) - 6 * 520
     assert max(map(count_tokens, model.prompts)) <= 3500 + frame
     assert frame < 100
@@ -89,14 +99,18 @@ def test_nothing_to_read_takes_no_call(name: str) -> None:
     model = ScriptedModel("1")
     assert run(BASELINES[name](QUESTION, []), model) == Evidence(())
     assert model.prompts == []
-    assert run(BASELINES[name](QUESTION, chunks("a b")), ScriptedModel("none")).positions == ()
+    assert (
+        run(BASELINES[name](QUESTION, chunks("a b")), ScriptedModel("none")).positions
+        == ()
+    )
     with pytest.raises(NoModel):
         run(BASELINES[name](QUESTION, chunks("a b")), None)
 
 
 @settings(max_examples=50, deadline=None)
 @given(
-    st.text(max_size=30) | st.sampled_from(["[1] and [3-9]", "yes", "1-2", '{"ids": [1]}']),
+    st.text(max_size=30)
+    | st.sampled_from(["[1] and [3-9]", "yes", "1-2", '{"ids": [1]}']),
     st.integers(0, 5),
 )
 def test_whatever_is_answered_the_result_is_a_subset(answer: str, count: int) -> None:
@@ -120,7 +134,16 @@ def test_calls_that_fail_are_counted(name: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["yes", "Yes, it does.", "**YES**", "True", "Answer: yes", "<think>no</think>yes", "是", "Ja!"],
+    [
+        "yes",
+        "Yes, it does.",
+        "**YES**",
+        "True",
+        "Answer: yes",
+        "<think>no</think>yes",
+        "是",
+        "Ja!",
+    ],
 )
 def test_yes(answer: str) -> None:
     assert says_yes(answer)
@@ -128,7 +151,14 @@ def test_yes(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "no", "No, yes would be wrong.", "I think yes", "yesterday", "<think>yes</think>No"],
+    [
+        "",
+        "no",
+        "No, yes would be wrong.",
+        "I think yes",
+        "yesterday",
+        "<think>yes</think>No",
+    ],
 )
 def test_no(answer: str) -> None:
     assert not says_yes(answer)

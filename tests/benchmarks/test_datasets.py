@@ -46,7 +46,9 @@ def test_sets(data, name) -> None:
     assert (len(dataset.documents), len(dataset.questions)) == COUNTS[name]
     texts = dataset.texts
     assert len(texts) == len(dataset.documents)
-    assert len({question.id for question in dataset.questions}) == len(dataset.questions)
+    assert len({question.id for question in dataset.questions}) == len(
+        dataset.questions
+    )
     for question in dataset.questions:
         assert question.gold
         assert question.mode == ("any" if name == "nq" else "all")
@@ -56,7 +58,8 @@ def test_sets(data, name) -> None:
 
 
 @pytest.mark.skipif(
-    find_spec("structrag.reading.html.reader") is None, reason="the HTML reader is not there yet"
+    find_spec("structrag.reading.html.reader") is None,
+    reason="the HTML reader is not there yet",
 )
 def test_gold_of_html_moves_into_the_visible_text(data) -> None:
     stored = load("nq")
@@ -74,7 +77,11 @@ def test_map_gold() -> None:
     source = Document("<b>two</b><p>words", id="d", format="html")
     spans = ((3, 6), (0, 10), (0, 3), (13, 18), (10, 18))
     question = Question(
-        "q", "?", ("two", "words"), tuple(("d", start, end) for start, end in spans), any=True
+        "q",
+        "?",
+        ("two", "words"),
+        tuple(("d", start, end) for start, end in spans),
+        any=True,
     )
     shown = [
         0,
@@ -97,7 +104,9 @@ def test_map_gold() -> None:
         return shown[offset]
 
     mapped = map_gold(
-        Dataset("x", (source,), (question,)), [Document("two\nwords", id="d")], text_offset
+        Dataset("x", (source,), (question,)),
+        [Document("two\nwords", id="d")],
+        text_offset,
     )
     found = [mapped.texts["d"][start:end] for _, start, end in mapped.questions[0].gold]
     assert found == ["two", "two\n", "words", "words"]  # the tag alone is dropped
@@ -115,5 +124,7 @@ def test_absent_data(monkeypatch, tmp_path, capsys) -> None:
     monkeypatch.setenv("STRUCTRAG_DATA", str(tmp_path))
     with pytest.raises(DataMissing, match="'nq' is incomplete"):
         load("nq")
-    with pytest.raises(InvalidParameter, match=r"name must be one of 'boards', .*; got 'trivia'"):
+    with pytest.raises(
+        InvalidParameter, match=r"name must be one of 'boards', .*; got 'trivia'"
+    ):
         load("trivia")

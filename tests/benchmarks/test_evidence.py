@@ -24,7 +24,9 @@ TEXT = "# Pumps\n\nThe blue pump leaks.\n\n# Cats\n\nCats sleep all day long.\n"
 def one() -> Sample:
     document = read_text(TEXT, id="d", format="markdown")
     start = TEXT.index("The blue")
-    question = Question("q", "Which blue pump leaks?", (), (("d", start, start + 20),), any=False)
+    question = Question(
+        "q", "Which blue pump leaks?", (), (("d", start, start + 20),), any=False
+    )
     return Sample(Dataset("qasper", (document,), (question,)), 1, 1)
 
 

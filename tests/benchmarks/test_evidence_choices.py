@@ -10,14 +10,25 @@ import pytest
 from benchmarks import evidence
 from benchmarks.datasets import Dataset, Question
 from benchmarks.evidence import KeptTokens, Setting, kept_page, settings_page
-from benchmarks.evidence_choices import CHOICES, E, bench, chosen_without, left_out, order
+from benchmarks.evidence_choices import (
+    CHOICES,
+    E,
+    bench,
+    chosen_without,
+    left_out,
+    order,
+)
 from benchmarks.methods import BUDGETS, Sample
 from structrag import read_text
 from structrag.evaluation import SpanMeasure
 from structrag.text.tokens import count_tokens
 from tests.doubles import HashTokens
 
-LINES = [f"The {word} number {i} is kept dry." for i in range(410) for word in ("seal", "valve")]
+LINES = [
+    f"The {word} number {i} is kept dry."
+    for i in range(410)
+    for word in ("seal", "valve")
+]
 TEXT = "# Pumps\n\nThe blue pump leaks.\n\n# Rooms\n\n" + "\n\n".join(LINES)
 ASKED = Question("q", "Which blue pump leaks?", (), (("d", 9, 29),), any=False)
 
@@ -34,21 +45,35 @@ def encoder(tmp_path: Path) -> KeptTokens:
     return KeptTokens(encoder, tmp_path / "tokens")
 
 
-def test_e_is_the_order_of_the_library(one: Sample, encoder: KeptTokens, tmp_path: Path) -> None:
-    setting = Setting(one.dataset, encoder, count_tokens, SpanMeasure(one.dataset.texts))
+def test_e_is_the_order_of_the_library(
+    one: Sample, encoder: KeptTokens, tmp_path: Path
+) -> None:
+    setting = Setting(
+        one.dataset, encoder, count_tokens, SpanMeasure(one.dataset.texts)
+    )
     of_set = bench(setting, one.dataset.questions, tmp_path / "signals")
     _, pool = of_set.retriever._shelf().select(None)
     assert len(pool) > 800  # so that there is a shortlist
-    question = of_set.retriever.run(of_set.retriever._question_steps(ASKED.question, None))
+    question = of_set.retriever.run(
+        of_set.retriever._question_steps(ASKED.question, None)
+    )
     atoms = order(of_set.signals(0, ASKED, pool), E, pool)
-    assert atoms[:50].tolist() == of_set.retriever._ranking(pool, question).atoms[:50].tolist()
-    assert np.array_equal(order(of_set.signals(0, ASKED, pool), E, pool), atoms)  # from the file
+    assert (
+        atoms[:50].tolist()
+        == of_set.retriever._ranking(pool, question).atoms[:50].tolist()
+    )
+    # From the file.
+    assert np.array_equal(order(of_set.signals(0, ASKED, pool), E, pool), atoms)
     assert of_set.recalls({"E": E}) == {"E": {str(budget): [1.0] for budget in BUDGETS}}
 
 
-def test_no_passage_goes_over_the_end_of_a_document(encoder: KeptTokens, tmp_path: Path) -> None:
+def test_no_passage_goes_over_the_end_of_a_document(
+    encoder: KeptTokens, tmp_path: Path
+) -> None:
     ends = [read_text("The blue pump leaks.", id=name) for name in "ab"]
-    question = Question("q", "Which blue pump leaks?", (), (("a", 0, 20), ("b", 0, 20)), any=False)
+    question = Question(
+        "q", "Which blue pump leaks?", (), (("a", 0, 20), ("b", 0, 20)), any=False
+    )
     dataset = Dataset("boards", tuple(ends), (question,))
     setting = Setting(dataset, encoder, count_tokens, SpanMeasure(dataset.texts))
     of_both = bench(setting, dataset.questions, tmp_path / "signals")
@@ -57,7 +82,10 @@ def test_no_passage_goes_over_the_end_of_a_document(encoder: KeptTokens, tmp_pat
 
 def of_set(best: str) -> dict[str, dict[str, list[float]]]:
     """Recall of one question with every choice."""
-    return {label: {str(budget): [float(label == best)] for budget in BUDGETS} for label in CHOICES}
+    return {
+        label: {str(budget): [float(label == best)] for budget in BUDGETS}
+        for label in CHOICES
+    }
 
 
 def test_what_is_chosen_without_a_set_does_not_look_at_it() -> None:
@@ -74,7 +102,13 @@ def test_the_page_of_the_settings(
 ) -> None:
     monkeypatch.setattr(evidence, "KEPT", tmp_path)
     text = settings_page({"encoder": "hashes"}, [one], encoder, count_tokens)
-    assert "| all atoms matched | +0.0 [+0.0, +0.0] |" in text and "- encoder: hashes" in text
+    assert (
+        "| all atoms matched | +0.0 [+0.0, +0.0] |" in text
+        and "- encoder: hashes" in text
+    )
     assert "Chosen without" not in text  # of one set alone nothing can be left out
     kept = kept_page({"encoder": "hashes"}, [one], encoder, count_tokens)
-    assert "| no function words, 128 dimensions | " in kept and "| +0.0 [+0.0, +0.0] |" in kept
+    assert (
+        "| no function words, 128 dimensions | " in kept
+        and "| +0.0 [+0.0, +0.0] |" in kept
+    )

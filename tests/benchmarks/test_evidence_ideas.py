@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.evidence_ideas import by_reach, covering, in_windows, over_widths, with_headings
+from benchmarks.evidence_ideas import (
+    by_reach,
+    covering,
+    in_windows,
+    over_widths,
+    with_headings,
+)
 from structrag import EvidenceRetriever, read_text
 
 TEXT = "# Pumps\n\n## Seals\n\nKeep them dry.\n\n# Cats\n\nThey sleep.\n\nThey purr.\n"
@@ -13,13 +19,19 @@ TEXT = "# Pumps\n\n## Seals\n\nKeep them dry.\n\n# Cats\n\nThey sleep.\n\nThey p
 
 @pytest.fixture
 def retriever() -> EvidenceRetriever:
-    documents = [read_text("The door opens.", id="no heading"), read_text(TEXT, id="manual")]
+    documents = [
+        read_text("The door opens.", id="no heading"),
+        read_text(TEXT, id="manual"),
+    ]
     return EvidenceRetriever.from_documents(documents)
 
 
-def test_headings_of_the_path_match_for_what_stands_below(retriever: EvidenceRetriever) -> None:
+def test_headings_of_the_path_match_for_what_stands_below(
+    retriever: EvidenceRetriever,
+) -> None:
     documents, pool = retriever._shelf().select(None)
-    matches = np.zeros((len(pool), 2))  # door, # Pumps, ## Seals, dry, # Cats, sleep, purr
+    # Door, # Pumps, ## Seals, dry, # Cats, sleep, purr.
+    matches = np.zeros((len(pool), 2))
     matches[1, 0], matches[2, 1], matches[4, 0] = 0.8, 0.6, 0.4
     matches[5, 0] = 0.3
     changed = with_headings(pool, documents, matches, 0.5)
@@ -38,7 +50,8 @@ def test_a_token_that_nothing_matches_weighs_less() -> None:
     weights, matches = np.array([0.5, 0.5]), np.array([[1.0, 0.5], [0.2, 0.4]])
     assert by_reach(weights, matches, 2.0).tolist() == [0.8, 0.2]
     assert by_reach(weights, matches, 0.0).tolist() == [0.5, 0.5]
-    assert by_reach(weights, -matches, 2.0).tolist() == [0.5, 0.5]  # nothing matches anything
+    # Nothing matches anything.
+    assert by_reach(weights, -matches, 2.0).tolist() == [0.5, 0.5]
 
 
 def test_windows_are_those_of_the_library(retriever: EvidenceRetriever) -> None:
@@ -46,7 +59,8 @@ def test_windows_are_those_of_the_library(retriever: EvidenceRetriever) -> None:
     matches = np.eye(len(pool), 2)
     narrow, *_, wide = in_windows(pool, matches, np.array([0.75, 0.25]))
     assert narrow.tolist() == [0.75, 0.25, 0, 0, 0, 0, 0]
-    assert wide.tolist() == [0.75, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]  # not across documents
+    # Not across documents.
+    assert wide.tolist() == [0.75, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]
 
 
 def test_the_best_widths_of_an_atom() -> None:
@@ -56,7 +70,9 @@ def test_the_best_widths_of_an_atom() -> None:
 
 
 def test_what_adds_to_the_coverage_comes_before_what_repeats_it() -> None:
-    text = "\n\n".join(f"This is the {word} sentence {'of many words ' * 12}." for word in "abcd")
+    text = "\n\n".join(
+        f"This is the {word} sentence {'of many words ' * 12}." for word in "abcd"
+    )
     retriever = EvidenceRetriever.from_documents([read_text(text, id="d")])
     _, pool = retriever._shelf().select(None)
     matches = np.array([[1.0, 0.0], [0.9, 0.0], [0.0, 1.0], [0.0, 0.0]])

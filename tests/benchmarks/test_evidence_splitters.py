@@ -41,7 +41,9 @@ def test_evidence_is_searched_by_words_and_by_stems(setting: Setting) -> None:
     words = stems.evidence_recalls(setting, False)
     by_stems = stems.evidence_recalls(setting, True)
     assert len(words) == 4 and all(values == [1.0] for values in by_stems.values())
-    assert "| **EvidenceRetriever**, 500" in stems.table({"qasper": words}, {"qasper": by_stems})
+    assert "| **EvidenceRetriever**, 500" in stems.table(
+        {"qasper": words}, {"qasper": by_stems}
+    )
 
 
 def test_chunks_are_shortened_to_exact_slices(setting: Setting) -> None:
@@ -53,9 +55,13 @@ def test_chunks_are_shortened_to_exact_slices(setting: Setting) -> None:
     found, packed = evidence_splitters.measured(setting, [ASKED], index)
     assert found[500] == packed[500] == packed[1000] == [1.0]
     whole = evidence_splitters.whole_documents(setting, [ASKED])
-    table = evidence_splitters.table({"fixed": [found]}, {"fixed": [packed]}, [whole], 500)
+    table = evidence_splitters.table(
+        {"fixed": [found]}, {"fixed": [packed]}, [whole], 500
+    )
     assert "| fixed " in table and "as evidence" in table
-    few = evidence_splitters.as_evidence(setting, ASKED, [SimpleNamespace(**_parts(chunks[-1]))])
+    few = evidence_splitters.as_evidence(
+        setting, ASKED, [SimpleNamespace(**_parts(chunks[-1]))]
+    )
     assert few[500] == 0.0
 
 

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from doubles import HashEmbedder
 
-from benchmarks import hiqa, hiqa_boards, hiqa_chroma, hiqa_peers, hiqa_pooled, hiqa_speed
+from benchmarks import (
+    hiqa,
+    hiqa_boards,
+    hiqa_chroma,
+    hiqa_peers,
+    hiqa_pooled,
+    hiqa_speed,
+)
 from benchmarks.datasets import Dataset, Question
 from benchmarks.hiqa_scores import Sizes, place_points, recall_points, relevant_ids
 from structrag.evaluation import SpanMeasure
@@ -38,7 +45,13 @@ def _manual(name: str, battery: int) -> Document:
         f"The battery holds {battery} mAh and charges fast.",
         "",
     ]
-    parts += ["Camera", "------", "", "The camera sees far and wide, by day and by night.", ""]
+    parts += [
+        "Camera",
+        "------",
+        "",
+        "The camera sees far and wide, by day and by night.",
+        "",
+    ]
     return Document("\n".join(parts), id=name.replace(" ", "_"))
 
 
@@ -49,7 +62,9 @@ def _manuals() -> Dataset:
         start = document.text.index("holds")
         gold = ((document.id, start, start + 14),)
         questions.append(
-            Question(name, f"What does the battery of the {name} hold?", (), gold, False)
+            Question(
+                name, f"What does the battery of the {name} hold?", (), gold, False
+            )
         )
     return Dataset("boards", documents, tuple(questions))
 
@@ -89,15 +104,26 @@ def test_recall_at_chunks_and_within_a_budget() -> None:
     points = recall_points(
         chunks, asked, SpanMeasure({"d": text}), Sizes(len), k=1, budgets=(15, 100)
     )
-    assert points == {"1 chunks": 0.5, "15 tokens": 1.0, "100 tokens": 1.0, "tokens": 10.0}
+    assert points == {
+        "1 chunks": 0.5,
+        "15 tokens": 1.0,
+        "100 tokens": 1.0,
+        "tokens": 10.0,
+    }
 
 
 def test_a_sample_holds_documents_that_are_asked_about_and_their_questions() -> None:
     whole = _manuals()
-    silent = replace(whole, documents=(*whole.documents, Document("nobody asks", id="silent")))
+    silent = replace(
+        whole, documents=(*whole.documents, Document("nobody asks", id="silent"))
+    )
     assert hiqa_boards.sample(silent, None) is silent
     part = hiqa_boards.sample(silent, 3)
-    assert [document.id for document in part.documents] == ["Nova_A10", "Vega_C12", "Lyra_E14"]
+    assert [document.id for document in part.documents] == [
+        "Nova_A10",
+        "Vega_C12",
+        "Lyra_E14",
+    ]
     assert {question.gold[0][0] for question in part.questions} == {
         document.id for document in part.documents
     }
@@ -128,7 +154,9 @@ def test_peers_fuse_the_same_hits_each_in_its_own_order() -> None:
     index.add(dataset.documents)
     question = dataset.questions[0].question
     expected = {
-        hit.chunk.id for kind in ("dense", "bm25") for hit in index.search(question, 4, route=kind)
+        hit.chunk.id
+        for kind in ("dense", "bm25")
+        for hit in index.search(question, 4, route=kind)
     }
     found = hiqa_peers.peers(index, 4)
     if not found:
@@ -147,8 +175,14 @@ def test_peers_fuse_the_same_hits_each_in_its_own_order() -> None:
             "TubeMediaCorp_20060310_8-K_EX-10.1_513921_EX-10.1_Affiliate Agreement",
             "TubeMediaCorp Affiliate Agreement",
         ),
-        ("ALCOSTORESINC_12_14_2005-EX-10.26-AGENCY AGREEMENT", "ALCOSTORESINC AGENCY AGREEMENT"),
-        ("MetLife, Inc. - Remarketing Agreement", "MetLife, Inc. Remarketing Agreement"),
+        (
+            "ALCOSTORESINC_12_14_2005-EX-10.26-AGENCY AGREEMENT",
+            "ALCOSTORESINC AGENCY AGREEMENT",
+        ),
+        (
+            "MetLife, Inc. - Remarketing Agreement",
+            "MetLife, Inc. Remarketing Agreement",
+        ),
         ("Lease", "Lease"),
     ],
 )
@@ -162,12 +196,17 @@ def test_recursive_chunks_stand_where_their_text_does() -> None:
     chunks = hiqa_chroma.Recursive(12, count_tokens).split(document)
     assert len(chunks) > 3
     assert all(document.text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
-    assert [chunk.start for chunk in chunks] == sorted({chunk.start for chunk in chunks})
+    assert [chunk.start for chunk in chunks] == sorted(
+        {chunk.start for chunk in chunks}
+    )
 
 
 def test_made_segments_are_found_by_the_product_of_the_query() -> None:
     made = hiqa_speed.make(700)
-    assert (len(made.index), made.matrices["raw"].shape) == (700, (700, hiqa_speed.DIMENSION))
+    assert (len(made.index), made.matrices["raw"].shape) == (
+        700,
+        (700, hiqa_speed.DIMENSION),
+    )
     (table,) = hiqa_speed.run(1, 700)
     assert {"bare product", "HiQARetriever"} <= set(table.figures)
     assert table.rows[0][2] == ""  # nothing is compared with itself

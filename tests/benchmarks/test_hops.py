@@ -17,7 +17,9 @@ TEXTS = {
     "tulips": "Tulips grow well in sandy soil and need little water.",
 }
 GOLD = tuple((name, 0, len(TEXTS[name])) for name in ("lantern", "holm"))
-ASKED = Question("q", "Where did the maker of The Lantern grow up?", ("town",), GOLD, any=False)
+ASKED = Question(
+    "q", "Where did the maker of The Lantern grow up?", ("town",), GOLD, any=False
+)
 
 
 @pytest.fixture
@@ -43,7 +45,9 @@ def test_every_bridge_is_measured(dataset: Dataset, encoder: HashTokens) -> None
     assert "gain in both, 500" in hops.table(values)
 
 
-def test_half_of_the_evidence_is_not_both_facts(dataset: Dataset, encoder: HashTokens) -> None:
+def test_half_of_the_evidence_is_not_both_facts(
+    dataset: Dataset, encoder: HashTokens
+) -> None:
     searching = hops.retrievers(dataset, encoder, count_tokens)[hops.EVIDENCE]
     first = searching.search("Ada Holm harbour town", max_tokens=12)
     measure = hops.SpanMeasure(dataset.texts)
@@ -51,18 +55,27 @@ def test_half_of_the_evidence_is_not_both_facts(dataset: Dataset, encoder: HashT
     assert found["both 1000"] == [0.0] and 0 < found["recall 1000"][0] < 1
 
 
-def test_chroma_rows_stand_beside_the_published(dataset: Dataset, encoder: HashTokens) -> None:
+def test_chroma_rows_stand_beside_the_published(
+    dataset: Dataset, encoder: HashTokens
+) -> None:
     rows = evidence_chroma.systems(dataset, encoder, count_tokens)
     measured = evidence_chroma.scores(dataset.questions, rows, count_tokens)
     assert all(found["recall"] == [1.0] for found in measured.values())
-    assert all(np.max(found["passages"]) <= evidence_chroma.K for found in measured.values())
+    assert all(
+        np.max(found["passages"]) <= evidence_chroma.K for found in measured.values()
+    )
     table = evidence_chroma.table(measured)
-    assert "published: LLM GPT-4o (~240) | text-embedding-3-large | 5 | ~1,200 | 91.9" in table
+    assert (
+        "published: LLM GPT-4o (~240) | text-embedding-3-large | 5 | ~1,200 | 91.9"
+        in table
+    )
     by_corpus = evidence_chroma.by_corpus(dataset.questions, measured)
     assert f"| {evidence_chroma.FIVE} | 100.0 | 0 | 0 |" in by_corpus
 
 
-def test_how_near_is_chosen_without_the_corpus(dataset: Dataset, encoder: HashTokens) -> None:
+def test_how_near_is_chosen_without_the_corpus(
+    dataset: Dataset, encoder: HashTokens
+) -> None:
     five = evidence_chroma.systems(dataset, encoder, count_tokens)[evidence_chroma.FIVE]
     nears = evidence_chroma.nears(five)
     measured = evidence_chroma.scores([ASKED, ASKED], nears, count_tokens)
@@ -78,4 +91,7 @@ def test_how_near_is_chosen_without_the_corpus(dataset: Dataset, encoder: HashTo
     # without a, whose question only the first distance finds, another one is best; so for b
     table = evidence_chroma.near_table(questions, measured)
     assert "| chosen without the corpus | 0.0 | 0.0 | 0.0 |" in table
-    assert "| 60 | 50.0 | 50.0 | 50.0 |" in table and "| 120 | 25.0 | 25.0 | 25.0 |" in table
+    assert (
+        "| 60 | 50.0 | 50.0 | 50.0 |" in table
+        and "| 120 | 25.0 | 25.0 | 25.0 |" in table
+    )

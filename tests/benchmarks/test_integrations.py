@@ -14,7 +14,9 @@ def documented(framework: str) -> dict[str, list[str]]:
     """The rows of a framework's table in the documentation, by store."""
     page = (ROOT / "docs/howto.md").read_text(encoding="utf-8")
     table = page.partition(f"**{framework}**\n\n")[2].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()
+    ]
     assert rows[0] == ["store", *stores.COLUMNS]
     return {name: cells for name, *cells in rows[2:]}
 

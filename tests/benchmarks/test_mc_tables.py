@@ -10,7 +10,8 @@ from structrag import read_text
 def dataset() -> Dataset:
     """Two sections; the evidence of one question is a section, that of the other a word of it."""
     bodies = [
-        " ".join(f"{word} number {i} is here." for i in range(30)) for word in ("pump", "seal")
+        " ".join(f"{word} number {i} is here." for i in range(30))
+        for word in ("pump", "seal")
     ]
     text = f"# Pumps\n\n{bodies[0]}\n\n# Seals\n\n{bodies[1]}\n"
     start = text.index(bodies[1])
@@ -30,5 +31,10 @@ def test_small_chunks_cut_evidence_and_sections_do_not() -> None:
 
 def test_every_way_of_leaving_a_view_out_has_a_row() -> None:
     table = mc_tables.views([dataset()])
-    assert len(table.splitlines()) == 2 + len(mc_tables.ROUTES) * len(mc_tables.LEFT_OUT)
-    assert "| TF-IDF: raw view alone |  | 100.0 / 100.0 / 100.0 / 100.0 [100.0, 100.0] |" in table
+    assert len(table.splitlines()) == 2 + len(mc_tables.ROUTES) * len(
+        mc_tables.LEFT_OUT
+    )
+    assert (
+        "| TF-IDF: raw view alone |  | 100.0 / 100.0 / 100.0 / 100.0 [100.0, 100.0] |"
+        in table
+    )

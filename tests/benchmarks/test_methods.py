@@ -32,7 +32,10 @@ def spans(text: str, parts: list[str]) -> list[tuple[int, int]]:
 
 
 def test_chunks_are_found_again_whatever_white_space_they_lost() -> None:
-    assert spans("One two.\n\nThree  four.", ["One two. Three", "four."]) == [(0, 15), (17, 22)]
+    assert spans("One two.\n\nThree  four.", ["One two. Three", "four."]) == [
+        (0, 15),
+        (17, 22),
+    ]
 
 
 def test_a_repeated_text_is_placed_behind_the_chunk_before() -> None:
@@ -45,7 +48,11 @@ def test_a_repeated_text_is_placed_behind_the_chunk_before() -> None:
 
 
 def test_overlapping_chunks_keep_their_overlap() -> None:
-    assert spans("a b c d e f", ["a b c", "b c d", "d e f"]) == [(0, 5), (2, 7), (6, 11)]
+    assert spans("a b c d e f", ["a b c", "b c d", "d e f"]) == [
+        (0, 5),
+        (2, 7),
+        (6, 11),
+    ]
 
 
 def test_a_text_in_other_words_is_placed_by_those_it_shares() -> None:
@@ -59,7 +66,9 @@ def test_a_text_in_other_words_is_placed_by_those_it_shares() -> None:
 
 def test_a_text_that_is_nowhere_is_left_out_and_the_context_is_kept() -> None:
     chunks = placed(
-        read_text("One two three."), ["four five six", "One two three."], ["", "Numbers"]
+        read_text("One two three."),
+        ["four five six", "One two three."],
+        ["", "Numbers"],
     )
     assert [(chunk.text, chunk.index_text) for chunk in chunks] == [
         ("One two three.", "Numbers\nOne two three.")
@@ -80,9 +89,13 @@ def test_every_peer_that_reads_text_gives_nearly_all_of_it_back() -> None:
 def dataset() -> Dataset:
     document = read_text(TEXT, format="markdown", id="manual")
     gold = TEXT.index("The valve")
-    question = Question("q", "When does the valve open?", (), (("manual", gold, gold + 24),), False)
+    question = Question(
+        "q", "When does the valve open?", (), (("manual", gold, gold + 24),), False
+    )
     return Dataset(
-        "qasper", (document,), (question, replace(question, id="r", question="valve noon"))
+        "qasper",
+        (document,),
+        (question, replace(question, id="r", question="valve noon")),
     )
 
 
@@ -91,8 +104,12 @@ def dataset() -> Dataset:
     [each for each in own_systems() if "static" not in each.name],
     ids=lambda system: system.name,
 )
-def test_every_method_of_ours_finds_the_only_evidence(system: System, dataset: Dataset) -> None:
-    found = methods.measured(system, dataset, Models(HashEmbedder(), None), count_tokens)
+def test_every_method_of_ours_finds_the_only_evidence(
+    system: System, dataset: Dataset
+) -> None:
+    found = methods.measured(
+        system, dataset, Models(HashEmbedder(), None), count_tokens
+    )
     assert found["recall"]["both 1000"] == [1.0, 1.0]
     assert found["chunks"] >= 1 and found["largest"] >= found["tokens"]
 
@@ -104,12 +121,17 @@ def test_a_cell_is_measured_once_and_again_on_demand(
     calls = []
     recall = {"both 1000": [1.0, 1.0]}
     monkeypatch.setattr(
-        methods, "measured", lambda *_: calls.append(1) or {"recall": recall, "seconds": 1}
+        methods,
+        "measured",
+        lambda *_: calls.append(1) or {"recall": recall, "seconds": 1},
     )
     one = methods.Sample(dataset, 1, 2)
     row = own_systems()[0]
     for again in (False, False, True):
-        assert methods.cell(row, one, Models(None, None), count_tokens, again)["recall"] == recall
+        assert (
+            methods.cell(row, one, Models(None, None), count_tokens, again)["recall"]
+            == recall
+        )
     assert len(calls) == 2
 
 
@@ -120,7 +142,13 @@ def results() -> dict[str, Any]:
             for route in ("both", "dense")
             for budget in (500, 1000, 2000)
         }
-        return {"recall": points, "chunks": 3, "tokens": 10.0, "largest": 20, "seconds": 1.0}
+        return {
+            "recall": points,
+            "chunks": 3,
+            "tokens": 10.0,
+            "largest": 20,
+            "seconds": 1.0,
+        }
 
     rows = {
         "ours": row(0.0, 0.0, 0.0, 0.0),
@@ -130,7 +158,11 @@ def results() -> dict[str, Any]:
     one = {"documents": [1, 2], "questions": [4, 8], "rows": rows}
     two = {**one, "rows": {**rows, "markdown only": row(1.0, 1.0, 1.0, 1.0)}}
     families = {"ours": OURS, "peer": SIZED, "weak": SIZED, "markdown only": SIZED}
-    return {"about": {"encoder": "x"}, "families": families, "sets": {"cuad": one, "qasper": two}}
+    return {
+        "about": {"encoder": "x"},
+        "families": families,
+        "sets": {"cuad": one, "qasper": two},
+    }
 
 
 def test_a_loss_is_printed_as_plainly_as_a_win() -> None:
@@ -142,9 +174,16 @@ def test_a_loss_is_printed_as_plainly_as_a_win() -> None:
 
 def test_a_peer_that_does_not_read_a_set_has_a_blank_there_and_no_mean() -> None:
     (line, *_) = [
-        line for line in page(results()).splitlines() if line.startswith("| markdown only")
+        line
+        for line in page(results()).splitlines()
+        if line.startswith("| markdown only")
     ]
-    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["markdown only", "", "100.0", ""]
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == [
+        "markdown only",
+        "",
+        "100.0",
+        "",
+    ]
 
 
 def test_the_mean_gives_sets_equal_weight() -> None:
@@ -159,7 +198,9 @@ def test_plots_are_drawn_and_equal_on_every_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "nope", "cuad,nope"])
-def test_an_unknown_set_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_set_is_refused(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         methods.main(["--sets", given])
     assert "--sets must be some of" in capsys.readouterr().err
@@ -167,4 +208,8 @@ def test_an_unknown_set_is_refused(given: str, capsys: pytest.CaptureFixture[str
 
 def test_stored_figures_have_means_and_intervals_and_no_question() -> None:
     stored = json.loads(json.dumps(figures(results())))
-    assert stored["sets"]["cuad"]["rows"]["peer"]["recall"]["both 500"] == [100.0, 100.0, 100.0]
+    assert stored["sets"]["cuad"]["rows"]["peer"]["recall"]["both 500"] == [
+        100.0,
+        100.0,
+        100.0,
+    ]

@@ -25,13 +25,16 @@ TEXT = (
 
 def dataset(*texts: str) -> Dataset:
     documents = tuple(
-        Document(text, id=f"d{i}", format="markdown", title=f"d{i}") for i, text in enumerate(texts)
+        Document(text, id=f"d{i}", format="markdown", title=f"d{i}")
+        for i, text in enumerate(texts)
     )
     questions = []
     for document in documents:
         start = document.text.index("Its filter")
         gold = ((document.id, start, start + 29),)
-        questions.append(Question("q", "What is rinsed weekly?", ("Its filter",), gold, True))
+        questions.append(
+            Question("q", "What is rinsed weekly?", ("Its filter",), gold, True)
+        )
     return Dataset("nq", documents, tuple(questions))
 
 
@@ -49,7 +52,9 @@ def test_semantic_chunks_end_between_the_least_alike_sentences() -> None:
 
 
 def test_every_row_of_pic_finds_something_and_counts_words() -> None:
-    one = sentence_means(dataset(TEXT, TEXT.replace("pump", "valve")), models().runner())
+    one = sentence_means(
+        dataset(TEXT, TEXT.replace("pump", "valve")), models().runner()
+    )
     rows = paper_tables.pic_rows(one, models())
     table = paper_tables.chunk_table([rows], [one], Sizes(count_tokens)).splitlines()
     assert len(table) == 2 + len(rows)
@@ -102,7 +107,11 @@ def test_manuals_alone_and_together() -> None:
     ]
     assert all("100.0 [100.0, 100.0]" in row for row in rows[1:])
     spread = paper_tables.spread_table(one, models()).splitlines()
-    assert [row.split("|")[1].strip() for row in spread[2:]] == ["path", "own title", "bare"]
+    assert [row.split("|")[1].strip() for row in spread[2:]] == [
+        "path",
+        "own title",
+        "bare",
+    ]
 
 
 def test_parts_keep_their_last_table() -> None:

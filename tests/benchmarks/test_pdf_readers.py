@@ -63,5 +63,7 @@ def test_shares_of_words_and_headings() -> None:
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_printed_document_is_read_again(columns: int) -> None:
     blocks = blocks_of(TEXT)
-    found, in_order, headings, _ = shares(blocks, pdf_document(printed(blocks, columns)).text)
+    found, in_order, headings, _ = shares(
+        blocks, pdf_document(printed(blocks, columns)).text
+    )
     assert (found, in_order, headings) == (1.0, 1.0, 1.0)

@@ -22,10 +22,13 @@ ANIMALS = ("heron", "otter", "badger", "lynx", "marten", "osprey", "weasel", "cu
 
 def _document(doc_id: str) -> Document:
     parts = [
-        f"## The {a}\n\n" + f"A {a} of {doc_id} eats well and sleeps long. " * 15 for a in ANIMALS
+        f"## The {a}\n\n" + f"A {a} of {doc_id} eats well and sleeps long. " * 15
+        for a in ANIMALS
     ]
     return Document(
-        f"# Animals {doc_id}\n\n" + "\n\n".join(parts) + "\n", id=doc_id, format="markdown"
+        f"# Animals {doc_id}\n\n" + "\n\n".join(parts) + "\n",
+        id=doc_id,
+        format="markdown",
     )
 
 
@@ -37,7 +40,13 @@ def _dataset() -> Dataset:
             start = document.text.index(f"A {animal}")
             gold = ((document.id, start, start + 20),)
             questions.append(
-                Question(f"{document.id}-{animal}", f"What does the {animal} do?", (), gold, False)
+                Question(
+                    f"{document.id}-{animal}",
+                    f"What does the {animal} do?",
+                    (),
+                    gold,
+                    False,
+                )
             )
     questions.append(Question("no gold", "What is missing?", (), (), False))
     return Dataset("made up", documents, tuple(questions))
@@ -63,7 +72,8 @@ def test_every_system_finds_what_bm25_names(measured: dict[str, object]) -> None
     sections = next(
         r
         for r in rows
-        if r["chunks"].startswith("content-aware") and (r["views"], r["route"]) == ("raw", "BM25")
+        if r["chunks"].startswith("content-aware")
+        and (r["views"], r["route"]) == ("raw", "BM25")
     )
     assert sections["recall"]["top 5"] == 100
     assert sections["tokens_at_top_5"] > 0
@@ -80,7 +90,9 @@ def test_intervals_hold_their_difference_and_the_baseline_has_none(
 
 def test_top_1_5_alternates_between_one_and_two_chunks() -> None:
     dataset = quality.sampled(_dataset(), None, None)
-    row = next(system for system in systems(dataset.documents, None, None) if system.exact_k)
+    row = next(
+        system for system in systems(dataset.documents, None, None) if system.exact_k
+    )
     asked: list[int] = []
     question = gold_questions(dataset)[0]
     from benchmarks.quality_scores import _search, _top
@@ -143,29 +155,55 @@ def test_without_data_it_says_so_and_exits_with_0(
 @pytest.mark.parametrize(
     "arguments", [["--sets", "wiki"], ["--questions", "0"], ["--cuad-documents", "-1"]]
 )
-def test_bad_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_options_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
         quality.main(arguments)
     assert stopped.value.code == 2
     assert arguments[0] in capsys.readouterr().err
 
 
-def test_the_command_writes_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_both_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(quality, "load_or_exit", lambda name: _dataset())
     quality.main(
-        ["--sets", "nq", "--embedder", "lsa", "--questions", "2", "--output", str(tmp_path)]
+        [
+            "--sets",
+            "nq",
+            "--embedder",
+            "lsa",
+            "--questions",
+            "2",
+            "--output",
+            str(tmp_path),
+        ]
     )
     written = json.loads((tmp_path / "quality.json").read_text(encoding="utf-8"))
     assert written["sets"][0]["questions"] == 2
-    assert "# Retrieval quality" in (tmp_path / "quality.md").read_text(encoding="utf-8")
+    assert "# Retrieval quality" in (tmp_path / "quality.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_choices_command_changes_one_setting_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quality, "load_or_exit", lambda name: replace(_dataset(), name=name))
+    monkeypatch.setattr(
+        quality, "load_or_exit", lambda name: replace(_dataset(), name=name)
+    )
     quality_choices.main(
-        ["--sets", "nq,qasper", "--embedder", "lsa", "--questions", "1", "--output", str(tmp_path)]
+        [
+            "--sets",
+            "nq,qasper",
+            "--embedder",
+            "lsa",
+            "--questions",
+            "1",
+            "--output",
+            str(tmp_path),
+        ]
     )
     page = (tmp_path / "quality_choices.md").read_text(encoding="utf-8")
     tables = [table.split("\n") for table in page.strip().split("\n\n")[2:]]

@@ -23,7 +23,9 @@ TEXT = "# A\n\nOne two three.\n\n## B\n\nFour five.\n"
 
 def test_turns_alternate_after_one_untimed_round() -> None:
     calls: list[str] = []
-    timings = by_turns({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 2)
+    timings = by_turns(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 2
+    )
     assert calls == ["a", "b"] * 3
     assert [len(timing.wall) for timing in timings.values()] == [2, 2]
 
@@ -69,9 +71,12 @@ def test_html_peers() -> None:
         "<html><head><title>t</title></head><body><h1>A</h1><p>one "
         "<b>two</b></p><div>three</div></body></html>"
     )
-    rows = {row[0]: row[-1] for row in speed_parse.html_table("tiny", [page], repeat=1).rows}
+    rows = {
+        row[0]: row[-1] for row in speed_parse.html_table("tiny", [page], repeat=1).rows
+    }
     assert rows[speed_parse.OURS] == "100.0 %"
-    assert rows["LlamaIndex HTMLNodeParser"] != "100.0 %"  # text that stands in a div alone
+    # Text that stands in a div alone.
+    assert rows["LlamaIndex HTMLNodeParser"] != "100.0 %"
 
 
 def test_bare_search_is_the_arithmetic_of_ours() -> None:
@@ -90,10 +95,14 @@ def test_bare_search_is_the_arithmetic_of_ours() -> None:
 
 def test_change_and_saving_tables(tmp_path: Path) -> None:
     made = make(30)
-    before = [hit.chunk.id for hit in MultiViewRetriever(made.index, k=5).search(made.queries[0])]
+    before = [
+        hit.chunk.id
+        for hit in MultiViewRetriever(made.index, k=5).search(made.queries[0])
+    ]
     assert len(speed_search.change_table(made, repeat=1).rows) == 3
     assert [
-        hit.chunk.id for hit in MultiViewRetriever(made.index, k=5).search(made.queries[0])
+        hit.chunk.id
+        for hit in MultiViewRetriever(made.index, k=5).search(made.queries[0])
     ] == before
     half = make(30, dtype="float16")
     table = speed_search.saving_table({"float32": made, "float16": half}, tmp_path)
@@ -112,9 +121,9 @@ def test_store_table() -> None:
 
 def test_langchain_search_table() -> None:
     pytest.importorskip("langchain_classic")
-    assert [row[0] for row in speed_search.search_table({20: make(20, n_queries=2)}, 1).rows] == [
-        "20"
-    ]
+    assert [
+        row[0] for row in speed_search.search_table({20: make(20, n_queries=2)}, 1).rows
+    ] == ["20"]
 
 
 class Embedder:
@@ -134,7 +143,9 @@ class Embedder:
 
 
 def test_views_count_texts_and_tokens() -> None:
-    table = speed_views.views_table([read_text(TEXT, format="markdown", id="d")], Embedder(), 1)
+    table = speed_views.views_table(
+        [read_text(TEXT, format="markdown", id="d")], Embedder(), 1
+    )
     raw, both = table.figures["raw"][0], table.figures["raw + summary"][0]
     assert raw["chunks"] == raw["texts"] == 2
     assert (
@@ -146,11 +157,18 @@ def test_views_count_texts_and_tokens() -> None:
 def test_results_keep_the_parts_not_asked_for(tmp_path: Path) -> None:
     table = Table("T", ("a",), (("1",),), "corpus c", ("a note",))
     for part in ("search", "parse"):
-        record = {"machine": "m", "versions": "v", "repeat": 1, "tables": [table.as_dict()]}
+        record = {
+            "machine": "m",
+            "versions": "v",
+            "repeat": 1,
+            "tables": [table.as_dict()],
+        }
         speed.save(tmp_path, part, record)
     assert list(json.loads((tmp_path / "speed.json").read_text(encoding="utf-8"))) == [
         "parse",
         "search",
     ]
     page = (tmp_path / "speed.md").read_text(encoding="utf-8")
-    assert page.count("| 1 |") == 2 and "- Corpus: corpus c" in page and "- a note" in page
+    assert (
+        page.count("| 1 |") == 2 and "- Corpus: corpus c" in page and "- a note" in page
+    )

@@ -62,18 +62,25 @@ def test_floor_gives_every_sentence_to_the_encoder_once(
     embedder: Any, documents: list[Document]
 ) -> None:
     sentences = sentences_of(documents)
-    assert len(sentences) == 28 and not any(sentence != sentence.strip() for sentence in sentences)
+    assert len(sentences) == 28 and not any(
+        sentence != sentence.strip() for sentence in sentences
+    )
     with watching(embedder.model) as seen:
         floor(embedder, 8, documents)
     assert len(seen.texts) == 14  # two equal documents
-    assert seen.tokens(embedder.model) == sum(token_counts(embedder.model, sentences)) / 2
+    assert (
+        seen.tokens(embedder.model) == sum(token_counts(embedder.model, sentences)) / 2
+    )
 
 
 def test_watching_ends_and_tokens_stop_at_the_encoder_limit(embedder: Any) -> None:
     with watching(embedder.model) as seen:
         embedder.embed(["word " * 1000])
     embedder.embed(["one more"])
-    assert (len(seen.texts), seen.tokens(embedder.model)) == (1, embedder.model.max_seq_length)
+    assert (len(seen.texts), seen.tokens(embedder.model)) == (
+        1,
+        embedder.model.max_seq_length,
+    )
 
 
 def test_given_vectors_replace_the_encoder(embedder: Any) -> None:
@@ -86,12 +93,19 @@ def test_given_vectors_replace_the_encoder(embedder: Any) -> None:
     np.testing.assert_array_equal(Given().encode("a"), first)  # the same in every run
 
 
-def test_our_chunks_give_the_text_back_and_words_ask_no_encoder(tables: list[Any]) -> None:
-    rows = {row[0]: dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows}
+def test_our_chunks_give_the_text_back_and_words_ask_no_encoder(
+    tables: list[Any],
+) -> None:
+    rows = {
+        row[0]: dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows
+    }
     for name in (PIC, PIC_WHOLE, PIC_PAPER, IDMS, IDMS_WORDS):
         assert rows[name]["texts that the joined chunks give back"] == "2 of 2"
     assert rows[IDMS_WORDS]["texts embedded"] == "0"
-    assert rows[FLOOR]["chunks"] == "-" and rows[FLOOR]["/ floor, wall"] == "1.00 (1.00-1.00)"
+    assert (
+        rows[FLOOR]["chunks"] == "-"
+        and rows[FLOOR]["/ floor, wall"] == "1.00 (1.00-1.00)"
+    )
 
 
 def test_peers_that_are_installed_are_measured_and_others_named(
@@ -102,18 +116,24 @@ def test_peers_that_are_installed_are_measured_and_others_named(
     rows = {row[0]: row for row in tables[0].rows}
     for name in (LANGCHAIN, LLAMA, CHONKIE):
         assert (name in rows) == (name in found)
-        assert any(name in note for note in tables[0].notes if "Not installed" in note) == (
-            name not in found
-        )
+        assert any(
+            name in note for note in tables[0].notes if "Not installed" in note
+        ) == (name not in found)
         if name in found:
-            assert tables[0].figures[name]["tokens"] > tables[0].figures[FLOOR]["tokens"]
+            assert (
+                tables[0].figures[name]["tokens"] > tables[0].figures[FLOOR]["tokens"]
+            )
 
 
-def test_an_absent_peer_is_named(monkeypatch: pytest.MonkeyPatch, embedder: Any) -> None:
+def test_an_absent_peer_is_named(
+    monkeypatch: pytest.MonkeyPatch, embedder: Any
+) -> None:
     monkeypatch.setitem(sys.modules, "chonkie", None)
     found, absent = peers(embedder)
     assert CHONKIE not in found
-    assert [name for name in absent if name.startswith(CHONKIE)] == [f"{CHONKIE} (chonkie)"]
+    assert [name for name in absent if name.startswith(CHONKIE)] == [
+        f"{CHONKIE} (chonkie)"
+    ]
 
 
 def test_targets_compare_medians() -> None:
@@ -130,8 +150,13 @@ def test_results_are_saved_as_printed(tables: list[Any], tmp_path: Path) -> None
     page = splitters.publish(tables, 1, tmp_path)
     assert (tmp_path / "splitters.md").read_text(encoding="utf-8") == page
     saved = json.loads((tmp_path / "splitters.json").read_text(encoding="utf-8"))
-    assert [table["title"] for table in saved["tables"]] == [table.title for table in tables]
-    assert all(title in page for title in ("### With ", "### With vectors given", "### Targets"))
+    assert [table["title"] for table in saved["tables"]] == [
+        table.title for table in tables
+    ]
+    assert all(
+        title in page
+        for title in ("### With ", "### With vectors given", "### Targets")
+    )
 
 
 def test_without_data_it_says_so(

@@ -27,18 +27,26 @@ def test_made_sections_are_the_same_each_time_and_near_their_kin() -> None:
     assert changed[0].id == again[0].id and changed[0].text != again[0].text
 
 
-@pytest.mark.parametrize("name", ["folder", "LlamaIndex's own (vectors alone)", "LangChain's own"])
+@pytest.mark.parametrize(
+    "name", ["folder", "LlamaIndex's own (vectors alone)", "LangChain's own"]
+)
 def test_a_question_finds_the_section_it_was_made_of(name: str, tmp_path: Path) -> None:
     pytest.importorskip("llama_index.core")
     pytest.importorskip("langchain_classic")
     pytest.importorskip("rank_bm25")
     made = Made(300)
     subject = (
-        own(str(tmp_path / "corpus"), made) if name == "folder" else PEERS[name](tmp_path, made)
+        own(str(tmp_path / "corpus"), made)
+        if name == "folder"
+        else PEERS[name](tmp_path, made)
     )
     subject.fill()
     questions = subject.questions(5)
-    texts = {section.id: section.text for document in made.documents() for section in document}
+    texts = {
+        section.id: section.text
+        for document in made.documents()
+        for section in document
+    }
     for question in questions:
         assert question in texts[subject.ask(question)[0]]
     subject.update(0)
@@ -46,10 +54,17 @@ def test_a_question_finds_the_section_it_was_made_of(name: str, tmp_path: Path) 
 
 
 def test_the_page_says_what_was_not_measured() -> None:
-    options = argparse.Namespace(made=True, questions=3, stores=["folder"], retriever="multiview")
+    options = argparse.Namespace(
+        made=True, questions=3, stores=["folder"], retriever="multiview"
+    )
     figures = measured("folder", 200, 3, made=True)
-    page = rendered([(200, {"folder": figures, "Chroma (vectors alone)": "no module"})], options)
-    assert "python benchmarks/stores.py --made --rows 200 --questions 3 --stores 'folder'" in page
+    page = rendered(
+        [(200, {"folder": figures, "Chroma (vectors alone)": "no module"})], options
+    )
+    assert (
+        "python benchmarks/stores.py --made --rows 200 --questions 3 --stores 'folder'"
+        in page
+    )
     (row,) = [line for line in page.splitlines() if line.startswith("| folder")]
     assert row.endswith("| 1.000 |") and len(row.split("|")) == 14
     assert "| Chroma (vectors alone) | 200 | no module | | | | | | | | | |" in page

@@ -10,7 +10,10 @@ SECTION = "One sentence here. Another sentence there. A third sentence follows."
 
 def test_sections_become_segments() -> None:
     made = unheaded(
-        read_text("\n\n".join(f"# Title {i}\n\n{SECTION}" for i in range(4)), format="markdown")
+        read_text(
+            "\n\n".join(f"# Title {i}\n\n{SECTION}" for i in range(4)),
+            format="markdown",
+        )
     )
     assert made is not None
     assert "Title" not in made.document.text
@@ -18,7 +21,10 @@ def test_sections_become_segments() -> None:
 
 
 def test_too_few_sections_make_no_document() -> None:
-    assert unheaded(read_text(f"# A\n\n{SECTION}\n\n# B\n\nShort.", format="markdown")) is None
+    assert (
+        unheaded(read_text(f"# A\n\n{SECTION}\n\n# B\n\nShort.", format="markdown"))
+        is None
+    )
 
 
 def test_a_place_inside_a_sentence_counts_for_its_nearer_end() -> None:
@@ -29,4 +35,6 @@ def test_a_place_inside_a_sentence_counts_for_its_nearer_end() -> None:
 
 def test_joined_texts_have_a_border_between_any_two_passages(data_dir: object) -> None:
     texts = joined_documents(2)
-    assert len(texts) == 2 and all(sum(text.reference) == PASSAGES - 1 for text in texts)
+    assert len(texts) == 2 and all(
+        sum(text.reference) == PASSAGES - 1 for text in texts
+    )

@@ -8,7 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.vector_lists import DEPTHS, DIMENSIONS, filled, found_shares, kept_vectors
+from benchmarks.vector_lists import (
+    DEPTHS,
+    DIMENSIONS,
+    filled,
+    found_shares,
+    kept_vectors,
+)
 
 
 def test_vectors_of_a_cache_are_read_once_each(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 import structrag
 
-PARTS_OF_THE_COMMAND_LINE = "structrag.cli"  # importing one needs typer, and it has no examples
+# Importing one needs typer, and it has no examples.
+PARTS_OF_THE_COMMAND_LINE = "structrag.cli"
 
 
 def _modules() -> list[str]:
@@ -36,7 +37,9 @@ def _public_classes() -> list[type]:
 
 
 def _rooms() -> list[pkgutil.ModuleInfo]:
-    return [module for module in pkgutil.iter_modules(structrag.__path__) if module.ispkg]
+    return [
+        module for module in pkgutil.iter_modules(structrag.__path__) if module.ispkg
+    ]
 
 
 @pytest.mark.parametrize("name", _modules())

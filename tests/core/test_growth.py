@@ -25,7 +25,8 @@ BOUNDED = {
 }
 # Every pattern and reader over every shape takes long; `make torture` tries them at random.
 all_shapes = pytest.mark.skipif(
-    os.environ.get("STRUCTRAG_GROWTH") != "all", reason="set STRUCTRAG_GROWTH=all to try all shapes"
+    os.environ.get("STRUCTRAG_GROWTH") != "all",
+    reason="set STRUCTRAG_GROWTH=all to try all shapes",
 )
 PATTERNS = {f"{module}.{name}": use for (module, name), use in uses(structrag).items()}
 
@@ -82,7 +83,10 @@ def test_quadratic_and_exponential_time_is_noticed() -> None:
     assert growth(quadratic.search, Shape("a"), 16_000) > LINEAR
     assert growth(exponential.match, Shape("a"), 8_000) > LINEAR
     assert growth(re.compile("a").findall, Shape("a"), 400_000) < LINEAR
-    assert any(growth(quadratic.search, shape, 16_000) > LINEAR for shape in own_shapes(quadratic))
+    assert any(
+        growth(quadratic.search, shape, 16_000) > LINEAR
+        for shape in own_shapes(quadratic)
+    )
 
 
 def check_pattern(name: str, size: int, more: Iterable[Shape]) -> None:

@@ -73,11 +73,17 @@ WHOLE = {
 
 def _has_code(file: Path) -> bool:
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    return any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree))
+    return any(
+        isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree)
+    )
 
 
 def _modules() -> set[str]:
-    files = (file for file in CORE.rglob("*.py") if file.stem != "__init__" and _has_code(file))
+    files = (
+        file
+        for file in CORE.rglob("*.py")
+        if file.stem != "__init__" and _has_code(file)
+    )
     return {file.relative_to(CORE).with_suffix("").as_posix() for file in files}
 
 
@@ -94,7 +100,9 @@ def test_every_module_has_its_test_file() -> None:
 
 
 def test_every_test_file_has_its_module() -> None:
-    existing = {file.relative_to(CORE).with_suffix("").as_posix() for file in CORE.rglob("*.py")}
+    existing = {
+        file.relative_to(CORE).with_suffix("").as_posix() for file in CORE.rglob("*.py")
+    }
     assert sorted(_tested() - existing) == []
 
 
@@ -103,7 +111,11 @@ def test_exceptions_are_needed() -> None:
 
 
 def test_files_named_for_modules_without_their_own_exist() -> None:
-    named = {file for reason in ELSEWHERE.values() for file in reason.partition(":")[0].split(", ")}
+    named = {
+        file
+        for reason in ELSEWHERE.values()
+        for file in reason.partition(":")[0].split(", ")
+    }
     paths = [name for name in named if " " not in name and "test_" in name]
     assert sorted(name for name in paths if not (TESTS / f"{name}.py").exists()) == []
 
@@ -111,11 +123,17 @@ def test_files_named_for_modules_without_their_own_exist() -> None:
 @pytest.mark.parametrize("package", FOLDERS)
 def test_modules_of_the_adapters_have_their_test_files(package: str) -> None:
     root = TESTS.parents[1]
-    modules = {file.stem for file in (root / package).glob("*.py") if file.stem != "__init__"}
+    modules = {
+        file.stem for file in (root / package).glob("*.py") if file.stem != "__init__"
+    }
     folder = TESTS.parent / FOLDERS[package]
     tested = {file.stem.removeprefix("test_") for file in folder.glob("test_*.py")}
     elsewhere = ELSEWHERE_IN_ADAPTERS[package]
     assert sorted(modules - tested) == sorted(elsewhere)
     assert sorted(tested - modules - ACROSS) == []
-    named = {name for reason in elsewhere.values() for name in reason.split(":")[0].split(", ")}
+    named = {
+        name
+        for reason in elsewhere.values()
+        for name in reason.split(":")[0].split(", ")
+    }
     assert sorted(name for name in named if not (folder / f"{name}.py").exists()) == []

@@ -73,7 +73,9 @@ def test_type_checkers_see_the_same_names(package: str) -> None:
     module = importlib.import_module(package)
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     block, loading = [node for node in tree.body if isinstance(node, ast.If)]
-    assert ast.unparse(loading.test) == "not TYPE_CHECKING", "or type checkers take any name"
+    assert ast.unparse(loading.test) == "not TYPE_CHECKING", (
+        "or type checkers take any name"
+    )
     seen = {
         alias.name: node.module
         for node in block.body
@@ -95,7 +97,9 @@ def test_the_top_has_what_is_used_most_and_rooms_have_all_of_it() -> None:
 def test_dir_and_unknown_names(package: str) -> None:
     module = importlib.import_module(package)
     assert set(module.__all__) <= set(dir(module))
-    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'Nothing'"):
+    with pytest.raises(
+        AttributeError, match=f"module '{package}' has no attribute 'Nothing'"
+    ):
         _ = module.Nothing
 
 
@@ -125,7 +129,9 @@ def test_import_is_light() -> None:
     assert in_fresh_python(code) == []
 
 
-@pytest.mark.parametrize("name", ["Document", "parse", "StructragError", "ContentAwareSplitter"])
+@pytest.mark.parametrize(
+    "name", ["Document", "parse", "StructragError", "ContentAwareSplitter"]
+)
 def test_splitting_needs_no_model_package(name: str) -> None:
     heavy = [
         "torch",
@@ -160,4 +166,6 @@ def test_the_whole_way_without_a_network(socket_disabled: None, tmp_path: Path) 
     index.add([document])
     index.save(tmp_path / "index")
     loaded = structrag.Index.load(tmp_path / "index")
-    assert structrag.MultiViewRetriever(loaded, k=1).search("water pump")[0].chunk.path == ("Pump",)
+    assert structrag.MultiViewRetriever(loaded, k=1).search("water pump")[
+        0
+    ].chunk.path == ("Pump",)

@@ -22,7 +22,9 @@ from real_documents import (
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0 if EVERYTHING else 300)]
 # The index over the documents of one format; all kinds of index are made of some of each format.
-INDEX_OF = dict(zip(FORMATS, ("fixed", "HiQA", "PIC", "IDMS", "LSA", "D3"), strict=True))
+INDEX_OF = dict(
+    zip(FORMATS, ("fixed", "HiQA", "PIC", "IDMS", "LSA", "D3"), strict=True)
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,9 @@ def test_documents_of_one_format(
         try:
             check_splits(document, splitters_for(number), HashEmbedder())
         except Exception as error:
-            raise AssertionError(f"{source.id}: {type(error).__name__}: {error}") from error
+            raise AssertionError(
+                f"{source.id}: {type(error).__name__}: {error}"
+            ) from error
         documents.append(document)
     names = list(INDEXES) if EVERYTHING else [INDEX_OF[format]]
     assert check_searches(documents, queries_of(documents, 10), names, tmp_path)
@@ -52,5 +56,7 @@ def test_documents_of_one_format(
 def test_documents_of_all_formats_in_one_index(
     groups: dict[str, list[Source]], tmp_path: Path
 ) -> None:
-    documents = [source.read() for format in FORMATS for source in drawn(groups[format], 6, 1)]
+    documents = [
+        source.read() for format in FORMATS for source in drawn(groups[format], 6, 1)
+    ]
     assert check_searches(documents, queries_of(documents, 10), list(INDEXES), tmp_path)

@@ -7,7 +7,9 @@ import pytest
 from structrag.records import Block, Chunk, Document, Section, SourceMap
 
 # `Hi` at 3, a run of white space at 5, `there` at 8.
-SPACED = SourceMap(text_starts=(0, 2, 3), source_starts=(3, 5, 8), exact=(True, False, True))
+SPACED = SourceMap(
+    text_starts=(0, 2, 3), source_starts=(3, 5, 8), exact=(True, False, True)
+)
 
 
 def test_a_character_is_led_back_to_its_place_in_the_source() -> None:
@@ -18,7 +20,9 @@ def test_a_character_is_led_back_to_its_place_in_the_source() -> None:
 
 
 def test_a_run_that_is_not_exact_is_one_place() -> None:
-    assert [SourceMap((0,), (7,), (False,)).to_source(offset) for offset in (0, 1, 2)] == [7, 7, 7]
+    assert [
+        SourceMap((0,), (7,), (False,)).to_source(offset) for offset in (0, 1, 2)
+    ] == [7, 7, 7]
 
 
 def test_without_runs_every_character_comes_from_the_beginning() -> None:
@@ -43,7 +47,8 @@ def test_sections_are_named_by_their_ordinals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body_start", "moved", "body"), [(0, 10, "# A\ntext"), (14, 14, "text"), (99, 18, "")]
+    ("body_start", "moved", "body"),
+    [(0, 10, "# A\ntext"), (14, 14, "text"), (99, 18, "")],
 )
 def test_a_body_begins_within_its_chunk(body_start: int, moved: int, body: str) -> None:
     chunk = Chunk("a:10-18", "a", "a#1", 10, 18, "# A\ntext", body_start=body_start)
@@ -53,5 +58,7 @@ def test_a_body_begins_within_its_chunk(body_start: int, moved: int, body: str) 
 def test_what_is_indexed_has_the_context_in_front_and_the_reduced_body() -> None:
     chunk = Chunk("a:0-4", "a", "a#1", 0, 4, "text")
     assert chunk.index_text == "text"
-    shortened = Chunk("a:0-4", "a", "a#1", 0, 4, "text", context="A", extras={"reduced": "t"})
+    shortened = Chunk(
+        "a:0-4", "a", "a#1", 0, 4, "text", context="A", extras={"reduced": "t"}
+    )
     assert shortened.index_text == "A\nt"

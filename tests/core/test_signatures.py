@@ -20,8 +20,10 @@ from structrag.errors import InvalidParameter
 
 TABLE = FOLDER / "defaults.txt"
 LIMITS = FOLDER / "limits.txt"
-NUMBERS = (-1, 0, 0.001, 1, 1.01, 2, 7, 8, 15, 16, 99, 100, 1000)  # tried for every setting
-LONGEST = 60  # characters of a value in the table; prompts are longer, and tested where they go
+# Tried for every setting.
+NUMBERS = (-1, 0, 0.001, 1, 1.01, 2, 7, 8, 15, 16, 99, 100, 1000)
+# Characters of a value in the table; prompts are longer, and tested where they go.
+LONGEST = 60
 
 # By room and class, not by module. Written while something is made, read or counted.
 MUTABLE = {
@@ -98,7 +100,10 @@ WITHOUT_SLOTS = {
 
 def _modules() -> list[ModuleType]:
     names = [m.name for m in pkgutil.walk_packages(structrag.__path__, "structrag.")]
-    return [structrag, *(importlib.import_module(n) for n in names if not n.endswith("__main__"))]
+    return [
+        structrag,
+        *(importlib.import_module(n) for n in names if not n.endswith("__main__")),
+    ]
 
 
 MODULES = _modules()
@@ -112,7 +117,9 @@ NAMES = {
 
 def _values(function: Callable[..., Any]) -> dict[str, Any]:
     parameters = inspect.signature(function).parameters.values()
-    named = (p for p in parameters if not p.name.startswith("_") and p.default is not None)
+    named = (
+        p for p in parameters if not p.name.startswith("_") and p.default is not None
+    )
     return {p.name: p.default for p in named}
 
 
@@ -132,23 +139,32 @@ def _preset(preset: Callable[[], Any]) -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(paper) if field.init]
     default = type(paper)()
     values = {name: getattr(paper, name) for name in names}
-    return {name: value for name, value in values.items() if value != getattr(default, name)}
+    return {
+        name: value for name, value in values.items() if value != getattr(default, name)
+    }
 
 
 def _lines(label: str, values: dict[str, Any]) -> list[str]:
     plain = {
         name: repr(value)
         for name, value in values.items()
-        if isinstance(value, str | int | float | tuple | None) and len(repr(value)) <= LONGEST
+        if isinstance(value, str | int | float | tuple | None)
+        and len(repr(value)) <= LONGEST
     }
-    return [label, *(f"    {name} = {value}" for name, value in plain.items())] if plain else []
+    return (
+        [label, *(f"    {name} = {value}" for name, value in plain.items())]
+        if plain
+        else []
+    )
 
 
 def _table() -> list[str]:
     lines: list[str] = []
     for label, function in _callables():
         lines += _lines(label, _values(function))
-        if label.endswith(".paper") and dataclasses.is_dataclass(NAMES[label.partition(".")[0]]):
+        if label.endswith(".paper") and dataclasses.is_dataclass(
+            NAMES[label.partition(".")[0]]
+        ):
             lines += _lines(f"{label}()", _preset(function))
     return lines
 
@@ -172,7 +188,9 @@ def _needed() -> dict[str, dict[str, Any]]:
     }
 
 
-def _allowed(kind: Callable[..., Any], name: str, needed: dict[str, Any]) -> list[float]:
+def _allowed(
+    kind: Callable[..., Any], name: str, needed: dict[str, Any]
+) -> list[float]:
     """The numbers that a setting may be."""
     allowed: list[float] = []
     for number in NUMBERS:
@@ -190,7 +208,11 @@ def _limits() -> list[str]:
         if not inspect.isclass(kind) or issubclass(kind, Exception):
             continue
         parameters = inspect.signature(kind).parameters.values()
-        required = {p.name for p in parameters if p.default is p.empty and p.kind != p.VAR_KEYWORD}
+        required = {
+            p.name
+            for p in parameters
+            if p.default is p.empty and p.kind != p.VAR_KEYWORD
+        }
         if not required <= needed.get(name, {}).keys():
             continue
         for parameter in parameters:
@@ -217,7 +239,9 @@ def _records() -> Iterator[tuple[str, Any]]:
 
 
 def test_records_do_not_change_but_for_those_named() -> None:
-    mutable = {name for name, record in _records() if not record.__dataclass_params__.frozen}
+    mutable = {
+        name for name, record in _records() if not record.__dataclass_params__.frozen
+    }
     assert mutable == MUTABLE
 
 

@@ -25,7 +25,9 @@ class BagOfWords(Embeddings):
         return [self.embed_query(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
+        places = [
+            crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())
+        ]
         return [0.01 + places.count(place) for place in range(256)]
 
 
@@ -40,7 +42,9 @@ class Scripted(FakeListChatModel):
     ) -> ChatResult:
         return ChatResult(
             generations=[
-                ChatGeneration(message=AIMessage(content=self.script(str(messages[-1].content))))
+                ChatGeneration(
+                    message=AIMessage(content=self.script(str(messages[-1].content)))
+                )
             ]
         )
 
@@ -52,7 +56,8 @@ PETS = (
 SKY = "# Sky\n\nStars shine.\n\n## Moon\n\nThe moon is bright.\n"
 DOCUMENTS = [
     Document(
-        page_content=PETS, metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)}
+        page_content=PETS,
+        metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)},
     ),
     Document(page_content=SKY, metadata={"source": "sky.md", "year": 2021}),
 ]
@@ -84,9 +89,9 @@ def split(text: str, **options: Any) -> list[Document]:
 
 def assert_exact(text: str, chunks: list[Document]) -> None:
     """Chunks are slices of the text at the places they tell, in order, none of them blank."""
-    assert [text[c.metadata["start_index"] : c.metadata["end_index"]] for c in chunks] == [
-        c.page_content for c in chunks
-    ]
+    assert [
+        text[c.metadata["start_index"] : c.metadata["end_index"]] for c in chunks
+    ] == [c.page_content for c in chunks]
     starts = [c.metadata["start_index"] for c in chunks]
     assert starts == sorted(set(starts))
     assert all(c.page_content.strip() for c in chunks)
@@ -105,7 +110,11 @@ class Chat(BaseChatModel):
         return "fake"
 
     def _generate(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+        self,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: Any = None,
+        **kwargs: Any,
     ) -> ChatResult:
         usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
         message = AIMessage(content=self.content, usage_metadata=usage)

@@ -9,19 +9,31 @@ from langchain_structrag.bridges import as_document, join_pages
 from structrag.reading.bridges.unstructured import from_unstructured
 
 ELEMENTS = [
-    {"type": "Title", "text": "Pump", "metadata": {"category_depth": 0, "filename": "pump.docx"}},
+    {
+        "type": "Title",
+        "text": "Pump",
+        "metadata": {"category_depth": 0, "filename": "pump.docx"},
+    },
     {"type": "Title", "text": "Seal", "metadata": {"category_depth": 1}},
-    {"type": "NarrativeText", "text": "The seal wears.", "metadata": {"page_number": 4}},
+    {
+        "type": "NarrativeText",
+        "text": "The seal wears.",
+        "metadata": {"page_number": 4},
+    },
 ]
 
 
 def test_splitters_and_retrievers_take_them() -> None:
     placed = from_unstructured(ELEMENTS)
     document = as_document(placed, team="a")
-    assert document.metadata["team"] == "a" and document.metadata["source"] == "pump.docx"
+    assert (
+        document.metadata["team"] == "a" and document.metadata["source"] == "pump.docx"
+    )
     (*_, chunk) = ContentAwareTextSplitter().split_documents([document])
     assert "Seal" in str(chunk.metadata["heading_path"])
-    assert placed.pages(chunk.metadata["start_index"], chunk.metadata["end_index"]) == (4,)
+    assert placed.pages(chunk.metadata["start_index"], chunk.metadata["end_index"]) == (
+        4,
+    )
     assert (chunk.metadata["page"], chunk.metadata["page_label"]) == (3, "4")
     (hit,) = EvidenceRetriever.from_documents([document]).invoke("What wears?")
     assert placed.pages(hit.metadata["start_index"], hit.metadata["end_index"]) == (4,)

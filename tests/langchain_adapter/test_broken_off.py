@@ -12,8 +12,12 @@ from langchain_fakes import BagOfWords, Scripted
 from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
 from structrag.errors import BudgetExceeded, InvalidAnswer, ModelFailed, StructragError
 
-DOCUMENTS = [Document("# T\n\n" + f"Word{i} says much. " * 80, id=str(i)) for i in range(3)]
-MODEL = Scripted(script=lambda prompt: '{"summary": "A summary.", "keywords": ["zebra"]}')
+DOCUMENTS = [
+    Document("# T\n\n" + f"Word{i} says much. " * 80, id=str(i)) for i in range(3)
+]
+MODEL = Scripted(
+    script=lambda prompt: '{"summary": "A summary.", "keywords": ["zebra"]}'
+)
 PARTS = [
     r"from_documents gave no retriever back",
     r"from_documents\(\[\], \.\.\.\)",
@@ -33,7 +37,9 @@ class Failing(BagOfWords):
 def making(kind: str, **options: Any) -> Any:
     """A call that is broken off."""
     if kind == "budget":
-        return MultiViewRetriever.from_documents(DOCUMENTS, llm=MODEL, max_calls=1, **options)
+        return MultiViewRetriever.from_documents(
+            DOCUMENTS, llm=MODEL, max_calls=1, **options
+        )
     if kind == "model":
         return HiQARetriever.from_documents(DOCUMENTS, Failing(), **options)
     if kind == "d3":
@@ -45,11 +51,18 @@ def making(kind: str, **options: Any) -> Any:
     )
 
 
-KINDS = {"budget": BudgetExceeded, "model": ModelFailed, "d3": ModelFailed, "answer": InvalidAnswer}
+KINDS = {
+    "budget": BudgetExceeded,
+    "model": ModelFailed,
+    "d3": ModelFailed,
+    "answer": InvalidAnswer,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_error_says_what_is_kept_and_how_to_go_on(kind: str, tmp_path: Path) -> None:
+def test_the_error_says_what_is_kept_and_how_to_go_on(
+    kind: str, tmp_path: Path
+) -> None:
     with pytest.raises(KINDS[kind]) as bare:
         making(kind)
     with pytest.raises(KINDS[kind]) as cached:

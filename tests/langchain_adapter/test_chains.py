@@ -36,7 +36,10 @@ async def test_batch_chain_and_config() -> None:
     assert await retriever.abatch(["moon", "cats purr"]) == both
     assert [len(d) for d in retriever.batch(["moon", "cats"], k=2)] == [2, 2]
     chain = (
-        {"context": retriever.with_config(tags=["r"]), "question": RunnablePassthrough()}
+        {
+            "context": retriever.with_config(tags=["r"]),
+            "question": RunnablePassthrough(),
+        }
         | ChatPromptTemplate.from_template("{context} {question}")
         | FakeListChatModel(responses=["answer"])
         | StrOutputParser()
@@ -49,14 +52,18 @@ def test_tracing_names_and_no_serialisation() -> None:
     started: dict[str, Any] = {}
 
     class Tracer(BaseCallbackHandler):
-        def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+        def on_retriever_start(
+            self, serialized: Any, query: str, **kwargs: Any
+        ) -> None:
             started.update(kwargs["metadata"])
 
     multiview("embedding").invoke("moon", config={"callbacks": [Tracer()]})
     assert started["ls_retriever_name"] == "multiview"
     assert started["ls_embedding_provider"] == "BagOfWords"
     retriever = multiview("vectorstore")
-    assert retriever._get_ls_params()["ls_vector_store_provider"] == "InMemoryVectorStore"
+    assert (
+        retriever._get_ls_params()["ls_vector_store_provider"] == "InMemoryVectorStore"
+    )
     assert not retriever.is_lc_serializable()
     assert retriever.to_json()["type"] == "not_implemented"
 
@@ -72,12 +79,14 @@ class Counting(FakeListChatModel):
 def test_a_chat_model_writes_the_views() -> None:
     text = "# Ocean\n\n" + "The biggest animal lives there and eats small ones. " * 40
     retriever = MultiViewRetriever.from_documents(
-        [Document(page_content=text, metadata={"source": "o.md"}), *DOCUMENTS], llm=Counting()
+        [Document(page_content=text, metadata={"source": "o.md"}), *DOCUMENTS],
+        llm=Counting(),
     )
     assert retriever.index.usage.calls > 0
     store = retriever.index.store
     assert any(
-        "About whales." in (store.view_text(row, "summary") or "") for row in range(len(store))
+        "About whales." in (store.view_text(row, "summary") or "")
+        for row in range(len(store))
     )
 
 
@@ -102,7 +111,9 @@ async def test_callbacks_reach_model_calls_made_while_searching() -> None:
         def on_retriever_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
             runs["retriever"].append(run_id)
 
-        def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+        def on_chat_model_start(
+            self, *args: Any, parent_run_id: Any = None, **kwargs: Any
+        ) -> None:
             runs["model"].append(parent_run_id)
 
     retriever = Asking(index=make_index(llm=Counting()))
@@ -127,7 +138,9 @@ class SlowEmbedding(DeterministicFakeEmbedding):
 async def test_the_loop_keeps_running(with_store: bool) -> None:
     slow = SlowEmbedding(size=8)
     models: dict[str, Any] = (
-        {"vectorstore": InMemoryVectorStore(slow)} if with_store else {"embedding": slow}
+        {"vectorstore": InMemoryVectorStore(slow)}
+        if with_store
+        else {"embedding": slow}
     )
     async with ticking(0.01) as ticks:
         retriever = await MultiViewRetriever.afrom_documents(DOCUMENTS, **models)

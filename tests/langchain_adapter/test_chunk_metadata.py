@@ -36,7 +36,10 @@ GUIDE = (
 )
 DOCUMENTS = [
     Document("Just a paragraph.", metadata={"source": "plain.txt"}),
-    Document("<h1>Page</h1><p>One &amp; two.</p><p>Three.</p>", metadata={"source": "page.html"}),
+    Document(
+        "<h1>Page</h1><p>One &amp; two.</p><p>Three.</p>",
+        metadata={"source": "page.html"},
+    ),
     Document(GUIDE, metadata={"source": "guide.md"}),
 ]
 
@@ -46,7 +49,9 @@ def test_all_chunks_have_the_same_keys_and_plain_values(make: Any) -> None:
     chunks = make(chunk_size=120).split_documents(DOCUMENTS)
     assert len({chunk.metadata["source"] for chunk in chunks}) == 3
     shapes = {
-        tuple(sorted((key, type(value).__name__) for key, value in chunk.metadata.items()))
+        tuple(
+            sorted((key, type(value).__name__) for key, value in chunk.metadata.items())
+        )
         for chunk in chunks
     }
     assert len(shapes) == 1
@@ -74,14 +79,20 @@ async def test_ids_are_different_as_chunks_are_ready() -> None:
     assert await splitter.asplit_documents([*DOCUMENTS, *DOCUMENTS]) == chunks
 
 
-@pytest.mark.parametrize("make", [ContentAwareTextSplitter, PICTextSplitter, IDMSTextSplitter])
+@pytest.mark.parametrize(
+    "make", [ContentAwareTextSplitter, PICTextSplitter, IDMSTextSplitter]
+)
 def test_splitting_again_keeps_places_titles_and_source(make: Any) -> None:
     whole = ContentAwareTextSplitter(chunk_size=100_000)
     sections = whole.split_documents([DOCUMENTS[2]])
-    parents = ContentAwareTextSplitter(chunk_size=150, chunk_overlap=30).split_documents(sections)
+    parents = ContentAwareTextSplitter(
+        chunk_size=150, chunk_overlap=30
+    ).split_documents(sections)
     pieces = make(chunk_size=40).split_documents(parents)
     assert len(pieces) > len(parents) > len(sections) > 3
-    path_of = {section.metadata["start_index"]: section.metadata for section in sections}
+    path_of = {
+        section.metadata["start_index"]: section.metadata for section in sections
+    }
     for piece in pieces:
         metadata = piece.metadata
         start, end = metadata["start_index"], metadata["end_index"]
@@ -116,11 +127,17 @@ def test_a_place_that_nobody_knows_is_none() -> None:
 @pytest.mark.parametrize("make", [ContentAwareTextSplitter, HiQATransformer])
 def test_without_start_index_an_edit_changes_no_other_chunk(make: Any) -> None:
     splitter = make(add_start_index=False)
-    before = splitter.split_documents([Document(GUIDE, metadata={"source": "guide.md"})])
-    after = splitter.split_documents([Document(f"New. {GUIDE}", metadata={"source": "guide.md"})])
+    before = splitter.split_documents(
+        [Document(GUIDE, metadata={"source": "guide.md"})]
+    )
+    after = splitter.split_documents(
+        [Document(f"New. {GUIDE}", metadata={"source": "guide.md"})]
+    )
     facts = [(chunk.page_content, chunk.metadata) for chunk in before]
     assert "start_index" not in before[0].metadata
-    changed = [chunk for chunk in after if (chunk.page_content, chunk.metadata) not in facts]
+    changed = [
+        chunk for chunk in after if (chunk.page_content, chunk.metadata) not in facts
+    ]
     assert len(changed) == 1
 
 
@@ -133,7 +150,9 @@ def test_a_record_manager_embeds_only_what_changed() -> None:
     manager.create_schema()
 
     def run(text: str) -> dict[str, Any]:
-        chunks = splitter.split_documents([Document(text, metadata={"source": "guide.md"})])
+        chunks = splitter.split_documents(
+            [Document(text, metadata={"source": "guide.md"})]
+        )
         result = index(
             chunks, manager, store, cleanup="incremental", source_id_key="source",
             key_encoder="sha256",

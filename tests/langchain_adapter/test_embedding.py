@@ -73,9 +73,9 @@ async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> Non
     expected = HashEmbedder(dimensions=8).embed(["a pump", "a valve"])
     assert np.allclose(embeddings.embed_documents(["a pump", "a valve"]), expected)
     assert np.allclose(embeddings.embed_query("a pump"), 2 * expected[0])
-    assert await embeddings.aembed_documents(["a pump", "a valve"]) == embeddings.embed_documents(
+    assert await embeddings.aembed_documents(
         ["a pump", "a valve"]
-    )
+    ) == embeddings.embed_documents(["a pump", "a valve"])
     assert await embeddings.aembed_query("a pump") == embeddings.embed_query("a pump")
     assert embeddings.embedder.awaited == 2
     assert embeddings.embed_documents([]) == [] == await embeddings.aembed_documents([])
@@ -91,7 +91,9 @@ def test_batches_repetitions_and_counts() -> None:
 
 def test_a_cache_keeps_documents(tmp_path: Path) -> None:
     first = StructragEmbeddings(HashEmbedder(), cache=tmp_path / "vectors.sqlite")
-    second = StructragEmbeddings(HashEmbedder(), cache=Cache(tmp_path / "vectors.sqlite"))
+    second = StructragEmbeddings(
+        HashEmbedder(), cache=Cache(tmp_path / "vectors.sqlite")
+    )
     assert first.embed_documents(["a", "b"]) == second.embed_documents(["a", "b"])
     assert second.embedder.texts == [] and second.usage.cache_hits == 2
 
@@ -109,11 +111,17 @@ async def test_a_function_is_awaited_in_a_worker_thread() -> None:
 
 def test_it_is_pickled_with_its_settings(tmp_path: Path) -> None:
     path = tmp_path / "vectors.sqlite"
-    again = pickle.loads(pickle.dumps(StructragEmbeddings(lengths, batch_size=2, cache=path)))
-    assert again.embed_documents(["a", "bb", "ccc"]) == [[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]]
-    assert again.model_name == StructragEmbeddings(lengths).model_name and repr(again).startswith(
-        "StructragEmbeddings("
+    again = pickle.loads(
+        pickle.dumps(StructragEmbeddings(lengths, batch_size=2, cache=path))
     )
+    assert again.embed_documents(["a", "bb", "ccc"]) == [
+        [1.0, 1.0],
+        [1.0, 2.0],
+        [1.0, 3.0],
+    ]
+    assert again.model_name == StructragEmbeddings(lengths).model_name and repr(
+        again
+    ).startswith("StructragEmbeddings(")
     assert StructragEmbeddings(lengths, cache=path).embed_query("a") == [1.0, 1.0]
     with pytest.raises((AttributeError, pickle.PicklingError)):
         pickle.dumps(StructragEmbeddings(lambda texts: lengths(texts)))
@@ -121,9 +129,13 @@ def test_it_is_pickled_with_its_settings(tmp_path: Path) -> None:
 
 def test_a_vector_store_takes_it() -> None:
     store = InMemoryVectorStore.from_texts(
-        ["the pump moves water", "the valve closes"], StructragEmbeddings(HashEmbedder())
+        ["the pump moves water", "the valve closes"],
+        StructragEmbeddings(HashEmbedder()),
     )
-    assert store.similarity_search("valve closes", k=1)[0].page_content == "the valve closes"
+    assert (
+        store.similarity_search("valve closes", k=1)[0].page_content
+        == "the valve closes"
+    )
 
 
 def test_our_retrievers_use_the_embedder_inside() -> None:
@@ -140,7 +152,10 @@ def test_our_retrievers_use_the_embedder_inside() -> None:
 @pytest.mark.parametrize(
     ("embedder", "sentence"),
     [
-        (None, "stay the same when documents are added; LSA.*, for which None stands, is fitted"),
+        (
+            None,
+            "stay the same when documents are added; LSA.*, for which None stands, is fitted",
+        ),
         (LsaEmbedder(), "stay the same when documents are added; LSA"),
         (3, "embedder must be None .LSA., the name or folder"),
         (DeterministicFakeEmbedding(size=4), "Objects of LangChain"),

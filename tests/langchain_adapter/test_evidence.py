@@ -14,7 +14,11 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from samples import ODD_QUESTIONS
 
-from langchain_structrag import ContentAwareTextSplitter, EvidenceCompressor, EvidenceRetriever
+from langchain_structrag import (
+    ContentAwareTextSplitter,
+    EvidenceCompressor,
+    EvidenceRetriever,
+)
 from structrag import EvidenceRetriever as CoreRetriever
 from structrag.text.tokens import count_tokens
 
@@ -50,12 +54,19 @@ class TestStandard(RetrieversIntegrationTests):
         {},
         {"embedding": DeterministicFakeEmbedding(size=16)},
         {"embedding": HashTokens()},
-        {"embedding": DeterministicFakeEmbedding(size=16), "token_encoder": HashTokens()},
+        {
+            "embedding": DeterministicFakeEmbedding(size=16),
+            "token_encoder": HashTokens(),
+        },
     ],
 )
-def test_passages_are_slices_with_their_places(models: dict[str, Any], tmp_path: Path) -> None:
+def test_passages_are_slices_with_their_places(
+    models: dict[str, Any], tmp_path: Path
+) -> None:
     retriever = EvidenceRetriever.from_documents(DOCUMENTS, **models)
-    texts = {document.metadata["source"]: document.page_content for document in DOCUMENTS}
+    texts = {
+        document.metadata["source"]: document.page_content for document in DOCUMENTS
+    }
     results = retriever.invoke(QUESTION)
     assert results and [result.metadata["rank"] for result in results] == sorted(
         result.metadata["rank"] for result in results
@@ -68,7 +79,9 @@ def test_passages_are_slices_with_their_places(models: dict[str, Any], tmp_path:
     assert asyncio.run(retriever.ainvoke(QUESTION)) == results
     assert retriever.batch([QUESTION]) == [results]
     retriever.save(tmp_path / "index")
-    assert EvidenceRetriever.load(tmp_path / "index", **models).invoke(QUESTION) == results
+    assert (
+        EvidenceRetriever.load(tmp_path / "index", **models).invoke(QUESTION) == results
+    )
 
 
 def test_limits_of_a_search() -> None:
@@ -83,8 +96,13 @@ def test_limits_of_a_search() -> None:
         given = retriever.invoke(QUESTION, max_tokens=limit)
         assert sum(count_tokens(result.page_content) for result in given) <= limit
     in_order = retriever.invoke(QUESTION, max_tokens=200, order="document")
-    places = [(result.metadata["doc_id"], result.metadata["start_index"]) for result in in_order]
-    assert places == sorted(places, key=lambda place: (place[0] != places[0][0], place[1]))
+    places = [
+        (result.metadata["doc_id"], result.metadata["start_index"])
+        for result in in_order
+    ]
+    assert places == sorted(
+        places, key=lambda place: (place[0] != places[0][0], place[1])
+    )
 
 
 ROWS = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
@@ -118,12 +136,16 @@ def test_documents_come_and_go() -> None:
     assert retriever.add_documents(DOCUMENTS).unchanged == 2
     assert "fish" in retriever.invoke("Do they eat fish at noon?", k=1)[0].page_content
     assert retriever.delete("cats.md")
-    assert all(result.metadata["source"] == "pump.md" for result in retriever.invoke("cats fish"))
+    assert all(
+        result.metadata["source"] == "pump.md"
+        for result in retriever.invoke("cats fish")
+    )
     assert isinstance(retriever.index, CoreRetriever)
 
 
 @pytest.mark.parametrize(
-    "options", [{"order": "best"}, {"k": 0}, {"max_tokens": 0}, {"token_encoder": "nothing"}]
+    "options",
+    [{"order": "best"}, {"k": 0}, {"max_tokens": 0}, {"token_encoder": "nothing"}],
 )
 def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
@@ -133,7 +155,9 @@ def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> Non
 def test_results_of_others_are_shortened() -> None:
     text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
     found = [
-        Document(text, metadata={"id": 7, "start_index": 100, "end_index": 100 + len(text)}),
+        Document(
+            text, metadata={"id": 7, "start_index": 100, "end_index": 100 + len(text)}
+        ),
         Document("Nothing of interest.", metadata={"id": 8}),
         Document("  "),
     ]
@@ -142,12 +166,18 @@ def test_results_of_others_are_shortened() -> None:
     assert short.page_content == "The blue pump leaks at the seal."
     assert short.metadata["id"] == 7 and short.metadata["rank"] == 1
     assert short.metadata["start_index"] == 100 + text.index("The blue")
-    assert short.metadata["end_index"] == short.metadata["start_index"] + len(short.page_content)
-    assert asyncio.run(compressor.acompress_documents(found, "Which pump leaks?")) == [short]
+    assert short.metadata["end_index"] == short.metadata["start_index"] + len(
+        short.page_content
+    )
+    assert asyncio.run(compressor.acompress_documents(found, "Which pump leaks?")) == [
+        short
+    ]
     everything = EvidenceCompressor().compress_documents(found, "Which pump leaks?")
     assert {result.metadata["id"] for result in everything} == {7, 8}
     assert short.id is None
-    (named,) = compressor.compress_documents([Document(text, id="7")], "Which pump leaks?")
+    (named,) = compressor.compress_documents(
+        [Document(text, id="7")], "Which pump leaks?"
+    )
     assert named.id == "7:20-52" and text[20:52] == named.page_content
     assert compressor.compress_documents([], "pump") == []
     assert compressor.compress_documents(found, " ") == []
@@ -182,12 +212,16 @@ def test_in_langchains_own_compression_retriever() -> None:
 def test_odd_questions_have_passages(embedding: Any, question: str) -> None:
     retriever = EvidenceRetriever.from_documents(DOCUMENTS, embedding)
     results = retriever.invoke(question, max_tokens=20)
-    assert results and sum(count_tokens(result.page_content) for result in results) <= 20
+    assert (
+        results and sum(count_tokens(result.page_content) for result in results) <= 20
+    )
     assert retriever.batch([question, " "], max_tokens=20) == [results, []]
 
 
 def test_below_one_sentence_its_beginning_is_given() -> None:
-    (result,) = EvidenceRetriever.from_documents(DOCUMENTS).invoke(QUESTION, max_tokens=3)
+    (result,) = EvidenceRetriever.from_documents(DOCUMENTS).invoke(
+        QUESTION, max_tokens=3
+    )
     assert result.page_content == "Rinse the"
     assert result.metadata["end_index"] - result.metadata["start_index"] == 9
 
@@ -195,20 +229,31 @@ def test_below_one_sentence_its_beginning_is_given() -> None:
 def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
     async def change() -> tuple[list[Document], list[Document]]:
         retriever = await EvidenceRetriever.afrom_documents(DOCUMENTS, HashTokens())
-        new = Document("Birds sing at dawn.", metadata={"source": "birds.md", "year": 2022})
-        changed = Document("Cats hunt mice.", metadata={"source": "cats.md", "year": 2023})
+        new = Document(
+            "Birds sing at dawn.", metadata={"source": "birds.md", "year": 2022}
+        )
+        changed = Document(
+            "Cats hunt mice.", metadata={"source": "cats.md", "year": 2023}
+        )
         report = await retriever.aadd_documents([new, changed])
         assert (report.added, report.replaced) == (1, 1)
-        assert await retriever.adelete("pump.md") and not await retriever.adelete("pump.md")
+        assert await retriever.adelete("pump.md") and not await retriever.adelete(
+            "pump.md"
+        )
         retriever.save(tmp_path / "index")
         results, filtered = await retriever.abatch(
             ["birds cats"] * 2, [{}, {"metadata": {"of": "this run"}}]
         )
         assert results == filtered
-        return results, await retriever.ainvoke("birds", where=lambda meta: meta["year"] > 2022)
+        return results, await retriever.ainvoke(
+            "birds", where=lambda meta: meta["year"] > 2022
+        )
 
     everything, late = asyncio.run(change())
-    assert {result.metadata["source"] for result in everything} == {"birds.md", "cats.md"}
+    assert {result.metadata["source"] for result in everything} == {
+        "birds.md",
+        "cats.md",
+    }
     assert [result.page_content for result in late] == ["Cats hunt mice."]
     loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens(), order="document")
     assert {result.page_content for result in loaded.invoke("birds cats")} == {
@@ -218,5 +263,7 @@ def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     EvidenceRetriever.from_documents(DOCUMENTS, HashTokens()).save(tmp_path / "index")
-    with pytest.raises(ValueError, match=r"token_encoder must be what the index at .* was built"):
+    with pytest.raises(
+        ValueError, match=r"token_encoder must be what the index at .* was built"
+    ):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))

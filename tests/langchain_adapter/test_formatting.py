@@ -31,7 +31,9 @@ PAGE = (
     "off.</p></body></html>"
 )
 SOURCES = [
-    Document(page_content=MANUAL, metadata={"source": "manual.txt", "tags": ["x"]}, id="m"),
+    Document(
+        page_content=MANUAL, metadata={"source": "manual.txt", "tags": ["x"]}, id="m"
+    ),
     Document(page_content=PAGE, metadata={"source": "page.html"}),
     Document(page_content="# Kept\n\nAs it is.\n", metadata={"source": "kept.md"}),
     Document(page_content="", metadata={"source": "empty.txt"}),
@@ -51,7 +53,9 @@ class Markdown(FakeListChatModel):
         text = (
             "nothing"
             if self.breaks
-            else re.sub(r"^(\d(?:\.\d)*) ", r"# \1 ", window_of(shown), flags=re.MULTILINE)
+            else re.sub(
+                r"^(\d(?:\.\d)*) ", r"# \1 ", window_of(shown), flags=re.MULTILINE
+            )
         )
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text))])
 
@@ -59,7 +63,9 @@ class Markdown(FakeListChatModel):
 def window_of(message: str) -> str:
     """The manual, which one window holds whole."""
     start = message.rindex("1 Overview")
-    return message[start : message.index("nine kilograms.", start) + len("nine kilograms.")]
+    return message[
+        start : message.index("nine kilograms.", start) + len("nine kilograms.")
+    ]
 
 
 def words(text: str) -> list[str]:
@@ -73,7 +79,9 @@ def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
     manual, page, kept, empty = formatter.transform_documents(SOURCES)
     assert before == SOURCES
     assert (manual.id, page.id) == ("m", None)
-    assert "# 1 Overview" in manual.page_content and "## 1.1 Safety" in manual.page_content
+    assert (
+        "# 1 Overview" in manual.page_content and "## 1.1 Safety" in manual.page_content
+    )
     assert words(manual.page_content) == words(MANUAL)
     assert (
         "# Pump" in page.page_content
@@ -82,7 +90,9 @@ def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
     )
     assert kept.page_content == SOURCES[2].page_content
     assert empty.page_content == ""
-    assert [json.loads(d.metadata["format_report"])["mode"] for d in (manual, page, kept)] == [
+    assert [
+        json.loads(d.metadata["format_report"])["mode"] for d in (manual, page, kept)
+    ] == [
         "rules",
         "layout",
         "kept",
@@ -96,14 +106,23 @@ def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
 
 
 def test_it_is_the_core_formatter() -> None:
-    core = CoreFormatter().format(read_text(MANUAL, format="text", meta={"source": "manual.txt"}))
-    assert HiQAFormatter().transform_documents(SOURCES[:1])[0].page_content == core.document.text
+    core = CoreFormatter().format(
+        read_text(MANUAL, format="text", meta={"source": "manual.txt"})
+    )
+    assert (
+        HiQAFormatter().transform_documents(SOURCES[:1])[0].page_content
+        == core.document.text
+    )
 
 
 def test_what_follows_reads_it_as_markdown_whatever_the_file_was_called() -> None:
     (manual,) = HiQAFormatter().transform_documents(SOURCES[:1])
-    chunks = ContentAwareTextSplitter(chunk_size=80, plain_headings=False).split_documents([manual])
-    assert "1 Overview > 1.1 Safety" in [chunk.metadata["heading_path"] for chunk in chunks]
+    chunks = ContentAwareTextSplitter(
+        chunk_size=80, plain_headings=False
+    ).split_documents([manual])
+    assert "1 Overview > 1.1 Safety" in [
+        chunk.metadata["heading_path"] for chunk in chunks
+    ]
 
 
 async def test_a_chat_model_writes_it_sync_and_async() -> None:
@@ -121,7 +140,9 @@ async def test_a_chat_model_writes_it_sync_and_async() -> None:
     assert "# 1.1 Safety" in manual.page_content
     assert words(manual.page_content) == words(MANUAL)
     assert formatter.usage.calls == 1
-    assert await formatter.atransform_documents(SOURCES) == formatter.transform_documents(SOURCES)
+    assert await formatter.atransform_documents(
+        SOURCES
+    ) == formatter.transform_documents(SOURCES)
     assert [d async for d in formatter.alazy_transform_documents(SOURCES)] == list(
         formatter.lazy_transform_documents(SOURCES)
     )
@@ -139,7 +160,9 @@ def test_a_model_that_loses_words_is_replaced_by_the_rules() -> None:
 
 
 def test_presets_pickling_and_metadata_lists() -> None:
-    formatter = HiQAFormatter(Markdown(), preset="code", metadata_lists=True, repeat_prompt=False)
+    formatter = HiQAFormatter(
+        Markdown(), preset="code", metadata_lists=True, repeat_prompt=False
+    )
     assert formatter.core.settings.window_words == 500
     again = pickle.loads(pickle.dumps(formatter))
     assert again.core.settings == formatter.core.settings
@@ -159,7 +182,9 @@ def test_presets_pickling_and_metadata_lists() -> None:
         ({"llm": 3}, "llm"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    settings: dict[str, Any], match: str
+) -> None:
     with pytest.raises(InvalidParameter, match=match):
         HiQAFormatter(**settings)
 
@@ -185,7 +210,9 @@ def test_files_are_parsed_pdf_by_its_layout(tmp_path: Path) -> None:
         str(tmp_path / "manual.txt"),
         2020,
     )
-    assert HiQAFormatter().parse(Blob.from_data(PAGE))[0].page_content.startswith("# Pump")
+    assert (
+        HiQAFormatter().parse(Blob.from_data(PAGE))[0].page_content.startswith("# Pump")
+    )
 
 
 def test_pdf_files(tmp_path: Path) -> None:
@@ -207,7 +234,9 @@ def test_pdf_files(tmp_path: Path) -> None:
 
 
 def test_pdf_files_by_another_reader() -> None:
-    blob = Blob(data=b"%PDF-1.4", mimetype="application/pdf", metadata={"source": "pump.pdf"})
+    blob = Blob(
+        data=b"%PDF-1.4", mimetype="application/pdf", metadata={"source": "pump.pdf"}
+    )
     formatter = HiQAFormatter(reader=lambda source: ["# Pump\n", "It moves water.\n"])
     (parsed,) = formatter.parse(blob)
     assert parsed.page_content == "# Pump\n\nIt moves water.\n"

@@ -46,7 +46,10 @@ def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
         )
         assert json.loads(json.dumps(segment.metadata)) == segment.metadata
         assert segment.metadata["source"] == "lm358.md"
-        assert segment.metadata["table_header"] == "" and "segment_text" not in segment.metadata
+        assert (
+            segment.metadata["table_header"] == ""
+            and "segment_text" not in segment.metadata
+        )
     table, image = by_kind(segments)["table"], by_kind(segments)["image"]
     assert "32 V" in table.page_content
     assert table.metadata["heading_path"] == "LM358 > Limits"
@@ -60,7 +63,9 @@ def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
         and json.loads(inline.metadata["hiqa_images"])[0]["file"] == "img/icon.png"
     )
     assert len({segment.id for segment in segments}) == len(segments)
-    assert [s.id for s in transformer.split_documents([PARENT])] == [s.id for s in segments]
+    assert [s.id for s in transformer.split_documents([PARENT])] == [
+        s.id for s in segments
+    ]
     segments[0].metadata["tags"].append("y")
     assert PARENT.metadata["tags"] == ["x"]
 
@@ -71,7 +76,9 @@ def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -
     for segment, chunk in zip(segments, core, strict=True):
         if chunk.kind != "text":
             assert segment.page_content == chunk.index_text
-        assert segment.page_content.startswith(f"{chunk.context}\n" if chunk.context else "")
+        assert segment.page_content.startswith(
+            f"{chunk.context}\n" if chunk.context else ""
+        )
         assert (
             segment.metadata["segment_text"]
             == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
@@ -86,10 +93,12 @@ def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
     rows = "".join(f"| part {i} | {i} |\n" for i in range(60))
     long = "# T\n\n| Name | Price |\n|---|---|\n" + rows
     parts = HiQATransformer(chunk_size=60).create_documents([long])
-    assert [p.metadata["hiqa_part"] for p in parts] == list(range(1, len(parts) + 1)) and len(
-        parts
-    ) > 3
-    assert all(p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:])
+    assert [p.metadata["hiqa_part"] for p in parts] == list(
+        range(1, len(parts) + 1)
+    ) and len(parts) > 3
+    assert all(
+        p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:]
+    )
     assert parts[0].metadata["table_header"] == ""
     described = HiQATransformer(
         describe_image=lambda file: f"A drawing in {file}.", add_context=True
@@ -100,7 +109,10 @@ def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
     assert json.loads(image.metadata["hiqa_images"])[0]["alt"] == "Pin layout"
     assert image.metadata["heading_path"] == "LM358 > Pins"
     failing = HiQATransformer(describe_image=lambda file: 1 / 0)  # type: ignore[arg-type, return-value]
-    assert by_kind(failing.split_documents([PARENT]))["image"].metadata["hiqa_degraded"] is True
+    assert (
+        by_kind(failing.split_documents([PARENT]))["image"].metadata["hiqa_degraded"]
+        is True
+    )
 
 
 async def test_other_ways_in_and_out() -> None:
@@ -122,9 +134,13 @@ def test_presets() -> None:
     long = "# T\n\n" + "One sentence of some words. " * 3000
     assert len(HiQATransformer.paper().split_text(long)) == 1
     assert (
-        1 < len(HiQATransformer.code().split_text(long)) < len(HiQATransformer().split_text(long))
+        1
+        < len(HiQATransformer.code().split_text(long))
+        < len(HiQATransformer().split_text(long))
     )
-    section = HiQATransformer(metadata="section", add_context=True).split_documents([PARENT])
+    section = HiQATransformer(metadata="section", add_context=True).split_documents(
+        [PARENT]
+    )
     assert by_kind(section)["table"].page_content.startswith("Limits\n")
 
 
@@ -135,8 +151,12 @@ def test_presets() -> None:
 def test_nothing_is_lost_and_index_texts_keep_the_limit(text: str, size: int) -> None:
     exact = HiQATransformer(chunk_size=size, strip_whitespace=False).split_text(text)
     assert "".join(exact) == (text if text.strip() else "")
-    for segment in HiQATransformer(chunk_size=size, add_context=True).create_documents([text]):
-        assert count_tokens(segment.page_content) <= size or segment.metadata.get("oversize")
+    for segment in HiQATransformer(chunk_size=size, add_context=True).create_documents(
+        [text]
+    ):
+        assert count_tokens(segment.page_content) <= size or segment.metadata.get(
+            "oversize"
+        )
 
 
 @pytest.mark.parametrize(

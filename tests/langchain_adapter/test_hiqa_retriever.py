@@ -31,7 +31,8 @@ MANUAL = (
 )
 DOCUMENTS = [
     Document(
-        page_content=MANUAL.format(name=name), metadata={"source": f"{name}.md", "year": 2000 + i}
+        page_content=MANUAL.format(name=name),
+        metadata={"source": f"{name}.md", "year": 2000 + i},
     )
     for i, name in enumerate(NAMES)
 ]
@@ -46,14 +47,18 @@ class WordRetriever(BaseRetriever):
     k: int = 50
     log: list[str] = []  # noqa: RUF012
 
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: Any
+    ) -> list[Document]:
         self.log.append(query)
         wanted = set(re.findall(r"\w+", query.lower()))
         counts = [
             (len(wanted & set(re.findall(r"\w+", d.page_content.lower()))), d)
             for d in self.documents
         ]
-        best = sorted((pair for pair in counts if pair[0]), key=lambda pair: -pair[0])[: self.k]
+        best = sorted((pair for pair in counts if pair[0]), key=lambda pair: -pair[0])[
+            : self.k
+        ]
         return [self.keep(d, count) if self.keep else d for count, d in best]
 
 
@@ -74,7 +79,9 @@ def made(kind: str, **options: Any) -> HiQARetriever:
 
 
 @KINDS
-async def test_the_product_in_the_question_comes_first_sync_and_async(kind: str) -> None:
+async def test_the_product_in_the_question_comes_first_sync_and_async(
+    kind: str,
+) -> None:
     retriever = made(kind, k=3)
     for name in NAMES:
         found = retriever.invoke(f"What is the supply voltage of the {name}?")
@@ -86,7 +93,8 @@ async def test_the_product_in_the_question_comes_first_sync_and_async(kind: str)
         ) == facts(found)
     assert retriever.invoke("  ") == []
     assert {
-        d.metadata["doc_id"] for d in retriever.invoke("supply voltage", k=9, where={"year": 2001})
+        d.metadata["doc_id"]
+        for d in retriever.invoke("supply voltage", k=9, where={"year": 2001})
     } == {"TL431.md"}
     assert [len(d) for d in retriever.batch(["supply", "pins"], k=2)] == [2, 2]
 
@@ -100,7 +108,8 @@ def test_results_are_plain_json_with_parts_of_the_score_and_images(kind: str) ->
         meta = document.metadata
         assert type(document) is Document and json.loads(json.dumps(meta)) == meta
         assert (
-            texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]] == document.page_content
+            texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]]
+            == document.page_content
         )
         assert meta["score"] == pytest.approx(sum(meta["score_parts"].values()))
         assert set(meta["score_parts"]) == {"dense", "bm25", "keywords"}
@@ -126,7 +135,11 @@ def test_it_is_the_core_retriever() -> None:
         "keywords": ["TL431"],
         "detect_keywords": False,
     }
-    settings |= {"diversify": "round_robin", "order": "document", "routes": ["dense", "keywords"]}
+    settings |= {
+        "diversify": "round_robin",
+        "order": "document",
+        "routes": ["dense", "keywords"],
+    }
     retriever = made("embedding", **settings)
     hits = CoreRetriever(retriever.index, **settings).search("pins of TL431 and LM358")
     found = retriever.invoke("pins of TL431 and LM358")
@@ -141,9 +154,9 @@ def test_it_is_the_core_retriever() -> None:
     for settings in others:
         retriever = made("embedding", **settings)
         hits = CoreRetriever(retriever.index, **settings).search("pins of TL431")
-        assert [(d.id, d.metadata["score"]) for d in retriever.invoke("pins of TL431")] == [
-            (hit.chunk.id, hit.score) for hit in hits
-        ]
+        assert [
+            (d.id, d.metadata["score"]) for d in retriever.invoke("pins of TL431")
+        ] == [(hit.chunk.id, hit.score) for hit in hits]
 
 
 def test_a_changed_field_counts_at_once_and_keywords_are_read_once(
@@ -167,7 +180,8 @@ async def test_add_change_delete_save_and_load(kind: str, tmp_path: Path) -> Non
     path = options.pop("store", tmp_path / "index")
     assert retriever.add_documents(DOCUMENTS).unchanged == 4
     new = Document(
-        page_content=MANUAL.format(name="XR2206"), metadata={"source": "XR2206.md", "year": 2030}
+        page_content=MANUAL.format(name="XR2206"),
+        metadata={"source": "XR2206.md", "year": 2030},
     )
     assert (await retriever.aadd_documents([new])).added == 1
     assert retriever.invoke("pins of the XR2206")[0].metadata["doc_id"] == "XR2206.md"
@@ -183,7 +197,9 @@ async def test_add_change_delete_save_and_load(kind: str, tmp_path: Path) -> Non
     }
 
 
-def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(tmp_path: Path) -> None:
+def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(
+    tmp_path: Path,
+) -> None:
     retriever = made("lsa", language="german")
     assert retriever.index.splitter.language == "german"  # type: ignore[attr-defined]
     assert retriever.index.views == ("raw",)
@@ -192,17 +208,24 @@ def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(tmp_pa
     small = HiQARetriever.from_documents(
         DOCUMENTS, splitter=HiQATransformer(metadata="none", exclude_titles=["Pins"])
     )
-    assert not any(d.metadata["hiqa_kind"] == "image" for d in small.invoke("pins", k=99))
+    assert not any(
+        d.metadata["hiqa_kind"] == "image" for d in small.invoke("pins", k=99)
+    )
     numbered = Document(
-        page_content="1 One\n\nA text.\n\n2 Two\n\nMore words.\n", metadata={"source": "a.txt"}
+        page_content="1 One\n\nA text.\n\n2 Two\n\nMore words.\n",
+        metadata={"source": "a.txt"},
     )
     markdown = HiQAFormatter().transform_documents([numbered])
     (first, *_) = HiQARetriever.from_documents(markdown).invoke("more words")
     assert first.metadata["heading_path"] == "2 Two"
 
 
-def test_as_published_sections_are_segments_whatever_their_length(tmp_path: Path) -> None:
-    long = Document(page_content="# Pump\n\n" + "It moves water from here to there. " * 120)
+def test_as_published_sections_are_segments_whatever_their_length(
+    tmp_path: Path,
+) -> None:
+    long = Document(
+        page_content="# Pump\n\n" + "It moves water from here to there. " * 120
+    )
     for preset, count in (("paper", 1), ("code", 1), ("default", 3)):
         retriever = HiQARetriever.from_documents([long], BagOfWords(), preset=preset)
         assert (len(retriever.segments()), retriever.preset) == (count, preset)
@@ -230,7 +253,8 @@ def as_elasticsearch(document: Document, count: int) -> Document:
 
 def by_elasticsearch_id(document: Document, count: int) -> Document:
     return Document(
-        page_content="", metadata={"_id": document.id, "_score": count * 1.5, "_source": {}}
+        page_content="",
+        metadata={"_id": document.id, "_score": count * 1.5, "_source": {}},
     )
 
 
@@ -245,8 +269,13 @@ async def test_results_of_a_host_are_mapped_by_id(kind: str, keep: Any) -> None:
     assert found[0].metadata["doc_id"] == "BC547.md"
     assert found[0].metadata["routes"] == {"bm25": 1}
     assert facts(await retriever.ainvoke("supply voltage of the BC547")) == facts(found)
-    if keep in (as_elasticsearch, by_elasticsearch_id):  # the host's scores, not the ranks
-        assert found[0].metadata["score"] == found[1].metadata["score"] == pytest.approx(1.0)
+    # The host's scores, not the ranks.
+    if keep in (as_elasticsearch, by_elasticsearch_id):
+        assert (
+            found[0].metadata["score"]
+            == found[1].metadata["score"]
+            == pytest.approx(1.0)
+        )
         assert 0.5 <= found[2].metadata["score"] < 1.0
     else:
         assert [d.metadata["score"] for d in found] == pytest.approx([1.0, 0.5, 1 / 3])
@@ -259,9 +288,13 @@ async def test_results_of_a_host_are_mapped_by_place() -> None:
     pieces = HiQATransformer(add_context=True).split_documents(DOCUMENTS)
     retriever.lexical = WordRetriever(documents=pieces)
     found = retriever.invoke("supply voltage of the BC547")
-    assert found[0].metadata["doc_id"] == "BC547.md" and found[0].metadata["routes"]["bm25"] == 1
+    assert (
+        found[0].metadata["doc_id"] == "BC547.md"
+        and found[0].metadata["routes"]["bm25"] == 1
+    )
     assert facts(await retriever.ainvoke("supply voltage of the BC547")) == facts(found)
-    smaller = HiQATransformer(chunk_size=12).split_documents(DOCUMENTS)  # lies within our segments
+    # Lies within our segments.
+    smaller = HiQATransformer(chunk_size=12).split_documents(DOCUMENTS)
     retriever.lexical = WordRetriever(documents=smaller)
     retriever.routes = ["bm25"]
     best = retriever.lexical.invoke("eight of them")[0]
@@ -273,11 +306,14 @@ def test_what_cannot_be_mapped_is_said_and_what_was_deleted_is_left_out() -> Non
     retriever.lexical = WordRetriever(
         documents=[Document(page_content="supply voltage", metadata={"title": "x"})]
     )
-    with pytest.raises(InvalidParameter, match=r"lexical must be .* metadata \['title'\]"):
+    with pytest.raises(
+        InvalidParameter, match=r"lexical must be .* metadata \['title'\]"
+    ):
         retriever.invoke("supply voltage")
     whole = [
         Document(
-            page_content=d.page_content, metadata={**d.metadata, "start_index": 0, "end_index": 300}
+            page_content=d.page_content,
+            metadata={**d.metadata, "start_index": 0, "end_index": 300},
         )
         for d in DOCUMENTS
     ]
@@ -288,7 +324,9 @@ def test_what_cannot_be_mapped_is_said_and_what_was_deleted_is_left_out() -> Non
     for name in NAMES:
         retriever.delete(f"{name}.md")
     retriever.add_documents(DOCUMENTS[:1])
-    assert {d.metadata["doc_id"] for d in retriever.invoke("supply voltage", k=9)} == {"LM358.md"}
+    assert {d.metadata["doc_id"] for d in retriever.invoke("supply voltage", k=9)} == {
+        "LM358.md"
+    }
     retriever.lexical = WordRetriever(documents=[])
     assert retriever.invoke("supply voltage")
     with pytest.raises(ValueError, match="code"):
@@ -326,14 +364,20 @@ async def test_results_fit_the_tokens_given() -> None:
     packed = made("embedding", k=12, max_tokens=60)
     found = packed.invoke("supply voltage of the TL431")
     assert facts(await packed.ainvoke("supply voltage of the TL431")) == facts(found)
-    sizes = [count_tokens("\n".join([d.metadata["heading_path"], d.page_content])) for d in found]
+    sizes = [
+        count_tokens("\n".join([d.metadata["heading_path"], d.page_content]))
+        for d in found
+    ]
     assert 1 < len(found) < len(free) and sum(sizes) <= 60
     assert found[0].id == free[0].id
     in_order = made("embedding", k=12, max_tokens=60, order="document").invoke(
         "supply voltage of the TL431"
     )
     assert {d.id for d in in_order} == {d.id for d in found}
-    places = [(NAMES.index(d.metadata["doc_id"][:-3]), d.metadata["start_index"]) for d in in_order]
+    places = [
+        (NAMES.index(d.metadata["doc_id"][:-3]), d.metadata["start_index"])
+        for d in in_order
+    ]
     assert places == sorted(places)
     long = Document(
         page_content="# Whale\n\n" + "The whale swims in the sea. " * 50,
@@ -346,15 +390,16 @@ async def test_results_fit_the_tokens_given() -> None:
         == cut.page_content
     )
     assert made("embedding", max_tokens=0).invoke("pins") == []
-    words = made("embedding", k=12, max_tokens=30, counter=lambda text: len(text.split())).invoke(
-        "pins"
-    )
+    words = made(
+        "embedding", k=12, max_tokens=30, counter=lambda text: len(text.split())
+    ).invoke("pins")
     assert 0 < sum(len(d.page_content.split()) for d in words) <= 30
 
 
 async def test_tuning_sets_the_weights_and_reports() -> None:
     questions = [
-        LabelledQuestion(f"supply voltage of the {name}", {f"{name}.md"}) for name in NAMES
+        LabelledQuestion(f"supply voltage of the {name}", {f"{name}.md"})
+        for name in NAMES
     ]
     retriever = made("embedding")
     report = retriever.tune(questions)
@@ -362,7 +407,9 @@ async def test_tuning_sets_the_weights_and_reports() -> None:
     assert report.score >= report.default_score and "alpha" in str(report)
     other = made("embedding")
     assert await other.atune(questions, metric="mrr") == report
-    assert facts(other.invoke("pins of the NE555")) == facts(retriever.invoke("pins of the NE555"))
+    assert facts(other.invoke("pins of the NE555")) == facts(
+        retriever.invoke("pins of the NE555")
+    )
     with pytest.raises(InvalidParameter, match="LabelledQuestion"):
         retriever.tune([])
 

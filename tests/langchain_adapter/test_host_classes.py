@@ -77,13 +77,17 @@ def test_retrievers_around_ours_find_its_chunks_with_their_places(
 ) -> None:
     around = AROUND[name](retriever.from_documents(DOCUMENTS, BagOfWords()))
     found = around.invoke(QUESTION)
-    texts = {document.metadata["source"]: document.page_content for document in DOCUMENTS}
+    texts = {
+        document.metadata["source"]: document.page_content for document in DOCUMENTS
+    }
     ours = [document for document in found if document.metadata["source"] in texts]
     assert any(ANSWER in document.page_content for document in ours)
     for document in ours:
         place = slice(document.metadata["start_index"], document.metadata["end_index"])
         assert texts[document.metadata["source"]][place] == document.page_content
-    assert (BIRDS.page_content in [d.page_content for d in found]) == (name in WITH_OTHERS)
+    assert (BIRDS.page_content in [d.page_content for d in found]) == (
+        name in WITH_OTHERS
+    )
     if name == "multi query":
         assert any("The moon is bright." in document.page_content for document in ours)
     if name == "compression":
@@ -96,7 +100,9 @@ def test_retrievers_around_ours_find_its_chunks_with_their_places(
 
 @pytest.mark.parametrize("splitter", SPLITTERS)
 @pytest.mark.parametrize("with_parents", [False, True])
-def test_children_of_our_splitters_lead_to_their_parents(splitter: Any, with_parents: bool) -> None:
+def test_children_of_our_splitters_lead_to_their_parents(
+    splitter: Any, with_parents: bool
+) -> None:
     store = InMemoryVectorStore(BagOfWords())
     retriever = classic.ParentDocumentRetriever(
         vectorstore=store,
@@ -118,7 +124,8 @@ def test_children_of_our_splitters_lead_to_their_parents(splitter: Any, with_par
 def test_summaries_in_a_store_lead_to_our_chunks() -> None:
     chunks = ContentAwareTextSplitter(chunk_size=50).split_documents(DOCUMENTS)
     summaries = [
-        Document(chunk.metadata["heading_path"], metadata={"doc_id": chunk.id}) for chunk in chunks
+        Document(chunk.metadata["heading_path"], metadata={"doc_id": chunk.id})
+        for chunk in chunks
     ]
     store = InMemoryVectorStore.from_documents(summaries, BagOfWords())
     retriever = classic.MultiVectorRetriever(
@@ -159,13 +166,16 @@ def test_a_second_index_is_embedded_from_langchains_cache(retriever: Any) -> Non
 def test_a_chat_with_history_is_answered_from_what_ours_finds(retriever: Any) -> None:
     chains = pytest.importorskip("langchain_classic.chains")
     stuffing = pytest.importorskip("langchain_classic.chains.combine_documents")
-    asking = ChatPromptTemplate.from_messages([("placeholder", "{chat_history}"), "Ask: {input}"])
+    asking = ChatPromptTemplate.from_messages(
+        [("placeholder", "{chat_history}"), "Ask: {input}"]
+    )
     rewritten = Scripted(script=lambda prompt: QUESTION)
     aware = chains.create_history_aware_retriever(
         rewritten, retriever.from_documents(DOCUMENTS, BagOfWords(), k=1), asking
     )
     answering = stuffing.create_stuff_documents_chain(
-        Scripted(script=lambda prompt: prompt), ChatPromptTemplate.from_template("{context}")
+        Scripted(script=lambda prompt: prompt),
+        ChatPromptTemplate.from_template("{context}"),
     )
     chain = chains.create_retrieval_chain(aware, answering)
     asked = {"input": "And the others?", "chat_history": [("human", "Do dogs bark?")]}

@@ -52,7 +52,8 @@ class Weigher(BaseChatModel):
     parameters of its calls."""
 
     model: str = "weigher-1"
-    shape: str = "openai"  # how the provider reports log-probabilities; "none": it does not
+    # How the provider reports log-probabilities; "none": it does not.
+    shape: str = "openai"
     refuses: str = ""  # a parameter that it does not take
     calls: list[Any] = []  # noqa: RUF012 - a field of pydantic
     asynchronous: int = 0
@@ -62,14 +63,19 @@ class Weigher(BaseChatModel):
         return "weigher"
 
     def _generate(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+        self,
+        messages: list[BaseMessage],
+        stop: Any = None,
+        run_manager: Any = None,
+        **kwargs: Any,
     ) -> ChatResult:
         self.calls.append(kwargs)
         if self.refuses and self.refuses in kwargs:
             raise TypeError(f"unexpected keyword argument {self.refuses!r}")
         sides = str(messages[0].content).split("Passage A:\n")[-1].split("Passage B:\n")
         keep = (
-            sides[0].split()[-2:][0] in sides[1] or sides[0].split(". ")[-1].split()[0] in sides[1]
+            sides[0].split()[-2:][0] in sides[1]
+            or sides[0].split(". ")[-1].split()[0] in sides[1]
         )
         content, metadata = "9" if keep else "1", {}
         if "logprobs" in kwargs and self.shape != "none":
@@ -83,7 +89,9 @@ class Weigher(BaseChatModel):
             }[self.shape]
         return ChatResult(
             generations=[
-                ChatGeneration(message=AIMessage(content=content, response_metadata=metadata))
+                ChatGeneration(
+                    message=AIMessage(content=content, response_metadata=metadata)
+                )
             ]
         )
 
@@ -96,7 +104,9 @@ class Weigher(BaseChatModel):
 
 
 def margin(model: Any) -> float | None:
-    return LangChainModel(model).choose("Passage A:\nCats nap.\nPassage B:\nCats nap.", ("2", "1"))
+    return LangChainModel(model).choose(
+        "Passage A:\nCats nap.\nPassage B:\nCats nap.", ("2", "1")
+    )
 
 
 @pytest.mark.parametrize("shape", ["openai", "list", "google"])
@@ -104,7 +114,9 @@ async def test_log_probabilities_are_read_as_providers_report_them(shape: str) -
     model = LangChainModel(Weigher(shape=shape, calls=[]))
     question = "Passage A:\nCats nap.\nPassage B:\nCats nap."
     assert model.choose(question, ("2", "1")) == pytest.approx(math.tanh(2.3 / 2))
-    assert await model.achoose(question, ("1", "2")) == pytest.approx(-math.tanh(2.3 / 2))
+    assert await model.achoose(question, ("1", "2")) == pytest.approx(
+        -math.tanh(2.3 / 2)
+    )
     assert model.choose(question, ("yes", "no")) is None
 
 
@@ -150,19 +162,26 @@ def test_chunks_are_those_of_the_core() -> None:
     assert [part.page_content for part in made] == [chunk.text for chunk in chunks]
     assert "".join(part.page_content for part in made) == TEXT
     for part, chunk in zip(made, chunks, strict=True):
-        assert TEXT[part.metadata["start_index"] : part.metadata["end_index"]] == part.page_content
+        assert (
+            TEXT[part.metadata["start_index"] : part.metadata["end_index"]]
+            == part.page_content
+        )
         assert part.metadata["idms_margin_source"] == "similarity"
         assert part.metadata["idms_margin"] == (chunk.extras["margin"] or 0.0)
         assert part.metadata["idms_degraded"] is False
 
 
-@pytest.mark.parametrize(("shape", "source"), [("openai", "log-probabilities"), ("none", "rating")])
+@pytest.mark.parametrize(
+    ("shape", "source"), [("openai", "log-probabilities"), ("none", "rating")]
+)
 @pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
 async def test_the_model_is_asked_and_obeyed(shape: str, source: str) -> None:
     parts = {}
     for way in ("sync", "async"):
         model = Weigher(shape=shape, calls=[])
-        splitter = IDMSTextSplitter(Words(), model, context="adjacent", min_chunk_size=0)
+        splitter = IDMSTextSplitter(
+            Words(), model, context="adjacent", min_chunk_size=0
+        )
         documents = [Document(TEXT, metadata={"source": "a.md"})]
         parts[way] = (
             splitter.split_documents(documents)
@@ -185,9 +204,9 @@ def test_a_model_without_log_probabilities_is_said_aloud() -> None:
 
 def test_a_broken_model_falls_back_and_is_told() -> None:
     with pytest.warns(UserWarning, match="similarities"):
-        parts = IDMSTextSplitter(Words(), FakeListChatModel(responses=["No."])).create_documents(
-            [TEXT]
-        )
+        parts = IDMSTextSplitter(
+            Words(), FakeListChatModel(responses=["No."])
+        ).create_documents([TEXT])
     assert all(part.metadata["idms_degraded"] for part in parts)
     assert sum(part.metadata["idms_margin_fallbacks"] for part in parts) == 6
 
@@ -204,9 +223,9 @@ def test_the_paper_preset_counts_words() -> None:
     text = " ".join(f"Sentence number {i} here." for i in range(100))
     with pytest.raises(NoModel):
         IDMSTextSplitter.paper(Words()).split_text(text)
-    parts = IDMSTextSplitter.paper(Words(), margin=lambda pairs: [0.5] * len(pairs)).split_text(
-        text
-    )
+    parts = IDMSTextSplitter.paper(
+        Words(), margin=lambda pairs: [0.5] * len(pairs)
+    ).split_text(text)
     assert [len(part.split()) for part in parts] == [200, 200]
 
 
@@ -214,9 +233,9 @@ def test_limits_and_blank_texts() -> None:
     splitter = IDMSTextSplitter(chunk_size=40, add_context=True)
     parts = splitter.create_documents([TEXT, "", "  \n"])
     assert parts and all(len(part.page_content) <= 40 for part in parts)
-    assert parts[-1].page_content.startswith("Rain\n") or parts[-1].page_content.startswith(
-        "# Rain"
-    )
+    assert parts[-1].page_content.startswith("Rain\n") or parts[
+        -1
+    ].page_content.startswith("# Rain")
 
 
 def test_without_any_model_the_words_decide() -> None:
@@ -226,7 +245,9 @@ def test_without_any_model_the_words_decide() -> None:
 
 def test_it_pickles() -> None:
     splitter = IDMSTextSplitter(Words(), chunk_size=60)
-    assert pickle.loads(pickle.dumps(splitter)).split_text(TEXT) == splitter.split_text(TEXT)
+    assert pickle.loads(pickle.dumps(splitter)).split_text(TEXT) == splitter.split_text(
+        TEXT
+    )
     model = LangChainModel(Weigher(calls=[]))
     assert pickle.loads(pickle.dumps(model)).name == model.name
 
@@ -254,25 +275,30 @@ def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None
     splitter = IDMSTextSplitter(
         Words(), enrich="supplement", add_context=add_context, format="markdown"
     )
-    plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown").create_documents(
-        [ENRICHED]
-    )
+    plain = IDMSTextSplitter(
+        Words(), add_context=add_context, format="markdown"
+    ).create_documents([ENRICHED])
     parts = splitter.create_documents([ENRICHED])
     dense = parts[-1]
     assert dense.metadata["idms_action"] == "supplemented"
     added = json.loads(dense.metadata["idms_added"])
     assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
-    assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
+    assert (
+        "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
+    )
     assert ("Long Short-Term Memory" in dense.page_content) is add_context
     assert not dense.metadata.get("table_header")
     assert all(
-        part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600 for part in parts
+        part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600
+        for part in parts
     )
     assert [part.metadata["start_index"] for part in parts] == [
         part.metadata["start_index"] for part in plain
     ]
     if not add_context:
-        assert [part.page_content for part in parts] == [part.page_content for part in plain]
+        assert [part.page_content for part in parts] == [
+            part.page_content for part in plain
+        ]
 
 
 def names_alone(prompt: str) -> str:
@@ -290,7 +316,11 @@ def test_what_was_shortened_is_what_is_embedded(add_context: bool) -> None:
     )
     plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown")
     pairs = list(
-        zip(splitter.create_documents([ENRICHED]), plain.create_documents([ENRICHED]), strict=True)
+        zip(
+            splitter.create_documents([ENRICHED]),
+            plain.create_documents([ENRICHED]),
+            strict=True,
+        )
     )
     shortened = [pair for pair in pairs if pair[0].metadata["idms_action"] == "reduced"]
     assert shortened
@@ -307,12 +337,20 @@ def test_as_published_the_chunks_are_enriched() -> None:
     def answer(prompt: str) -> str:
         return "8" if "Rating:" in prompt else "nothing"
 
-    settings: dict[str, Any] = {"margin": lambda pairs: [0.5] * len(pairs), "format": "markdown"}
+    settings: dict[str, Any] = {
+        "margin": lambda pairs: [0.5] * len(pairs),
+        "format": "markdown",
+    }
     splitter = IDMSTextSplitter.paper(Words(), answer, **settings)
-    assert all(part.metadata["idms_density"] >= 0 for part in splitter.create_documents([ENRICHED]))
+    assert all(
+        part.metadata["idms_density"] >= 0
+        for part in splitter.create_documents([ENRICHED])
+    )
     assert splitter.core.enricher.density.rate
     assert not splitter.core.splitter.heading_path
-    mine = IDMSTextSplitter.paper(Words(), answer, enrich=IDMSEnricher.paper(rounds=1), **settings)
+    mine = IDMSTextSplitter.paper(
+        Words(), answer, enrich=IDMSEnricher.paper(rounds=1), **settings
+    )
     assert mine._add_context and not mine.core.splitter.heading_path
     assert mine.core.enricher.into_context and mine.core.enricher.rounds == 1
     apart = IDMSTextSplitter.paper(enrich=IDMSEnricher.paper(into_context=False))

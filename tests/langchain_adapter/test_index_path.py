@@ -42,8 +42,12 @@ SPLITTERS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
 @pytest.mark.parametrize("name", SPLITTERS)
 def test_the_path_is_indexed_whole_and_not_shown(kind: Any, name: str) -> None:
-    retriever = kind.from_documents(DOCUMENTS, EMBEDDING, splitter=SPLITTERS[name], views=["raw"])
-    chunk = next(chunk for chunk in retriever.index.chunks() if "with care" in chunk.text)
+    retriever = kind.from_documents(
+        DOCUMENTS, EMBEDDING, splitter=SPLITTERS[name], views=["raw"]
+    )
+    chunk = next(
+        chunk for chunk in retriever.index.chunks() if "with care" in chunk.text
+    )
     assert all(title in chunk.index_text for title in TITLES)
     found = next(
         found
@@ -59,17 +63,26 @@ def test_the_splitter_itself_stays_as_it_is() -> None:
     splitter = ContentAwareTextSplitter()
     before = [chunk.page_content for chunk in splitter.split_documents(DOCUMENTS)]
     MultiViewRetriever.from_documents(DOCUMENTS, splitter=splitter)
-    assert [chunk.page_content for chunk in splitter.split_documents(DOCUMENTS)] == before
+    assert [
+        chunk.page_content for chunk in splitter.split_documents(DOCUMENTS)
+    ] == before
     assert not any(
-        chunk.metadata.get("table_header") for chunk in splitter.split_documents(DOCUMENTS)
+        chunk.metadata.get("table_header")
+        for chunk in splitter.split_documents(DOCUMENTS)
     )
 
 
 def test_the_limit_counts_the_path() -> None:
     splitter = ContentAwareTextSplitter(chunk_size=60)
-    long = [Document(TEXT.replace("Do it with care.", "Do it with care and never in haste. " * 5))]
+    long = [
+        Document(
+            TEXT.replace("Do it with care.", "Do it with care and never in haste. " * 5)
+        )
+    ]
     retriever = MultiViewRetriever.from_documents(long, splitter=splitter)
-    assert max(len(chunk.index_text.strip()) for chunk in retriever.index.chunks()) <= 60
+    assert (
+        max(len(chunk.index_text.strip()) for chunk in retriever.index.chunks()) <= 60
+    )
 
 
 def test_a_splitter_of_the_core_decides_for_itself() -> None:
@@ -80,7 +93,10 @@ def test_a_splitter_of_the_core_decides_for_itself() -> None:
 
 
 def test_the_paper_indexes_no_path(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"splitter": ContentAwareTextSplitter(), "preset": "paper"}
+    options: dict[str, Any] = {
+        "splitter": ContentAwareTextSplitter(),
+        "preset": "paper",
+    }
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, EMBEDDING, **options)
     assert not any(chunk.context for chunk in retriever.index.chunks())
     retriever.save(tmp_path / "index")
@@ -92,5 +108,7 @@ def test_the_paper_indexes_no_path(tmp_path: Path) -> None:
 
 def test_page_content_begins_with_the_whole_path_where_asked() -> None:
     found = ContentAwareTextSplitter(add_context=True).split_documents(DOCUMENTS)[-2]
-    assert found.page_content.startswith("pump > " + " > ".join(TITLES[:3]) + "\n#### Every week")
+    assert found.page_content.startswith(
+        "pump > " + " > ".join(TITLES[:3]) + "\n#### Every week"
+    )
     assert found.metadata["context_shortened"] is False

@@ -49,8 +49,12 @@ def test_the_graph_of_the_docs_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         stand_in.StateGraph, stand_in.START, stand_in.END = _Graph, "start", "end"
         monkeypatch.setitem(sys.modules, "langgraph", ModuleType("langgraph"))
         monkeypatch.setitem(sys.modules, "langgraph.graph", stand_in)
-    (code,) = re.findall(r"^```py\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    documents = [Document("# Pump\n\nRinse the filter monthly.", metadata={"source": "pump.md"})]
+    (code,) = re.findall(
+        r"^```py\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    documents = [
+        Document("# Pump\n\nRinse the filter monthly.", metadata={"source": "pump.md"})
+    ]
     names: dict[str, Any] = {
         "retriever": EvidenceRetriever.from_documents(documents),
         "llm": FakeListChatModel(responses=["Rinse it [1]."]),

@@ -42,7 +42,9 @@ def test_headings_reach_the_chunks(folder: Path) -> None:
     ]
     chunks = ContentAwareTextSplitter().split_documents(documents)
     paths = [chunk.metadata["heading_path"] for chunk in chunks]
-    assert any("Cleaning" in path for path in paths) and any("Seal" in path for path in paths)
+    assert any("Cleaning" in path for path in paths) and any(
+        "Seal" in path for path in paths
+    )
 
 
 async def test_it_loads_lazily_and_asynchronously(folder: Path) -> None:
@@ -54,9 +56,15 @@ async def test_it_loads_lazily_and_asynchronously(folder: Path) -> None:
 
 def test_the_parser_reads_blobs(folder: Path) -> None:
     parser = StructragParser()
-    (document,) = parser.parse(Blob.from_path(folder / "pump.md", metadata={"team": "a"}))
+    (document,) = parser.parse(
+        Blob.from_path(folder / "pump.md", metadata={"team": "a"})
+    )
     source = str(folder / "pump.md")
-    assert document.metadata == {"team": "a", "source": source, "text_format": "markdown"}
+    assert document.metadata == {
+        "team": "a",
+        "source": source,
+        "text_format": "markdown",
+    }
     (document,) = parser.parse(Blob.from_data(PAGE, mime_type="text/html"))
     assert document.metadata == {"text_format": "html"}
 
@@ -76,14 +84,19 @@ def _page(number: int, text: str, source: str = "manual.pdf") -> object:
 def test_pages_without_headings_are_warned_of_once() -> None:
     prose = "The pump moves the water to the tank. " * 60
     pages = [_page(number, prose, "flat.pdf") for number in range(9)]
-    with pytest.warns(UserWarning, match="A long PDF has no heading.*StructragLoader") as warned:
+    with pytest.warns(
+        UserWarning, match="A long PDF has no heading.*StructragLoader"
+    ) as warned:
         ContentAwareTextSplitter().split_documents(pages)  # type: ignore[arg-type]
     assert len(warned) == 1
 
 
 def test_pages_with_headings_are_not(recwarn: pytest.WarningsRecorder) -> None:
     prose = "The pump moves the water to the tank. " * 60
-    pages = [_page(0, f"# Pump\n\n{prose}"), *(_page(number, prose) for number in range(1, 6))]
+    pages = [
+        _page(0, f"# Pump\n\n{prose}"),
+        *(_page(number, prose) for number in range(1, 6)),
+    ]
     ContentAwareTextSplitter().split_documents(pages)  # type: ignore[arg-type]
     assert not recwarn.list
 
@@ -110,17 +123,24 @@ def test_chunks_and_hits_of_a_pdf_know_their_pages(manual_pdf: Path) -> None:
         EvidenceRetriever.from_documents(documents, "lsa", k=30),
         D3Retriever.from_documents(documents, "lsa"),
     ]
-    found = [hit for retriever in retrievers for hit in retriever.invoke("Details of item 3")]
+    found = [
+        hit for retriever in retrievers for hit in retriever.invoke("Details of item 3")
+    ]
     again = ContentAwareTextSplitter(chunk_size=100).split_documents(chunks)
     for chunk in [*chunks, *found, *again]:
         facts = chunk.metadata
         assert "page_starts" not in facts and facts["pages"] == 5
         named = pages_of_chapter(chunk.page_content)
         assert all(facts["page"] <= page <= facts["last_page"] for page in named)
-        label = {str(facts["page"] + 1), f"{facts['page'] + 1}-{facts['last_page'] + 1}"}
+        label = {
+            str(facts["page"] + 1),
+            f"{facts['page'] + 1}-{facts['last_page'] + 1}",
+        }
         assert facts["page_label"] in label
         store_takes = (str, int, float, bool)
-        assert chunk in found or all(isinstance(value, store_takes) for value in facts.values())
+        assert chunk in found or all(
+            isinstance(value, store_takes) for value in facts.values()
+        )
     best = [hit for hit in found if hit.metadata["rank"] == 1]
     assert [hit.metadata["page_label"] for hit in best] == ["3"] * 3
     tool = retrievers[1].as_tool()
@@ -138,6 +158,10 @@ def test_a_formatter_that_keeps_the_text_keeps_its_pages(manual_pdf: Path) -> No
     assert markdown.metadata["page_starts"].endswith(":5")
     changed = HiQAFormatter(lambda prompt: "# New", add_report=False)
     (other,) = changed.transform_documents(
-        [Document("a\n\nb c", metadata={"page_starts": "0:1 3:2", "text_format": "text"})]
+        [
+            Document(
+                "a\n\nb c", metadata={"page_starts": "0:1 3:2", "text_format": "text"}
+            )
+        ]
     )
     assert other.page_content != "a\n\nb c" and "page_starts" not in other.metadata

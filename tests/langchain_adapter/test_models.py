@@ -63,7 +63,8 @@ async def test_answer_is_the_text_of_the_message(content: Any, text: str) -> Non
     model = LangChainModel(Chat(content=content))
     assert model.complete("question") == text
     assert await model.acomplete("question") == text
-    assert type(model.complete("question")) is CountedText  # and no text of LangChain's own class
+    # And no text of LangChain's own class.
+    assert type(model.complete("question")) is CountedText
     assert tokens_of("", model.complete("question")) == (3, 2)
 
 
@@ -97,7 +98,9 @@ async def test_embedder_asks_documents_and_queries_apart() -> None:
     assert embedder.embed(["a", "bb"]) == [[1.0, 1.0], [1.0, 2.0]]
     assert embedder.embed(["a", "bb"], query=True) == [[0.0, 1.0], [0.0, 2.0]]
     assert await embedder.aembed(["a", "bb"]) == embedder.embed(["a", "bb"])
-    assert await embedder.aembed(["a", "bb"], query=True) == embedder.embed(["a", "bb"], query=True)
+    assert await embedder.aembed(["a", "bb"], query=True) == embedder.embed(
+        ["a", "bb"], query=True
+    )
     assert embedder.embed([]) == []
 
 
@@ -117,7 +120,9 @@ async def test_runner_drives_them() -> None:
 
 def test_settings_behind_an_underscore_stand_in_the_order_of_the_arguments() -> None:
     class Mine(Embeddings):
-        def __init__(self, url: str, region: str, pooling: str, mode: str, unit: str) -> None:
+        def __init__(
+            self, url: str, region: str, pooling: str, mode: str, unit: str
+        ) -> None:
             self._url, self._region, self._pooling = url, region, pooling
             self._mode, self._unit = mode, unit
 
@@ -128,8 +133,11 @@ def test_settings_behind_an_underscore_stand_in_the_order_of_the_arguments() -> 
             return [1.0]
 
     name = LangChainEmbedder(Mine("a", "b", "c", "d", "e")).name
-    places = [name.index(f"{key}=") for key in ("url", "region", "pooling", "mode", "unit")]
-    assert places == sorted(places)  # else the name would differ from process to process
+    places = [
+        name.index(f"{key}=") for key in ("url", "region", "pooling", "mode", "unit")
+    ]
+    # Else the name would differ from process to process.
+    assert places == sorted(places)
 
 
 def test_a_model_that_raises_is_a_failed_call() -> None:
@@ -226,7 +234,9 @@ class Pipeline(LLM):
     def _llm_type(self) -> str:
         return "pipeline"
 
-    def _call(self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
+    def _call(
+        self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> str:
         return f"{prompt} Dogs."
 
 
@@ -238,7 +248,9 @@ async def test_a_model_of_transformers_gives_margins() -> None:
     pytest.importorskip("torch", reason="the extra 'models' is not installed")
     loaded = pipeline()
     adapted = LangChainModel(Pipeline(pipeline=loaded))
-    expected = TransformersMargin(loaded.model, loaded.tokenizer).choose("cats eat", ("1", "2"))
+    expected = TransformersMargin(loaded.model, loaded.tokenizer).choose(
+        "cats eat", ("1", "2")
+    )
     assert adapted.choose("cats eat", ("1", "2")) == pytest.approx(expected)
     assert await adapted.achoose("cats eat", ("1", "2")) == pytest.approx(expected)
     raw = LangChainModel(Pipeline(pipeline=loaded), normalised=False)
@@ -270,7 +282,9 @@ def test_a_model_of_transformers_counts_its_own_tokens() -> None:
 
 async def test_a_chat_model_is_given_a_schema_until_it_refuses_one() -> None:
     class Held(Chat):
-        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any):  # type: ignore[no-untyped-def]
+        def _generate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any
+        ):  # type: ignore[no-untyped-def]
             if "response_format" in kw and self.model == "refuses":
                 raise TypeError("unexpected keyword argument 'response_format'")
             taken = kw.get("response_format", {}).get("type", "plain")
@@ -290,9 +304,16 @@ def test_a_schema_goes_beside_what_else_is_in_the_body_of_a_request() -> None:
     class WithBody(Chat):
         extra_body: Any = None
 
-        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any):  # type: ignore[no-untyped-def]
-            return Chat(content=",".join(sorted(kw.get("extra_body", ()))))._generate(messages)
+        def _generate(
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kw: Any
+        ):  # type: ignore[no-untyped-def]
+            return Chat(content=",".join(sorted(kw.get("extra_body", ()))))._generate(
+                messages
+            )
 
-    for body, expected in ((None, "response_format"), ({"top_k": 1}, "response_format,top_k")):
+    for body, expected in (
+        (None, "response_format"),
+        ({"top_k": 1}, "response_format,top_k"),
+    ):
         model = LangChainModel(WithBody(extra_body=body))
         assert model.complete_json("p", {"type": "object"}) == expected

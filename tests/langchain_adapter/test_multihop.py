@@ -31,7 +31,8 @@ TEXTS = {
     "zeta": "# Zeta\n\nZeta makes lamps.\n",
 }
 DOCUMENTS = [
-    Document(page_content=text, metadata={"source": f"{name}.md"}) for name, text in TEXTS.items()
+    Document(page_content=text, metadata={"source": f"{name}.md"})
+    for name, text in TEXTS.items()
 ]
 QUESTION = "Who founded the maker of the X100?"
 
@@ -56,9 +57,13 @@ def two_hops(prompt: str) -> str:
 class Words(BaseRetriever):
     """Another package's retriever: documents with a word of the question."""
 
-    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: Any
+    ) -> list[Document]:
         wanted = set(re.findall(r"\w{4,}", query)) | set(re.findall(r"X\d+", query))
-        return [d for d in DOCUMENTS if wanted & set(re.findall(r"\w+", d.page_content))]
+        return [
+            d for d in DOCUMENTS if wanted & set(re.findall(r"\w+", d.page_content))
+        ]
 
 
 MODEL = Scripted(script=two_hops)
@@ -67,7 +72,9 @@ RETRIEVERS: dict[str, Callable[[], BaseRetriever]] = {
     "multiview": lambda: MultiViewRetriever.from_documents(DOCUMENTS, k=1),
     "hiqa": lambda: HiQARetriever.from_documents(DOCUMENTS, k=1),
     "other": lambda: Words(),
-    "twohop": lambda: TwoHopRetriever(retriever=MultiViewRetriever.from_documents(DOCUMENTS, k=1)),
+    "twohop": lambda: TwoHopRetriever(
+        retriever=MultiViewRetriever.from_documents(DOCUMENTS, k=1)
+    ),
 }
 
 
@@ -104,12 +111,16 @@ async def test_batches_dicts_chains_and_conditions() -> None:
     assert chain.batch([QUESTION, {"question": QUESTION}]) == [expected, expected]
     assert await chain.abatch([QUESTION], config={"max_concurrency": 1}) == [expected]
     assert (
-        RunnableLambda(lambda text: {"question": text}) | chain | (lambda r: r["answer"])
+        RunnableLambda(lambda text: {"question": text})
+        | chain
+        | (lambda r: r["answer"])
     ).invoke(QUESTION) == "Jane Doe"
     assert list(chain.stream(QUESTION)) == [expected]
     nothing = chain.invoke(QUESTION, where={"doc_id": "zeta.md"})
     assert nothing["answer"] == "Unanswerable"
-    assert nothing == chain.invoke({"question": QUESTION, "where": {"doc_id": "zeta.md"}})
+    assert nothing == chain.invoke(
+        {"question": QUESTION, "where": {"doc_id": "zeta.md"}}
+    )
     assert {d.metadata["doc_id"] for d in nothing["evidence"]} == {"zeta.md"}
     with pytest.raises(InvalidParameter, match="where"):
         SelfAsk(Words(), MODEL).invoke(QUESTION, where={"doc_id": "zeta.md"})
@@ -128,7 +139,10 @@ def test_it_is_the_core_self_ask() -> None:
     assert [d.id for d in result["evidence"]] == [hit.chunk.id for hit in core.evidence]
     retriever.k = 1
     assert len(SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)["evidence"]) == 1
-    assert SelfAsk(retriever, MODEL, token_budget=0).invoke(QUESTION)["stopped"] == "token_budget"
+    assert (
+        SelfAsk(retriever, MODEL, token_budget=0).invoke(QUESTION)["stopped"]
+        == "token_budget"
+    )
 
 
 @pytest.mark.parametrize("kind", ["d3", "other"])
@@ -139,10 +153,14 @@ async def test_calls_and_searches_are_child_runs(kind: str) -> None:
         def on_chain_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
             runs["chain"].append(run_id)
 
-        def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+        def on_chat_model_start(
+            self, *args: Any, parent_run_id: Any = None, **kwargs: Any
+        ) -> None:
             runs["model"].append(parent_run_id)
 
-        def on_retriever_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+        def on_retriever_start(
+            self, *args: Any, parent_run_id: Any = None, **kwargs: Any
+        ) -> None:
             runs["retriever"].append(parent_run_id)
 
     chain = SelfAsk(RETRIEVERS[kind](), MODEL)
@@ -162,7 +180,9 @@ def test_models_that_fail_or_are_missing() -> None:
         SelfAsk(Words(), Scripted(script=fail)).invoke(QUESTION)
     with pytest.raises(NoModel):
         SelfAsk(Words()).invoke(QUESTION)
-    own = D3Retriever.from_documents(DOCUMENTS, llm=MODEL, router="scores", strategy="fused")
+    own = D3Retriever.from_documents(
+        DOCUMENTS, llm=MODEL, router="scores", strategy="fused"
+    )
     assert SelfAsk(own).invoke(QUESTION)["answer"] == "Jane Doe"
 
 
@@ -208,10 +228,18 @@ async def test_two_hops_without_a_model(kind: str) -> None:
     )
     if kind != "other":
         assert {
-            d.metadata["source"] for d in two.invoke(question, where={"doc_id": "zeta.md"})
+            d.metadata["source"]
+            for d in two.invoke(question, where={"doc_id": "zeta.md"})
         } <= {"zeta.md"}
-    nothing = TwoHopRetriever(retriever=one, find_entities=lambda text: []).invoke(question)
+    nothing = TwoHopRetriever(retriever=one, find_entities=lambda text: []).invoke(
+        question
+    )
     assert [d.id for d in nothing] == [d.id for d in one.invoke(question)]
-    for settings in ({"k": 0}, {"max_entities": 0}, {"entity_hits": 0}, {"retriever": "bm25"}):
+    for settings in (
+        {"k": 0},
+        {"max_entities": 0},
+        {"entity_hits": 0},
+        {"retriever": "bm25"},
+    ):
         with pytest.raises(ValueError, match=next(iter(settings))):
             TwoHopRetriever(**{"retriever": one, **settings})

@@ -72,12 +72,17 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
     assert [len(retriever.invoke("moon", k=k)) for k in (1, 3, 5, 99)] == [1, 3, 5, 5]
     assert len(retriever.invoke("moon")) == 2
     assert len(await retriever.ainvoke("moon", k=1)) == 1
-    for where in ({"year": 2020}, {"doc_id": "pets.md"}, lambda meta: meta["year"] < 2021):
-        assert {d.metadata["doc_id"] for d in retriever.invoke("moon", k=9, where=where)} == {
-            "pets.md"
-        }
+    for where in (
+        {"year": 2020},
+        {"doc_id": "pets.md"},
+        lambda meta: meta["year"] < 2021,
+    ):
+        assert {
+            d.metadata["doc_id"] for d in retriever.invoke("moon", k=9, where=where)
+        } == {"pets.md"}
     assert {
-        d.metadata["doc_id"] for d in await retriever.ainvoke("moon", where={"year": [2021]})
+        d.metadata["doc_id"]
+        for d in await retriever.ainvoke("moon", where={"year": [2021]})
     } == {"sky.md"}
     with pytest.raises(InvalidParameter, match="where"):
         retriever.invoke("moon", where={"yaer": 2020})
@@ -97,28 +102,38 @@ def test_add_change_and_delete(kind: str) -> None:
     retriever = multiview(kind)
     assert retriever.add_documents(DOCUMENTS).unchanged == 2
     changed = Document(
-        page_content="# Pets\n\nOnly fish now.\n", metadata={"source": "pets.md", "year": 2020}
+        page_content="# Pets\n\nOnly fish now.\n",
+        metadata={"source": "pets.md", "year": 2020},
     )
     report = retriever.add_documents([changed])
     assert (report.added, report.replaced) == (0, 1)
     assert not any("purr" in d.page_content for d in retriever.invoke("cats purr", k=9))
     assert retriever.delete("pets.md")
-    assert not retriever.delete(["pets.md", "sky.md"])  # the second is deleted all the same
+    # The second is deleted all the same.
+    assert not retriever.delete(["pets.md", "sky.md"])
     assert retriever.invoke("fish") == []
     retriever.add_documents(DOCUMENTS)
-    assert facts(retriever.invoke("cats purr")) == facts(multiview(kind).invoke("cats purr"))
+    assert facts(retriever.invoke("cats purr")) == facts(
+        multiview(kind).invoke("cats purr")
+    )
 
 
 async def test_async_add() -> None:
     for kind in ("lsa", "embedding", "vectorstore"):
         retriever = multiview(kind)
         report = await retriever.aadd_documents(
-            [Document(page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"})]
+            [
+                Document(
+                    page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"}
+                )
+            ]
         )
         assert report.added == 1
         assert (await retriever.ainvoke("waves roll"))[0].metadata["doc_id"] == "sea.md"
         assert await retriever.adelete(["sea.md", "sky.md"])
-        assert {d.metadata["doc_id"] for d in await retriever.ainvoke("waves roll")} == {"pets.md"}
+        assert {
+            d.metadata["doc_id"] for d in await retriever.ainvoke("waves roll")
+        } == {"pets.md"}
 
 
 @KINDS
@@ -133,18 +148,30 @@ def test_save_and_load(kind: str, tmp_path: Path) -> None:
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
     retriever.save(tmp_path / "index")
     loaded = MultiViewRetriever.load(tmp_path / "index", k=3, **models)
-    assert facts(loaded.invoke("cats purr")) == facts(retriever.invoke("cats purr", k=3))
+    assert facts(loaded.invoke("cats purr")) == facts(
+        retriever.invoke("cats purr", k=3)
+    )
     assert loaded.add_documents(DOCUMENTS).unchanged == 2
 
 
 def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
     pages = [
-        Document(page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i})
+        Document(
+            page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i}
+        )
         for i in range(2)
     ]
-    rows = [Document(page_content=f"row {i} words", metadata={"source": "t.txt"}) for i in range(2)]
+    rows = [
+        Document(page_content=f"row {i} words", metadata={"source": "t.txt"})
+        for i in range(2)
+    ]
     retriever = MultiViewRetriever.from_documents([*pages, *rows, rows[0]])
-    assert retriever.index.document_ids == ["r.pdf#page=0", "r.pdf#page=1", "t.txt", "t.txt#2"]
+    assert retriever.index.document_ids == [
+        "r.pdf#page=0",
+        "r.pdf#page=1",
+        "t.txt",
+        "t.txt#2",
+    ]
     assert retriever.add_documents([*pages, *rows]).unchanged == 4
     own = MultiViewRetriever.from_documents(
         [Document(page_content="x", id="mine", metadata={"source": "a"})]
@@ -173,11 +200,20 @@ def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
     )
     assert len(fixed.invoke("cats", k=99)) == 2
     with pytest.raises(InvalidParameter, match="splitter"):
-        MultiViewRetriever.from_documents(DOCUMENTS, splitter=RecursiveCharacterTextSplitter())
+        MultiViewRetriever.from_documents(
+            DOCUMENTS, splitter=RecursiveCharacterTextSplitter()
+        )
 
 
 @pytest.mark.parametrize(
-    "options", [{"k": 0}, {"k": 1.5}, {"fusion": "best"}, {"views": ["title"]}, {"routes": "dense"}]
+    "options",
+    [
+        {"k": 0},
+        {"k": 1.5},
+        {"fusion": "best"},
+        {"views": ["title"]},
+        {"routes": "dense"},
+    ],
 )
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
@@ -199,7 +235,9 @@ def test_other_bad_arguments() -> None:
 
 def test_a_model_with_likelihoods_chooses_the_views() -> None:
     model = Favours("purr")
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, llm=model, choose_views=True)
+    retriever = MultiViewRetriever.from_documents(
+        DOCUMENTS, llm=model, choose_views=True
+    )
     assert model.prompts and retriever.invoke("purr")
     assert retriever.index.usage.calls == 0 < retriever.index.usage.scored
 
@@ -210,7 +248,9 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     store = f"lancedb:{tmp_path}"
     made = MultiViewRetriever.from_documents(documents, EMBEDDING, store=store, k=1)
     (found,) = made.invoke("pump leaks", where={"doc_id": "a"})
-    assert found.page_content == "# Pump\n\nIt leaks." and found.metadata["doc_id"] == "a"
+    assert (
+        found.page_content == "# Pump\n\nIt leaks." and found.metadata["doc_id"] == "a"
+    )
     opened = MultiViewRetriever.load(store, EMBEDDING, k=1)
     assert opened.invoke("pump leaks") == made.invoke("pump leaks", where=None)
     with pytest.raises(ValueError, match="path must be a folder here"):

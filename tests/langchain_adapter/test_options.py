@@ -44,7 +44,10 @@ DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_every_field_is_a_named_argument(retriever: Any) -> None:
-    assert retriever.model_fields.keys() - {"index"} <= retriever.OPTIONS.__annotations__.keys()
+    assert (
+        retriever.model_fields.keys() - {"index"}
+        <= retriever.OPTIONS.__annotations__.keys()
+    )
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
@@ -57,7 +60,9 @@ def test_every_field_is_a_named_argument(retriever: Any) -> None:
         ("max_call", "Did you mean 'max_calls'"),
     ],
 )
-def test_an_unknown_argument_is_answered(retriever: Any, name: str, answer: str) -> None:
+def test_an_unknown_argument_is_answered(
+    retriever: Any, name: str, answer: str
+) -> None:
     what = f"{retriever.__name__}.from_documents has no argument '{name}'"
     with pytest.raises(UnknownArgument, match=what) as caught:
         retriever.from_documents(DOCUMENTS, BagOfWords(), **{name: 3})
@@ -110,10 +115,16 @@ def test_a_retriever_is_printed_with_its_class_and_copied_over_the_same_index(
 
 
 @pytest.mark.parametrize("splitter", [PICTextSplitter, IDMSTextSplitter])
-def test_splitters_that_read_are_taken_without_models_of_their_own(splitter: Any) -> None:
-    made = MultiViewRetriever.from_documents(DOCUMENTS, BagOfWords(), splitter=splitter())
+def test_splitters_that_read_are_taken_without_models_of_their_own(
+    splitter: Any,
+) -> None:
+    made = MultiViewRetriever.from_documents(
+        DOCUMENTS, BagOfWords(), splitter=splitter()
+    )
     assert made.invoke("How is the filter rinsed?")[0].metadata["heading_path"]
-    with pytest.raises(InvalidParameter, match="without embeddings and llm in a retriever"):
+    with pytest.raises(
+        InvalidParameter, match="without embeddings and llm in a retriever"
+    ):
         MultiViewRetriever.from_documents(
             DOCUMENTS, BagOfWords(), splitter=splitter(embeddings=BagOfWords())
         )
@@ -144,8 +155,12 @@ def test_a_document_of_the_core_is_told_how_to_become_langchains() -> None:
         (HiQAFormatter, "window_word", "Did you mean 'window_words'"),
     ],
 )
-def test_an_unknown_setting_of_a_splitter_is_answered(make: Any, name: str, answer: str) -> None:
-    with pytest.raises(UnknownArgument, match=f"has no argument '{name}'. {answer}") as caught:
+def test_an_unknown_setting_of_a_splitter_is_answered(
+    make: Any, name: str, answer: str
+) -> None:
+    with pytest.raises(
+        UnknownArgument, match=f"has no argument '{name}'. {answer}"
+    ) as caught:
         make(**{name: 3})
     assert "Known: " in str(caught.value)
 
@@ -156,7 +171,14 @@ def test_the_settings_of_splitters_are_the_cores() -> None:
         (IDMSSplitter, IDMSArguments),
         (HiQASplitter, HiQAArguments),
     ):
-        own = {"min_tokens", "max_tokens", "target_tokens", "counter", "heading_path", "margin"}
+        own = {
+            "min_tokens",
+            "max_tokens",
+            "target_tokens",
+            "counter",
+            "heading_path",
+            "margin",
+        }
         names = {field.name for field in fields(core_splitter)} - own
         if core_splitter is PICSplitter:
             names -= {"context"}
@@ -164,11 +186,14 @@ def test_the_settings_of_splitters_are_the_cores() -> None:
 
 
 def test_how_models_are_asked_is_one_record() -> None:
-    retriever = D3Retriever.from_documents(DOCUMENTS, BagOfWords(), max_calls=3, timeout=9.0)
+    retriever = D3Retriever.from_documents(
+        DOCUMENTS, BagOfWords(), max_calls=3, timeout=9.0
+    )
     assert (retriever._core().runner.asking.max_calls, retriever.timeout) == (3, 9.0)
     formatter = HiQAFormatter(max_calls=3, preset="code")
     assert (
-        formatter.core.runner.asking.max_calls == 3 and formatter.core.settings.window_words == 500
+        formatter.core.runner.asking.max_calls == 3
+        and formatter.core.settings.window_words == 500
     )
 
 
@@ -191,7 +216,9 @@ def test_no_class_takes_an_argument_that_it_does_not_know(name: str) -> None:
 
 
 def test_a_compressor_names_the_nearest() -> None:
-    with pytest.raises(UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"):
+    with pytest.raises(
+        UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"
+    ):
         EvidenceCompressor(max_token=3)  # type: ignore[call-arg]
     with pytest.raises(UnknownArgument, match=r"'embeddings'\. Pass embedding="):
         EvidenceCompressor(embeddings=BagOfWords())  # type: ignore[call-arg]

@@ -58,11 +58,13 @@ def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> No
     for chunk in chunks:
         assert len(chunk.page_content) <= 300
         assert (
-            chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+            chunk.page_content
+            == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
         )
         assert isinstance(chunk.metadata["pic_relevant"], bool)
         assert (
-            -1 <= chunk.metadata["pic_mean_similarity"] <= 1 and "pic_threshold" in chunk.metadata
+            -1 <= chunk.metadata["pic_mean_similarity"] <= 1
+            and "pic_threshold" in chunk.metadata
         )
         assert chunk.metadata["pic_degraded"] is False
         json.dumps(chunk.metadata, allow_nan=False)
@@ -73,9 +75,16 @@ def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> No
 def test_the_splitter_is_the_core_with_langchains_models() -> None:
     llm = FakeListChatModel(responses=["Cats are talked about."])
     splitter = PICTextSplitter(
-        FAKE, llm, chunk_size=300, min_chunk_size=60, bounds="none", strip_whitespace=False
+        FAKE,
+        llm,
+        chunk_size=300,
+        min_chunk_size=60,
+        bounds="none",
+        strip_whitespace=False,
     )
-    core = PICSplitter(bounds="none", min_tokens=60, max_tokens=300, counter=len, context=False)
+    core = PICSplitter(
+        bounds="none", min_tokens=60, max_tokens=300, counter=len, context=False
+    )
     runner = Runner(embedder=LangChainEmbedder(FAKE), llm=LangChainModel(llm))
     expected = core.split(read_text(TEXT, format="markdown"), runner=runner)
     assert splitter.split_text(TEXT) == [chunk.text for chunk in expected]
@@ -90,7 +99,9 @@ async def test_async_is_native_and_equal() -> None:
     expected = PICTextSplitter(FAKE, llm, chunk_size=300).split_documents(parents())
     splitter = PICTextSplitter(OnlyAsync(), llm, chunk_size=300)
     assert list(await splitter.atransform_documents(parents())) == expected
-    assert [chunk async for chunk in splitter.alazy_split_documents(parents())] == expected
+    assert [
+        chunk async for chunk in splitter.alazy_split_documents(parents())
+    ] == expected
     texts = [TEXT, "", TEXT]
     alone = PICTextSplitter(FAKE, llm, chunk_size=300)
     assert await splitter.acreate_documents(
@@ -121,7 +132,10 @@ def test_a_cache_resumes_a_run(tmp_path: Any) -> None:
 
     for _ in range(2):
         splitter = PICTextSplitter(
-            FAKE, Model(responses=["Cats."]), cache=Cache(tmp_path / "c"), chunk_size=300
+            FAKE,
+            Model(responses=["Cats."]),
+            cache=Cache(tmp_path / "c"),
+            chunk_size=300,
         )
         splitter.split_documents(parents())
     assert len(calls) == 1  # three equal texts without a title are one prompt
@@ -140,14 +154,21 @@ def test_without_models_in_tokens_and_as_published() -> None:
     chunks = splitter.split_text(TEXT)
     assert chunks and all(splitter._length_function(chunk) <= 60 for chunk in chunks)
     published = PICTextSplitter.paper(strip_whitespace=False)
-    assert not published.indexing_core().context and PICTextSplitter().indexing_core().context
+    assert (
+        not published.indexing_core().context
+        and PICTextSplitter().indexing_core().context
+    )
     assert "".join(published.split_text(TEXT)) == TEXT
-    flags = [chunk.metadata["pic_relevant"] for chunk in published.create_documents([TEXT])]
+    flags = [
+        chunk.metadata["pic_relevant"] for chunk in published.create_documents([TEXT])
+    ]
     assert all(a != b for a, b in pairwise(flags))
 
 
 def test_context_counts_to_the_limit() -> None:
-    chunks = PICTextSplitter(FAKE, chunk_size=200, add_context=True).create_documents([TEXT])
+    chunks = PICTextSplitter(FAKE, chunk_size=200, add_context=True).create_documents(
+        [TEXT]
+    )
     assert all(len(chunk.page_content) <= 200 for chunk in chunks)
     assert chunks[1].page_content.startswith("Animals\n")
 
@@ -170,14 +191,20 @@ def test_it_pickles_and_feeds_a_vector_store() -> None:
         ({"threshold": "max"}, "threshold"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    settings: dict[str, Any], match: str
+) -> None:
     with pytest.raises(InvalidParameter, match=match):
         PICTextSplitter(**settings)
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "One sentence only", "x" * 1000, "天" * 700])
+@pytest.mark.parametrize(
+    "text", ["", "  \n", "One sentence only", "x" * 1000, "天" * 700]
+)
 def test_odd_texts(text: str) -> None:
-    chunks = PICTextSplitter(FAKE, chunk_size=100, strip_whitespace=False).split_text(text)
+    chunks = PICTextSplitter(FAKE, chunk_size=100, strip_whitespace=False).split_text(
+        text
+    )
     assert "".join(chunks) == (text if text.strip() else "") and all(
         len(chunk) <= 100 for chunk in chunks
     )

@@ -31,7 +31,9 @@ def test_results_are_exact_slices(name: str) -> None:
 def test_a_code_block_that_d3_finds_keeps_its_indentation() -> None:
     retriever = langchain_structrag.D3Retriever.from_documents([Document(CODE)])
     (code,) = [
-        result for result in retriever.invoke("start(pump)") if "start(pump)" in result.page_content
+        result
+        for result in retriever.invoke("start(pump)")
+        if "start(pump)" in result.page_content
     ]
     assert code.page_content == "    start(pump)\n    wait()"
     assert code.metadata["start_index"] == CODE.index("    start")
@@ -40,7 +42,10 @@ def test_a_code_block_that_d3_finds_keeps_its_indentation() -> None:
 def test_a_splitter_keeps_the_first_lines_indentation() -> None:
     text = "\n\n    x = 1\n    y = 2\n\n"
     (chunk,) = ContentAwareTextSplitter().create_documents([text])
-    assert (chunk.page_content, chunk.metadata["start_index"]) == ("    x = 1\n    y = 2", 2)
+    assert (chunk.page_content, chunk.metadata["start_index"]) == (
+        "    x = 1\n    y = 2",
+        2,
+    )
 
 
 @pytest.mark.parametrize(

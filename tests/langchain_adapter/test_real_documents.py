@@ -31,7 +31,9 @@ from langchain_structrag.conversion import to_core
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0 if EVERYTHING else 300)]
 SPLITTERS: list[Callable[[], Any]] = [
     partial(ContentAwareTextSplitter, chunk_overlap=100),
-    partial(ContentAwareTextSplitter, chunk_size=300, min_chunk_size=100, add_context=True),
+    partial(
+        ContentAwareTextSplitter, chunk_size=300, min_chunk_size=100, add_context=True
+    ),
     partial(FixedTextSplitter, chunk_size=500),
     PICTextSplitter,
     partial(IDMSTextSplitter, enrich="both"),
@@ -53,8 +55,12 @@ def documents() -> list[Document]:
     """Some of each format, as a loader gives them."""
     if not DATA.is_dir():
         pytest.skip(f"no evaluation data at {DATA}; set STRUCTRAG_DATA to its folder")
-    chosen = chain.from_iterable(drawn(group, 12, 1) for group in sources(DATA).values())
-    return [Document(source.text(), metadata={"source": source.id}) for source in chosen]
+    chosen = chain.from_iterable(
+        drawn(group, 12, 1) for group in sources(DATA).values()
+    )
+    return [
+        Document(source.text(), metadata={"source": source.id}) for source in chosen
+    ]
 
 
 @pytest.mark.parametrize("make", SPLITTERS)
@@ -88,9 +94,14 @@ def test_retrievers(kind: str, documents: list[Document], tmp_path: Path) -> Non
     results = list(chain.from_iterable(answers))
     for result in results:
         meta = result.metadata
-        assert result.page_content == texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]]
+        assert (
+            result.page_content
+            == texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]]
+        )
         assert json.loads(json.dumps(meta)) == meta
     assert results
     retriever.save(tmp_path / "index")
     opened = make.load(tmp_path / "index", **options)
-    assert [facts(opened.invoke(query)) for query in queries] == [facts(a) for a in answers]
+    assert [facts(opened.invoke(query)) for query in queries] == [
+        facts(a) for a in answers
+    ]

@@ -75,16 +75,24 @@ def test_scores_are_from_0_to_1(name: str) -> None:
 
 
 async def test_adding_documents_is_one_run() -> None:
-    llm = FakeListChatModel(responses=['{"summary": "About it.", "keywords": ["word"]}'])
+    llm = FakeListChatModel(
+        responses=['{"summary": "About it.", "keywords": ["word"]}']
+    )
     with collect_runs() as collected:
-        retriever = MultiViewRetriever.from_documents(documents(), BagOfWords(), llm=llm)
-        await retriever.aadd_documents([Document("# New\n\nA page of words.", id="new")])
+        retriever = MultiViewRetriever.from_documents(
+            documents(), BagOfWords(), llm=llm
+        )
+        await retriever.aadd_documents(
+            [Document("# New\n\nA page of words.", id="new")]
+        )
     assert [run.name for run in collected.traced_runs] == ["add_documents"] * 2
     assert all(run.child_runs for run in collected.traced_runs)
 
 
 @pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
-async def test_a_document_deleted_while_it_is_found_is_left_out(name: str, monkeypatch) -> None:
+async def test_a_document_deleted_while_it_is_found_is_left_out(
+    name: str, monkeypatch
+) -> None:
     retriever = made(name)
     core = retriever._core()
     search, asearch = core.search, core.asearch
@@ -99,8 +107,12 @@ async def test_a_document_deleted_while_it_is_found_is_left_out(name: str, monke
         retriever.delete("pump")
         return hits
 
-    monkeypatch.setattr(type(core), "search", lambda self, *a, **o: search_then_delete(*a, **o))
-    monkeypatch.setattr(type(core), "asearch", lambda self, *a, **o: asearch_then_delete(*a, **o))
+    monkeypatch.setattr(
+        type(core), "search", lambda self, *a, **o: search_then_delete(*a, **o)
+    )
+    monkeypatch.setattr(
+        type(core), "asearch", lambda self, *a, **o: asearch_then_delete(*a, **o)
+    )
     found = retriever.invoke(QUESTION)
     assert "pump" not in {document.metadata["doc_id"] for document in found}
     retriever.add_documents(documents()[:1])
@@ -124,5 +136,7 @@ def test_a_place_that_is_no_number_makes_no_chunk_of_a_document(start: Any) -> N
 
 
 def test_one_document_is_to_be_put_in_a_list() -> None:
-    with pytest.raises(InvalidParameter, match=r"got one Document\. Put it in a list\."):
+    with pytest.raises(
+        InvalidParameter, match=r"got one Document\. Put it in a list\."
+    ):
         MultiViewRetriever.from_documents(documents()[0], BagOfWords())  # type: ignore[arg-type]

@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser, StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
+from langchain_core.output_parsers import (
+    JsonOutputParser,
+    PydanticOutputParser,
+    StrOutputParser,
+)
+from langchain_core.prompts import (
+    ChatPromptTemplate,
+    MessagesPlaceholder,
+    PromptTemplate,
+)
 from langchain_core.runnables import (
     ConfigurableField,
     Runnable,
@@ -61,17 +69,22 @@ TAKEN = {
     "bound": GOOD.bind(stop=["."]),
     "parsed": GOOD | StrOutputParser(),
     "prompted": ChatPromptTemplate.from_template("Answer: {question}") | GOOD,
-    "prompted and bound": (PromptTemplate.from_template("Answer: {q}") | GOOD).with_config(
-        tags=["a"]
-    ),
-    "partial prompt": PromptTemplate.from_template("{who} asks: {q}").partial(who="Ann") | GOOD,
+    "prompted and bound": (
+        PromptTemplate.from_template("Answer: {q}") | GOOD
+    ).with_config(tags=["a"]),
+    "partial prompt": PromptTemplate.from_template("{who} asks: {q}").partial(who="Ann")
+    | GOOD,
     "passed": {"q": RunnablePassthrough()}
     | PromptTemplate.from_template("{q}")
     | GOOD
     | StrOutputParser(),
     "function": RunnableLambda(lambda text: "an answer"),
-    "function that gives a message": RunnableLambda(lambda text: AIMessage(content="an answer")),
-    "configurable": GOOD.configurable_alternatives(ConfigurableField(id="model"), other=BAD),
+    "function that gives a message": RunnableLambda(
+        lambda text: AIMessage(content="an answer")
+    ),
+    "configurable": GOOD.configurable_alternatives(
+        ConfigurableField(id="model"), other=BAD
+    ),
     "own class": Own(GOOD),
     "completion model": FakeListLLM(responses=["an answer"]).with_fallbacks([BAD]),
 }
@@ -99,7 +112,9 @@ REFUSED = {
     "gives ": PromptTemplate.from_template("{q}"),
     r"places \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
     r"places \[\]": PromptTemplate.from_template("text") | GOOD,
-    r"places \['history'\]": ChatPromptTemplate.from_messages([MessagesPlaceholder("history")])
+    r"places \['history'\]": ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history")]
+    )
     | GOOD,
     "takes dict": RunnablePassthrough.assign(q=RunnableLambda(echo))
     | RunnableLambda(lambda given: "text"),
@@ -116,7 +131,9 @@ def test_runnables_that_cannot_answer_are_refused(match: str) -> None:
 
 def test_an_answer_of_another_type_is_a_failed_call() -> None:
     runner = Runner(
-        llm=LangChainModel(FakeListChatModel(responses=['{"a": 1}']) | JsonOutputParser())
+        llm=LangChainModel(
+            FakeListChatModel(responses=['{"a": 1}']) | JsonOutputParser()
+        )
     )
 
     def steps() -> Any:
@@ -128,9 +145,15 @@ def test_an_answer_of_another_type_is_a_failed_call() -> None:
 
 def test_retrievers_take_them() -> None:
     model = BAD.with_fallbacks(
-        [FakeListChatModel(responses=['{"summary": "Purring.", "keywords": ["zebra"]}'])]
+        [
+            FakeListChatModel(
+                responses=['{"summary": "Purring.", "keywords": ["zebra"]}']
+            )
+        ]
     )
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, llm=model, invented_keywords=True)
+    retriever = MultiViewRetriever.from_documents(
+        DOCUMENTS, llm=model, invented_keywords=True
+    )
     assert retriever.invoke("zebra", k=1)[0].metadata["views_hit"]
     assert not retriever.index.usage.fallbacks
 
@@ -139,29 +162,43 @@ NAMED = {
     "fallbacks": Chat(model="a").with_fallbacks([Chat(model="b")]),
     "other fallbacks": Chat(model="a").with_fallbacks([Chat(model="c")]),
     "fallbacks the other way round": Chat(model="b").with_fallbacks([Chat(model="a")]),
-    "warmer fallbacks": Chat(model="a").with_fallbacks([Chat(model="b", temperature=0.9)]),
-    "bound fallbacks": Chat(model="a").with_fallbacks([Chat(model="b").bind(temperature=0.7)]),
+    "warmer fallbacks": Chat(model="a").with_fallbacks(
+        [Chat(model="b", temperature=0.9)]
+    ),
+    "bound fallbacks": Chat(model="a").with_fallbacks(
+        [Chat(model="b").bind(temperature=0.7)]
+    ),
     "fallbacks, then bound": Chat(model="a")
     .with_fallbacks([Chat(model="b")])
     .bind(temperature=0.7),
     "model": Chat(model="a"),
     "stop": Chat(model="a").bind(stop=["x"]),
     "other stop": Chat(model="a").bind(stop=["y"]),
-    "tools": Chat(model="a").bind(tools=[{"type": "function", "function": {"name": "f"}}]),
+    "tools": Chat(model="a").bind(
+        tools=[{"type": "function", "function": {"name": "f"}}]
+    ),
     "parsed": Chat(model="a") | StrOutputParser(),
     "prompted": PromptTemplate.from_template("Hi {q}") | Chat(model="a"),
     "prompted otherwise": PromptTemplate.from_template("Ho {q}") | Chat(model="a"),
-    "chat prompt": ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{q}")])
+    "chat prompt": ChatPromptTemplate.from_messages(
+        [("system", "Be brief."), ("user", "{q}")]
+    )
     | Chat(model="a"),
-    "other system": ChatPromptTemplate.from_messages([("system", "Be long."), ("user", "{q}")])
+    "other system": ChatPromptTemplate.from_messages(
+        [("system", "Be long."), ("user", "{q}")]
+    )
     | Chat(model="a"),
     "partial": PromptTemplate.from_template("{w} {q}").partial(w="a") | Chat(model="a"),
-    "other partial": PromptTemplate.from_template("{w} {q}").partial(w="b") | Chat(model="a"),
+    "other partial": PromptTemplate.from_template("{w} {q}").partial(w="b")
+    | Chat(model="a"),
     "passed": {"q": RunnablePassthrough()}
     | PromptTemplate.from_template("Hi {q}")
     | Chat(model="a"),
     "middle": Chat(model="a") | StrOutputParser() | Chat(model="b") | StrOutputParser(),
-    "other middle": Chat(model="a") | StrOutputParser() | Chat(model="c") | StrOutputParser(),
+    "other middle": Chat(model="a")
+    | StrOutputParser()
+    | Chat(model="c")
+    | StrOutputParser(),
     "alternatives": Chat(model="a").configurable_alternatives(
         ConfigurableField(id="m"), b=Chat(model="b")
     ),
@@ -178,7 +215,9 @@ NAMED = {
 
 def test_chains_are_told_apart_by_all_their_parts() -> None:
     names = {kind: LangChainModel(model).name for kind, model in NAMED.items()}  # type: ignore[arg-type]
-    assert len(set(names.values())) == len(names), sorted(names.items(), key=lambda pair: pair[1])
+    assert len(set(names.values())) == len(names), sorted(
+        names.items(), key=lambda pair: pair[1]
+    )
     assert names["fallbacks"].startswith(
         "RunnableWithFallbacks(runnable=Chat(model='a', temperature=0.2), fallbacks="
     )
@@ -193,8 +232,12 @@ def test_what_changes_no_answer_is_not_in_a_name() -> None:
         model.with_config(tags=["x"]),
         model.with_config(callbacks=[]),
         Chat(model="a", api_key="sk-other").with_fallbacks([Chat(model="b")]),
-        Chat(model="a").with_fallbacks([Chat(model="b")], exceptions_to_handle=(ValueError,)),
-        Chat(model="a").bind(api_key="sk-other", timeout=3).with_fallbacks([Chat(model="b")]),
+        Chat(model="a").with_fallbacks(
+            [Chat(model="b")], exceptions_to_handle=(ValueError,)
+        ),
+        Chat(model="a")
+        .bind(api_key="sk-other", timeout=3)
+        .with_fallbacks([Chat(model="b")]),
     ]
     assert {LangChainModel(other).name for other in same} == {name}  # type: ignore[arg-type]
 
@@ -202,18 +245,23 @@ def test_what_changes_no_answer_is_not_in_a_name() -> None:
 def test_the_config_of_every_call_is_in_the_name() -> None:
     model = Chat(model="a").configurable_fields(temperature=ConfigurableField(id="t"))
     chosen = [
-        LangChainModel(model, config={"configurable": {"t": t}}).name for t in (0.1, 0.2, 0.2)
+        LangChainModel(model, config={"configurable": {"t": t}}).name
+        for t in (0.1, 0.2, 0.2)
     ]
     assert chosen[0] != chosen[1] == chosen[2]
 
 
 def test_different_chains_share_no_cached_answer(tmp_path: Path) -> None:
     def ask(model: Any) -> Any:
-        runner = Runner(llm=LangChainModel(model), cache=Cache(tmp_path / "calls.sqlite"))
+        runner = Runner(
+            llm=LangChainModel(model), cache=Cache(tmp_path / "calls.sqlite")
+        )
         return runner.run(_ask()), runner.usage.cache_hits
 
     def chain(answer: str) -> Any:
-        return BAD.with_fallbacks([Chat(model=f"model {answer}", content=answer)]).with_retry()
+        return BAD.with_fallbacks(
+            [Chat(model=f"model {answer}", content=answer)]
+        ).with_retry()
 
     assert ask(chain("one")) == ("one", 0)
     assert ask(chain("two")) == ("two", 0)
@@ -242,12 +290,21 @@ def test_names_are_equal_in_every_process() -> None:
         "print([LangChainModel(model).name for model in NAMED.values()])"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)],
+        [
+            sys.executable,
+            "-c",
+            code,
+            str(ROOT),
+            str(ROOT / "tests"),
+            str(Path(__file__).parent),
+        ],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert run.stdout.strip() == str([LangChainModel(model).name for model in NAMED.values()])  # type: ignore[arg-type]
+    assert run.stdout.strip() == str(
+        [LangChainModel(model).name for model in NAMED.values()]
+    )  # type: ignore[arg-type]
 
 
 async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:
@@ -255,7 +312,11 @@ async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:
 
     class Counted(Chat):
         def _generate(
-            self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kw: Any
+            self,
+            messages: list[BaseMessage],
+            stop: Any = None,
+            run_manager: Any = None,
+            **kw: Any,
         ) -> Any:
             asked.append(kw)
             return super()._generate(messages, stop, run_manager, **kw)
@@ -267,7 +328,9 @@ async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:
 
 
 def test_what_describes_images_may_have_fallbacks() -> None:
-    describer = ImageDescriber(BAD.with_fallbacks([Chat(model="sees", content="A cat.")]))
+    describer = ImageDescriber(
+        BAD.with_fallbacks([Chat(model="sees", content="A cat.")])
+    )
     assert describer("https://example.org/cat.png") == "A cat."
     other = ImageDescriber(BAD.with_fallbacks([Chat(model="sees more")]))
     assert describer.name != other.name

@@ -22,7 +22,13 @@ HTML = (
 )
 
 
-KINDS = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever, TreeRetriever]
+KINDS = [
+    MultiViewRetriever,
+    HiQARetriever,
+    D3Retriever,
+    EvidenceRetriever,
+    TreeRetriever,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -38,7 +44,9 @@ def test_hits_have_the_place_that_splitters_give(kind: type) -> None:
     split = ContentAwareTextSplitter(chunk_size=300).split_documents([page])
     if kind is MultiViewRetriever:
         places = {(d.metadata["source_start"], d.metadata["source_end"]) for d in split}
-        assert {(d.metadata["source_start"], d.metadata["source_end"]) for d in found} <= places
+        assert {
+            (d.metadata["source_start"], d.metadata["source_end"]) for d in found
+        } <= places
 
 
 def test_hits_of_markdown_stand_in_their_file_as_in_the_text() -> None:

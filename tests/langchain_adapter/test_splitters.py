@@ -25,7 +25,9 @@ WORDS = " ".join(f"w{i}" for i in range(60))
 @pytest.mark.parametrize(
     "splitter_class", [RecursiveCharacterTextSplitter, ContentAwareTextSplitter]
 )
-def test_only_the_class_name_changes_in_an_application(splitter_class: type[TextSplitter]) -> None:
+def test_only_the_class_name_changes_in_an_application(
+    splitter_class: type[TextSplitter],
+) -> None:
     splitter = splitter_class(
         chunk_size=60, chunk_overlap=10, length_function=len, add_start_index=True
     )
@@ -109,7 +111,8 @@ def test_blank_text_has_no_chunk(splitter_class: Any, text: str) -> None:
         "alpha\n\n\n\nbeta\n\ngamma delta epsilon",  # L13
         "one  two\tthree four",  # L15
         "a <|endoftext|> b",  # L17
-        "Cats purr. Cats sleep.\n\nDogs bark.  Dogs run.\nStars shine. Stars burn.",  # L19
+        # L19.
+        "Cats purr. Cats sleep.\n\nDogs bark.  Dogs run.\nStars shine. Stars burn.",
         "# A\r\n\r\n## B\r\n\r\ntext\r\n",  # M8
         "# A\n\nwrite # B here\n\n# B\n",  # M10
         "👩‍🚀 ok 🧠 👩‍🚀 ok 🧠 " * 5,
@@ -125,18 +128,23 @@ def test_chunks_are_exact_slices_that_tile_the_text(
     chunks = splitter_class(chunk_size=size).create_documents([text])
     assert_exact(text, chunks)
     assert all(len(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
-    whole = splitter_class(chunk_size=size, strip_whitespace=False).create_documents([text])
+    whole = splitter_class(chunk_size=size, strip_whitespace=False).create_documents(
+        [text]
+    )
     assert_exact(text, whole)
     assert "".join(c.page_content for c in whole) == text
     # and the joined visible words are all there when white space is left out
-    assert "".join("".join(c.page_content for c in chunks).split()) == "".join(text.split())
+    assert "".join("".join(c.page_content for c in chunks).split()) == "".join(
+        text.split()
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "paths"),
     [
         ("# A\n\n    # note\n    x = 1\n", [["A"]]),  # L4
-        ("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n", [["A"], ["A", "B"]]),  # L5
+        # L5.
+        ("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n", [["A"], ["A", "B"]]),
         ("# A\n\n## B\n\n## C\n\ny\n", [["A", "C"]]),  # L6
         ("Title\n=====\n\nbody\n", [["Title"]]),  # L7
         ("# A/B\n\n## C\n\nc\n", [["A/B", "C"]]),  # M4
@@ -144,12 +152,19 @@ def test_chunks_are_exact_slices_that_tile_the_text(
     ],
 )
 def test_heading_paths(text: str, paths: list[list[str]]) -> None:
-    assert [c.metadata["heading_path"] for c in split(text, metadata_lists=True)] == paths
+    assert [
+        c.metadata["heading_path"] for c in split(text, metadata_lists=True)
+    ] == paths
 
 
 def test_repeated_passages_have_their_own_offsets() -> None:  # L12
     text = "\n\n".join(["aa bb"] * 4)
-    assert [c.metadata["start_index"] for c in split(text, chunk_size=10)] == [0, 7, 14, 21]
+    assert [c.metadata["start_index"] for c in split(text, chunk_size=10)] == [
+        0,
+        7,
+        14,
+        21,
+    ]
     assert_exact(text, split(text, chunk_size=10, chunk_overlap=5))
 
 
@@ -161,7 +176,9 @@ def test_long_sections_are_cut_within_the_limit() -> None:
     ):  # L9, L20, L16
         chunks = split(text, chunk_size=500 if len(text) > 100 else 10)
         assert_exact(text, chunks)
-        assert max(len(c.page_content) for c in chunks) <= (500 if len(text) > 100 else 10)
+        assert max(len(c.page_content) for c in chunks) <= (
+            500 if len(text) > 100 else 10
+        )
 
 
 def test_overlap_repeats_whole_sentences_of_the_same_section() -> None:
@@ -180,7 +197,9 @@ def test_two_calls_and_two_splitters_do_not_affect_each_other() -> None:  # L11
     assert first[0].page_content == "# A\n\nfirst"
     assert second[0].page_content == "# B\n\nsecond"
     first.clear()
-    assert splitter.create_documents(["# A\n\nfirst\n"])[0].page_content == "# A\n\nfirst"
+    assert (
+        splitter.create_documents(["# A\n\nfirst\n"])[0].page_content == "# A\n\nfirst"
+    )
 
 
 def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
@@ -195,7 +214,9 @@ def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
 
 
 def test_cut_table_keeps_its_header_rows_in_the_metadata() -> None:
-    table = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | {i} |\n" for i in range(12))
+    table = "| a | b |\n|---|---|\n" + "".join(
+        f"| row {i} | {i} |\n" for i in range(12)
+    )
     chunks = split("# T\n\n" + table, chunk_size=70)
     later = [c for c in chunks if not c.page_content.startswith("# T")]
     assert len(later) > 1
@@ -209,7 +230,8 @@ def test_cut_table_keeps_its_header_rows_in_the_metadata() -> None:
 
 def test_html_offsets_refer_to_the_visible_text() -> None:
     html = (
-        "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p><h2>U</h2><p>x</p></body></html>"
+        "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p>"
+        "<h2>U</h2><p>x</p></body></html>"
     )
     chunks = split(html)
     assert_exact(read_text(html).text, chunks)
@@ -237,13 +259,18 @@ def test_source_suffix_tells_the_format() -> None:
     )
 
 
-@pytest.mark.parametrize("splitter_class", [ContentAwareTextSplitter, FixedTextSplitter])
+@pytest.mark.parametrize(
+    "splitter_class", [ContentAwareTextSplitter, FixedTextSplitter]
+)
 def test_sentences_may_be_ones_own(splitter_class: Any) -> None:
     def halves(text: str) -> list[tuple[int, int]]:
         return [(0, len(text) // 2), (len(text) // 2, len(text))]
 
     splitter = splitter_class(chunk_size=12, format="text", sentence_splitter=halves)
-    assert splitter.split_text("One two. Threefour five.") == ["One two. Thr", "eefour five."]
+    assert splitter.split_text("One two. Threefour five.") == [
+        "One two. Thr",
+        "eefour five.",
+    ]
 
 
 def test_exclude_titles_min_chunk_size_and_metadata_lists() -> None:
@@ -254,4 +281,6 @@ def test_exclude_titles_min_chunk_size_and_metadata_lists() -> None:
     assert len(split(text, min_chunk_size=200)) == 1
     (deep,) = split("# A\n\n## B\n\nx\n", metadata_lists=True)
     assert deep.metadata["heading_path"] == ["A", "B"]
-    assert all(isinstance(value, str | int) for value in split("# A")[0].metadata.values())
+    assert all(
+        isinstance(value, str | int) for value in split("# A")[0].metadata.values()
+    )

@@ -19,7 +19,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter, PICTextSplitter
+from langchain_structrag import (
+    ContentAwareTextSplitter,
+    FixedTextSplitter,
+    PICTextSplitter,
+)
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 from structrag.text.tokens import tiktoken_counter
@@ -32,7 +36,8 @@ WORDS = " ".join(f"w{i}" for i in range(60))
 # -- sizes in tokens
 
 
-def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> None:  # L14, L17
+# L14, L17.
+def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> None:
     text = "alpha beta gamma delta epsilon zeta eta theta iota kappa <|endoftext|> b"
     splitter = ContentAwareTextSplitter.from_tiktoken_encoder(
         "cl100k_base", chunk_size=4, chunk_overlap=0
@@ -43,7 +48,9 @@ def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> Non
     assert_exact(text, chunks)
     assert max(count(c.page_content) for c in chunks) <= 4
     assert len(chunks) > 3
-    by_model = ContentAwareTextSplitter.from_tiktoken_encoder(model_name="gpt-4", chunk_size=4)
+    by_model = ContentAwareTextSplitter.from_tiktoken_encoder(
+        model_name="gpt-4", chunk_size=4
+    )
     assert by_model.split_text(text) == splitter.split_text(text)
 
 
@@ -54,7 +61,9 @@ def test_unknown_encoding_is_refused_without_a_download() -> None:
 
 def tokenizer() -> Tokenizer:
     made = Tokenizer(
-        WordLevel({"[UNK]": 0, **{f"w{i}": i + 1 for i in range(60)}}, unk_token="[UNK]")
+        WordLevel(
+            {"[UNK]": 0, **{f"w{i}": i + 1 for i in range(60)}}, unk_token="[UNK]"
+        )
     )
     made.pre_tokenizer = Whitespace()
     return made
@@ -62,7 +71,9 @@ def tokenizer() -> Tokenizer:
 
 def test_from_huggingface_tokenizer_counts_tokens() -> None:
     transformers: Any = pytest.importorskip("transformers")
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer(), unk_token="[UNK]")
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer(), unk_token="[UNK]"
+    )
     for given_tokenizer in (fast, tokenizer()):
         splitter = ContentAwareTextSplitter.from_huggingface_tokenizer(
             given_tokenizer, chunk_size=7
@@ -135,7 +146,9 @@ def test_an_own_split_text_decides_what_documents_are_made(base: Any) -> None:
         Document(" Two.", metadata={"source": "a.md", "start_index": 8}),
     ]
     assert splitter.split_documents([parent]) == expected
-    assert splitter.create_documents([parent.page_content], [parent.metadata]) == expected
+    assert (
+        splitter.create_documents([parent.page_content], [parent.metadata]) == expected
+    )
     assert splitter.transform_documents([parent]) == expected
     assert asyncio.run(splitter.atransform_documents([parent])) == expected
     with pytest.raises(InvalidParameter):
@@ -156,7 +169,9 @@ def test_keep_separator_is_accepted() -> None:
 def test_pickled_splitter_splits_the_same(splitter_class: Any) -> None:
     splitter = splitter_class.from_tiktoken_encoder("cl100k_base", chunk_size=9)
     again = pickle.loads(pickle.dumps(splitter))
-    assert again.create_documents([CODE + WORDS]) == splitter.create_documents([CODE + WORDS])
+    assert again.create_documents([CODE + WORDS]) == splitter.create_documents(
+        [CODE + WORDS]
+    )
 
 
 # -- async
@@ -165,7 +180,8 @@ def test_pickled_splitter_splits_the_same(splitter_class: Any) -> None:
 async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
     documents = [
         Document(
-            page_content=f"# H{i}\n\n" + "Some words here. " * 3000, metadata={"source": f"{i}.md"}
+            page_content=f"# H{i}\n\n" + "Some words here. " * 3000,
+            metadata={"source": f"{i}.md"},
         )
         for i in range(4)
     ]
@@ -183,7 +199,12 @@ async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["commonmark_spec/*.md", "fastapi/zh/**/*.md", "peps/pep-00*.rst", "unstructured_html/*.html"],
+    [
+        "commonmark_spec/*.md",
+        "fastapi/zh/**/*.md",
+        "peps/pep-00*.rst",
+        "unstructured_html/*.html",
+    ],
 )
 def test_real_files(pattern: str, data_dir: Path) -> None:
     paths = sorted((data_dir / "parsing").glob(pattern))[:5]
@@ -195,11 +216,15 @@ def test_real_files(pattern: str, data_dir: Path) -> None:
         )
         document = read_text(raw, format="markdown" if path.suffix == ".md" else "auto")
         assert_exact(document.text, chunks)
-        assert all(len(c.page_content) <= 1200 or c.metadata["oversize"] for c in chunks)
-        assert json.loads(json.dumps([c.metadata for c in chunks])) == [c.metadata for c in chunks]
-        tiled = ContentAwareTextSplitter(chunk_size=1200, strip_whitespace=False).create_documents(
-            [raw], [{"source": str(path)}]
+        assert all(
+            len(c.page_content) <= 1200 or c.metadata["oversize"] for c in chunks
         )
+        assert json.loads(json.dumps([c.metadata for c in chunks])) == [
+            c.metadata for c in chunks
+        ]
+        tiled = ContentAwareTextSplitter(
+            chunk_size=1200, strip_whitespace=False
+        ).create_documents([raw], [{"source": str(path)}])
         assert "".join(c.page_content for c in tiled) == document.text
 
 
@@ -244,7 +269,11 @@ def test_random_text_any_size(text: str, size: int, context: bool) -> None:
         for chunk in chunks:
             span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
             assert span.strip()
-            assert chunk.page_content == span if not context else chunk.page_content.endswith(span)
+            assert (
+                chunk.page_content == span
+                if not context
+                else chunk.page_content.endswith(span)
+            )
             assert counter(chunk.page_content) <= size or chunk.metadata["oversize"]
         tiled = ContentAwareTextSplitter(
             size, length_function=counter, format="markdown", strip_whitespace=False
@@ -260,4 +289,6 @@ def test_random_text_fixed(text: str, size: int) -> None:
             size, length_function=counter, format="markdown"
         ).create_documents([text])
         assert_exact(text, chunks)
-        assert all(counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
+        assert all(
+            counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks
+        )

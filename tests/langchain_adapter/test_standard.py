@@ -10,7 +10,12 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, TwoHopRetriever
+from langchain_structrag import (
+    D3Retriever,
+    HiQARetriever,
+    MultiViewRetriever,
+    TwoHopRetriever,
+)
 from langchain_structrag.retrieving import core_documents, make_index
 from structrag.retrieval.d3.index import D3Index
 
@@ -31,7 +36,9 @@ class Standard(RetrieversIntegrationTests):
     def retriever_constructor_params(self) -> dict[str, Any]:
         index = make_index(**self.options)
         index.add(
-            core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto")
+            core_documents(
+                [Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"
+            )
         )
         return {"index": index}
 
@@ -59,7 +66,9 @@ class TestD3(Standard):
     def retriever_constructor_params(self) -> dict[str, Any]:
         index = D3Index()
         index.add(
-            core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto")
+            core_documents(
+                [Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"
+            )
         )
         return {"index": index}
 
@@ -84,7 +93,9 @@ class TestWithEmbeddings(Standard):
 class TestWithVectorStore(Standard):
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
-        self.options = {"vectorstore": InMemoryVectorStore(DeterministicFakeEmbedding(size=8))}
+        self.options = {
+            "vectorstore": InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+        }
         return super().retriever_constructor_params
 
 

@@ -16,7 +16,8 @@ from structrag.errors import InvalidParameter
 EMBEDDING = DeterministicFakeEmbedding(size=8)
 TEXT = "".join(f"# H{i}\n\nText number {i}.\n\n" for i in range(12))
 DOCUMENTS = [
-    Document(page_content=TEXT, metadata={"source": f"{name}.md", "name": name}) for name in "ab"
+    Document(page_content=TEXT, metadata={"source": f"{name}.md", "name": name})
+    for name in "ab"
 ]
 
 
@@ -26,7 +27,10 @@ class Distances(InMemoryVectorStore):
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        return [(d, 1 - s) for d, s in super().similarity_search_with_score(query, k, **kwargs)]
+        return [
+            (d, 1 - s)
+            for d, s in super().similarity_search_with_score(query, k, **kwargs)
+        ]
 
 
 class Scoreless(InMemoryVectorStore):
@@ -37,7 +41,9 @@ class Scoreless(InMemoryVectorStore):
     ) -> list[tuple[Document, float]]:
         raise NotImplementedError
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+    def similarity_search(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[Document]:
         return [d for d, _ in super().similarity_search_with_score(query, k, **kwargs)]
 
     async def asimilarity_search_with_score(
@@ -45,7 +51,9 @@ class Scoreless(InMemoryVectorStore):
     ) -> list[tuple[Document, float]]:
         raise NotImplementedError
 
-    async def asimilarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+    async def asimilarity_search(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[Document]:
         return self.similarity_search(query, k, **kwargs)
 
     def get_by_ids(self, ids: Any) -> list[Document]:
@@ -92,7 +100,10 @@ async def test_distances_and_ranks_order_like_similarities() -> None:
         DOCUMENTS, vectorstore=Scoreless(EMBEDDING), routes=["dense"], views=["raw"]
     )
     similar = MultiViewRetriever.from_documents(
-        DOCUMENTS, vectorstore=InMemoryVectorStore(EMBEDDING), routes=["dense"], views=["raw"]
+        DOCUMENTS,
+        vectorstore=InMemoryVectorStore(EMBEDDING),
+        routes=["dense"],
+        views=["raw"],
     )
     expected = [d.id for d in similar.invoke("Text number 3.", k=9)]
     assert [d.id for d in retriever.invoke("Text number 3.", k=9)] == expected
@@ -140,7 +151,9 @@ class Unknown(VectorStore):
         self.searches.append(k)
         return self.inner.similarity_search_with_score(query, k)
 
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+    def similarity_search(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[Document]:
         return self.inner.similarity_search(query, k)
 
     @classmethod
@@ -148,7 +161,9 @@ class Unknown(VectorStore):
         raise NotImplementedError
 
 
-def test_a_store_without_a_known_filter_is_asked_for_more_until_there_is_enough() -> None:
+def test_a_store_without_a_known_filter_is_asked_for_more_until_there_is_enough() -> (
+    None
+):
     store = Unknown()
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, vectorstore=store)
     hits = retriever.index.search("Text number 3.", 5, where={"name": "b"})
@@ -160,7 +175,9 @@ def test_a_store_without_a_known_filter_is_asked_for_more_until_there_is_enough(
     )
     plain = MultiViewRetriever.from_documents(DOCUMENTS)
     assert len(plain.index.search("Text number 3.", 5, where={"name": "b"})) == 5
-    retriever.add_documents([Document(page_content="# H\n\nnew\n", metadata=DOCUMENTS[0].metadata)])
+    retriever.add_documents(
+        [Document(page_content="# H\n\nnew\n", metadata=DOCUMENTS[0].metadata)]
+    )
     assert retriever.delete("a.md")
 
 
@@ -177,19 +194,26 @@ def test_a_store_that_is_full_already_is_taken_over() -> None:
 
 @pytest.mark.parametrize("where", [None, {"name": "a1"}, {"name": ["a1", "a7"]}])
 @pytest.mark.parametrize("n_others", [0, 300])
-def test_a_question_asks_the_store_once_for_each_view(where: Any, n_others: int) -> None:
+def test_a_question_asks_the_store_once_for_each_view(
+    where: Any, n_others: int
+) -> None:
     store = Strict(EMBEDDING)
     store.searches = []
-    store.add_documents([Document(f"Text number {i}.") for i in range(n_others)], ids=None)
+    store.add_documents(
+        [Document(f"Text number {i}.") for i in range(n_others)], ids=None
+    )
     many = [
         Document(
-            f"# A\n\nText {i}.\n\n# B\n\nMore {i}.", metadata={"source": f"a{i}", "name": f"a{i}"}
+            f"# A\n\nText {i}.\n\n# B\n\nMore {i}.",
+            metadata={"source": f"a{i}", "name": f"a{i}"},
         )
         for i in range(150)
     ]
     retriever = MultiViewRetriever.from_documents(many, vectorstore=store)
     found = retriever.invoke("Text number 3.", where=where)
-    assert store.searches == [100] * 3 and len(found) == (5 if where is None else len(found))
+    assert store.searches == [100] * 3 and len(found) == (
+        5 if where is None else len(found)
+    )
     assert where is None or {d.metadata["name"] for d in found} <= {"a1", "a7"}
     store.searches.clear()
     retriever.pool = 20

@@ -11,7 +11,12 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, Field
 
-from langchain_structrag import EvidenceRetriever, MultiViewRetriever, SelfAsk, TwoHopRetriever
+from langchain_structrag import (
+    EvidenceRetriever,
+    MultiViewRetriever,
+    SelfAsk,
+    TwoHopRetriever,
+)
 
 TEXT = "# Pump\n\n## Seal\n\nThe seal of the X100 wears after a year. Acme makes it.\n"
 
@@ -34,16 +39,21 @@ async def test_a_retriever_is_a_tool_that_cites(kind: Any) -> None:
     assert message.content.startswith("[1] pump.md, Pump")
     assert "wears after a year" in message.content
     first = message.artifact[0]
-    assert f"characters {first.metadata['start_index']} to {first.metadata['end_index']}" in (
-        message.content
+    assert (
+        f"characters {first.metadata['start_index']} to {first.metadata['end_index']}"
+        in (message.content)
     )
-    assert (await tool.ainvoke({"query": "When does the seal wear?"})) == message.content
+    assert (
+        await tool.ainvoke({"query": "When does the seal wear?"})
+    ) == message.content
 
 
 def test_a_tool_over_two_hops_and_one_that_finds_nothing() -> None:
     inner = MultiViewRetriever.from_documents(documents())
     tool = TwoHopRetriever(retriever=inner).as_tool(name="hops")
-    assert tool.name == "hops" and "[1] pump.md" in tool.invoke({"query": "Who makes the X100?"})
+    assert tool.name == "hops" and "[1] pump.md" in tool.invoke(
+        {"query": "Who makes the X100?"}
+    )
     empty = EvidenceRetriever.from_documents([Document("")]).as_tool()
     assert empty.invoke({"query": "anything"}) == "Nothing was found."
 
@@ -95,7 +105,9 @@ class ToolCaller(GenericFakeChatModel):
 
 
 def test_a_model_that_calls_tools_gets_citations() -> None:
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(description="About pumps.")
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(
+        description="About pumps."
+    )
     model = ToolCaller().bind_tools([tool])
     messages: list[Any] = [HumanMessage("When does the seal wear?")]
     messages.append(model.invoke(messages))
@@ -106,8 +118,12 @@ def test_a_model_that_calls_tools_gets_citations() -> None:
 
 
 async def test_an_agent_answers_from_what_the_tool_cites() -> None:
-    agents = pytest.importorskip("langchain.agents", reason="langchain is not installed")
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(description="About pumps.")
+    agents = pytest.importorskip(
+        "langchain.agents", reason="langchain is not installed"
+    )
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(
+        description="About pumps."
+    )
     agent = agents.create_agent(ToolCaller(), tools=[tool])
     asked = {"messages": [{"role": "user", "content": "When does the seal wear?"}]}
     for result in (agent.invoke(asked), await agent.ainvoke(asked)):

@@ -23,7 +23,9 @@ TEXT = (
 )
 DOCUMENTS = [
     Document(TEXT, metadata={"source": "garden.md", "year": 2020}),
-    Document("# Sea\n\nWhales.\n\n## Fish\n\nHerring.\n", metadata={"source": "sea.md"}),
+    Document(
+        "# Sea\n\nWhales.\n\n## Fish\n\nHerring.\n", metadata={"source": "sea.md"}
+    ),
 ]
 QUESTION = "Is the pump motor oiled, and the pump filter rinsed?"
 
@@ -41,7 +43,9 @@ def named(prompt: str) -> str:
 async def test_results_are_exact_slices_sync_and_async(options: dict[str, Any]) -> None:
     retriever = TreeRetriever.from_documents(DOCUMENTS, **options, k=2, merge_share=0.4)
     found = retriever.invoke(QUESTION)
-    texts = {document.metadata["source"]: document.page_content for document in DOCUMENTS}
+    texts = {
+        document.metadata["source"]: document.page_content for document in DOCUMENTS
+    }
     for document in found:
         meta = document.metadata
         assert json.loads(json.dumps(meta)) == meta
@@ -52,11 +56,16 @@ async def test_results_are_exact_slices_sync_and_async(options: dict[str, Any]) 
     assert merged.metadata["heading_path"] == "Garden > Pump"
     assert len(merged.metadata["tree_merged"]) == 2
     assert "filter" in merged.metadata["tree_summary"]
-    assert retriever.invoke(QUESTION, k=1, where={"source": "sea.md"})[0].metadata["rank"] == 1
+    assert (
+        retriever.invoke(QUESTION, k=1, where={"source": "sea.md"})[0].metadata["rank"]
+        == 1
+    )
 
 
 def test_it_is_the_core_retriever() -> None:
-    retriever = TreeRetriever.from_documents(DOCUMENTS, "lsa", merge_share=0.6, max_tokens=60)
+    retriever = TreeRetriever.from_documents(
+        DOCUMENTS, "lsa", merge_share=0.6, max_tokens=60
+    )
     core = CoreRetriever(retriever.index, merge_share=0.6, max_tokens=60)
     hits = core.search(QUESTION)
     assert [hit.chunk.id for hit in hits] == [d.id for d in retriever.invoke(QUESTION)]
@@ -86,4 +95,6 @@ def test_save_load_change_and_a_vector_store(tmp_path: Path) -> None:
     assert loaded.delete("garden.md") and loaded.index.document_ids == ["sea.md"]
     store = InMemoryVectorStore(BagOfWords())
     stored = TreeRetriever.from_documents(DOCUMENTS, vectorstore=store, k=2)
-    assert stored.invoke(QUESTION)[0].metadata["heading_path"].startswith("Garden > Pump")
+    assert (
+        stored.invoke(QUESTION)[0].metadata["heading_path"].startswith("Garden > Pump")
+    )

@@ -52,7 +52,9 @@ def test_addresses_data_and_files_become_content_blocks(folder: Path) -> None:
         == describe(str(folder / "img" / "pins.jpg"))
         == shown.format("jpeg")
     )
-    assert pickle.loads(pickle.dumps(describe))("img/pins.jpg") == describe("img/pins.jpg")
+    assert pickle.loads(pickle.dumps(describe))("img/pins.jpg") == describe(
+        "img/pins.jpg"
+    )
 
 
 def test_files_outside_the_folder_are_not_read(folder: Path) -> None:
@@ -79,7 +81,11 @@ def test_the_transformer_indexes_what_it_says(folder: Path) -> None:
     transformer = HiQATransformer(
         describe_image=ImageDescriber(Seeing(), "What?", folder), add_context=True
     )
-    images = [s for s in transformer.create_documents([text]) if s.metadata["hiqa_kind"] == "image"]
+    images = [
+        s
+        for s in transformer.create_documents([text])
+        if s.metadata["hiqa_kind"] == "image"
+    ]
     assert [image.metadata["hiqa_degraded"] for image in images] == [False, True]
     assert (
         "image/jpeg" in images[0].page_content
@@ -93,7 +99,9 @@ def test_an_index_keeps_no_key_of_the_model(folder: Path) -> None:
         api_key: str = "sk-secret"
 
     splitter = HiQATransformer(describe_image=ImageDescriber(Keyed(), folder=folder))
-    retriever = HiQARetriever.from_texts(["# Part\n\n![Pins](img/pins.jpg)\n"], splitter=splitter)
+    retriever = HiQARetriever.from_texts(
+        ["# Part\n\n![Pins](img/pins.jpg)\n"], splitter=splitter
+    )
     assert retriever.invoke("jpeg")[0].metadata["hiqa_kind"] == "image"
     name = retriever.index.settings_name()
     assert "sees-1" in name and "secret" not in name

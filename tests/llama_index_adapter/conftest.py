@@ -23,11 +23,15 @@ def no_network() -> Iterator[None]:
 def sentence_splitter() -> type[SentenceSplitter]:
     """LlamaIndex's own splitter, where it works."""
     try:
-        SentenceSplitter(chunk_size=9, chunk_overlap=0).split_text("Pumps move water. " * 9)
+        SentenceSplitter(chunk_size=9, chunk_overlap=0).split_text(
+            "Pumps move water. " * 9
+        )
     except (LookupError, PermissionError) as error:
         # NLTK's stop words are missing beside old releases, and new ones of NLTK read no files that
         # an installer has linked into the environment.
-        pytest.skip(f"NLTK gives LlamaIndex's SentenceSplitter no files: {type(error).__name__}")
+        pytest.skip(
+            f"NLTK gives LlamaIndex's SentenceSplitter no files: {type(error).__name__}"
+        )
     return SentenceSplitter
 
 

@@ -14,7 +14,10 @@ from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores import SimpleVectorStore
-from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQueryResult
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    VectorStoreQueryResult,
+)
 
 
 class HashEmbedding(BaseEmbedding):
@@ -56,7 +59,9 @@ class HashEmbedding(BaseEmbedding):
 class ScriptedLLM(CustomLLM):
     """Always gives the same answer. Records the prompts."""
 
-    answer: str = '{"summary": "A scripted summary.", "keywords": ["scripted", "zebra"]}'
+    answer: str = (
+        '{"summary": "A scripted summary.", "keywords": ["scripted", "zebra"]}'
+    )
     api_key: str = "sk-secret"
     temperature: float = 0.0
     prompts: list[str] = Field(default_factory=list)
@@ -66,7 +71,9 @@ class ScriptedLLM(CustomLLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata(model_name="scripted-1")
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         self.prompts.append(prompt)
         return CompletionResponse(text=self.answer)
 
@@ -77,7 +84,9 @@ class ScriptedLLM(CustomLLM):
         await asyncio.sleep(0.01)
         return self.complete(prompt)
 
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+    def stream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> Any:
         raise NotImplementedError
 
 
@@ -100,20 +109,32 @@ class ListStore(BasePydanticVectorStore):
 
     def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
         self.nodes = {
-            key: node for key, node in self.nodes.items() if node.ref_doc_id != ref_doc_id
+            key: node
+            for key, node in self.nodes.items()
+            if node.ref_doc_id != ref_doc_id
         }
 
     def query(self, query: Any, **kwargs: Any) -> VectorStoreQueryResult:
         self.queries.append("sync")
         wanted = {f.key: f.value for f in query.filters.filters}
         found = [
-            n for n in self.nodes.values() if all(n.metadata.get(k) == v for k, v in wanted.items())
+            n
+            for n in self.nodes.values()
+            if all(n.metadata.get(k) == v for k, v in wanted.items())
         ]
         scored = [
-            (sum(a * b for a, b in zip(query.query_embedding, n.embedding, strict=True)), n)
+            (
+                sum(
+                    a * b
+                    for a, b in zip(query.query_embedding, n.embedding, strict=True)
+                ),
+                n,
+            )
             for n in found
         ]
-        scored = sorted(scored, key=lambda pair: -pair[0])[: min(query.similarity_top_k, self.most)]
+        scored = sorted(scored, key=lambda pair: -pair[0])[
+            : min(query.similarity_top_k, self.most)
+        ]
         return VectorStoreQueryResult(
             nodes=[n for _, n in scored],
             similarities=[s for s, _ in scored],
@@ -130,7 +151,10 @@ class ListStore(BasePydanticVectorStore):
 STORES: dict[str, Callable[[], dict[str, Any]]] = {
     "lsa": lambda: {},
     "own": lambda: {"embed_model": HashEmbedding()},
-    "simple": lambda: {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore()},
+    "simple": lambda: {
+        "embed_model": HashEmbedding(),
+        "vector_store": SimpleVectorStore(),
+    },
     "list": lambda: {
         "embed_model": HashEmbedding(),
         "vector_store": ListStore(nodes={}, queries=[]),
@@ -143,5 +167,7 @@ def with_new_store(options: dict[str, Any]) -> dict[str, Any]:
     fresh = dict(options)
     if "vector_store" in fresh:
         kind = type(fresh["vector_store"])
-        fresh["vector_store"] = kind(nodes={}, queries=[]) if kind is ListStore else kind()
+        fresh["vector_store"] = (
+            kind(nodes={}, queries=[]) if kind is ListStore else kind()
+        )
     return fresh

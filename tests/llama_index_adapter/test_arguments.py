@@ -22,6 +22,8 @@ from llama_index_structrag.arguments import (
         (HiQANodeParser, HiQAParserArguments, set()),
     ],
 )
-def test_every_field_can_be_changed_by_name(parser: Any, arguments: Any, models: set[str]) -> None:
+def test_every_field_can_be_changed_by_name(
+    parser: Any, arguments: Any, models: set[str]
+) -> None:
     assert arguments.__annotations__.keys() | models == parser.model_fields.keys()
     assert parser.paper(language="german").language == "german"

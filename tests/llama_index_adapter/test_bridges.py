@@ -9,9 +9,17 @@ from llama_index_structrag.bridges import as_document, join_pages
 from structrag.reading.bridges.unstructured import from_unstructured
 
 ELEMENTS = [
-    {"type": "Title", "text": "Pump", "metadata": {"category_depth": 0, "filename": "pump.docx"}},
+    {
+        "type": "Title",
+        "text": "Pump",
+        "metadata": {"category_depth": 0, "filename": "pump.docx"},
+    },
     {"type": "Title", "text": "Seal", "metadata": {"category_depth": 1}},
-    {"type": "NarrativeText", "text": "The seal wears.", "metadata": {"page_number": 4}},
+    {
+        "type": "NarrativeText",
+        "text": "The seal wears.",
+        "metadata": {"page_number": 4},
+    },
 ]
 
 
@@ -36,4 +44,8 @@ def test_pages_are_joined() -> None:
     alone = Document(text="x")
     whole, other = join_pages([*pages, alone])
     assert (whole.text, whole.id_) == ("A\n\nB", "m.pdf") and other is alone
-    assert whole.metadata == {"file_path": "m.pdf", "pages": 2, "page_starts": "0:1 3:2"}
+    assert whole.metadata == {
+        "file_path": "m.pdf",
+        "pages": 2,
+        "page_starts": "0:1 3:2",
+    }

@@ -12,7 +12,9 @@ from llama_index_fakes import HashEmbedding, ScriptedLLM
 from llama_index_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
 from structrag.errors import BudgetExceeded, ModelFailed
 
-DOCUMENTS = [Document(text="# T\n\n" + f"Word{i} says much. " * 80, id_=str(i)) for i in range(3)]
+DOCUMENTS = [
+    Document(text="# T\n\n" + f"Word{i} says much. " * 80, id_=str(i)) for i in range(3)
+]
 
 
 class Failing(HashEmbedding):
@@ -31,10 +33,13 @@ async def test_the_error_says_what_is_kept_and_how_to_go_on(kind: Any, tmp_path:
     ):
         kind.from_documents(DOCUMENTS, embed_model=Failing())
     with pytest.raises(ModelFailed, match="the cache alone is kept") as error:
-        kind.from_documents(DOCUMENTS, embed_model=Failing(), cache=tmp_path / "calls.sqlite")
+        kind.from_documents(
+            DOCUMENTS, embed_model=Failing(), cache=tmp_path / "calls.sqlite"
+        )
     assert isinstance(error.value.__cause__, ConnectionError)
     with pytest.raises(
-        ModelFailed, match=r"afrom_documents\(\[\], \.\.\.\) and give them to its aadd\.$"
+        ModelFailed,
+        match=r"afrom_documents\(\[\], \.\.\.\) and give them to its aadd\.$",
     ):
         await kind.afrom_documents(DOCUMENTS, embed_model=Failing())
 

@@ -35,7 +35,9 @@ GUIDE = (
 
 def documents() -> list[Document]:
     return [
-        Document(text="Just a paragraph.", id_="plain", metadata={"file_name": "plain.txt"}),
+        Document(
+            text="Just a paragraph.", id_="plain", metadata={"file_name": "plain.txt"}
+        ),
         Document(
             text="<h1>Page</h1><p>One &amp; two.</p><p>Three.</p>",
             id_="page",
@@ -50,7 +52,9 @@ def test_all_nodes_have_the_same_keys_and_plain_values(make: Any) -> None:
     nodes = make(chunk_size=60).get_nodes_from_documents(documents())
     assert len({node.metadata["file_name"] for node in nodes}) == 3
     shapes = {
-        tuple(sorted((key, type(value).__name__) for key, value in node.metadata.items()))
+        tuple(
+            sorted((key, type(value).__name__) for key, value in node.metadata.items())
+        )
         for node in nodes
     }
     assert len(shapes) == 1
@@ -61,7 +65,10 @@ def test_all_nodes_have_the_same_keys_and_plain_values(make: Any) -> None:
 @pytest.mark.parametrize("make", PARSERS)
 def test_only_keys_that_are_there_are_excluded(make: Any) -> None:
     for node in make(chunk_size=60).get_nodes_from_documents(documents()):
-        for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
+        for keys in (
+            node.excluded_embed_metadata_keys,
+            node.excluded_llm_metadata_keys,
+        ):
             assert len(set(keys)) == len(keys) and set(keys) <= node.metadata.keys()
         for mode in (MetadataMode.EMBED, MetadataMode.LLM):
             shown = node.get_content(metadata_mode=mode)
@@ -85,7 +92,9 @@ def test_lists_where_they_are_asked_for() -> None:
 
 @pytest.mark.parametrize("make", PARSERS)
 def test_parsing_again_keeps_places_titles_and_source(make: Any) -> None:
-    sections = ContentAwareNodeParser(chunk_size=4000).get_nodes_from_documents([documents()[2]])
+    sections = ContentAwareNodeParser(chunk_size=4000).get_nodes_from_documents(
+        [documents()[2]]
+    )
     path_of = {node.start_char_idx: node.metadata["heading_path"] for node in sections}
     parents = ContentAwareNodeParser(chunk_size=90).get_nodes_from_documents(sections)
     nodes = make(chunk_size=40).get_nodes_from_documents(parents)
@@ -98,4 +107,6 @@ def test_parsing_again_keeps_places_titles_and_source(make: Any) -> None:
         assert node.metadata["heading_path"] == path_of[section]
     titled = [node for node in nodes if node.text.startswith("Rinse")]
     if make is ContentAwareNodeParser:
-        assert all("Guide > Cleaning" in node.metadata["heading_context"] for node in titled)
+        assert all(
+            "Guide > Cleaning" in node.metadata["heading_context"] for node in titled
+        )

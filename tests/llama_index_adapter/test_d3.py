@@ -71,7 +71,9 @@ class ThinkingLLM(ScriptedLLM):
     fails: bool = False
     kind: str = "router"
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         self.prompts.append(prompt)
         if self.fails:
             raise RuntimeError("down")
@@ -97,10 +99,14 @@ def asker() -> ThinkingLLM:
 
 def documents(text: str = FILMS) -> list[Document]:
     other = Document(
-        text="# Other\n\nSomething else is here.\n", id_="other", metadata={"year": 2021}
+        text="# Other\n\nSomething else is here.\n",
+        id_="other",
+        metadata={"year": 2021},
     )
     return [
-        Document(text=text, id_="films", metadata={"year": 2020, "file_name": "films.md"}),
+        Document(
+            text=text, id_="films", metadata={"year": 2020, "file_name": "films.md"}
+        ),
         other,
     ]
 
@@ -140,7 +146,10 @@ def test_evidence_is_quoted_in_reading_order(embed_model: Any) -> None:
         first.metadata["heading_context"] == "Films > The Lantern"
         and first.metadata["year"] == 2020
     )
-    assert first.metadata["d3_kind"] == "paragraph" and first.metadata["d3_route"] == "scores"
+    assert (
+        first.metadata["d3_kind"] == "paragraph"
+        and first.metadata["d3_route"] == "scores"
+    )
     shown = first.get_content(metadata_mode=MetadataMode.LLM)
     assert "d3_" not in shown and "scores" not in shown
 
@@ -151,9 +160,9 @@ def test_it_gives_what_the_core_gives() -> None:
     )
     core = CoreRetriever(retriever.index, k=3)
     expected = [(hit.chunk.id, hit.score) for hit in core.search(QUESTION)]
-    assert [(n.node_id, n.score) for n in retriever.retrieve(QUESTION)] == expected and len(
-        expected
-    ) <= 3
+    assert [
+        (n.node_id, n.score) for n in retriever.retrieve(QUESTION)
+    ] == expected and len(expected) <= 3
 
 
 def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
@@ -165,7 +174,10 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
     estimate = retriever.estimate(QUESTION)
     assert llm.prompts == [] and estimate.upper_total.calls >= 2
     result = retriever.result(QUESTION)
-    assert {stage: cost.calls for stage, cost in result.cost.items()} == {"route": 1, "select": 1}
+    assert {stage: cost.calls for stage, cost in result.cost.items()} == {
+        "route": 1,
+        "select": 1,
+    }
     assert len(llm.prompts) == 2 and result.route.how == "llm" and result.degraded == 0
     nodes = retriever.nodes(result)
     assert (
@@ -174,7 +186,10 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
         and nodes[0].metadata["d3_route"] == "llm"
     )
     assert [n.text for n in retriever.retrieve(QUESTION)] == [n.text for n in nodes]
-    assert retriever.usage.calls == 2 * 2 and result.total.calls <= estimate.upper_total.calls
+    assert (
+        retriever.usage.calls == 2 * 2
+        and result.total.calls <= estimate.upper_total.calls
+    )
 
 
 def test_it_serves_a_query_engine_and_tells_events() -> None:
@@ -188,7 +203,9 @@ def test_it_serves_a_query_engine_and_tells_events() -> None:
             summariser=None,
             callback_manager=CallbackManager([debug]),
         )
-        response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUESTION)
+        response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(
+            QUESTION
+        )
         assert "directed by Ada Holm" in str(response) and response.source_nodes
 
     seen = cost_events(run)
@@ -208,7 +225,9 @@ def test_it_serves_a_query_engine_and_tells_events() -> None:
 
 def test_a_failing_model_is_counted_and_scores_stand_in() -> None:
     retriever = D3Retriever.from_documents(
-        documents(FILMS + FILLER), llm=ThinkingLLM(prompts=[], fails=True), summariser=None
+        documents(FILMS + FILLER),
+        llm=ThinkingLLM(prompts=[], fails=True),
+        summariser=None,
     )
     result = retriever.result(QUESTION)
     assert result.degraded == 2 and result.hits
@@ -222,12 +241,20 @@ def test_a_failing_model_is_counted_and_scores_stand_in() -> None:
 
 async def test_async_equals_sync_and_is_native() -> None:
     llm = ThinkingLLM(prompts=[])
-    options: dict[str, Any] = {"embed_model": HashEmbedding(), "llm": llm, "summariser": None}
+    options: dict[str, Any] = {
+        "embed_model": HashEmbedding(),
+        "llm": llm,
+        "summariser": None,
+    }
     retriever = D3Retriever.from_documents(documents(FILMS + FILLER), **options)
     other = await D3Retriever.afrom_documents(documents(FILMS + FILLER), **options)
     expected = retriever.retrieve(QUESTION)
     assert llm.async_calls == 0
-    assert await retriever.aretrieve(QUESTION) == await other.aretrieve(QUESTION) == expected
+    assert (
+        await retriever.aretrieve(QUESTION)
+        == await other.aretrieve(QUESTION)
+        == expected
+    )
     assert llm.async_calls > 0
     assert await retriever.aresults([QUESTION, ""]) == retriever.results([QUESTION, ""])
 
@@ -245,26 +272,40 @@ def test_save_load_insert_and_delete(tmp_path: Any) -> None:
 
 
 def test_strategies_and_limits() -> None:
-    retriever = D3Retriever.from_documents(documents(), strategy="lexical", similarity_top_k=1)
+    retriever = D3Retriever.from_documents(
+        documents(), strategy="lexical", similarity_top_k=1
+    )
     assert len(retriever.retrieve("Ada Holm film Bergen")) == 1
     joined = D3Retriever.from_documents(
         documents(), join_adjacent=True, max_tokens=None, where={"year": 2020}
     )
     nodes = joined.retrieve(QUESTION)
     assert any("paragraphs" in key for n in nodes for key in n.metadata)
-    assert D3Retriever(D3Index(), selection=Selection(strategy="lexical")).retrieve("x") == []
+    assert (
+        D3Retriever(D3Index(), selection=Selection(strategy="lexical")).retrieve("x")
+        == []
+    )
 
 
 def test_prompts_can_be_read_and_replaced() -> None:
     llm = ThinkingLLM(prompts=[])
-    retriever = D3Retriever.from_documents(documents(FILMS + FILLER), llm=llm, summariser=None)
+    retriever = D3Retriever.from_documents(
+        documents(FILMS + FILLER), llm=llm, summariser=None
+    )
     prompts = retriever.get_prompts()
     assert set(prompts) == {"route_prompt", "select_prompt"}
     before = retriever.retriever.routing.template, retriever.retriever.selection.prompt
     retriever.update_prompts(prompts)
-    assert (retriever.retriever.routing.template, retriever.retriever.selection.prompt) == before
+    assert (
+        retriever.retriever.routing.template,
+        retriever.retriever.selection.prompt,
+    ) == before
     retriever.update_prompts(
-        {"route_prompt": PromptTemplate("Sections {of} mine:\n\n{outline}\n\nQuestion: {question}")}
+        {
+            "route_prompt": PromptTemplate(
+                "Sections {of} mine:\n\n{outline}\n\nQuestion: {question}"
+            )
+        }
     )
     retriever.retrieve(QUESTION)
     assert llm.prompts[0].startswith("Sections {of} mine:\n\n")
@@ -289,7 +330,9 @@ def test_bad_settings_are_refused(bad: Any, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["vector_store", "node_parser", "splitter"])
 def test_what_it_does_itself_is_no_argument(name: str) -> None:
-    with pytest.raises(UnknownArgument, match=f"'{name}'\\. Leave it out: this retriever"):
+    with pytest.raises(
+        UnknownArgument, match=f"'{name}'\\. Leave it out: this retriever"
+    ):
         D3Retriever.from_documents(documents(), **{name: SimpleVectorStore()})
 
 
@@ -307,7 +350,9 @@ class FixedRetriever(BaseRetriever):
         time.sleep(self.delay)
         asked = set(re.findall(r"\w+", query_bundle.query_str.lower()))
         parts = [part for part in FILMS.split("\n\n") if not part.startswith("#")]
-        best = max(parts, key=lambda part: len(asked & set(re.findall(r"\w+", part.lower()))))
+        best = max(
+            parts, key=lambda part: len(asked & set(re.findall(r"\w+", part.lower())))
+        )
         return [NodeWithScore(node=TextNode(text=best, id_=best[:12]), score=0.5)]
 
 
@@ -353,7 +398,8 @@ def test_the_nodes_are_those_of_the_retriever() -> None:
     nodes = {node.node_id: node for node in engine.query(QUESTION).source_nodes}
     assert {node.node.ref_doc_id for node in nodes.values()} == {"films"}
     assert all(
-        FILMS[n.node.start_char_idx : n.node.end_char_idx] == n.node.text for n in nodes.values()
+        FILMS[n.node.start_char_idx : n.node.end_char_idx] == n.node.text
+        for n in nodes.values()
     )
     assert engine.retrieve(QueryBundle(QUESTION)) == retriever.retrieve(QUESTION)
 
@@ -361,8 +407,13 @@ def test_the_nodes_are_those_of_the_retriever() -> None:
 def test_bounds_and_the_retrievers_own_model() -> None:
     engine = SelfAskQueryEngine(RETRIEVERS["multi-view"](), asker(), max_followups=1)
     response = engine.query(QUESTION)
-    assert response.metadata["stopped"] == "max_followups" and len(response.metadata["trace"]) == 1
-    none = SelfAskQueryEngine(RETRIEVERS["multi-view"](), asker(), token_budget=0).query(QUESTION)
+    assert (
+        response.metadata["stopped"] == "max_followups"
+        and len(response.metadata["trace"]) == 1
+    )
+    none = SelfAskQueryEngine(
+        RETRIEVERS["multi-view"](), asker(), token_budget=0
+    ).query(QUESTION)
     assert none.metadata["stopped"] == "token_budget" and none.metadata["trace"] == []
     own = D3Retriever.from_documents(
         documents(), llm=asker(), summariser=None, router="scores", strategy="fused"
@@ -374,7 +425,9 @@ def test_without_a_model_or_with_a_dead_one_it_says_so() -> None:
     with pytest.raises(RuntimeError, match="Self-ask needs a language model"):
         SelfAskQueryEngine(RETRIEVERS["other"]()).query(QUESTION)
     with pytest.raises(RuntimeError, match="calls of the language model failed"):
-        SelfAskQueryEngine(RETRIEVERS["d3"](), ThinkingLLM(prompts=[], fails=True)).query(QUESTION)
+        SelfAskQueryEngine(
+            RETRIEVERS["d3"](), ThinkingLLM(prompts=[], fails=True)
+        ).query(QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -395,23 +448,40 @@ def test_an_engine_refuses_bad_settings(bad: Any, message: str) -> None:
 def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     llm = asker()
-    engine = SelfAskQueryEngine(RETRIEVERS["d3"](), llm, callback_manager=CallbackManager([debug]))
+    engine = SelfAskQueryEngine(
+        RETRIEVERS["d3"](), llm, callback_manager=CallbackManager([debug])
+    )
     names = set(engine.get_prompts())
-    assert {"next_prompt", "answer_prompt", "final_prompt", "retriever:route_prompt"} <= names
+    assert {
+        "next_prompt",
+        "answer_prompt",
+        "final_prompt",
+        "retriever:route_prompt",
+    } <= names
     kept = engine.prompts
     engine.update_prompts(
-        {name: prompt for name, prompt in engine.get_prompts().items() if ":" not in name}
+        {
+            name: prompt
+            for name, prompt in engine.get_prompts().items()
+            if ":" not in name
+        }
     )
     assert engine.prompts == kept
     engine.update_prompts(
-        {"answer_prompt": PromptTemplate("Read this:\n{evidence}\nQuestion: {question}")}
+        {
+            "answer_prompt": PromptTemplate(
+                "Read this:\n{evidence}\nQuestion: {question}"
+            )
+        }
     )
     seen = cost_events(lambda: engine.query(QUESTION))
     assert any(prompt.startswith("Read this:\n") for prompt in llm.prompts)
     found = [event.class_name() for event in seen]
     assert found.count("QueryStartEvent") == found.count("QueryEndEvent") == 1
     assert len(debug.get_event_pairs(CBEventType.QUERY)) == 1
-    tool = QueryEngineTool.from_defaults(engine, name="films", description="About films.")
+    tool = QueryEngineTool.from_defaults(
+        engine, name="films", description="About films."
+    )
     assert str(tool.call(QUESTION)) == "Bergen"
 
 
@@ -428,18 +498,28 @@ async def test_a_blocking_retriever_leaves_the_loop_free() -> None:
 async def test_names_in_the_first_nodes_lead_to_the_second(name: str) -> None:
     retriever = TwoHopRetriever(RETRIEVERS[name]())
     found = retriever.retrieve("Who directed The Lantern?")
-    assert name == "other" or any("Ada Holm was born in Bergen" in n.text for n in found)
+    assert name == "other" or any(
+        "Ada Holm was born in Bergen" in n.text for n in found
+    )
     assert all("Ada Holm" in n.metadata["two_hop_entities"] for n in found)
     assert len({n.node_id for n in found}) == len(found)
-    assert not any("entities" in n.node.get_content(metadata_mode=MetadataMode.LLM) for n in found)
+    assert not any(
+        "entities" in n.node.get_content(metadata_mode=MetadataMode.LLM) for n in found
+    )
     assert await retriever.aretrieve("Who directed The Lantern?") == found
     one = TwoHopRetriever(RETRIEVERS[name](), similarity_top_k=1)
-    assert [n.node_id for n in one.retrieve("Who directed The Lantern?")] == [found[0].node_id]
+    assert [n.node_id for n in one.retrieve("Who directed The Lantern?")] == [
+        found[0].node_id
+    ]
 
 
 def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> None:
-    limited = TwoHopRetriever(D3Retriever.from_documents(documents(), where={"doc_id": "other"}))
-    assert {n.node.ref_doc_id for n in limited.retrieve("Who directed The Lantern?")} <= {"other"}
+    limited = TwoHopRetriever(
+        D3Retriever.from_documents(documents(), where={"doc_id": "other"})
+    )
+    assert {
+        n.node.ref_doc_id for n in limited.retrieve("Who directed The Lantern?")
+    } <= {"other"}
     node = TextNode(text="Made by Ada Holm.", id_="n")
 
     class Kept(BaseRetriever):
@@ -449,7 +529,11 @@ def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> 
     (found,) = TwoHopRetriever(Kept()).retrieve("Who made it?")
     assert found.metadata["two_hop_entities"] and node.metadata == {}
     assert (
-        str(SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(QUESTION))
+        str(
+            SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(
+                QUESTION
+            )
+        )
         == "Bergen"
     )
 
@@ -470,20 +554,28 @@ def test_two_hops_refuse_bad_settings(bad: dict[str, Any], message: str) -> None
 
 @pytest.mark.parametrize("core", [False, True])
 async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
-    documents = [Document(text=FILMS, id_="films", metadata={"file_type": "text/markdown"})]
+    documents = [
+        Document(text=FILMS, id_="films", metadata={"file_type": "text/markdown"})
+    ]
     evidence = EvidenceRetriever.from_documents(documents)
     retriever = D3Retriever.from_documents(
         documents, evidence=evidence.retriever if core else evidence, similarity_top_k=1
     )
     (node,) = retriever.retrieve("In which year was Ada Holm born?")
-    assert "born in Bergen" in node.node.text and node.node.metadata["d3_route"] == "evidence"
+    assert (
+        "born in Bergen" in node.node.text
+        and node.node.metadata["d3_route"] == "evidence"
+    )
     again = await retriever.aretrieve("In which year was Ada Holm born?")
     assert [one.node.node_id for one in again] == [node.node.node_id]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_documents_are_kept_in_an_engine(tmp_path: Path, engine: str) -> None:
-    documents = [Document(text=FILMS + FILLER, id_="films"), Document(text=FILMS, id_="copy")]
+    documents = [
+        Document(text=FILMS + FILLER, id_="films"),
+        Document(text=FILMS, id_="copy"),
+    ]
     models: dict[str, Any] = {"embed_model": HashEmbedding(), "llm": None}
     near = D3Retriever.from_documents(documents, **models)
     with address_in(engine, tmp_path) as store:
@@ -491,7 +583,9 @@ def test_documents_are_kept_in_an_engine(tmp_path: Path, engine: str) -> None:
         for retriever in (far, D3Retriever.load(store, **models)):
             expected = near.retrieve(QUESTION)
             found = retriever.retrieve(QUESTION)
-            assert [node.node_id for node in found] == [node.node_id for node in expected]
+            assert [node.node_id for node in found] == [
+                node.node_id for node in expected
+            ]
             assert [node.text for node in found] == [node.text for node in expected]
             assert [node.node.relationships for node in found] == [
                 node.node.relationships for node in expected

@@ -19,7 +19,11 @@ from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import TextNode
 from llama_index_fakes import HashEmbedding
 
-from llama_index_structrag import ContentAwareNodeParser, MultiViewRetriever, StructragEmbedding
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    MultiViewRetriever,
+    StructragEmbedding,
+)
 from structrag import FunctionEmbedder
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.models import LsaEmbedder
@@ -57,13 +61,21 @@ async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> Non
     assert np.allclose(model.get_text_embedding_batch(TEXTS[:2]), expected)
     assert np.allclose(model.get_text_embedding(TEXTS[0]), expected[0])
     assert np.allclose(model.get_query_embedding(TEXTS[0]), 2 * expected[0])
-    assert await model.aget_text_embedding_batch(TEXTS[:2]) == model.get_text_embedding_batch(
+    assert await model.aget_text_embedding_batch(
         TEXTS[:2]
+    ) == model.get_text_embedding_batch(TEXTS[:2])
+    assert await model.aget_text_embedding(TEXTS[0]) == model.get_text_embedding(
+        TEXTS[0]
     )
-    assert await model.aget_text_embedding(TEXTS[0]) == model.get_text_embedding(TEXTS[0])
-    assert await model.aget_query_embedding(TEXTS[0]) == model.get_query_embedding(TEXTS[0])
+    assert await model.aget_query_embedding(TEXTS[0]) == model.get_query_embedding(
+        TEXTS[0]
+    )
     assert model.embedder.awaited == 3
-    assert model.get_text_embedding_batch([]) == [] == await model.aget_text_embedding_batch([])
+    assert (
+        model.get_text_embedding_batch([])
+        == []
+        == await model.aget_text_embedding_batch([])
+    )
 
 
 async def test_batches() -> None:
@@ -90,7 +102,10 @@ def test_callbacks_see_every_text() -> None:
     StructragEmbedding(
         lengths, callback_manager=CallbackManager([counter])
     ).get_text_embedding_batch(TEXTS)
-    assert len(counter.embedding_token_counts) == 7 and counter.total_embedding_token_count == 21
+    assert (
+        len(counter.embedding_token_counts) == 7
+        and counter.total_embedding_token_count == 21
+    )
 
 
 def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
@@ -100,7 +115,10 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
         Asking("three"),
     ]
     nodes = [TextNode(text="a text", id_="n")]
-    keys = [get_transformation_hash(nodes, StructragEmbedding(embedder)) for embedder in embedders]
+    keys = [
+        get_transformation_hash(nodes, StructragEmbedding(embedder))
+        for embedder in embedders
+    ]
     assert len(set(keys)) == 3
     assert keys[2] == get_transformation_hash(
         nodes, StructragEmbedding(Asking("three"))
@@ -109,7 +127,8 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
     cache = IngestionCache()
     for _ in range(2):
         pipeline = IngestionPipeline(
-            transformations=[ContentAwareNodeParser(), StructragEmbedding(asked)], cache=cache
+            transformations=[ContentAwareNodeParser(), StructragEmbedding(asked)],
+            cache=cache,
         )
         (node,) = pipeline.run(documents=[Document(text="# A\n\nThe pump.", id_="d")])
         assert node.embedding is not None
@@ -117,23 +136,33 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
 
 
 def test_saved_settings_are_read_with_the_embedder_given_again() -> None:
-    model = StructragEmbedding(FunctionEmbedder(lengths, name="lengths-1"), embed_batch_size=5)
+    model = StructragEmbedding(
+        FunctionEmbedder(lengths, name="lengths-1"), embed_batch_size=5
+    )
     saved = model.to_dict()
     assert saved["class_name"] == "StructragEmbedding" and saved["embedder"] == {
         "name": "lengths-1"
     }
     assert (
-        saved["model_name"] == model.model_name == model.to_payload()["model_name"] == "lengths-1"
+        saved["model_name"]
+        == model.model_name
+        == model.to_payload()["model_name"]
+        == "lengths-1"
     )
     again = StructragEmbedding.from_dict(saved, embedder=model.embedder)
     assert again.to_dict() == saved and again.embed_batch_size == 5
-    assert StructragEmbedding.from_json(model.to_json(), embedder=model.embedder).to_dict() == saved
+    assert (
+        StructragEmbedding.from_json(model.to_json(), embedder=model.embedder).to_dict()
+        == saved
+    )
     with pytest.raises(
-        ValueError, match=r"embedder must be passed again .* from_dict\(data, embedder=...\)"
+        ValueError,
+        match=r"embedder must be passed again .* from_dict\(data, embedder=...\)",
     ):
         StructragEmbedding.from_dict(saved)
     with pytest.raises(
-        ValueError, match="model_name must be the embedder's own name or left out; got 'lengths-1'"
+        ValueError,
+        match="model_name must be the embedder's own name or left out; got 'lengths-1'",
     ):
         StructragEmbedding.from_dict(saved, embedder=Asking())
 
@@ -141,7 +170,10 @@ def test_saved_settings_are_read_with_the_embedder_given_again() -> None:
 def test_it_is_pickled_and_works_in_other_processes() -> None:
     model = StructragEmbedding(lengths, embed_batch_size=2)
     again = pickle.loads(pickle.dumps(model))
-    assert again.to_dict() == model.to_dict() and again.get_text_embedding("abc") == [1.0, 3.0]
+    assert again.to_dict() == model.to_dict() and again.get_text_embedding("abc") == [
+        1.0,
+        3.0,
+    ]
     with pytest.raises(
         InvalidParameter,
         match=r"embedder must be one that can be pickled, .* got "
@@ -151,7 +183,10 @@ def test_it_is_pickled_and_works_in_other_processes() -> None:
 
 
 def test_a_vector_store_index_takes_it() -> None:
-    documents = [Document(text="the pump moves water"), Document(text="the valve closes")]
+    documents = [
+        Document(text="the pump moves water"),
+        Document(text="the valve closes"),
+    ]
     index = VectorStoreIndex.from_documents(
         documents, embed_model=StructragEmbedding(HashEmbedder())
     )
@@ -161,7 +196,9 @@ def test_a_vector_store_index_takes_it() -> None:
 
 def test_our_retrievers_use_the_embedder_inside() -> None:
     embedder = HashEmbedder(max_tokens=20)
-    documents = [Document(text=" ".join(f"Pump {i} moves." for i in range(40)), id_="d")]
+    documents = [
+        Document(text=" ".join(f"Pump {i} moves." for i in range(40)), id_="d")
+    ]
     retriever = MultiViewRetriever.from_documents(
         documents, embed_model=StructragEmbedding(embedder), views=("raw",)
     )
@@ -172,7 +209,10 @@ def test_our_retrievers_use_the_embedder_inside() -> None:
 @pytest.mark.parametrize(
     ("embedder", "sentence"),
     [
-        (None, "stay the same when documents are added; LSA.*, for which None stands, is fitted"),
+        (
+            None,
+            "stay the same when documents are added; LSA.*, for which None stands, is fitted",
+        ),
         (LsaEmbedder(), "stay the same when documents are added; LSA"),
         (3, "embedder must be None .LSA., the name or folder"),
         (HashEmbedding(), "embedder must not be a LlamaIndex embedding model; got"),

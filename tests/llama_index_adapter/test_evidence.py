@@ -11,7 +11,13 @@ from doubles import HashTokens
 from llama_index.core import Document, MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
+from llama_index.core.schema import (
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    NodeWithScore,
+    TextNode,
+)
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 from samples import ODD_QUESTIONS
 
@@ -44,7 +50,9 @@ def documents() -> list[Document]:
         {"embed_model": MockEmbedding(embed_dim=8), "token_encoder": HashTokens()},
     ],
 )
-def test_nodes_are_slices_with_their_places(models: dict[str, Any], tmp_path: Path) -> None:
+def test_nodes_are_slices_with_their_places(
+    models: dict[str, Any], tmp_path: Path
+) -> None:
     retriever = EvidenceRetriever.from_documents(documents(), **models)
     texts = {"pump": PUMP, "cats": CATS}
     results = retriever.retrieve(QUESTION)
@@ -58,7 +66,9 @@ def test_nodes_are_slices_with_their_places(models: dict[str, Any], tmp_path: Pa
     assert [node.text for node in again] == [node.text for node in results]
     retriever.save(tmp_path / "index")
     opened = EvidenceRetriever.load(tmp_path / "index", **models)
-    assert [node.text for node in opened.retrieve(QUESTION)] == [node.text for node in results]
+    assert [node.text for node in opened.retrieve(QUESTION)] == [
+        node.text for node in results
+    ]
 
 
 def test_limits_and_conditions() -> None:
@@ -88,7 +98,9 @@ HEADER = "| part | stock |\n|---|---|"
 def test_a_row_is_shown_with_its_header(context: str, shown: str) -> None:
     question = "Which part has 287?"
     source = Document(text=STOCK)
-    retriever = EvidenceRetriever.from_documents([source], max_tokens=40, context=context)
+    retriever = EvidenceRetriever.from_documents(
+        [source], max_tokens=40, context=context
+    )
     postprocessor = EvidencePostprocessor(max_tokens=40, context=context)
     node = TextNode(text=STOCK, start_char_idx=0, end_char_idx=len(STOCK))
     for best, *_ in (
@@ -106,28 +118,44 @@ def test_documents_come_and_go() -> None:
     assert retriever.add(documents()).added == 1
     assert retriever.add(documents()).unchanged == 2
     assert retriever.delete("cats")
-    assert {node.node.ref_doc_id for node in retriever.retrieve("cats fish")} == {"pump"}
+    assert {node.node.ref_doc_id for node in retriever.retrieve("cats fish")} == {
+        "pump"
+    }
 
 
 def test_in_a_query_engine_with_its_postprocessor() -> None:
     retriever = EvidenceRetriever.from_documents(documents())
     engine = RetrieverQueryEngine.from_args(
-        retriever, llm=MockLLM(), node_postprocessors=[EvidencePostprocessor(max_tokens=8)]
+        retriever,
+        llm=MockLLM(),
+        node_postprocessors=[EvidencePostprocessor(max_tokens=8)],
     )
     response = engine.query(QUESTION)
-    assert [node.text for node in response.source_nodes] == ["Rinse the filter every week."]
+    assert [node.text for node in response.source_nodes] == [
+        "Rinse the filter every week."
+    ]
 
 
 def test_nodes_of_others_are_shortened() -> None:
     text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
     node = TextNode(
-        text=text, id_="n", metadata={"page": 3}, start_char_idx=50, end_char_idx=50 + len(text)
+        text=text,
+        id_="n",
+        metadata={"page": 3},
+        start_char_idx=50,
+        end_char_idx=50 + len(text),
     )
-    others = [TextNode(text="Nothing of interest."), IndexNode(text=" ", index_id="i"), ImageNode()]
+    others = [
+        TextNode(text="Nothing of interest."),
+        IndexNode(text=" ", index_id="i"),
+        ImageNode(),
+    ]
     nodes = [NodeWithScore(node=each, score=0.1) for each in (node, *others)]
     postprocessor = EvidencePostprocessor(max_tokens=10)
     (short,) = postprocessor.postprocess_nodes(nodes, query_str="Which pump leaks?")
-    assert short.text == "The blue pump leaks at the seal." and short.metadata == {"page": 3}
+    assert short.text == "The blue pump leaks at the seal." and short.metadata == {
+        "page": 3
+    }
     assert short.node.start_char_idx == 50 + text.index("The blue")
     assert short.node.end_char_idx == short.node.start_char_idx + len(short.text)
     assert node.text == text
@@ -140,12 +168,19 @@ def test_nodes_of_others_are_shortened() -> None:
 
 def test_places_of_our_own_nodes_move_along() -> None:
     text = "# Stock\n\nNone.\n\n## Pump\n\nCats sleep all day. The blue pump leaks at the seal."
-    (*_, node) = ContentAwareNodeParser().get_nodes_from_documents([Document(text=text)])
+    (*_, node) = ContentAwareNodeParser().get_nodes_from_documents(
+        [Document(text=text)]
+    )
     postprocessor = EvidencePostprocessor(max_tokens=10)
-    (short,) = postprocessor.postprocess_nodes([NodeWithScore(node=node)], query_str="leaks?")
+    (short,) = postprocessor.postprocess_nodes(
+        [NodeWithScore(node=node)], query_str="leaks?"
+    )
     place = slice(short.metadata["source_start"], short.metadata["source_end"])
     assert text[place] == "The blue pump leaks at the seal."
-    assert (short.node.start_char_idx, short.node.end_char_idx) == (place.start, place.stop)
+    assert (short.node.start_char_idx, short.node.end_char_idx) == (
+        place.start,
+        place.stop,
+    )
 
 
 @pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
@@ -160,13 +195,17 @@ def test_odd_questions_have_passages(embed_model: Any, question: str) -> None:
 
 
 def test_below_one_sentence_its_beginning_is_given() -> None:
-    (result,) = EvidenceRetriever.from_documents(documents(), max_tokens=3).retrieve(QUESTION)
+    (result,) = EvidenceRetriever.from_documents(documents(), max_tokens=3).retrieve(
+        QUESTION
+    )
     assert result.text == "Rinse the"
 
 
 def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
     async def change() -> list[NodeWithScore]:
-        retriever = EvidenceRetriever.from_documents(documents(), embed_model=HashTokens())
+        retriever = EvidenceRetriever.from_documents(
+            documents(), embed_model=HashTokens()
+        )
         new = Document(text="Birds sing at dawn.", id_="birds", metadata={"year": 2022})
         changed = Document(text="Cats hunt mice.", id_="cats", metadata={"year": 2023})
         report = await retriever.aadd([new, changed])
@@ -178,7 +217,9 @@ def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
     everything = asyncio.run(change())
     assert {node.node.ref_doc_id for node in everything} == {"birds", "cats"}
     loaded = EvidenceRetriever.load(
-        tmp_path / "index", embed_model=HashTokens(), where=lambda meta: meta["year"] > 2022
+        tmp_path / "index",
+        embed_model=HashTokens(),
+        where=lambda meta: meta["year"] > 2022,
     )
     assert [node.text for node in loaded.retrieve("birds cats")] == ["Cats hunt mice."]
 
@@ -186,7 +227,9 @@ def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     retriever = EvidenceRetriever.from_documents(documents(), embed_model=HashTokens())
     retriever.save(tmp_path / "index")
-    with pytest.raises(ValueError, match=r"token_encoder must be what the index at .* was built"):
+    with pytest.raises(
+        ValueError, match=r"token_encoder must be what the index at .* was built"
+    ):
         EvidenceRetriever.load(tmp_path / "index", embed_model=HashTokens(name="other"))
 
 

@@ -75,7 +75,9 @@ MARKDOWN = st.lists(
 ).map("\n\n".join)
 
 
-def parse(text: str, parser: HiQANodeParser | None = None, **metadata: Any) -> list[Any]:
+def parse(
+    text: str, parser: HiQANodeParser | None = None, **metadata: Any
+) -> list[Any]:
     return (parser or HiQANodeParser()).get_nodes_from_documents(
         [Document(text=text, id_="d", metadata=metadata)]
     )
@@ -115,20 +117,28 @@ def test_an_image_is_embedded_by_its_words_and_can_be_shown() -> None:
         {"file": "img/wiring.png", "alt": "Wiring of the pump", "title": "Plan"}
     ]
     assert image.metadata["hiqa_caption"] == "Figure 1: wiring."
-    assert "Figure 1: wiring." in seen(image, MetadataMode.EMBED) and "img/wiring.png" not in seen(
+    assert "Figure 1: wiring." in seen(
         image, MetadataMode.EMBED
+    ) and "img/wiring.png" not in seen(image, MetadataMode.EMBED)
+    assert seen(image, MetadataMode.LLM).endswith(
+        '![Wiring of the pump](img/wiring.png "Plan")'
     )
-    assert seen(image, MetadataMode.LLM).endswith('![Wiring of the pump](img/wiring.png "Plan")')
 
 
 def test_language_models_see_each_title_once() -> None:
     first, data, *_ = of_kind(parse(MANUAL), "text")
-    assert seen(first, MetadataMode.LLM) == first.text == "# Pump A\n\nIntro text of the pump."
+    assert (
+        seen(first, MetadataMode.LLM)
+        == first.text
+        == "# Pump A\n\nIntro text of the pump."
+    )
     assert (
         seen(data, MetadataMode.LLM)
         == "heading_context: Pump A\n\n## Data\n\nElectrical values at 25 C."
     )
-    assert all(seen(node, MetadataMode.LLM).count("Pump A") == 1 for node in parse(MANUAL))
+    assert all(
+        seen(node, MetadataMode.LLM).count("Pump A") == 1 for node in parse(MANUAL)
+    )
 
 
 def test_a_vision_model_describes_and_may_fail() -> None:
@@ -163,15 +173,22 @@ def test_the_ablations() -> None:
 @settings(max_examples=60, deadline=None)
 @given(text=MARKDOWN, size=st.integers(4, 80))
 def test_nodes_keep_the_limit_and_quote_the_document(text: str, size: int) -> None:
-    nodes = parse(text, HiQANodeParser(chunk_size=size), title="A title of the document")
+    nodes = parse(
+        text, HiQANodeParser(chunk_size=size), title="A title of the document"
+    )
     count = get_tokenizer()
     for node in nodes:
-        assert text[node.start_char_idx : node.end_char_idx] == node.text and node.text.strip()
+        assert (
+            text[node.start_char_idx : node.end_char_idx] == node.text
+            and node.text.strip()
+        )
         assert node.text in seen(node, MetadataMode.LLM)
         assert len(count(seen(node, MetadataMode.EMBED))) <= size or (
             node.metadata["oversize"] and len(node.text) <= 2
         )
-        assert all(isinstance(value, str | int | bool) for value in node.metadata.values())
+        assert all(
+            isinstance(value, str | int | bool) for value in node.metadata.values()
+        )
     spans = [
         (0, 0),
         *((node.start_char_idx, node.end_char_idx) for node in nodes),
@@ -189,13 +206,21 @@ def test_defaults_are_those_of_the_core() -> None:
         core.metadata,
         core.table_cells,
     )
-    assert HiQANodeParser.paper().chunk_size == 10**9 and HiQANodeParser.code().chunk_size == 8000
+    assert (
+        HiQANodeParser.paper().chunk_size == 10**9
+        and HiQANodeParser.code().chunk_size == 8000
+    )
 
 
 def test_settings_make_a_round_trip_and_functions_are_passed_again() -> None:
     parser = HiQANodeParser(chunk_size=64, table_cells=True, exclude_titles=["Data"])
-    for other in (HiQANodeParser.from_dict(parser.to_dict()), pickle.loads(pickle.dumps(parser))):
-        assert other.to_dict() == parser.to_dict() and parse(MANUAL, other) == parse(MANUAL, parser)
+    for other in (
+        HiQANodeParser.from_dict(parser.to_dict()),
+        pickle.loads(pickle.dumps(parser)),
+    ):
+        assert other.to_dict() == parser.to_dict() and parse(MANUAL, other) == parse(
+            MANUAL, parser
+        )
     told = HiQANodeParser(describe_image=shout).to_dict()
     assert told != HiQANodeParser().to_dict()
     with pytest.raises(ValueError, match="describe_image must be passed again"):
@@ -214,9 +239,14 @@ def test_nodes_keep_both_texts_through_a_pipelines_cache_and_a_store() -> None:
         transformations=[HiQANodeParser()], cache=IngestionCache(), disable_cache=False
     )
     document = Document(text=MANUAL, id_="d")
-    first, again = pipeline.run(documents=[document]), pipeline.run(documents=[document])
+    first, again = (
+        pipeline.run(documents=[document]),
+        pipeline.run(documents=[document]),
+    )
     for mode in (MetadataMode.EMBED, MetadataMode.LLM, MetadataMode.NONE):
-        assert [seen(node, mode) for node in first] == [seen(node, mode) for node in again]
+        assert [seen(node, mode) for node in first] == [
+            seen(node, mode) for node in again
+        ]
     index = VectorStoreIndex(first, embed_model=HashEmbedding())
     best = (
         index.as_retriever(similarity_top_k=1)
@@ -230,27 +260,33 @@ def test_another_parser_behind_it_takes_nothing_over_that_is_not_its_own() -> No
     nodes = HiQANodeParser()([Document(text=MANUAL, id_="d")])
     again = ContentAwareNodeParser()(nodes)
     assert [node.text for node in again] == [node.text for node in nodes]
-    assert not any(key.startswith(("segment_", "hiqa_")) for node in again for key in node.metadata)
+    assert not any(
+        key.startswith(("segment_", "hiqa_")) for node in again for key in node.metadata
+    )
     assert all(seen(node, MetadataMode.EMBED).endswith(node.text) for node in again)
 
 
 async def test_async_gives_the_same_nodes() -> None:
     document = Document(text=MANUAL, id_="d")
     parser = HiQANodeParser(describe_image=shout)
-    assert await parser.aget_nodes_from_documents([document]) == parser.get_nodes_from_documents(
+    assert await parser.aget_nodes_from_documents(
         [document]
-    )
+    ) == parser.get_nodes_from_documents([document])
 
 
 def test_without_metadata_only_text_and_place() -> None:
     nodes = parse(MANUAL, HiQANodeParser(include_metadata=False), year=1)
     assert all(
-        node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text for node in nodes
+        node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text
+        for node in nodes
     )
 
 
 def test_real_documents(data_dir: Path) -> None:
-    paths = sorted((data_dir / "messy").rglob("*.md"))[:3] or sorted(data_dir.rglob("*.md"))[:3]
+    paths = (
+        sorted((data_dir / "messy").rglob("*.md"))[:3]
+        or sorted(data_dir.rglob("*.md"))[:3]
+    )
     assert paths
     count = get_tokenizer()
     for path in paths:
@@ -259,14 +295,21 @@ def test_real_documents(data_dir: Path) -> None:
         assert nodes
         for node in nodes:
             assert text[node.start_char_idx : node.end_char_idx] == node.text
-            assert len(count(seen(node, MetadataMode.EMBED))) <= 512 or node.metadata["oversize"]
+            assert (
+                len(count(seen(node, MetadataMode.EMBED))) <= 512
+                or node.metadata["oversize"]
+            )
 
 
 # -- the formatter
 
 
-def formatted(text: str, formatter: HiQAFormatter | None = None, **metadata: Any) -> Any:
-    (made,) = (formatter or HiQAFormatter())([Document(text=text, id_="d", metadata=metadata)])
+def formatted(
+    text: str, formatter: HiQAFormatter | None = None, **metadata: Any
+) -> Any:
+    (made,) = (formatter or HiQAFormatter())(
+        [Document(text=text, id_="d", metadata=metadata)]
+    )
     return made
 
 
@@ -275,7 +318,9 @@ def test_plain_text_becomes_markdown_without_a_model() -> None:
     (made,) = HiQAFormatter()([document])
     assert made.text == CoreFormatter().format(PLAIN).document.text
     assert (
-        made.text.startswith("# 1 INTRODUCTION") and isinstance(made, Document) and made.id_ == "d"
+        made.text.startswith("# 1 INTRODUCTION")
+        and isinstance(made, Document)
+        and made.id_ == "d"
     )
     assert document.text == PLAIN and document.metadata == {"file_name": "a.txt"}
     report = json.loads(made.metadata["format_report"])
@@ -293,7 +338,8 @@ def test_html_becomes_markdown_and_parsers_know_it() -> None:
     nodes = HiQANodeParser()([made])
     assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > S"]
     assert all(
-        "text_format" not in node.metadata and node.metadata["source_start"] >= 0 for node in nodes
+        "text_format" not in node.metadata and node.metadata["source_start"] >= 0
+        for node in nodes
     )
 
 
@@ -301,35 +347,49 @@ def test_a_model_is_asked_and_its_answers_are_checked() -> None:
     llm = ScriptedLLM(prompts=[], answer="# Introduction\n\nSome words here.")
     made = formatted(PLAIN, HiQAFormatter(llm=llm))
     report = json.loads(made.metadata["format_report"])
-    assert len(llm.prompts) == 2 and (report["mode"], report["retries"], report["fallbacks"]) == (
+    assert len(llm.prompts) == 2 and (
+        report["mode"],
+        report["retries"],
+        report["fallbacks"],
+    ) == (
         "model",
         1,
         1,
     )
     assert re.findall(r"\w+", made.text) == re.findall(r"\w+", PLAIN)
     good = ScriptedLLM(
-        prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words."
+        prompts=[],
+        answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
     )
     assert formatted(PLAIN, HiQAFormatter(llm=good)).text.startswith("# 1 Introduction")
 
 
 async def test_the_formatter_is_native_async_in_a_pipeline() -> None:
     llm = ScriptedLLM(
-        prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words."
+        prompts=[],
+        answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
     )
-    pipeline = IngestionPipeline(transformations=[HiQAFormatter(llm=llm), HiQANodeParser()])
+    pipeline = IngestionPipeline(
+        transformations=[HiQAFormatter(llm=llm), HiQANodeParser()]
+    )
     documents = [
-        Document(text=text, id_=text[-6:]) for text in (PLAIN, PLAIN.replace("\n\n", "\n\n\n"))
+        Document(text=text, id_=text[-6:])
+        for text in (PLAIN, PLAIN.replace("\n\n", "\n\n\n"))
     ]
     found = await pipeline.arun(documents=documents)
     assert llm.async_calls == 2
-    assert [node.metadata["heading_path"] for node in found] == ["1 Introduction", "2 Methods"] * 2
+    assert [node.metadata["heading_path"] for node in found] == [
+        "1 Introduction",
+        "2 Methods",
+    ] * 2
     assert found == IngestionPipeline(
         transformations=[HiQAFormatter(llm=llm), HiQANodeParser()]
     ).run(documents=documents)
 
 
-def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(tmp_path: Path) -> None:
+def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(
+    tmp_path: Path,
+) -> None:
     formatters = [
         HiQAFormatter(),
         HiQAFormatter(llm=ScriptedLLM()),
@@ -342,9 +402,12 @@ def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(tmp_path: Path
     assert HiQAFormatter.from_dict(formatters[0].to_dict()) == formatters[0]
     with pytest.raises(ValueError, match="llm must be passed again"):
         HiQAFormatter.from_dict(formatters[1].to_dict())
-    assert pickle.loads(pickle.dumps(formatters[3])).to_dict() == formatters[3].to_dict()
+    assert (
+        pickle.loads(pickle.dumps(formatters[3])).to_dict() == formatters[3].to_dict()
+    )
     llm = ScriptedLLM(
-        prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words."
+        prompts=[],
+        answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
     )
     for _ in range(2):
         formatted(PLAIN, HiQAFormatter(llm=llm, cache=Cache(tmp_path / "calls")))
@@ -401,7 +464,10 @@ def test_files_are_read_by_their_suffix(tmp_path: Path) -> None:
     found = SimpleDirectoryReader(
         str(tmp_path), file_extractor=extractors, raise_on_error=True
     ).load_data()
-    assert [document.text.split("\n")[0] for document in found] == ["# 1 INTRODUCTION", "# T"]
+    assert [document.text.split("\n")[0] for document in found] == [
+        "# 1 INTRODUCTION",
+        "# T",
+    ]
     assert all(document.metadata["text_format"] == "markdown" for document in found)
     with pytest.raises(ValueError, match="Cannot read"):
         reader.load_data(tmp_path / "none.txt")
@@ -415,7 +481,10 @@ async def test_pdf_files_are_read_by_their_layout(tmp_path: Path) -> None:
     reader = HiQAFormatter()
     (made,) = reader.load_data(path)
     assert "# Pump" in made.text and "# 1 Safety" in made.text
-    assert (made.metadata["pages"], json.loads(made.metadata["format_report"])["mode"]) == (
+    assert (
+        made.metadata["pages"],
+        json.loads(made.metadata["format_report"])["mode"],
+    ) == (
         1,
         "layout",
     )
@@ -439,11 +508,19 @@ class SeeingLLM(ScriptedLLM):
 
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
         text, image = messages[0].blocks
-        shown = str(image.url) if image.url else f"{len(image.image)} bytes {image.image_mimetype}"
-        return ChatResponse(message=ChatMessage(role="assistant", content=f"{text.text} {shown}"))
+        shown = (
+            str(image.url)
+            if image.url
+            else f"{len(image.image)} bytes {image.image_mimetype}"
+        )
+        return ChatResponse(
+            message=ChatMessage(role="assistant", content=f"{text.text} {shown}")
+        )
 
 
-def test_an_llm_describes_images_and_reads_no_file_it_should_not(tmp_path: Path) -> None:
+def test_an_llm_describes_images_and_reads_no_file_it_should_not(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "docs"
     (folder / "img").mkdir(parents=True)
     (folder / "img" / "wiring.png").write_bytes(b"pixels")
@@ -469,7 +546,9 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(tmp_path: Path)
     assert "sk-secret" not in str(parser.to_dict())
     assert (
         parser.to_dict()
-        != HiQANodeParser(describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)).to_dict()
+        != HiQANodeParser(
+            describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)
+        ).to_dict()
     )
 
 

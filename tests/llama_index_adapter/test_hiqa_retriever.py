@@ -15,7 +15,11 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.utils import get_tokenizer
-from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
+from llama_index.core.vector_stores import (
+    MetadataFilter,
+    MetadataFilters,
+    SimpleVectorStore,
+)
 from llama_index_fakes import HashEmbedding, with_new_store
 from ticking import ticking
 
@@ -51,7 +55,12 @@ class WordRetriever(BaseRetriever):
     """Nodes by how many words of the query their embedded text holds; only synchronous."""
 
     def __init__(self, nodes: Any, *, scored: bool = True, delay: float = 0.0) -> None:
-        self.nodes, self.scored, self.delay, self.queries = list(nodes), scored, delay, 0
+        self.nodes, self.scored, self.delay, self.queries = (
+            list(nodes),
+            scored,
+            delay,
+            0,
+        )
         super().__init__()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -61,13 +70,20 @@ class WordRetriever(BaseRetriever):
         held = [
             (
                 len(
-                    asked & set(node.get_content(metadata_mode=MetadataMode.EMBED).lower().split())
+                    asked
+                    & set(
+                        node.get_content(metadata_mode=MetadataMode.EMBED)
+                        .lower()
+                        .split()
+                    )
                 ),
                 node,
             )
             for node in self.nodes
         ]
-        best = sorted((pair for pair in held if pair[0]), key=lambda pair: -pair[0])[:50]
+        best = sorted((pair for pair in held if pair[0]), key=lambda pair: -pair[0])[
+            :50
+        ]
         return [
             NodeWithScore(node=node, score=float(score) if self.scored else None)
             for score, node in best
@@ -109,7 +125,9 @@ def test_the_product_named_comes_first(options: Any, name: str) -> None:
     assert set(node.metadata["score_parts"]) == {"dense", "bm25", "keywords"}
     assert best.score == pytest.approx(sum(node.metadata["score_parts"].values()))
     assert (
-        MANUAL.format(name=name, volts=PRODUCTS[name])[node.start_char_idx : node.end_char_idx]
+        MANUAL.format(name=name, volts=PRODUCTS[name])[
+            node.start_char_idx : node.end_char_idx
+        ]
         == node.text
     )
     json.dumps(node.to_dict())
@@ -122,7 +140,9 @@ def test_it_serves_a_query_engine_with_tables_in_full_and_images() -> None:
     response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(
         "voltage of the PX-20"
     )
-    assert "| Voltage | 24 V |" in str(response) and "segment_index_text" not in str(response)
+    assert "| Voltage | 24 V |" in str(response) and "segment_index_text" not in str(
+        response
+    )
     images = [
         json.loads(node.metadata["hiqa_images"])
         for node in response.source_nodes
@@ -136,19 +156,27 @@ async def test_async_equals_sync(options: Any) -> None:
     for query in ("voltage of the PX-30", "wiring plan", "qqqq", ""):
         assert await retriever.aretrieve(query) == retriever.retrieve(query)
     other = await HiQARetriever.afrom_documents(documents(), **with_new_store(options))
-    assert other.retrieve("voltage of the PX-30") == retriever.retrieve("voltage of the PX-30")
+    assert other.retrieve("voltage of the PX-30") == retriever.retrieve(
+        "voltage of the PX-30"
+    )
 
 
 def test_it_gives_what_the_core_gives() -> None:
     retriever = HiQARetriever.from_documents(
-        documents(), embed_model=HashEmbedding(), alpha=0.3, beta=0.6, similarity_top_k=4
+        documents(),
+        embed_model=HashEmbedding(),
+        alpha=0.3,
+        beta=0.6,
+        similarity_top_k=4,
     )
     core = CoreRetriever(retriever.index, k=4, alpha=0.3, beta=0.6)
     hits = core.search("voltage of the PX-20")
-    assert [(n.node_id, n.score) for n in retriever.retrieve("voltage of the PX-20")] == [
-        (h.chunk.id, h.score) for h in hits
-    ]
-    assert isinstance(retriever.index.splitter, HiQASplitter) and retriever.index.views == ("raw",)
+    assert [
+        (n.node_id, n.score) for n in retriever.retrieve("voltage of the PX-20")
+    ] == [(h.chunk.id, h.score) for h in hits]
+    assert isinstance(
+        retriever.index.splitter, HiQASplitter
+    ) and retriever.index.views == ("raw",)
 
 
 def test_comparisons_take_turns() -> None:
@@ -175,14 +203,21 @@ async def test_documents_are_kept_in_an_engine(tmp_path: Any) -> None:
     for retriever in (near, far):
         retriever.lexical = WordRetriever(retriever.segments())
     query = "voltage of the PX-30"
-    assert [n.node_id for n in far.retrieve(query)] == [n.node_id for n in near.retrieve(query)]
+    assert [n.node_id for n in far.retrieve(query)] == [
+        n.node_id for n in near.retrieve(query)
+    ]
     assert far.delete("PX-20")
-    assert "PX-20" not in {node.node.ref_doc_id for node in loaded.retrieve("voltage PX-20")}
+    assert "PX-20" not in {
+        node.node.ref_doc_id for node in loaded.retrieve("voltage PX-20")
+    }
 
 
 def test_save_load_insert_and_delete(options: Any, tmp_path: Any) -> None:
     retriever = HiQARetriever.from_documents(documents()[:2], **options)
-    assert retriever.add(documents()[2:]).added == 1 and retriever.add(documents()).unchanged == 3
+    assert (
+        retriever.add(documents()[2:]).added == 1
+        and retriever.add(documents()).unchanged == 3
+    )
     query = "voltage of the PX-30"
     retriever.save(tmp_path / "index")
     loaded = HiQARetriever.load(tmp_path / "index", **options)
@@ -193,7 +228,9 @@ def test_save_load_insert_and_delete(options: Any, tmp_path: Any) -> None:
 
 
 def test_the_node_parsers_settings_count() -> None:
-    cells = HiQARetriever.from_documents(documents(), node_parser=HiQANodeParser(table_cells=True))
+    cells = HiQARetriever.from_documents(
+        documents(), node_parser=HiQANodeParser(table_cells=True)
+    )
     plain = HiQARetriever.from_documents(documents())
     assert any("48 V" in node.text for node in cells.segments()) and not any(
         "48 V" in n.text for n in plain.segments()
@@ -201,32 +238,43 @@ def test_the_node_parsers_settings_count() -> None:
 
 
 def test_as_published_sections_are_segments_whatever_their_length() -> None:
-    long = Document(text="# Pump\n\n" + "It moves water from here to there. " * 120, id_="pump")
+    long = Document(
+        text="# Pump\n\n" + "It moves water from here to there. " * 120, id_="pump"
+    )
     models = {"embed_model": HashEmbedding()}
     for preset, count in (("paper", 1), ("code", 1), ("default", 3)):
         retriever = HiQARetriever.from_documents([long], preset=preset, **models)
-        assert (len(retriever.segments()), retriever.retriever.preset) == (count, preset)
+        assert (len(retriever.segments()), retriever.retriever.preset) == (
+            count,
+            preset,
+        )
         assert retriever.index.preset == "default"
 
 
 def test_filters_are_hard() -> None:
     filters = MetadataFilters(filters=[MetadataFilter(key="volts", value=24)])
     retriever = HiQARetriever.from_documents(documents(), filters=filters)
-    assert {n.node.ref_doc_id for n in retriever.retrieve("voltage of the PX-30")} == {"PX-20"}
+    assert {n.node.ref_doc_id for n in retriever.retrieve("voltage of the PX-30")} == {
+        "PX-20"
+    }
 
 
 # -- a retriever of the host as the lexical route
 
 
 @pytest.mark.parametrize("scored", [True, False])
-def test_segments_indexed_elsewhere_take_the_place_of_bm25(options: Any, scored: bool) -> None:
+def test_segments_indexed_elsewhere_take_the_place_of_bm25(
+    options: Any, scored: bool
+) -> None:
     retriever = HiQARetriever.from_documents(documents(), **options)
     host = WordRetriever(retriever.segments(), scored=scored)
     retriever.lexical = host
     found = retriever.retrieve("voltage of the Pump PX-20")
     assert host.queries == 1 and found[0].node.ref_doc_id == "PX-20"
     assert min(n.metadata["routes"].get("bm25", 99) for n in found) == 1
-    alone = HiQARetriever(retriever.index, lexical=host, routes=["bm25"], similarity_top_k=50)
+    alone = HiQARetriever(
+        retriever.index, lexical=host, routes=["bm25"], similarity_top_k=50
+    )
     expected = [n.node_id for n in host.retrieve("pump wiring")]
     assert [n.node_id for n in alone.retrieve("pump wiring")] == expected
 
@@ -245,7 +293,9 @@ def test_segments_carry_the_index_text_and_lead_back() -> None:
 
 def test_nodes_of_the_parser_are_mapped_by_their_place() -> None:
     retriever = HiQARetriever.from_documents(documents(), embed_model=HashEmbedding())
-    retriever.lexical = WordRetriever(HiQANodeParser().get_nodes_from_documents(documents()))
+    retriever.lexical = WordRetriever(
+        HiQANodeParser().get_nodes_from_documents(documents())
+    )
     found = retriever.retrieve("voltage of the Pump PX-20")
     assert found[0].node.ref_doc_id == "PX-20" and any(
         "bm25" in n.metadata["routes"] for n in found
@@ -268,15 +318,21 @@ def test_results_that_are_no_segment_are_an_error_and_some_are_left_out() -> Non
     with pytest.raises(ValueError, match="Index what segments"):
         retriever.retrieve("voltage")
     retriever.lexical = WordRetriever([foreign, *retriever.segments()])
-    assert "foreign" not in {n.node_id for n in retriever.retrieve("voltage of something")}
+    assert "foreign" not in {
+        n.node_id for n in retriever.retrieve("voltage of something")
+    }
     retriever.lexical = None
     assert retriever.retrieve("voltage")
 
 
-async def test_the_hosts_async_call_is_used_and_a_blocking_one_leaves_the_loop_free() -> None:
+async def test_the_hosts_async_call_is_used_and_a_blocking_one_leaves_the_loop_free() -> (
+    None
+):
     retriever = HiQARetriever.from_documents(documents())
     retriever.lexical = AsyncWordRetriever(retriever.segments())
-    assert (await retriever.aretrieve("voltage of the PX-30"))[0].node.ref_doc_id == "PX-30"
+    assert (await retriever.aretrieve("voltage of the PX-30"))[
+        0
+    ].node.ref_doc_id == "PX-30"
     retriever.lexical = WordRetriever(retriever.segments(), delay=0.2)
     async with ticking() as ticks:
         await retriever.aretrieve("voltage of the PX-30")
@@ -289,13 +345,19 @@ async def test_the_hosts_async_call_is_used_and_a_blocking_one_leaves_the_loop_f
 @pytest.mark.parametrize("limit", [0, 30, 60, 120, 100_000])
 def test_packed_nodes_fit_as_language_models_see_them(limit: int) -> None:
     query = "voltage of the PX-20"
-    every = HiQARetriever.from_documents(documents(), similarity_top_k=10).retrieve(query)
+    every = HiQARetriever.from_documents(documents(), similarity_top_k=10).retrieve(
+        query
+    )
     found = HiQARetriever.from_documents(
         documents(), similarity_top_k=10, max_tokens=limit
     ).retrieve(query)
     count = get_tokenizer()
     assert (
-        sum(len(count(n.node.get_content(metadata_mode=MetadataMode.LLM))) for n in found) <= limit
+        sum(
+            len(count(n.node.get_content(metadata_mode=MetadataMode.LLM)))
+            for n in found
+        )
+        <= limit
     )
     whole = [n.node_id for n in found if not n.metadata["hiqa_cut"]]
     assert whole == [n.node_id for n in every if n.node_id in whole]
@@ -307,16 +369,22 @@ def test_the_tokenizer_counts() -> None:
         documents(), similarity_top_k=9, max_tokens=400, tokenizer=list
     )
     shown = [
-        n.node.get_content(metadata_mode=MetadataMode.LLM) for n in retriever.retrieve("voltage")
+        n.node.get_content(metadata_mode=MetadataMode.LLM)
+        for n in retriever.retrieve("voltage")
     ]
     assert 0 < sum(map(len, shown)) <= 400
 
 
 async def test_tuning_changes_the_weights() -> None:
-    questions = [LabelledQuestion(f"voltage of the {name}", {name}) for name in PRODUCTS]
+    questions = [
+        LabelledQuestion(f"voltage of the {name}", {name}) for name in PRODUCTS
+    ]
     retriever = HiQARetriever.from_documents(documents(), beta=0.0)
     report = retriever.tune(questions, metric="recall")
-    assert report.n_questions == 3 and (report.alpha, report.beta) == retriever.retriever.weights()
+    assert (
+        report.n_questions == 3
+        and (report.alpha, report.beta) == retriever.retriever.weights()
+    )
     retriever.lexical = None
     assert (report.alpha, report.beta) == retriever.retriever.weights()
     assert await retriever.atune(questions, metric="recall") == report
@@ -335,7 +403,10 @@ async def test_tuning_changes_the_weights() -> None:
         ({"routes": ["fast"]}, "must be one of 'bm25', 'dense', 'keywords'"),
         ({"max_tokens": -1}, "max_tokens must be"),
         ({"keywords": "PX-10"}, "keywords must be"),
-        ({"vector_store": SimpleVectorStore()}, "embed_model must be given with vector_store"),
+        (
+            {"vector_store": SimpleVectorStore()},
+            "embed_model must be given with vector_store",
+        ),
     ],
 )
 def test_bad_settings_are_refused(bad: Any, message: str) -> None:
@@ -346,7 +417,12 @@ def test_bad_settings_are_refused(bad: Any, message: str) -> None:
 def test_an_index_of_structrag_can_be_searched() -> None:
     index = structrag.Index(splitter=HiQASplitter(), views=("raw",))
     index.add([structrag.read_text(d.text, id=d.id_) for d in documents()])
-    assert HiQARetriever(index).retrieve("voltage of the PX-20")[0].node.ref_doc_id == "PX-20"
-    sections = HiQARetriever.from_documents(documents(), node_parser=ContentAwareNodeParser())
+    assert (
+        HiQARetriever(index).retrieve("voltage of the PX-20")[0].node.ref_doc_id
+        == "PX-20"
+    )
+    sections = HiQARetriever.from_documents(
+        documents(), node_parser=ContentAwareNodeParser()
+    )
     assert {n.metadata["hiqa_kind"] for n in sections.retrieve("PX-20")} == {"text"}
     assert HiQARetriever.from_documents([]).retrieve("PX-20") == []

@@ -8,8 +8,17 @@ import json
 from typing import Any
 
 import pytest
-from llama_index.core import Document, Settings, StorageContext, SummaryIndex, VectorStoreIndex
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
+from llama_index.core import (
+    Document,
+    Settings,
+    StorageContext,
+    SummaryIndex,
+    VectorStoreIndex,
+)
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    ContextChatEngine,
+)
 from llama_index.core.indices.postprocessor import LongContextReorder
 from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
@@ -63,12 +72,18 @@ def found_by(retriever: Any, **options: Any) -> Any:
 class Scripted(MockLLM):
     """Chooses the second tool, asks one question of it, and else repeats its prompt."""
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         if "choices" in prompt:
-            return CompletionResponse(text='[{"choice": 2, "reason": "It is about pumps."}]')
+            return CompletionResponse(
+                text='[{"choice": 2, "reason": "It is about pumps."}]'
+            )
         if "sub-questions" in prompt:
             asked = [{"sub_question": QUESTION, "tool_name": "ours"}]
-            return CompletionResponse(text=f"```json\n{json.dumps({'items': asked})}\n```")
+            return CompletionResponse(
+                text=f"```json\n{json.dumps({'items': asked})}\n```"
+            )
         return super().complete(prompt, formatted, **kwargs)
 
 
@@ -78,7 +93,9 @@ def tools(retriever: Any, llm: Any) -> list[QueryEngineTool]:
     ours = RetrieverQueryEngine.from_args(retriever, llm=llm)
     return [
         QueryEngineTool.from_defaults(empty, name="empty", description="Nothing."),
-        QueryEngineTool.from_defaults(ours, name="ours", description="Of pumps and cats."),
+        QueryEngineTool.from_defaults(
+            ours, name="ours", description="Of pumps and cats."
+        ),
     ]
 
 
@@ -101,7 +118,9 @@ ENGINES: dict[str, Any] = {
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 @pytest.mark.parametrize("name", ENGINES)
-async def test_query_engines_answer_from_what_ours_finds(name: str, retriever: Any) -> None:
+async def test_query_engines_answer_from_what_ours_finds(
+    name: str, retriever: Any
+) -> None:
     engine = ENGINES[name](found_by(retriever), Scripted())
     response = await asyncio.to_thread(engine.query, QUESTION)
     assert ANSWER in str(response)
@@ -118,18 +137,27 @@ def test_an_answer_is_streamed() -> None:
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 @pytest.mark.parametrize("chat", [CondensePlusContextChatEngine, ContextChatEngine])
-async def test_chat_engines_answer_from_what_ours_finds(chat: Any, retriever: Any) -> None:
+async def test_chat_engines_answer_from_what_ours_finds(
+    chat: Any, retriever: Any
+) -> None:
     # LlamaIndex's default memory leaves a database open.
     memory = ChatMemoryBuffer.from_defaults()
     engine = chat.from_defaults(found_by(retriever), llm=MockLLM(), memory=memory)
-    for response in (await asyncio.to_thread(engine.chat, QUESTION), await engine.achat(QUESTION)):
+    for response in (
+        await asyncio.to_thread(engine.chat, QUESTION),
+        await engine.achat(QUESTION),
+    ):
         assert ANSWER in str(response)
         assert any(ANSWER in source.text for source in response.source_nodes)
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score"])
-async def test_results_are_fused_with_those_of_other_retrievers(mode: Any, retriever: Any) -> None:
+@pytest.mark.parametrize(
+    "mode", ["reciprocal_rerank", "relative_score", "dist_based_score"]
+)
+async def test_results_are_fused_with_those_of_other_retrievers(
+    mode: Any, retriever: Any
+) -> None:
     birds = VectorStoreIndex.from_documents(
         [Document(text="Birds sing at dawn.")],
         embed_model=HashEmbedding(),
@@ -156,7 +184,9 @@ def test_an_index_of_retrievers_and_a_copy_of_ours(retriever: Any) -> None:
     found = SummaryIndex(objects=[node]).as_retriever().retrieve(QUESTION)
     assert [one.text for one in found] == [one.text for one in made.retrieve(QUESTION)]
     again = copy.deepcopy(made)
-    assert again.index is made.index and again.retrieve(QUESTION) == made.retrieve(QUESTION)
+    assert again.index is made.index and again.retrieve(QUESTION) == made.retrieve(
+        QUESTION
+    )
 
 
 @pytest.mark.parametrize("parser", PARSERS)
@@ -169,8 +199,12 @@ def test_small_nodes_are_merged_to_those_they_were_parsed_from(parser: Any) -> N
     storage.docstore.add_documents(nodes)
     leaves = get_leaf_nodes(nodes)
     assert all(leaf.text in TEXTS[leaf.ref_doc_id] for leaf in leaves)
-    index = VectorStoreIndex(leaves, storage_context=storage, embed_model=HashEmbedding())
-    merging = AutoMergingRetriever(index.as_retriever(similarity_top_k=len(leaves)), storage)
+    index = VectorStoreIndex(
+        leaves, storage_context=storage, embed_model=HashEmbedding()
+    )
+    merging = AutoMergingRetriever(
+        index.as_retriever(similarity_top_k=len(leaves)), storage
+    )
     merged = {node.node_id for node in merging.retrieve(QUESTION)}
     assert merged and merged.isdisjoint(leaf.node_id for leaf in leaves)
     assert merged <= {node.node_id for node in nodes}

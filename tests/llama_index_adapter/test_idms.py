@@ -59,7 +59,9 @@ class Weigher(ScriptedLLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata(model_name="weigher", is_chat_model=self.is_chat)
 
-    def weighed(self, prompt: str, kwargs: dict[str, Any]) -> list[list[LogProb]] | None:
+    def weighed(
+        self, prompt: str, kwargs: dict[str, Any]
+    ) -> list[list[LogProb]] | None:
         self.parameters.append(kwargs)
         if self.refuses in kwargs:
             raise TypeError(f"unexpected keyword argument {self.refuses!r}")
@@ -73,7 +75,9 @@ class Weigher(ScriptedLLM):
             else None
         )
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         weighed = self.weighed(prompt, kwargs)
         return CompletionResponse(
             text=self.answer, logprobs=weighed if "logprobs" in kwargs else None
@@ -105,7 +109,9 @@ def parser(**settings: Any) -> IDMSNodeParser:
 async def test_log_probabilities_are_read(is_chat: bool) -> None:
     model = LlamaIndexModel(Weigher(is_chat=is_chat))
     assert model.choose(QUESTION, ("2", "1")) == pytest.approx(math.tanh(2.3 / 2))
-    assert await model.achoose(QUESTION, ("1", "2")) == pytest.approx(-math.tanh(2.3 / 2))
+    assert await model.achoose(QUESTION, ("1", "2")) == pytest.approx(
+        -math.tanh(2.3 / 2)
+    )
     assert model.choose(QUESTION, ("yes", "no")) is None
     assert model.llm.async_calls == 1
 
@@ -130,11 +136,16 @@ def test_nodes_are_the_chunks_of_the_core() -> None:
     ).get_nodes_from_documents([document])
     model = HashEmbedding()
     core = IDMSSplitter(
-        max_tokens=12, min_tokens=4, heading_path=False, counter=lambda text: len(text.split())
+        max_tokens=12,
+        min_tokens=4,
+        heading_path=False,
+        counter=lambda text: len(text.split()),
     )
     chunks = core.split(
         read_text(TEXT),
-        embedder=FunctionEmbedder(lambda texts: [model._vector(text) for text in texts], "hash"),
+        embedder=FunctionEmbedder(
+            lambda texts: [model._vector(text) for text in texts], "hash"
+        ),
     )
     assert [node.text for node in nodes] == [chunk.text for chunk in chunks]
     assert "".join(node.text for node in nodes) == TEXT
@@ -147,7 +158,9 @@ def test_nodes_are_the_chunks_of_the_core() -> None:
         )
 
 
-@pytest.mark.parametrize(("tells", "source"), [(True, "log-probabilities"), (False, "rating")])
+@pytest.mark.parametrize(
+    ("tells", "source"), [(True, "log-probabilities"), (False, "rating")]
+)
 @pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
 async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
     found = []
@@ -173,9 +186,9 @@ async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
 
 def test_a_broken_model_falls_back_and_is_told() -> None:
     with pytest.warns(UserWarning, match="similarities"):
-        nodes = parser(llm=ScriptedLLM(answer="No.", prompts=[])).get_nodes_from_documents(
-            [Document(text=TEXT)]
-        )
+        nodes = parser(
+            llm=ScriptedLLM(answer="No.", prompts=[])
+        ).get_nodes_from_documents([Document(text=TEXT)])
     assert all(node.metadata["idms_degraded"] for node in nodes)
     assert sum(node.metadata["idms_margin_fallbacks"] for node in nodes) == 6
 
@@ -183,23 +196,31 @@ def test_a_broken_model_falls_back_and_is_told() -> None:
 def test_a_run_can_be_resumed(tmp_path: Any) -> None:
     cache = Cache(tmp_path / "cache.sqlite")
     first, second = Weigher(), Weigher()
-    whole = parser(llm=first, cache=cache).get_nodes_from_documents([Document(text=TEXT, id_="d")])
-    again = parser(llm=second, cache=cache).get_nodes_from_documents([Document(text=TEXT, id_="d")])
+    whole = parser(llm=first, cache=cache).get_nodes_from_documents(
+        [Document(text=TEXT, id_="d")]
+    )
+    again = parser(llm=second, cache=cache).get_nodes_from_documents(
+        [Document(text=TEXT, id_="d")]
+    )
     assert [node.text for node in whole] == [node.text for node in again]
     assert first.parameters and not second.parameters
 
 
 def test_settings_survive_and_tell_apart() -> None:
     made = parser(chunk_size=30, merge="none")
-    again = IDMSNodeParser.from_dict(made.to_dict(), embed_model=HashEmbedding(), tokenizer=count)
+    again = IDMSNodeParser.from_dict(
+        made.to_dict(), embed_model=HashEmbedding(), tokenizer=count
+    )
     documents = [Document(text=TEXT, id_="d")]
     texts = [node.text for node in made.get_nodes_from_documents(documents)]
     assert [node.text for node in again.get_nodes_from_documents(documents)] == texts
     assert [
-        node.text for node in pickle.loads(pickle.dumps(made)).get_nodes_from_documents(documents)
+        node.text
+        for node in pickle.loads(pickle.dumps(made)).get_nodes_from_documents(documents)
     ] == texts
     assert [
-        node.text for node in IngestionPipeline(transformations=[made]).run(documents=documents)
+        node.text
+        for node in IngestionPipeline(transformations=[made]).run(documents=documents)
     ] == texts
     assert (
         len(
@@ -215,7 +236,9 @@ def test_settings_survive_and_tell_apart() -> None:
 def test_the_paper_preset() -> None:
     text = " ".join(f"Sentence number {i} here." for i in range(100))
     with pytest.raises(NoModel):
-        IDMSNodeParser.paper(HashEmbedding()).get_nodes_from_documents([Document(text=text)])
+        IDMSNodeParser.paper(HashEmbedding()).get_nodes_from_documents(
+            [Document(text=text)]
+        )
     parser = IDMSNodeParser.paper(
         HashEmbedding(), Weigher(), tokenizer=count, target_chunk_size=200
     )
@@ -239,7 +262,10 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
         }
         assert parser.min_chunk_size == core.min_tokens
     assert IDMSNodeParser().chunk_size == IDMSSplitter().max_tokens
-    assert IDMSNodeParser().core_splitter(300, len).least_tokens == IDMSSplitter().least_tokens
+    assert (
+        IDMSNodeParser().core_splitter(300, len).least_tokens
+        == IDMSSplitter().least_tokens
+    )
 
 
 def test_a_function_may_say_what_belongs_together() -> None:
@@ -247,7 +273,9 @@ def test_a_function_may_say_what_belongs_together() -> None:
         return [-1.0 if "blue" in behind else 1.0 for _, behind in pairs]
 
     text = "The pump leaks. It drips. The blue valve holds. It is new."
-    parser = IDMSNodeParser(margin=apart, context="adjacent", min_chunk_size=0, warmup=99)
+    parser = IDMSNodeParser(
+        margin=apart, context="adjacent", min_chunk_size=0, warmup=99
+    )
     nodes = parser.get_nodes_from_documents([Document(text=text)])
     assert [node.text for node in nodes] == [
         "The pump leaks. It drips.",
@@ -261,7 +289,9 @@ def test_a_function_may_say_what_belongs_together() -> None:
 
 
 def test_without_any_model_the_words_decide() -> None:
-    nodes = IDMSNodeParser(tokenizer=count).get_nodes_from_documents([Document(text=TEXT)])
+    nodes = IDMSNodeParser(tokenizer=count).get_nodes_from_documents(
+        [Document(text=TEXT)]
+    )
     assert {node.metadata["idms_margin_source"] for node in nodes} == {"words"}
 
 
@@ -269,7 +299,9 @@ def test_limits_and_blank_documents() -> None:
     nodes = parser(chunk_size=9).get_nodes_from_documents(
         [Document(text=TEXT), Document(text="  \n")]
     )
-    assert nodes and all(len(node.get_content(MetadataMode.EMBED).split()) <= 9 for node in nodes)
+    assert nodes and all(
+        len(node.get_content(MetadataMode.EMBED).split()) <= 9 for node in nodes
+    )
 
 
 @pytest.mark.parametrize(
@@ -290,7 +322,9 @@ ENRICHED = sections_with_a_definition()
 
 
 def test_enrichment_adds_the_documents_own_definition() -> None:
-    documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
+    documents = [
+        Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})
+    ]
     plain = parser().get_nodes_from_documents(documents)
     nodes = parser(enrich="supplement").get_nodes_from_documents(documents)
     assert [node.text for node in nodes] == [node.text for node in plain]
@@ -298,11 +332,19 @@ def test_enrichment_adds_the_documents_own_definition() -> None:
     assert dense.metadata["idms_action"] == "supplemented"
     added = json.loads(dense.metadata["idms_added"])
     assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
-    assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
+    assert (
+        "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
+    )
     embedded = dense.get_content(MetadataMode.EMBED)
-    assert embedded.count("Long Short-Term Memory (LSTM)") == 1 and "idms" not in embedded
-    assert all(len(node.get_content(MetadataMode.EMBED).split()) <= 400 for node in nodes)
-    unseen = parser(enrich="supplement", add_context=False).get_nodes_from_documents(documents)
+    assert (
+        embedded.count("Long Short-Term Memory (LSTM)") == 1 and "idms" not in embedded
+    )
+    assert all(
+        len(node.get_content(MetadataMode.EMBED).split()) <= 400 for node in nodes
+    )
+    unseen = parser(enrich="supplement", add_context=False).get_nodes_from_documents(
+        documents
+    )
     assert "Long Short" not in unseen[-1].get_content(MetadataMode.EMBED)
 
 
@@ -313,7 +355,9 @@ def names_alone(prompt: str) -> str:
 
 
 def test_what_was_shortened_is_what_is_embedded() -> None:
-    documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
+    documents = [
+        Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})
+    ]
     enricher = IDMSEnricher(supplement=False, low=99.0, min_tokens=10, reduce_to=0.9)
     splitter = parser(llm=names_alone, margin="similarity", enrich=enricher)
     nodes = splitter.get_nodes_from_documents(documents)
@@ -325,7 +369,10 @@ def test_what_was_shortened_is_what_is_embedded() -> None:
         assert node.text in node.get_content(MetadataMode.LLM)
     again = IDMSNodeParser.from_dict(IDMSNodeParser(enrich=enricher).to_dict())
     assert again.enrich == enricher
-    assert IDMSNodeParser.from_dict(IDMSNodeParser(enrich="reduce").to_dict()).enrich == "reduce"
+    assert (
+        IDMSNodeParser.from_dict(IDMSNodeParser(enrich="reduce").to_dict()).enrich
+        == "reduce"
+    )
     with pytest.raises(ValueError, match="enrich"):
         parser(enrich="all")
 
@@ -334,7 +381,9 @@ def test_as_published_the_nodes_are_enriched() -> None:
     def answer(prompt: str) -> str:
         return "8" if "Rating:" in prompt else "1"
 
-    documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
+    documents = [
+        Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})
+    ]
     published = IDMSNodeParser.paper(HashEmbedding(), answer)
     assert published.enrich == "paper" and published.add_context
     mine = IDMSNodeParser.paper(enrich=IDMSEnricher.paper(rounds=1))

@@ -24,7 +24,13 @@ TEXT = (
     "care. Do it each week.\n\n# End\n\nBye.\n"
 )
 DOCUMENT = Document(text=TEXT, id_="pump.md")
-PARSERS = [ContentAwareNodeParser, FixedNodeParser, HiQANodeParser, PICNodeParser, IDMSNodeParser]
+PARSERS = [
+    ContentAwareNodeParser,
+    FixedNodeParser,
+    HiQANodeParser,
+    PICNodeParser,
+    IDMSNodeParser,
+]
 
 
 @pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
@@ -38,9 +44,12 @@ def test_the_path_is_indexed_and_not_shown(kind: Any, parser: Any):
         views=["raw"],
         similarity_top_k=1,
     )
-    chunk = next(chunk for chunk in retriever.index.chunks() if "with care" in chunk.text)
+    chunk = next(
+        chunk for chunk in retriever.index.chunks() if "with care" in chunk.text
+    )
     assert all(
-        title in chunk.index_text for title in ("Handbook", "Maintenance", "Filter cartridge")
+        title in chunk.index_text
+        for title in ("Handbook", "Maintenance", "Filter cartridge")
     )
     node = retriever.retrieve("cartridge")[0].node
     assert node.text == TEXT[node.start_char_idx : node.end_char_idx]

@@ -61,7 +61,10 @@ def test_m5_a_longer_fence_holds_a_shorter_one():
 
 
 def test_m6_m7_inline_code_and_front_matter_are_no_structure():
-    assert paths(parse("# A\n\n```code``` inline\n\n## B\n\nb\n")) == [["A"], ["A", "B"]]
+    assert paths(parse("# A\n\n```code``` inline\n\n## B\n\nb\n")) == [
+        ["A"],
+        ["A", "B"],
+    ]
     nodes = parse("---\ntitle: x\n# comment\n---\n\n# A\n\nx\n")
     assert paths(nodes)[-1] == ["A"]
     assert ["comment"] not in paths(nodes)
@@ -78,7 +81,10 @@ def test_m8_m9_carriage_returns_and_tabs_stay_in_the_text_and_out_of_the_path():
 def test_m10_m11_repeated_text_has_its_own_offsets():
     text = "# A\n\nwrite # B here\n\n# B\n\nx\n"
     assert [node.start_char_idx for node in parse(text)] == [0, 21]
-    assert [node.start_char_idx for node in parse("# A\n\nsame\n\n# A\n\nsame\n")] == [0, 11]
+    assert [node.start_char_idx for node in parse("# A\n\nsame\n\n# A\n\nsame\n")] == [
+        0,
+        11,
+    ]
     (joined,) = parse("# A\n\nwrite # B here\n\n# B\n")
     assert joined.text == "# A\n\nwrite # B here\n\n# B"
 
@@ -87,10 +93,14 @@ def test_m10_m11_repeated_text_has_its_own_offsets():
 def test_m12_behind_a_parser_that_keeps_offsets_ours_refer_to_the_document(make):
     text = "# A\n\none two.\n\n# B\n\nthree four.\n"
     pipeline = IngestionPipeline(
-        transformations=[MarkdownNodeParser(), make(chunk_size=1000)], disable_cache=True
+        transformations=[MarkdownNodeParser(), make(chunk_size=1000)],
+        disable_cache=True,
     )
     nodes = pipeline.run(documents=[Document(text=text, id_="d")])
-    assert [(node.start_char_idx, node.ref_doc_id) for node in nodes] == [(0, "d"), (15, "d")]
+    assert [(node.start_char_idx, node.ref_doc_id) for node in nodes] == [
+        (0, "d"),
+        (15, "d"),
+    ]
     assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [
         node.text for node in nodes
     ]
@@ -114,7 +124,11 @@ def test_text_that_another_parser_did_not_place_has_no_offsets():
     source = Document(text="x y z", id_="d").as_related_node_info()
     node = TextNode(text="y", id_="n", relationships={"1": source})
     (made,) = ContentAwareNodeParser()([node])
-    assert (made.start_char_idx, made.end_char_idx, made.ref_doc_id) == (None, None, "d")
+    assert (made.start_char_idx, made.end_char_idx, made.ref_doc_id) == (
+        None,
+        None,
+        "d",
+    )
 
 
 def test_m13_small_pieces_of_repeated_words_lie_where_they_are():
@@ -122,7 +136,10 @@ def test_m13_small_pieces_of_repeated_words_lie_where_they_are():
     for source in (text, f"{text} {text}"):
         nodes = parse(source, chunk_size=16)
         assert len(nodes) >= 9
-        assert all(source[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
+        assert all(
+            source[node.start_char_idx : node.end_char_idx] == node.text
+            for node in nodes
+        )
         starts = [node.start_char_idx for node in nodes]
         assert starts == sorted(set(starts))
     assert HierarchicalNodeParser.from_defaults(
@@ -132,12 +149,17 @@ def test_m13_small_pieces_of_repeated_words_lie_where_they_are():
 
 def test_s1_s6_repeated_sentences():
     nodes = parse(
-        "Repeat this now please. " * 6, {"file_name": "x.txt"}, chunk_size=8, add_context=False
+        "Repeat this now please. " * 6,
+        {"file_name": "x.txt"},
+        chunk_size=8,
+        add_context=False,
     )
     assert [node.start_char_idx for node in nodes] == [0, 24, 48, 72, 96, 120]
     text = "Total: 0. " * 10 + "End."
     nodes = parse(text, {"file_name": "x.txt"}, chunk_size=20, add_context=False)
-    assert all(text[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
+    assert all(
+        text[node.start_char_idx : node.end_char_idx] == node.text for node in nodes
+    )
     ends = [0, *(node.end_char_idx for node in nodes)]
     assert not "".join(
         text[a : node.start_char_idx] for a, node in zip(ends, nodes, strict=False)
@@ -150,7 +172,9 @@ def test_s2_s3_s4_long_metadata_is_no_error(options):
     (node,) = parse("hello world", metadata, chunk_size=64, **options)
     assert node.get_content(metadata_mode=MetadataMode.EMBED) == "hello world"
     document = Document(text="hello world", metadata=metadata)
-    document.excluded_embed_metadata_keys = document.excluded_llm_metadata_keys = ["header_path"]
+    document.excluded_embed_metadata_keys = document.excluded_llm_metadata_keys = [
+        "header_path"
+    ]
     (node,) = ContentAwareNodeParser(chunk_size=64)([document])
     assert node.get_content(metadata_mode=MetadataMode.LLM) == "hello world"
     assert node.metadata["metadata_not_embedded"] == ""
@@ -163,7 +187,10 @@ def test_s5_empty_text_has_no_node():
 @pytest.mark.parametrize(
     ("html", "words"),
     [
-        ("<h1>T</h1><table><tr><td>cell</td></tr></table><p>after</p>", ["T", "cell", "after"]),
+        (
+            "<h1>T</h1><table><tr><td>cell</td></tr></table><p>after</p>",
+            ["T", "cell", "after"],
+        ),
         ("<div>only in a div</div>", ["only", "in", "a", "div"]),
         ("<pre>code</pre>", ["code"]),
         ("<p>Press <b>Save</b> now</p>", ["Press", "Save", "now"]),
@@ -174,7 +201,12 @@ def test_s5_empty_text_has_no_node():
 )
 def test_n1_to_n7_html_keeps_every_word_once_and_in_order(html, words):
     nodes = parse(html, format="html")
-    found = " ".join(node.text for node in nodes).replace("|", " ").replace("-", " ").split()
+    found = (
+        " ".join(node.text for node in nodes)
+        .replace("|", " ")
+        .replace("-", " ")
+        .split()
+    )
     assert [word for word in found if word not in {"*", "•"}] == words
     starts = [node.start_char_idx for node in nodes]
     assert starts == sorted(starts) and None not in starts
@@ -183,7 +215,10 @@ def test_n1_to_n7_html_keeps_every_word_once_and_in_order(html, words):
 def test_n6_the_place_in_the_markup():
     html = "<h1>T</h1><pre>x = 1</pre><h2>U</h2><p>p</p>"
     nodes = parse(html, format="html")
-    assert html[nodes[1].metadata["source_start"] : nodes[1].metadata["source_end"]] == "U</h2><p>p"
+    assert (
+        html[nodes[1].metadata["source_start"] : nodes[1].metadata["source_end"]]
+        == "U</h2><p>p"
+    )
 
 
 def words(text: str) -> list[str]:
@@ -195,7 +230,9 @@ def characters(text: str) -> list[str]:
 
 
 def key(**options) -> str:
-    return get_transformation_hash([TextNode(text="x")], ContentAwareNodeParser(**options))
+    return get_transformation_hash(
+        [TextNode(text="x")], ContentAwareNodeParser(**options)
+    )
 
 
 def test_c1_c2_settings_that_differ_have_keys_that_differ():
@@ -215,7 +252,9 @@ def test_c1_c2_settings_that_differ_have_keys_that_differ():
 
 
 def test_c4_equal_text_of_two_documents_keeps_two_sources_without_the_shared_cache():
-    pipeline = IngestionPipeline(transformations=[ContentAwareNodeParser()], disable_cache=True)
+    pipeline = IngestionPipeline(
+        transformations=[ContentAwareNodeParser()], disable_cache=True
+    )
     nodes = [*pipeline.run(documents=[Document(text="same text", id_="A")])]
     nodes += pipeline.run(documents=[Document(text="same text", id_="B")])
     assert [node.ref_doc_id for node in nodes] == ["A", "B"]
@@ -253,12 +292,12 @@ def test_e1_sync_equals_async():
 def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():
     cache = IngestionCache()
     documents = [Document(text="# A\n\na b c d e f g h.\n\n## B\n\nb\n", id_="d")]
-    first = IngestionPipeline(transformations=[ContentAwareNodeParser()], cache=cache).run(
-        documents=documents
-    )
-    again = IngestionPipeline(transformations=[ContentAwareNodeParser()], cache=cache).run(
-        documents=documents
-    )
+    first = IngestionPipeline(
+        transformations=[ContentAwareNodeParser()], cache=cache
+    ).run(documents=documents)
+    again = IngestionPipeline(
+        transformations=[ContentAwareNodeParser()], cache=cache
+    ).run(documents=documents)
     assert [node.to_dict() for node in again] == [node.to_dict() for node in first]
     other = IngestionPipeline(
         transformations=[ContentAwareNodeParser(chunk_size=5)], cache=cache
@@ -271,7 +310,8 @@ def test_two_workers_give_the_nodes_of_one(socket_enabled):
     from llama_index.core.storage.docstore import SimpleDocumentStore
 
     documents = [
-        Document(text=f"# D{i}\n\ntext {i}\n\n## S\n\nmore\n", id_=f"d{i}") for i in range(5)
+        Document(text=f"# D{i}\n\ntext {i}\n\n## S\n\nmore\n", id_=f"d{i}")
+        for i in range(5)
     ]
     parser = ContentAwareNodeParser(chunk_size=12, tokenizer=None)
     alone = IngestionPipeline(

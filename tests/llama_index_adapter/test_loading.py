@@ -32,17 +32,27 @@ def folder(tmp_path: Path) -> Path:
 
 def test_headings_reach_the_nodes(folder: Path) -> None:
     documents = StructragReader().load_data(folder)
-    assert [Path(document.id_).name for document in documents] == ["pump.md", "tap.html"]
+    assert [Path(document.id_).name for document in documents] == [
+        "pump.md",
+        "tap.html",
+    ]
     nodes = ContentAwareNodeParser().get_nodes_from_documents(documents)
     paths = [node.metadata["heading_path"] for node in nodes]
-    assert any("Cleaning" in path for path in paths) and any("Seal" in path for path in paths)
+    assert any("Cleaning" in path for path in paths) and any(
+        "Seal" in path for path in paths
+    )
 
 
 def test_it_reads_for_simple_directory_reader(folder: Path) -> None:
     reader = StructragReader()
     extractors = {".md": reader, ".html": reader}
-    documents = SimpleDirectoryReader(str(folder), file_extractor=extractors).load_data()
-    assert [document.metadata["text_format"] for document in documents] == ["markdown", "html"]
+    documents = SimpleDirectoryReader(
+        str(folder), file_extractor=extractors
+    ).load_data()
+    assert [document.metadata["text_format"] for document in documents] == [
+        "markdown",
+        "html",
+    ]
     assert all(document.metadata["file_size"] for document in documents)
     (document,) = reader.load_data(folder / "pump.md", extra_info={"team": "a"})
     assert document.text == MANUAL and document.metadata["team"] == "a"
@@ -75,7 +85,9 @@ def test_nodes_and_hits_of_a_pdf_know_their_pages(tmp_path: Path) -> None:
         *MultiViewRetriever.from_documents(
             documents, embed_model="lsa", similarity_top_k=30
         ).retrieve("Details of item 3"),
-        *EvidenceRetriever.from_documents(documents, embed_model="lsa").retrieve("item 3"),
+        *EvidenceRetriever.from_documents(documents, embed_model="lsa").retrieve(
+            "item 3"
+        ),
     ]
     for node in [*nodes, *(one.node for one in scored)]:
         first, _, last = node.metadata["page_label"].partition("-")

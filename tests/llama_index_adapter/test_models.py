@@ -71,7 +71,8 @@ def test_names_tell_models_and_settings_apart_and_hold_no_key():
 
 def test_other_objects_are_refused():
     with pytest.raises(
-        InvalidParameter, match="embed_model must be a LlamaIndex BaseEmbedding; got str"
+        InvalidParameter,
+        match="embed_model must be a LlamaIndex BaseEmbedding; got str",
     ):
         LlamaIndexEmbedder("model")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="llm must be a LlamaIndex LLM; got str"):
@@ -90,7 +91,9 @@ class Chat(ScriptedLLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata(model_name="chat-1", is_chat_model=self.is_chat)
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         return CompletionResponse(text="" if self.is_chat else "completed")
 
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
@@ -118,7 +121,11 @@ async def test_a_chat_model_is_asked_as_one():
     [
         {"additional_kwargs": {"prompt_tokens": 31, "completion_tokens": 4}},
         {"raw": {"usage": {"prompt_tokens": 31, "completion_tokens": 4}}},
-        {"raw": SimpleNamespace(usage=SimpleNamespace(input_tokens=31, output_tokens=4))},
+        {
+            "raw": SimpleNamespace(
+                usage=SimpleNamespace(input_tokens=31, output_tokens=4)
+            )
+        },
     ],
 )
 async def test_tokens_that_a_provider_reports_come_with_the_answer(reported: Any):
@@ -129,7 +136,9 @@ async def test_tokens_that_a_provider_reports_come_with_the_answer(reported: Any
         def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
             return CompletionResponse(text="completed", **reported)
 
-        async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        async def acomplete(
+            self, prompt: str, formatted: bool = False, **kwargs: Any
+        ) -> Any:
             return self.complete(prompt)
 
     for is_chat in (True, False):
@@ -194,9 +203,13 @@ async def test_a_model_of_transformers_gives_margins():
     assert await adapted.achoose("cats eat .", ("1", "2")) == pytest.approx(expected)
     raw = LlamaIndexModel(Local(model, tokenizer), normalised=False)
     plain = TransformersMargin(model, tokenizer, normalised=False)
-    assert raw.choose("cats eat .", ("1", "2")) == plain.choose("cats eat .", ("1", "2"))
+    assert raw.choose("cats eat .", ("1", "2")) == plain.choose(
+        "cats eat .", ("1", "2")
+    )
     again, counted = adapted.unnormalised, adapted.masses.n
-    assert again.choose("cats eat .", ("1", "2")) == raw.choose("cats eat .", ("1", "2"))
+    assert again.choose("cats eat .", ("1", "2")) == raw.choose(
+        "cats eat .", ("1", "2")
+    )
     assert (again.name, adapted.masses.n) == (raw.name, counted + 1)
     assert again is adapted.unnormalised and raw.unnormalised is raw
     assert raw.name == f"{adapted.name}|not normalised"
@@ -206,7 +219,9 @@ async def test_a_model_of_transformers_gives_margins():
 
 def test_a_model_of_transformers_counts_its_own_tokens():
     pytest.importorskip("torch", reason="the extra 'models' is not installed")
-    counter = LlamaIndexModel(Local(small_causal_model(), small_tokenizer())).count_tokens
+    counter = LlamaIndexModel(
+        Local(small_causal_model(), small_tokenizer())
+    ).count_tokens
     assert counter is not None and counter("cats eat dogs .") == 4
     assert LlamaIndexModel(MockLLM()).count_tokens is None
 
@@ -233,7 +248,11 @@ async def test_a_chat_model_is_given_a_schema_until_it_refuses_one():
         assert adapted.complete_json("p", schema) == expected
         assert await adapted.acomplete_json("p", schema) == expected
     bare = LlamaIndexModel(Chat(answer="", is_chat=False))
-    assert bare.complete_json("p", schema) == await bare.acomplete_json("p", schema) == "completed"
+    assert (
+        bare.complete_json("p", schema)
+        == await bare.acomplete_json("p", schema)
+        == "completed"
+    )
 
 
 def test_a_tokenizer_that_is_named_counts_nothing() -> None:

@@ -21,7 +21,11 @@ from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
-from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
+from llama_index.core.vector_stores import (
+    MetadataFilter,
+    MetadataFilters,
+    SimpleVectorStore,
+)
 from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM, with_new_store
 from ticking import ticking
 
@@ -79,13 +83,17 @@ def test_it_takes_the_place_of_a_vector_retriever_in_a_query_engine():
 
 
 def test_results_quote_their_documents(options):
-    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=4, **options)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=4, **options
+    )
     nodes = retriever.retrieve("dogs bark at night")
     assert len(nodes) == 4 and nodes[0].text == "## Dogs\n\nDogs bark at night."
     assert [n.score for n in nodes] == sorted((n.score for n in nodes), reverse=True)
     for found in nodes:
         node = found.node
-        assert TEXTS[node.ref_doc_id][node.start_char_idx : node.end_char_idx] == node.text
+        assert (
+            TEXTS[node.ref_doc_id][node.start_char_idx : node.end_char_idx] == node.text
+        )
         assert node.metadata["file_name"] == f"{node.ref_doc_id}.md"
         json.dumps(node.to_dict())
     first = nodes[0].node
@@ -100,12 +108,18 @@ def test_results_quote_their_documents(options):
 
 @pytest.mark.parametrize("k", [1, 3, 7, 50])
 def test_exactly_k(options, k):
-    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=k, **options)
-    assert len(retriever.retrieve("dogs")) == len(retriever.retrieve("qqqq")) == min(k, 7)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=k, **options
+    )
+    assert (
+        len(retriever.retrieve("dogs")) == len(retriever.retrieve("qqqq")) == min(k, 7)
+    )
 
 
 async def test_async_equals_sync(options):
-    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=5, **options)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=5, **options
+    )
     other = await MultiViewRetriever.afrom_documents(
         documents(), similarity_top_k=5, **with_new_store(options)
     )
@@ -116,10 +130,15 @@ async def test_async_equals_sync(options):
 
 
 def test_delete_add_and_change(options):
-    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=7, **options)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=7, **options
+    )
     before = retriever.retrieve("dogs bark")
     assert retriever.delete("animals") and not retriever.delete("animals")
-    assert {n.node.ref_doc_id for n in retriever.retrieve("dogs bark")} == {"guide", "flat"}
+    assert {n.node.ref_doc_id for n in retriever.retrieve("dogs bark")} == {
+        "guide",
+        "flat",
+    }
     report = retriever.add(documents())
     assert (report.added, report.unchanged) == (1, 2)
     again = retriever.retrieve("dogs bark")
@@ -134,7 +153,9 @@ def test_delete_add_and_change(options):
 
 
 def test_save_and_load(options, tmp_path):
-    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=3, **options)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=3, **options
+    )
     retriever.save(tmp_path / "index")
     loaded = MultiViewRetriever.load(tmp_path / "index", similarity_top_k=3, **options)
     for query in ("dogs bark", "pip"):
@@ -176,7 +197,9 @@ def test_searches_can_be_limited_to_documents(options, limit):
 
 def test_other_nodes_in_the_vector_store_are_left_alone():
     store = ListStore(nodes={}, queries=[])
-    own = TextNode(id_="mine", text="dogs bark", embedding=HashEmbedding()._vector("dogs bark"))
+    own = TextNode(
+        id_="mine", text="dogs bark", embedding=HashEmbedding()._vector("dogs bark")
+    )
     store.add([own])
     retriever = MultiViewRetriever.from_documents(
         documents(), embed_model=HashEmbedding(), vector_store=store
@@ -185,7 +208,8 @@ def test_other_nodes_in_the_vector_store_are_left_alone():
     retriever.delete("animals")
     assert "mine" in store.nodes
     assert not any(
-        node.metadata.get("structrag_document") == "animals" for node in store.nodes.values()
+        node.metadata.get("structrag_document") == "animals"
+        for node in store.nodes.values()
     )
 
 
@@ -235,7 +259,9 @@ def test_a_language_model_makes_the_views():
 
 def test_a_model_with_likelihoods_chooses_the_views():
     model = Favours("zebra")
-    retriever = MultiViewRetriever.from_documents(documents(), llm=model, choose_views=True)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), llm=model, choose_views=True
+    )
     assert model.prompts and retriever.retrieve("pump")
     assert retriever.index.usage.calls == 0 < retriever.index.usage.scored
 
@@ -247,19 +273,27 @@ def test_prompts_can_be_read_and_replaced():
     names = ("merged", "summary", "keywords", "context")
     assert set(prompts) == {f"{name}_prompt" for name in names}
     shown = prompts["merged_prompt"].format(title="The title", text="The {text}")
-    assert '{"summary": "...", "keywords": ["...", "..."]}' in shown and "The {text}" in shown
+    assert (
+        '{"summary": "...", "keywords": ["...", "..."]}' in shown
+        and "The {text}" in shown
+    )
     kept = retriever.index.view_settings.prompts
     retriever.update_prompts(prompts)
     assert retriever.index.view_settings.prompts == kept
     retriever.update_prompts(
         {"keywords_prompt": PromptTemplate('JSON {"a": 1} for {title}: {text}')}
     )
-    assert retriever.index.view_settings.prompts.keywords == 'JSON {{"a": 1}} for {title}: {text}'
+    assert (
+        retriever.index.view_settings.prompts.keywords
+        == 'JSON {{"a": 1}} for {title}: {text}'
+    )
     retriever.update_prompts(
         {"keywords_prompt": RichPromptTemplate("Words of {{ title }} in {{ text }}")}
     )
     retriever.add(documents())
-    assert any(prompt.startswith("Words of Animals > Dogs in") for prompt in llm.prompts)
+    assert any(
+        prompt.startswith("Words of Animals > Dogs in") for prompt in llm.prompts
+    )
     with pytest.raises(ValueError, match=r"must contain \{text\}"):
         retriever.update_prompts({"summary_prompt": PromptTemplate("no place")})
 
@@ -297,17 +331,23 @@ def test_events_spans_and_callbacks():
 
 
 def test_metadata_of_any_type_becomes_json():
-    document = Document(text="# A\n\ntext", id_="d", metadata={"day": date(2020, 1, 2), "n": 1})
+    document = Document(
+        text="# A\n\ntext", id_="d", metadata={"day": date(2020, 1, 2), "n": 1}
+    )
     (found,) = MultiViewRetriever.from_documents([document]).retrieve("text")
     assert found.metadata["day"] == "2020-01-02" and found.metadata["n"] == 1
 
 
 def test_presets_and_settings_reach_the_core():
-    paper = MultiViewRetriever.from_documents(documents(), similarity_top_k=1.5, preset="paper")
+    paper = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=1.5, preset="paper"
+    )
     assert paper.index.preset == "paper" and 1 <= len(paper.retrieve("dogs")) <= 3
     one = MultiViewRetriever.from_documents(documents(), views=["raw"], routes=["bm25"])
     assert one.index.views == ("raw",)
-    assert {route for n in one.retrieve("dogs") for route in n.metadata["routes"]} <= {"bm25:raw"}
+    assert {route for n in one.retrieve("dogs") for route in n.metadata["routes"]} <= {
+        "bm25:raw"
+    }
     cut = MultiViewRetriever.from_documents(
         documents(), node_parser=ContentAwareNodeParser(exclude_titles=["Dogs"])
     )
@@ -320,8 +360,14 @@ def test_presets_and_settings_reach_the_core():
         ({"similarity_top_k": 0}, "k must be a number of at least 1"),
         ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
         ({"routes": ["fast"]}, "must be one of 'bm25', 'dense'"),
-        ({"vector_store": SimpleVectorStore()}, "embed_model must be given with vector_store"),
-        ({"vector_store": 3, "embed_model": HashEmbedding()}, "vector_store must be a LlamaIndex"),
+        (
+            {"vector_store": SimpleVectorStore()},
+            "embed_model must be given with vector_store",
+        ),
+        (
+            {"vector_store": 3, "embed_model": HashEmbedding()},
+            "vector_store must be a LlamaIndex",
+        ),
         ({"node_parser": 3}, "node_parser must be one of llama_index_structrag"),
         (
             {"where": {"doc_id": "a"}, "filters": MetadataFilters(filters=[])},
@@ -346,7 +392,9 @@ def test_public_names_are_sorted_and_real():
     import llama_index_structrag
 
     assert llama_index_structrag.__all__ == sorted(llama_index_structrag.__all__)
-    assert all(hasattr(llama_index_structrag, name) for name in llama_index_structrag.__all__)
+    assert all(
+        hasattr(llama_index_structrag, name) for name in llama_index_structrag.__all__
+    )
 
 
 def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:
@@ -378,8 +426,12 @@ def test_hits_know_the_chunks_beside_them() -> None:
     (hit,) = retriever.retrieve("Text of part 2.")
     docstore = retriever.docstore()
     assert len(docstore.docs) == 5
-    postprocessor = PrevNextNodePostprocessor(docstore=docstore, num_nodes=1, mode="both")
-    places = [int(scored.node.text[7]) for scored in postprocessor.postprocess_nodes([hit])]
+    postprocessor = PrevNextNodePostprocessor(
+        docstore=docstore, num_nodes=1, mode="both"
+    )
+    places = [
+        int(scored.node.text[7]) for scored in postprocessor.postprocess_nodes([hit])
+    ]
     middle = int(hit.node.text[7])
     assert places == [i for i in (middle - 1, middle, middle + 1) if 0 <= i < 5]
     first = docstore.get_node("d:0-" + str(text.index("# Part 1")))
@@ -393,7 +445,9 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
         Document(text="A valve.", doc_id="b"),
     ]
     store, options = f"lancedb:{tmp_path}", {"embed_model": MockEmbedding(embed_dim=8)}
-    made = MultiViewRetriever.from_documents(documents, store=store, similarity_top_k=1, **options)
+    made = MultiViewRetriever.from_documents(
+        documents, store=store, similarity_top_k=1, **options
+    )
     (found,) = made.retrieve("pump leaks")
     assert found.node.ref_doc_id == "a"
     assert (found.node.next_node is None) == ("Valve" in found.text)

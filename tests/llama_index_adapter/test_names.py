@@ -9,7 +9,13 @@ import pytest
 from llama_index.core import ChatPromptTemplate, PromptTemplate
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
-from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata, MockLLM
+from llama_index.core.llms import (
+    ChatMessage,
+    CompletionResponse,
+    CustomLLM,
+    LLMMetadata,
+    MockLLM,
+)
 from llama_index.core.schema import Document
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
@@ -58,10 +64,14 @@ class UnnamedLLM(CustomLLM):
     def metadata(self) -> LLMMetadata:
         return LLMMetadata()
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         return CompletionResponse(text=self.answer)
 
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+    def stream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> Any:
         raise NotImplementedError
 
 
@@ -141,8 +151,12 @@ def test_what_changes_answers_is_in_the_name():
         Provider(system_prompt="Be brief."),
         Provider(query_wrapper_prompt=PromptTemplate("<s>{query_str}")),
         Provider(query_wrapper_prompt=PromptTemplate("<t>{query_str}")),
-        Provider(query_wrapper_prompt=ChatPromptTemplate([ChatMessage("a {query_str}")])),
-        Provider(query_wrapper_prompt=ChatPromptTemplate([ChatMessage("b {query_str}")])),
+        Provider(
+            query_wrapper_prompt=ChatPromptTemplate([ChatMessage("a {query_str}")])
+        ),
+        Provider(
+            query_wrapper_prompt=ChatPromptTemplate([ChatMessage("b {query_str}")])
+        ),
         Provider(completion_to_prompt=lambda text: f"<s>{text}"),
         Provider(completion_to_prompt=lambda text: f"<t>{text}"),
     ]
@@ -184,7 +198,9 @@ def test_what_the_model_reads_is_taken_from_its_object():
 @pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
 def test_long_texts_are_embedded_in_windows(kind: Any):
     embedded = [
-        kind.from_documents([LONG], embed_model=model, views=["raw"]).index.usage.embedded
+        kind.from_documents(
+            [LONG], embed_model=model, views=["raw"]
+        ).index.usage.embedded
         for model in (
             HashEmbedding(),
             WithLength(),

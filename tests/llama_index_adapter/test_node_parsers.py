@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import ImageDocument, MetadataMode, NodeRelationship, TextNode
+from llama_index.core.schema import (
+    ImageDocument,
+    MetadataMode,
+    NodeRelationship,
+    TextNode,
+)
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from ticking import ticking
@@ -78,9 +83,13 @@ def parse(text: str, parser=None, **metadata):
 def test_the_class_name_is_all_that_changes(sentence_splitter):
     document = Document(text=GUIDE * 20, id_="d", metadata={"author": "A"})
     for parser in (sentence_splitter, ContentAwareNodeParser):
-        nodes = parser(chunk_size=64, chunk_overlap=0).get_nodes_from_documents([document])
+        nodes = parser(chunk_size=64, chunk_overlap=0).get_nodes_from_documents(
+            [document]
+        )
         assert len(nodes) > 5
-        assert all(node.metadata["author"] == "A" and node.ref_doc_id == "d" for node in nodes)
+        assert all(
+            node.metadata["author"] == "A" and node.ref_doc_id == "d" for node in nodes
+        )
 
 
 def test_nodes_are_sections_with_their_path():
@@ -98,7 +107,10 @@ def test_nodes_are_sections_with_their_path():
         ["Guide", "Use"],
     ]
     assert nodes[2].metadata["heading_path"] == "Guide > Install > Linux"
-    assert embedded(nodes[2]) == "heading_context: Guide > Install\n\n### Linux\n\nUse apt."
+    assert (
+        embedded(nodes[2])
+        == "heading_context: Guide > Install\n\n### Linux\n\nUse apt."
+    )
     assert nodes[2].get_content(metadata_mode=MetadataMode.LLM) == embedded(nodes[2])
 
 
@@ -119,7 +131,9 @@ def test_nodes_keep_the_limit_and_quote_the_document(make, text, size):
     for node in nodes:
         assert text[node.start_char_idx : node.end_char_idx] == node.text
         assert node.text.strip()
-        assert count(embedded(node)) <= size or (node.metadata["oversize"] and len(node.text) <= 2)
+        assert count(embedded(node)) <= size or (
+            node.metadata["oversize"] and len(node.text) <= 2
+        )
     spans = [
         (0, 0),
         *((node.start_char_idx, node.end_char_idx) for node in nodes),
@@ -143,7 +157,11 @@ def test_stripping_keeps_the_first_lines_indentation():
 
 
 def test_overlap_repeats_whole_sentences_with_exact_offsets():
-    text = "# T\n\n" + " ".join(f"Sentence number {i} says this." for i in range(40)) + "\n"
+    text = (
+        "# T\n\n"
+        + " ".join(f"Sentence number {i} says this." for i in range(40))
+        + "\n"
+    )
     nodes = parse(text, ContentAwareNodeParser(chunk_size=60, chunk_overlap=16))
     assert len(nodes) > 3
     for before, after in itertools.pairwise(nodes):
@@ -163,7 +181,8 @@ def test_a_cut_table_repeats_its_header_for_the_models_only():
         assert "| key | value |" not in node.text
         assert count(embedded(node)) <= 80
         assert all(
-            line.startswith("| r") and line.endswith(" |") for line in node.text.splitlines()
+            line.startswith("| r") and line.endswith(" |")
+            for line in node.text.splitlines()
         )
 
 
@@ -178,7 +197,9 @@ def test_relationships_stay_inside_a_document():
             assert before.next_node.node_id == after.node_id
             assert after.prev_node.node_id == before.node_id
     assert nodes[0].source_node.hash == documents[0].hash
-    alone = ContentAwareNodeParser(include_prev_next_rel=False).get_nodes_from_documents(documents)
+    alone = ContentAwareNodeParser(
+        include_prev_next_rel=False
+    ).get_nodes_from_documents(documents)
     assert all(set(node.relationships) == {NodeRelationship.SOURCE} for node in alone)
 
 
@@ -190,7 +211,10 @@ def test_metadata_is_flat_json_and_ours_is_hidden():
     node = ContentAwareNodeParser().get_nodes_from_documents([document])[2]
     json.dumps(node.metadata)
     node_to_metadata_dict(node, flat_metadata=True)
-    assert node.get_metadata_str(MetadataMode.LLM) == "author: A\nheading_context: Guide > Install"
+    assert (
+        node.get_metadata_str(MetadataMode.LLM)
+        == "author: A\nheading_context: Guide > Install"
+    )
     assert (
         node.get_metadata_str(MetadataMode.EMBED)
         == "author: A\nsecret: s\nheading_context: Guide > Install"
@@ -209,13 +233,18 @@ def test_nodes_do_not_share_metadata_with_the_document():
 def test_without_metadata_nothing_but_text_and_place():
     nodes = parse(GUIDE, ContentAwareNodeParser(include_metadata=False), author="A")
     assert all(node.metadata == {} and embedded(node) == node.text for node in nodes)
-    assert [node.start_char_idx for node in nodes] == [node.start_char_idx for node in parse(GUIDE)]
+    assert [node.start_char_idx for node in nodes] == [
+        node.start_char_idx for node in parse(GUIDE)
+    ]
 
 
 def test_metadata_too_long_to_embed_never_raises_and_the_limit_holds():
     path = " / ".join(["A long heading title"] * 20)
     (node,) = parse(
-        "hello world", ContentAwareNodeParser(chunk_size=64), header_path=path, lang="en"
+        "hello world",
+        ContentAwareNodeParser(chunk_size=64),
+        header_path=path,
+        lang="en",
     )
     assert node.text == "hello world"
     assert node.metadata["header_path"] == path
@@ -227,12 +256,15 @@ def test_metadata_too_long_to_embed_never_raises_and_the_limit_holds():
 def test_metadata_that_fits_is_counted():
     text = "# T\n\n" + "word " * 300
     nodes = parse(text, ContentAwareNodeParser(chunk_size=64), note="n " * 20)
-    assert all(count(embedded(node)) <= 64 and "note: n" in embedded(node) for node in nodes)
+    assert all(
+        count(embedded(node)) <= 64 and "note: n" in embedded(node) for node in nodes
+    )
 
 
 def test_html_nodes_are_visible_text_that_leads_back_to_the_markup():
     html = (
-        "<html><body><h1>T</h1><p>Press <b>Save</b> &amp; go.</p><h2>U</h2><p>end</p></body></html>"
+        "<html><body><h1>T</h1><p>Press <b>Save</b> &amp; go.</p>"
+        "<h2>U</h2><p>end</p></body></html>"
     )
     nodes = parse(html, file_type="text/html")
     assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > U"]
@@ -243,7 +275,9 @@ def test_html_nodes_are_visible_text_that_leads_back_to_the_markup():
         [Document(text=html, id_="d")]
     )
     joined = "".join(node.text for node in visible)
-    assert all(joined[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
+    assert all(
+        joined[node.start_char_idx : node.end_char_idx] == node.text for node in nodes
+    )
 
 
 @pytest.mark.parametrize(
@@ -282,7 +316,9 @@ def test_ids_depend_on_document_span_text_and_settings_only():
     assert ids == [node.node_id for node in parse(GUIDE)]
     assert len(set(ids)) == 4
     edited = parse(GUIDE.replace("Call it", "Push it"))
-    assert [node.node_id for node in edited][:3] == ids[:3] and edited[3].node_id != ids[3]
+    assert [node.node_id for node in edited][:3] == ids[:3] and edited[
+        3
+    ].node_id != ids[3]
     (other,) = ContentAwareNodeParser().get_nodes_from_documents(
         [Document(text="# Guide", id_="e")]
     )
@@ -292,12 +328,19 @@ def test_ids_depend_on_document_span_text_and_settings_only():
 
 def test_id_func_is_honoured():
     parser = ContentAwareNodeParser(id_func=lambda i, doc: f"{doc.node_id}/{i}")
-    assert [node.node_id for node in parse(GUIDE, parser)] == ["d/0", "d/1", "d/2", "d/3"]
+    assert [node.node_id for node in parse(GUIDE, parser)] == [
+        "d/0",
+        "d/1",
+        "d/2",
+        "d/3",
+    ]
 
 
 def test_callbacks_and_progress(capsys):
     handler = LlamaDebugHandler(print_trace_on_end=False)
-    parser = ContentAwareNodeParser.from_defaults(callback_manager=CallbackManager([handler]))
+    parser = ContentAwareNodeParser.from_defaults(
+        callback_manager=CallbackManager([handler])
+    )
     parser.get_nodes_from_documents([Document(text=GUIDE)], show_progress=True)
     assert len(handler.get_event_pairs(CBEventType.NODE_PARSING)) == 1
     assert "Parsing nodes" in capsys.readouterr().err
@@ -332,7 +375,10 @@ def test_every_setting_is_in_the_dictionary():
     assert plain == ContentAwareNodeParser().to_dict()
     seen = [
         plain,
-        *(ContentAwareNodeParser(**{name: value}).to_dict() for name, value in CHANGES.items()),
+        *(
+            ContentAwareNodeParser(**{name: value}).to_dict()
+            for name, value in CHANGES.items()
+        ),
     ]
     seen.append(ContentAwareNodeParser(tokenizer=shouting_words).to_dict())
     seen.append(ContentAwareNodeParser(tokenizer=lambda text: list(text)).to_dict())
@@ -371,7 +417,9 @@ def test_a_method_or_class_of_python_is_a_tokenizer(tokenizer):
     data = parser.to_dict()
     assert data["tokenizer"].startswith("builtins.")
     assert ContentAwareNodeParser.from_dict(data, tokenizer=tokenizer).to_dict() == data
-    nodes = IngestionPipeline(transformations=[parser]).run(documents=[Document(text="a b. c d.")])
+    nodes = IngestionPipeline(transformations=[parser]).run(
+        documents=[Document(text="a b. c d.")]
+    )
     assert nodes and pickle.loads(pickle.dumps(parser)).tokenizer is tokenizer
 
 
@@ -379,7 +427,9 @@ def test_pickle_keeps_the_tokenizer_or_says_why_not():
     parser = ContentAwareNodeParser(tokenizer=words, chunk_size=4)
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
     local = ContentAwareNodeParser(tokenizer=lambda text: list(text), chunk_size=5)
-    with pytest.raises(ValueError, match="tokenizer must be a function defined at the top level"):
+    with pytest.raises(
+        ValueError, match="tokenizer must be a function defined at the top level"
+    ):
         pickle.dumps(local)
     assert max(len(embedded(node)) for node in parse("hello world foo", local)) <= 5
 
@@ -390,7 +440,8 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
     monkeypatch.setattr("llama_index.core.global_tokenizer", words)
     assert parser.to_dict() != before
     assert all(
-        len(embedded(node).split()) <= 4 for node in parse("one two three four five six", parser)
+        len(embedded(node).split()) <= 4
+        for node in parse("one two three four five six", parser)
     )
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
 
@@ -427,14 +478,18 @@ def test_sentences_may_be_ones_own():
         parser = make(chunk_size=3, tokenizer=words, sentence_splitter=lines)
         first, *_ = parse(text, parser, file_type="text/plain")
         assert first.text == "One. Two"
-        with pytest.raises(ValueError, match=r"from_dict\(data, sentence_splitter=\.\.\.\)"):
+        with pytest.raises(
+            ValueError, match=r"from_dict\(data, sentence_splitter=\.\.\.\)"
+        ):
             make.from_dict(parser.to_dict(), tokenizer=words)
 
 
 def test_settings_reach_the_splitter():
     assert len(parse(GUIDE, ContentAwareNodeParser(exclude_titles=["install"]))) == 2
     siblings = "# G\n\n## A\n\nFirst text.\n\n## B\n\nSecond text.\n"
-    assert [len(parse(siblings, ContentAwareNodeParser(min_chunk_size=n))) for n in (0, 30)] == [
+    assert [
+        len(parse(siblings, ContentAwareNodeParser(min_chunk_size=n))) for n in (0, 30)
+    ] == [
         2,
         1,
     ]
@@ -443,7 +498,14 @@ def test_settings_reach_the_splitter():
         for n in parse(GUIDE, ContentAwareNodeParser(add_context=False))
     )
     flat = "One two three. Four five six. Seven eight nine. " * 4
-    assert len(parse(flat, ContentAwareNodeParser(flat_chunk_size=12), file_type="text/plain")) > 3
+    assert (
+        len(
+            parse(
+                flat, ContentAwareNodeParser(flat_chunk_size=12), file_type="text/plain"
+            )
+        )
+        > 3
+    )
     assert len(parse(flat)) == 1
     assert len(parse(GUIDE, FixedNodeParser(chunk_size=300))) == 1
     assert len(parse(GUIDE, FixedNodeParser(chunk_size=300, within_sections=True))) == 4
@@ -479,7 +541,8 @@ def test_calls_do_not_affect_each_other():
 def test_raw_nodes_without_a_source_are_their_own_document():
     nodes = ContentAwareNodeParser()([TextNode(text=GUIDE, id_="n")])
     assert all(
-        node.ref_doc_id == "n" and GUIDE[node.start_char_idx : node.end_char_idx] == node.text
+        node.ref_doc_id == "n"
+        and GUIDE[node.start_char_idx : node.end_char_idx] == node.text
         for node in nodes
     )
 
@@ -487,12 +550,16 @@ def test_raw_nodes_without_a_source_are_their_own_document():
 @pytest.mark.parametrize("size", [64, 512])
 def test_real_documents(size, data_dir):
     files = sorted(
-        path for path in (data_dir / "parsing").rglob("*") if path.suffix in {".md", ".html"}
+        path
+        for path in (data_dir / "parsing").rglob("*")
+        if path.suffix in {".md", ".html"}
     )[::25]
     assert len(files) > 10
     documents = [
         Document(
-            text=path.read_text(encoding="utf-8"), id_=path.name, metadata={"file_path": path.name}
+            text=path.read_text(encoding="utf-8"),
+            id_=path.name,
+            metadata={"file_path": path.name},
         )
         for path in files
     ]
@@ -501,7 +568,10 @@ def test_real_documents(size, data_dir):
     for node in nodes:
         assert count(embedded(node)) <= size or node.metadata.get("oversize")
         if not node.ref_doc_id.endswith((".html", ".htm")):
-            assert texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx] == node.text
+            assert (
+                texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx]
+                == node.text
+            )
     assert len({node.node_id for node in nodes}) == len(nodes)
 
 
@@ -512,7 +582,8 @@ def test_twice_the_input_takes_about_twice_the_time():
             f"## Section {i}\n\n" + f"w{i}x2 " * 10 + "\n\n" for i in range(sections)
         )
         gc.collect()
-        gc.disable()  # what other tests have left in memory is looked through at each collection
+        # What other tests have left in memory is looked through at each collection.
+        gc.disable()
         try:
             start = time.process_time()
             assert len(parse(text)) == sections
@@ -521,4 +592,6 @@ def test_twice_the_input_takes_about_twice_the_time():
             gc.enable()
 
     seconds(100)
-    assert min(seconds(4000) for _ in range(5)) < 2.5**2 * min(seconds(1000) for _ in range(5))
+    assert min(seconds(4000) for _ in range(5)) < 2.5**2 * min(
+        seconds(1000) for _ in range(5)
+    )

@@ -39,7 +39,10 @@ TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 
 
 def documents() -> list[Document]:
-    return [Document(text=TEXT, id_="pump"), Document(text="# Seal\n\nIt leaks.", id_="seal")]
+    return [
+        Document(text=TEXT, id_="pump"),
+        Document(text="# Seal\n\nIt leaks.", id_="seal"),
+    ]
 
 
 @pytest.fixture
@@ -65,7 +68,9 @@ def test_every_argument_is_named(retriever: Any) -> None:
         ("similarity_top_kk", "Did you mean 'similarity_top_k'"),
     ],
 )
-def test_an_unknown_argument_is_answered(retriever: Any, name: str, answer: str) -> None:
+def test_an_unknown_argument_is_answered(
+    retriever: Any, name: str, answer: str
+) -> None:
     what = f"{retriever.__name__}.from_documents has no argument '{name}'"
     with pytest.raises(UnknownArgument, match=what) as caught:
         retriever.from_documents(documents(), embed_model=HashEmbedding(), **{name: 3})
@@ -77,17 +82,22 @@ def test_an_unknown_argument_is_answered(retriever: Any, name: str, answer: str)
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
 def test_the_global_model_is_used(retriever: Any, no_global_model: None) -> None:
-    with pytest.warns(UserWarning, match="No embedding model was given, .* embed_model='lsa'"):
+    with pytest.warns(
+        UserWarning, match="No embedding model was given, .* embed_model='lsa'"
+    ):
         retriever.from_documents(documents())
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)  # setting a model may warn of other packages
+        # Setting a model may warn of other packages.
+        warnings.simplefilter("error", UserWarning)
         retriever.from_documents(documents(), embed_model="lsa")
         Settings.embed_model = HashEmbedding()
         made = retriever.from_documents(documents())
     given = retriever.from_documents(documents(), embed_model=HashEmbedding())
     core, other = made.retriever, given.retriever
     embedder = getattr(made.index, "embedder", None) or core.embedder
-    assert embedder.name == (getattr(given.index, "embedder", None) or other.embedder).name
+    assert (
+        embedder.name == (getattr(given.index, "embedder", None) or other.embedder).name
+    )
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
@@ -96,11 +106,15 @@ def test_chunks_are_noticed_and_names_are_alike(retriever: Any) -> None:
     model = HashEmbedding()
     with pytest.warns(UserWarning, match="give them whole documents"):
         retriever.from_documents(nodes, embed_model=model)
-    made = retriever.from_documents(documents(), embed_model=model, k=1, show_progress=False)
+    made = retriever.from_documents(
+        documents(), embed_model=model, k=1, show_progress=False
+    )
     assert made.similarity_top_k == 1
     assert made.delete(["pump", "seal"]) is True and made.delete(["pump"]) is False
     with pytest.raises(InvalidParameter, match="mean the same"):
-        retriever.from_documents(documents(), embed_model=model, k=1, similarity_top_k=1)
+        retriever.from_documents(
+            documents(), embed_model=model, k=1, similarity_top_k=1
+        )
 
 
 def test_a_node_parser_is_a_splitter_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +141,9 @@ def test_a_method_of_a_class_counts_tokens() -> None:
         (HiQANodeParser.code, "max_tokens", "Pass chunk_size="),
     ],
 )
-def test_an_unknown_setting_of_a_parser_is_answered(make: Any, name: str, answer: str) -> None:
+def test_an_unknown_setting_of_a_parser_is_answered(
+    make: Any, name: str, answer: str
+) -> None:
     with pytest.raises(UnknownArgument, match=f"has no argument '{name}'. {answer}"):
         make(**{name: 3})
 
@@ -138,7 +154,9 @@ FIRST: dict[str, list[Any]] = {  # arguments without which a class cannot be mad
     "LlamaIndexModel": [MockLLM()],
     "SelfAskQueryEngine": [None],
     "TwoHopRetriever": [None],
-    "StructragEmbedding": [FunctionEmbedder(lambda texts: [[1.0]] * len(texts), name="ones")],
+    "StructragEmbedding": [
+        FunctionEmbedder(lambda texts: [[1.0]] * len(texts), name="ones")
+    ],
 } | {retriever.__name__: [None] for retriever in RETRIEVERS}
 CLASSES = [name for name in llama_index_structrag.__all__ if not name.endswith("Event")]
 
@@ -151,7 +169,9 @@ def test_no_class_takes_an_argument_that_it_does_not_know(name: str) -> None:
 
 
 def test_a_postprocessor_names_the_nearest() -> None:
-    with pytest.raises(UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"):
+    with pytest.raises(
+        UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"
+    ):
         EvidencePostprocessor(max_token=3)  # type: ignore[call-arg]
     saved = EvidencePostprocessor(max_tokens=3).to_dict()
     assert EvidencePostprocessor.from_dict(saved).max_tokens == 3

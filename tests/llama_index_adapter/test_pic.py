@@ -60,7 +60,9 @@ class OnlyAsync(Words):
 
 def documents() -> list[Document]:
     return [
-        Document(text=TEXT, id_=name, metadata={"file_name": f"{name}.md", "lang": "en"})
+        Document(
+            text=TEXT, id_=name, metadata={"file_name": f"{name}.md", "lang": "en"}
+        )
         for name in "abc"
     ]
 
@@ -75,8 +77,14 @@ def test_nodes_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> Non
     assert len({node.id_ for node in nodes}) == len(nodes) > 6
     for node in nodes:
         assert node.text == TEXT[node.start_char_idx : node.end_char_idx]
-        assert len(get_tokenizer()(node.get_content(metadata_mode=MetadataMode.EMBED))) <= 90
-        assert isinstance(node.metadata["pic_relevant"], bool) and "pic_threshold" in node.metadata
+        assert (
+            len(get_tokenizer()(node.get_content(metadata_mode=MetadataMode.EMBED)))
+            <= 90
+        )
+        assert (
+            isinstance(node.metadata["pic_relevant"], bool)
+            and "pic_threshold" in node.metadata
+        )
         assert "pic_" not in node.get_content(metadata_mode=MetadataMode.EMBED)
         assert "pic_" not in node.get_content(metadata_mode=MetadataMode.LLM)
     assert nodes[0].next_node.node_id == nodes[1].id_ and nodes[0].ref_doc_id == "a"
@@ -84,7 +92,9 @@ def test_nodes_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> Non
 
 def test_each_sentence_is_embedded_once_however_often_the_limit_is_tried() -> None:
     seen.clear()
-    PICNodeParser(embed_model=Words(), chunk_size=60).get_nodes_from_documents(documents())
+    PICNodeParser(embed_model=Words(), chunk_size=60).get_nodes_from_documents(
+        documents()
+    )
     assert len(seen) == len(set(seen)) == 40  # the three texts are equal
 
 
@@ -102,7 +112,9 @@ async def test_async_is_native_and_equal() -> None:
 
 
 def test_settings_and_models_are_told_apart_in_ids_and_pipeline_caches() -> None:
-    one = PICNodeParser(embed_model=MockEmbedding(embed_dim=4), llm=MockLLM(), chunk_size=90)
+    one = PICNodeParser(
+        embed_model=MockEmbedding(embed_dim=4), llm=MockLLM(), chunk_size=90
+    )
     other = PICNodeParser(
         embed_model=MockEmbedding(embed_dim=5), llm=MockLLM(max_tokens=7), chunk_size=90
     )
@@ -134,7 +146,9 @@ def test_without_models_as_published_and_pickled() -> None:
     parser = pickle.loads(pickle.dumps(PICNodeParser(chunk_size=90, strip=False)))
     nodes = parser.get_nodes_from_documents(documents()[:1])
     assert "".join(node.text for node in nodes) == TEXT
-    published = PICNodeParser.paper(embed_model=Words()).get_nodes_from_documents(documents()[:1])
+    published = PICNodeParser.paper(embed_model=Words()).get_nodes_from_documents(
+        documents()[:1]
+    )
     flags = [node.metadata["pic_relevant"] for node in published]
     assert len(flags) > 2 and all(a != b for a, b in pairwise(flags))
 
@@ -146,7 +160,9 @@ def test_given_vectors_and_questions_take_the_place_of_the_summary() -> None:
     ):
         published = PICNodeParser.paper(embed_model=Words(), **settings)
         nodes = published.get_nodes_from_documents(documents()[:1])
-        assert all(("wolves" in node.text) is node.metadata["pic_relevant"] for node in nodes)
+        assert all(
+            ("wolves" in node.text) is node.metadata["pic_relevant"] for node in nodes
+        )
 
 
 def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_said(
@@ -161,7 +177,9 @@ def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_sa
         return "Cats."
 
     llm = ScriptedModel(answer)
-    parser = PICNodeParser(embed_model=Words(), llm=llm, chunk_size=90, cache=Cache(tmp_path / "c"))
+    parser = PICNodeParser(
+        embed_model=Words(), llm=llm, chunk_size=90, cache=Cache(tmp_path / "c")
+    )
     nodes = parser.get_nodes_from_documents(documents()[:1])
     assert all(node.metadata["pic_degraded"] is True for node in nodes)
     for _ in range(2):
@@ -170,7 +188,9 @@ def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_sa
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("text", ["", " \n", "One sentence only", "x" * 2000, "天" * 700])
+@pytest.mark.parametrize(
+    "text", ["", " \n", "One sentence only", "x" * 2000, "天" * 700]
+)
 def test_odd_texts(text: str) -> None:
     parser = PICNodeParser(embed_model=Words(), chunk_size=60, strip=False)
     nodes = parser.get_nodes_from_documents([Document(text=text)])
@@ -188,7 +208,9 @@ def test_odd_texts(text: str) -> None:
         ({"bounds": "all"}, "bounds"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    settings: dict[str, Any], match: str
+) -> None:
     with pytest.raises(ValueError, match=match):
         PICNodeParser(**settings)
 
@@ -200,11 +222,14 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
     ):
         made = parser.core_splitter(parser.chunk_size, len)
         skipped = {"counter", "max_tokens", "min_tokens"}
-        assert {n: getattr(made, n) for n in defaults_of(PICSplitter) if n not in skipped} == {
-            n: getattr(core, n) for n in defaults_of(PICSplitter) if n not in skipped
-        }
+        assert {
+            n: getattr(made, n) for n in defaults_of(PICSplitter) if n not in skipped
+        } == {n: getattr(core, n) for n in defaults_of(PICSplitter) if n not in skipped}
     assert PICNodeParser().chunk_size == PICSplitter().max_tokens
-    assert PICNodeParser().core_splitter(300, len).least_tokens == PICSplitter().least_tokens
+    assert (
+        PICNodeParser().core_splitter(300, len).least_tokens
+        == PICSplitter().least_tokens
+    )
 
 
 def test_another_embedder_may_compare_the_sentences() -> None:
@@ -212,9 +237,9 @@ def test_another_embedder_may_compare_the_sentences() -> None:
     parser = PICNodeParser(
         embed_model=MockEmbedding(embed_dim=3), boundary_embedder=Words(), chunk_size=90
     )
-    expected = PICNodeParser(embed_model=Words(), chunk_size=90).get_nodes_from_documents(
-        documents()
-    )
+    expected = PICNodeParser(
+        embed_model=Words(), chunk_size=90
+    ).get_nodes_from_documents(documents())
     assert [node.text for node in parser.get_nodes_from_documents(documents())] == [
         node.text for node in expected
     ]
@@ -244,6 +269,8 @@ def test_a_document_brings_its_instructions_in_its_metadata() -> None:
 
     parser = PICNodeParser.paper(Queries(), instructions_key="questions")
     questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
-    documents = [Document(text=TEXT, metadata={"questions": texts}) for texts in questions]
+    documents = [
+        Document(text=TEXT, metadata={"questions": texts}) for texts in questions
+    ]
     parser.get_nodes_from_documents(documents)
     assert sorted(set(queries)) == sorted([*questions[0], *questions[1]])

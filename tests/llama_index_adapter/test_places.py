@@ -19,7 +19,9 @@ CODE = (
 
 @pytest.mark.parametrize("name", ["D3Retriever", "HiQARetriever", "MultiViewRetriever"])
 def test_results_are_exact_slices(name: str) -> None:
-    retriever = getattr(llama_index_structrag, name).from_documents([Document(text=CODE)])
+    retriever = getattr(llama_index_structrag, name).from_documents(
+        [Document(text=CODE)]
+    )
     results = retriever.retrieve("How do I start the pump?")
     assert results
     for result in results:

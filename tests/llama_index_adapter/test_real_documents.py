@@ -43,7 +43,11 @@ RETRIEVERS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {
     "views, LSA": lambda: (MultiViewRetriever, {}),
     "views, a store": lambda: (
         MultiViewRetriever,
-        {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore(), "views": ["raw"]},
+        {
+            "embed_model": HashEmbedding(),
+            "vector_store": SimpleVectorStore(),
+            "views": ["raw"],
+        },
     ),
     "HiQA": lambda: (HiQARetriever, {"embed_model": HashEmbedding()}),
     "D3": lambda: (D3Retriever, {"embed_model": HashEmbedding()}),
@@ -60,7 +64,9 @@ def documents() -> list[Document]:
     """Some of each format, as a reader gives them."""
     if not DATA.is_dir():
         pytest.skip(f"no evaluation data at {DATA}; set STRUCTRAG_DATA to its folder")
-    chosen = chain.from_iterable(drawn(group, 12, 1) for group in sources(DATA).values())
+    chosen = chain.from_iterable(
+        drawn(group, 12, 1) for group in sources(DATA).values()
+    )
     return [
         Document(text=source.text(), id_=source.id, metadata={"file_path": source.id})
         for source in chosen
@@ -71,14 +77,18 @@ def documents() -> list[Document]:
 def test_parsers(make: Callable[..., Any], documents: list[Document]) -> None:
     parser = make(tokenizer=pieces)
     texts = {host.doc_id: index_document(host).text for host in documents}
-    nodes = IngestionPipeline(transformations=[parser], disable_cache=True).run(documents=documents)
+    nodes = IngestionPipeline(transformations=[parser], disable_cache=True).run(
+        documents=documents
+    )
     for node in nodes:
         passage = texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx]
         assert node.text == passage and passage.strip()
         size = count_tokens(node.get_content(metadata_mode=MetadataMode.EMBED))
         assert size <= parser.chunk_size or node.metadata["oversize"]
         json.dumps(node.metadata)
-    assert {node.ref_doc_id for node in nodes} == {name for name in texts if texts[name].strip()}
+    assert {node.ref_doc_id for node in nodes} == {
+        name for name in texts if texts[name].strip()
+    }
     assert len({node.node_id for node in nodes}) == len(nodes)
 
 
@@ -93,10 +103,14 @@ def test_retrievers(kind: str, documents: list[Document], tmp_path: Path) -> Non
     results = list(chain.from_iterable(answers))
     for result in results:
         node = result.node
-        assert node.text == texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx]
+        assert (
+            node.text == texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx]
+        )
         assert json.loads(json.dumps(node.metadata)) == node.metadata
     assert results
     retriever.save(tmp_path / "index")
     opened = make.load(tmp_path / "index", **options)
     again = [opened.retrieve(query) for query in queries]
-    assert [[r.to_dict() for r in a] for a in again] == [[r.to_dict() for r in a] for a in answers]
+    assert [[r.to_dict() for r in a] for a in again] == [
+        [r.to_dict() for r in a] for a in answers
+    ]

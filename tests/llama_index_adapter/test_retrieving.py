@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from doubles import HashTokens
 from llama_index.core import Document
-from llama_index.core.postprocessor import PrevNextNodePostprocessor, SimilarityPostprocessor
+from llama_index.core.postprocessor import (
+    PrevNextNodePostprocessor,
+    SimilarityPostprocessor,
+)
 from llama_index.core.vector_stores.types import (
     FilterCondition,
     FilterOperator,
@@ -40,32 +43,44 @@ def documents() -> list[Document]:
 def made(name: str) -> Any:
     options: dict[str, Any] = {"embed_model": HashEmbedding()}
     if name == "multiview":
-        return MultiViewRetriever.from_documents(documents(), similarity_top_k=6, **options)
+        return MultiViewRetriever.from_documents(
+            documents(), similarity_top_k=6, **options
+        )
     if name == "hiqa":
         return HiQARetriever.from_documents(documents(), similarity_top_k=6, **options)
     if name == "d3":
         return D3Retriever.from_documents(documents(), **options)
     if name == "evidence of tokens":
         options = {"embed_model": HashTokens()}
-    evidence = EvidenceRetriever.from_documents(documents(), similarity_top_k=6, **options)
+    evidence = EvidenceRetriever.from_documents(
+        documents(), similarity_top_k=6, **options
+    )
     return TwoHopRetriever(evidence) if name == "two hops" else evidence
 
 
 @pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
 def test_nodes_know_what_stands_beside_them(name: str) -> None:
     retriever = made(name)
-    (found,) = (one for one in retriever.retrieve(QUESTION) if "Rinse the filter" in one.text)
+    (found,) = (
+        one for one in retriever.retrieve(QUESTION) if "Rinse the filter" in one.text
+    )
     assert found.node.next_node is None and found.node.prev_node is not None
     docstore = retriever.docstore()
     assert "It moves water." in docstore.get_node(found.node.prev_node.node_id).text
-    postprocessor = PrevNextNodePostprocessor(docstore=docstore, num_nodes=1, mode="both")
+    postprocessor = PrevNextNodePostprocessor(
+        docstore=docstore, num_nodes=1, mode="both"
+    )
     around = postprocessor.postprocess_nodes([found])
     assert [node.node.ref_doc_id for node in around] == ["pump", "pump"]
-    for node in docstore.docs.values():  # the chain of each document goes through all of it
+    # The chain of each document goes through all of it.
+    for node in docstore.docs.values():
         if node.prev_node is None:
             text = node.text
             while node.next_node is not None:
-                assert docstore.get_node(node.next_node.node_id).prev_node.node_id == node.node_id
+                assert (
+                    docstore.get_node(node.next_node.node_id).prev_node.node_id
+                    == node.node_id
+                )
                 node = docstore.get_node(node.next_node.node_id)
                 text += node.text
             last_words = TEXTS[node.ref_doc_id].split()[-2:]
@@ -118,14 +133,21 @@ def test_filters_within_filters() -> None:
             years, embed_model=HashEmbedding(), filters=filters
         )
         assert {node.node.ref_doc_id for node in retriever.retrieve("pump")} == expected
-    assert where_of(None, MetadataFilters(filters=[], condition=FilterCondition.OR))({}) is True
+    assert (
+        where_of(None, MetadataFilters(filters=[], condition=FilterCondition.OR))({})
+        is True
+    )
 
 
 def test_arguments_of_a_subclass_are_arguments_of_from_documents() -> None:
     class Loud(MultiViewRetriever):
-        def __init__(self, index: Any, *, volume: float = 1.0, **arguments: Any) -> None:
+        def __init__(
+            self, index: Any, *, volume: float = 1.0, **arguments: Any
+        ) -> None:
             super().__init__(index, **arguments)
             self.volume = volume
 
-    retriever = Loud.from_documents(documents(), embed_model=HashEmbedding(), volume=2.0)
+    retriever = Loud.from_documents(
+        documents(), embed_model=HashEmbedding(), volume=2.0
+    )
     assert retriever.volume == 2.0 and retriever.retrieve(QUESTION)

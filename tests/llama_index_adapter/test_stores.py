@@ -15,7 +15,11 @@ from structrag.errors import InvalidParameter, ModelFailed
 
 def documents(n: int) -> list[Document]:
     return [
-        Document(text=f"# A\n\nText {i}.\n\n# B\n\nMore {i}.", id_=f"d{i}", metadata={"name": i})
+        Document(
+            text=f"# A\n\nText {i}.\n\n# B\n\nMore {i}.",
+            id_=f"d{i}",
+            metadata={"name": i},
+        )
         for i in range(n)
     ]
 
@@ -43,7 +47,8 @@ class Unfiltered(SimpleVectorStore):
 
 def test_a_store_that_cannot_filter_is_refused_when_the_retriever_is_made() -> None:
     with pytest.raises(
-        InvalidParameter, match=r"vector_store must filter by metadata; Unfiltered cannot\. Use"
+        InvalidParameter,
+        match=r"vector_store must filter by metadata; Unfiltered cannot\. Use",
     ):
         MultiViewRetriever.from_documents(
             documents(2), embed_model=HashEmbedding(), vector_store=Unfiltered()
@@ -63,7 +68,9 @@ async def test_an_error_of_the_store_names_the_store() -> None:
         documents(2), embed_model=HashEmbedding(), vector_store=store
     )
     assert retriever.retrieve("part 1")
-    with pytest.raises(ModelFailed, match="vector store WithoutAsync raised ValueError") as caught:
+    with pytest.raises(
+        ModelFailed, match="vector store WithoutAsync raised ValueError"
+    ) as caught:
         await retriever.aretrieve("part 1")
     assert str(caught.value).endswith("pass in aclient. Mend the cause and ask again.")
 

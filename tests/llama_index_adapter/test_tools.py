@@ -50,9 +50,13 @@ async def test_self_ask_is_a_tool() -> None:
     def llm(prompt: str) -> str:
         return replies.pop(0)
 
-    tool = SelfAskQueryEngine(MultiViewRetriever.from_documents(documents()), llm).as_tool()
+    tool = SelfAskQueryEngine(
+        MultiViewRetriever.from_documents(documents()), llm
+    ).as_tool()
     assert list(tool.metadata.get_parameters_dict()["properties"]) == ["question"]
-    assert str(tool.call(question="Who made the X100?")).startswith("Acme\n\n[1] pump.md, Pump")
+    assert str(tool.call(question="Who made the X100?")).startswith(
+        "Acme\n\n[1] pump.md, Pump"
+    )
 
 
 OF_LLAMA_INDEX = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # its own
@@ -64,13 +68,17 @@ async def test_an_agent_that_calls_functions_answers_from_what_the_tool_cites() 
     from llama_index.core.llms import mock
 
     if not hasattr(mock, "MockFunctionCallingLLM"):
-        pytest.skip("this version of llama-index-core has no model that calls functions")
+        pytest.skip(
+            "this version of llama-index-core has no model that calls functions"
+        )
     from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 
     def reply(messages: Any, **options: Any) -> ChatMessage:
         (last,) = messages[-1:]
         if last.role == "tool":
-            return ChatMessage(role="assistant", content=f"After a year: {last.content}")
+            return ChatMessage(
+                role="assistant", content=f"After a year: {last.content}"
+            )
         call = ToolCallBlock(
             tool_call_id="1",
             tool_name="search_documents",
@@ -79,7 +87,9 @@ async def test_an_agent_that_calls_functions_answers_from_what_the_tool_cites() 
         return ChatMessage(role="assistant", blocks=[call])
 
     llm = mock.MockFunctionCallingLLM(response_generator=reply)
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(description="About pumps.")
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(
+        description="About pumps."
+    )
     agent = FunctionAgent(tools=[tool], llm=llm, streaming=False)
     answer = await agent.run("When does the seal wear?")
     assert str(answer).startswith("After a year: [1] pump.md, Pump")
@@ -91,11 +101,15 @@ class Replies(ScriptedLLM):
 
     replies: list[str]
 
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         self.prompts.append(prompt)
         return CompletionResponse(text=self.replies.pop(0))
 
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+    def stream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> Any:
         yield self.complete(prompt)  # older agents stream whatever they are told
 
 
@@ -109,7 +123,11 @@ async def test_a_reasoning_agent_answers_from_what_the_tool_cites() -> None:
         "Thought: I can answer without using any more tools.\nAnswer: After a year [1].",
     ]
     llm = Replies(replies=replies)
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(description="About pumps.")
-    answer = await ReActAgent(tools=[tool], llm=llm, streaming=False).run("When does it wear?")
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(
+        description="About pumps."
+    )
+    answer = await ReActAgent(tools=[tool], llm=llm, streaming=False).run(
+        "When does it wear?"
+    )
     assert str(answer) == "After a year [1]."
     assert "[1] pump.md, Pump, characters 0 to 72" in llm.prompts[-1]

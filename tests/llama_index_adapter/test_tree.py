@@ -32,7 +32,12 @@ QUESTION = "Is the pump motor oiled, and the pump filter rinsed?"
 
 
 def made(**options: Any) -> TreeRetriever:
-    options = {"embed_model": HashEmbedding(), "similarity_top_k": 2, "merge_share": 0.4, **options}
+    options = {
+        "embed_model": HashEmbedding(),
+        "similarity_top_k": 2,
+        "merge_share": 0.4,
+        **options,
+    }
     return TreeRetriever.from_documents(DOCUMENTS, **options)
 
 
@@ -41,8 +46,13 @@ async def test_nodes_are_exact_slices_sync_and_async() -> None:
     (scored,) = retriever.retrieve(QUESTION)
     node: Any = scored.node
     assert TEXT[node.start_char_idx : node.end_char_idx] == node.text
-    assert node.metadata["heading_path"] == "Garden > Pump" and node.ref_doc_id == "garden"
-    assert len(node.metadata["tree_merged"]) == 2 and "filter" in node.metadata["tree_summary"]
+    assert (
+        node.metadata["heading_path"] == "Garden > Pump" and node.ref_doc_id == "garden"
+    )
+    assert (
+        len(node.metadata["tree_merged"]) == 2
+        and "filter" in node.metadata["tree_summary"]
+    )
     assert json.loads(json.dumps(node.metadata)) == node.metadata
     for mode in (MetadataMode.LLM, MetadataMode.EMBED):
         assert "tree_" not in node.get_content(mode)
@@ -55,7 +65,9 @@ def test_it_is_the_core_retriever() -> None:
     core = CoreRetriever(retriever.index, merge_share=None, k=4, levels=False)
     found = [scored.node.node_id for scored in retriever.retrieve(QUESTION)]
     assert found == [hit.chunk.id for hit in core.search(QUESTION)]
-    again = TreeRetriever.from_index(retriever.index, k=4, merge_share=None, levels=False)
+    again = TreeRetriever.from_index(
+        retriever.index, k=4, merge_share=None, levels=False
+    )
     assert [scored.node.node_id for scored in again.retrieve(QUESTION)] == found
     with pytest.raises(ValueError, match="merge_share"):
         made(merge_share=3)
@@ -65,7 +77,9 @@ def test_it_is_the_core_retriever() -> None:
 
 def test_an_llm_writes_summaries_and_walks_by_its_prompt() -> None:
     llm = ScriptedLLM(answer="2")
-    retriever = made(llm=llm, summariser=ScriptedLLM(answer="A summary."), summary_tokens=8)
+    retriever = made(
+        llm=llm, summariser=ScriptedLLM(answer="A summary."), summary_tokens=8
+    )
     assert retriever.index.nodes("garden")[0].extras["summary"] == "A summary."
     prompt = PromptTemplate("{options}\nQ: {question}\nNumber:")
     retriever.update_prompts({"walk_prompt": prompt})
@@ -79,7 +93,11 @@ def test_an_llm_writes_summaries_and_walks_by_its_prompt() -> None:
 async def test_save_load_change_and_a_vector_store(tmp_path: Path) -> None:
     retriever = made(fan_out=3)
     retriever.save(tmp_path / "tree")
-    options: Any = {"embed_model": HashEmbedding(), "similarity_top_k": 2, "merge_share": 0.4}
+    options: Any = {
+        "embed_model": HashEmbedding(),
+        "similarity_top_k": 2,
+        "merge_share": 0.4,
+    }
     loaded = TreeRetriever.load(tmp_path / "tree", **options)
     assert (await loaded.aadd(DOCUMENTS)).unchanged == 2
     assert [n.node_id for n in loaded.retrieve(QUESTION)] == [
@@ -88,4 +106,8 @@ async def test_save_load_change_and_a_vector_store(tmp_path: Path) -> None:
     assert loaded.delete("garden") and loaded.index.document_ids == ["sea"]
     stored = made(vector_store=SimpleVectorStore(stores_text=True))
     assert isinstance(stored.index, TreeIndex)
-    assert stored.retrieve(QUESTION)[0].metadata["heading_path"].startswith("Garden > Pump")
+    assert (
+        stored.retrieve(QUESTION)[0]
+        .metadata["heading_path"]
+        .startswith("Garden > Pump")
+    )

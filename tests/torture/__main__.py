@@ -29,7 +29,9 @@ def main() -> int:
     """Return 1 if a promise is broken."""
     options = _options()
     warnings.simplefilter("ignore")
-    chosen = [p for p in promises.ALL if not options.promise or p.name in options.promise]
+    chosen = [
+        p for p in promises.ALL if not options.promise or p.name in options.promise
+    ]
     if options.case is not None:
         return _one_case(chosen, options.case)
     shares = sum(promise.share for promise in chosen)
@@ -38,14 +40,20 @@ def main() -> int:
         cases = promise.short if options.short else promise.cases
         seconds = 60.0 * options.minutes * promise.share / shares
         tally = run(
-            promise, cases=cases, seconds=seconds, workers=options.workers, first=options.first
+            promise,
+            cases=cases,
+            seconds=seconds,
+            workers=options.workers,
+            first=options.first,
         )
         results[promise.name] = tally
         print(_line(promise, tally, cases - options.first), flush=True)
         for number, failure in list(tally.failures.items())[:SHOWN]:
             print(f"    case {number}: {failure}", flush=True)
     if options.json:
-        Path(options.json).write_text(json.dumps({n: vars(t) for n, t in results.items()}))
+        Path(options.json).write_text(
+            json.dumps({n: vars(t) for n, t in results.items()})
+        )
     if options.record:
         _record(results, options)
     return int(any(tally.failures for tally in results.values()))
@@ -54,16 +62,27 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
     names = [promise.name for promise in promises.ALL]
-    parser.add_argument("--promise", action="append", choices=names, help="only this one")
-    parser.add_argument("--minutes", type=float, default=60.0, help="at most, all together")
-    parser.add_argument("--short", action="store_true", help="the few cases of the test suite")
+    parser.add_argument(
+        "--promise", action="append", choices=names, help="only this one"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="at most, all together"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="the few cases of the test suite"
+    )
     parser.add_argument("--case", type=int, help="one case alone, with its traceback")
     parser.add_argument(
-        "--first", type=int, default=0, help="case to begin with, where an earlier run ended"
+        "--first",
+        type=int,
+        default=0,
+        help="case to begin with, where an earlier run ended",
     )
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--json", help="a file for the results")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}")
+    parser.add_argument(
+        "--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}"
+    )
     return parser.parse_args()
 
 
@@ -93,13 +112,20 @@ def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
     from machine import machine_line, versions_line
 
     rows: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    packages = ("numpy", "scikit-learn", "pypdfium2", "langchain-core", "llama-index-core")
-    commit = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
-    ).stdout.strip()
-    how = (
-        f"commit {commit}, {options.workers} processes, {versions_line(packages)}, {machine_line()}"
+    packages = (
+        "numpy",
+        "scikit-learn",
+        "pypdfium2",
+        "langchain-core",
+        "llama-index-core",
     )
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    processes = f"{options.workers} processes"
+    how = f"commit {commit}, {processes}, {versions_line(packages)}, {machine_line()}"
     for name, tally in results.items():
         if not tally.not_here:
             row = {
@@ -119,7 +145,9 @@ def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
 def _page(rows: dict[str, Any]) -> str:
     """The recorded runs as Markdown, promises in their order."""
     recorded = [promise for promise in promises.ALL if promise.name in rows]
-    runs = list(dict.fromkeys(how for promise in recorded for how in rows[promise.name]["how"]))
+    runs = list(
+        dict.fromkeys(how for promise in recorded for how in rows[promise.name]["how"])
+    )
     number_of = {how: str(number) for number, how in enumerate(runs, start=1)}
     table = [
         f"| {promise.name} | {promise.says} | {row['cases']:,} | {row['failures']:,} | "

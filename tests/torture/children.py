@@ -61,7 +61,9 @@ class Child:
         _, status = os.waitpid(self.pid, 0)
         lines = self._rest()
         if status:
-            raise AssertionError(f"a child ended with {status}: {' '.join(lines)[-300:]}")
+            raise AssertionError(
+                f"a child ended with {status}: {' '.join(lines)[-300:]}"
+            )
         return lines
 
     def _rest(self) -> list[str]:

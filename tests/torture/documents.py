@@ -25,9 +25,11 @@ from torture.mutations import mutated, mutated_bytes, pdf_seeds, seeds
 from torture.promise import Promise, random_of
 
 KINDS = ("markdown", "html", "text", "pdf")
-WEIGHTS = (8, 6, 6, 1)  # a PDF takes ten times as long, most of it in a library of others
+# A PDF takes ten times as long, most of it in a library of others.
+WEIGHTS = (8, 6, 6, 1)
 SIZES = (1, 2, 5, 12, 40, 100, 300)  # limits: those around a word find most
-PIECES = 60  # about as many chunks as a document is cut into; more find no more, and take long
+# About as many chunks as a document is cut into; more find no more, and take long.
+PIECES = 60
 AGAIN = 0.3  # share of documents that are split twice
 LONGEST_CHARACTER = 4_100  # code points that one letter with its marks may have
 SUFFIXES = {"markdown": ".md", "html": ".html", "text": ".txt", "pdf": ".pdf"}
@@ -56,7 +58,9 @@ def document_of(rng: Random, *, with_data: bool) -> Callable[[], Document]:
         return partial(_read_bytes, mutated_bytes(rng, data, others), suffix)
     text = mutated(rng, text, other)
     format = rng.choice((kind, kind, "auto", rng.choice(KINDS[:3])))
-    return partial(read_text, text, format=format, id="d", title=rng.choice(("", "", text[:300])))
+    return partial(
+        read_text, text, format=format, id="d", title=rng.choice(("", "", text[:300]))
+    )
 
 
 def _read_bytes(data: bytes, suffix: str) -> Document:
@@ -93,7 +97,9 @@ def _content_aware(rng: Random, size: int) -> Any:
 
 def _fixed(rng: Random, size: int) -> Any:
     within = rng.random() < 0.5
-    return FixedSplitter(size, within_sections=within, context=within and rng.random() < 0.5)
+    return FixedSplitter(
+        size, within_sections=within, context=within and rng.random() < 0.5
+    )
 
 
 def _hiqa(rng: Random, size: int) -> Any:
@@ -134,31 +140,46 @@ CORE = (_content_aware, _fixed, _hiqa, _pic, _idms)
 def check_chunks(document: Document, chunks: Sequence[Chunk], splitter: Any) -> None:
     """Chunks tile the document, quote it exactly and keep the limit."""
     text = document.text
-    assert bool(chunks) == bool(text.strip()), "chunks only, and always, where there is text"
+    assert bool(chunks) == bool(text.strip()), (
+        "chunks only, and always, where there is text"
+    )
     at = 0
     for chunk in chunks:
         assert chunk.start == at, f"a chunk begins at {chunk.start} instead of {at}"
-        assert chunk.text == text[chunk.start : chunk.end], "a chunk is no slice of its document"
+        assert chunk.text == text[chunk.start : chunk.end], (
+            "a chunk is no slice of its document"
+        )
         assert chunk.text.strip(), "a chunk is blank"
         assert chunk.start <= chunk.body_start <= chunk.end
         at = chunk.end
-    assert not chunks or at == len(text), f"the text ends at {len(text)}, the chunks at {at}"
+    assert not chunks or at == len(text), (
+        f"the text ends at {len(text)}, the chunks at {at}"
+    )
     assert len({chunk.id for chunk in chunks}) == len(chunks), "two chunks have one id"
     limit = splitter.max_tokens
     if limit is not None:
         for chunk in chunks:
             size = splitter.counter(chunk.index_text)
-            assert size == chunk.extras.get("index_tokens", size), "index_tokens is another count"
+            assert size == chunk.extras.get("index_tokens", size), (
+                "index_tokens is another count"
+            )
             if size > limit:
-                assert chunk.extras.get("oversize"), f"{size} tokens where {limit} are allowed"
-                assert is_one_character(chunk.text), f"more than a character at {chunk.start}"
+                assert chunk.extras.get("oversize"), (
+                    f"{size} tokens where {limit} are allowed"
+                )
+                assert is_one_character(chunk.text), (
+                    f"more than a character at {chunk.start}"
+                )
 
 
 def is_one_character(text: str) -> bool:
     """Whether it is one character as people count, with white space around it."""
     import regex
 
-    return len(regex.findall(r"\X", text.strip())) <= 1 and len(text.strip()) <= LONGEST_CHARACTER
+    return (
+        len(regex.findall(r"\X", text.strip())) <= 1
+        and len(text.strip()) <= LONGEST_CHARACTER
+    )
 
 
 def check_core(rng: Random, read: Callable[[], Document], document: Document) -> None:
@@ -191,7 +212,9 @@ def check_outline(document: Document) -> None:
         blocks = outline.blocks(section)
         if blocks:
             ends = [section.body_start, *(block.end for block in blocks)]
-            assert [block.start for block in blocks] == ends[:-1], "blocks do not tile a body"
+            assert [block.start for block in blocks] == ends[:-1], (
+                "blocks do not tile a body"
+            )
             assert ends[-1] == section.body_end, "blocks do not reach the end of a body"
         for block in blocks:
             assert all(block.start <= cut <= block.end for cut in block.cuts)
@@ -272,7 +295,9 @@ def check_llama_index(rng: Random, document: Document) -> None:
     parser = rng.choice(_llama_index())
     strip = rng.random() < 0.5
     size = size_for(rng, document, 1)
-    make = partial(parser, chunk_size=size, strip=strip, tokenizer=list, format="markdown")
+    make = partial(
+        parser, chunk_size=size, strip=strip, tokenizer=list, format="markdown"
+    )
     nodes = make().get_nodes_from_documents([host])
     spans = [(node.start_char_idx, node.end_char_idx, node.text) for node in nodes]
     try:
@@ -291,7 +316,9 @@ def check_llama_index(rng: Random, document: Document) -> None:
         raise AssertionError(f"{parser.__name__}({size}): {error}") from error
 
 
-def check_spans(text: str, spans: Sequence[tuple[int, int, str]], *, strip: bool) -> None:
+def check_spans(
+    text: str, spans: Sequence[tuple[int, int, str]], *, strip: bool
+) -> None:
     """Spans quote the text in order; with `strip` only white space may be left out."""
     at = 0
     for start, end, content in spans:
@@ -299,7 +326,9 @@ def check_spans(text: str, spans: Sequence[tuple[int, int, str]], *, strip: bool
         assert content.strip(), "a chunk is blank"
         assert start >= at, "chunks overlap"
         left_out = text[at:start]
-        assert not left_out.strip() if strip else not left_out, f"lost at {at}: {left_out[:40]!r}"
+        assert not left_out.strip() if strip else not left_out, (
+            f"lost at {at}: {left_out[:40]!r}"
+        )
         at = end
     rest = text[at:]
     if not strip and not text.strip():

@@ -58,7 +58,9 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def _refused(error: BaseException) -> None:
     """The error must be ours or the system's own, and say that there is no room."""
-    assert isinstance(error, StructragError | OSError), f"{type(error).__name__}: {error}"
+    assert isinstance(error, StructragError | OSError), (
+        f"{type(error).__name__}: {error}"
+    )
     words = str(error).lower()
     assert any(word in words for word in ("space", "full", "written", "write")), words
 
@@ -82,7 +84,9 @@ def check_save(rng: Random, folder: Path) -> None:
     except Exception as error:
         _refused(error)
         after = files_of(folder)
-        assert set(after) == set(before), f"left behind: {sorted(set(after) ^ set(before))}"
+        assert set(after) == set(before), (
+            f"left behind: {sorted(set(after) ^ set(before))}"
+        )
         assert after == before, "files of the earlier index were changed"
         assert not over or answers(load(path)) == old, "the earlier index has gone"
     else:
@@ -111,7 +115,9 @@ def check_cache(rng: Random, folder: Path) -> None:
         assert opened.get("first") == "kept"
         for number in range(put):
             vector = opened.get_vector(f"{number} 0")
-            assert vector is not None and (vector == number).all(), f"{number} of {put} is lost"
+            assert vector is not None and (vector == number).all(), (
+                f"{number} of {put} is lost"
+            )
         assert opened.get_vector(f"{put} 0") is None, "some of what was refused"
     (folder / "filler").unlink()
     cache.put("more", 1)
@@ -121,13 +127,16 @@ def check_cache(rng: Random, folder: Path) -> None:
 
 def check_add(rng: Random, folder: Path) -> None:
     """Adding with a cache that finds no room: documents are whole or not there."""
-    model = ScriptedModel(lambda prompt: f"Summary {len(prompt)} " + "word " * 50, name="m")
+    model = ScriptedModel(
+        lambda prompt: f"Summary {len(prompt)} " + "word " * 50, name="m"
+    )
     contents = documents(range(12))
     index = index_of(llm=model, cache=Cache(folder / "cache.sqlite"), max_concurrency=2)
     index.add(contents[:2])
     old = answers(index)
     fill(folder, rng.randrange(60_000))
-    with mock.patch("tempfile.tempdir", str(folder)):  # joined segments find no room either
+    # Joined segments find no room either.
+    with mock.patch("tempfile.tempdir", str(folder)):
         try:
             index.add(contents)
         except Exception as error:
@@ -154,7 +163,9 @@ def check_opened(rng: Random, folder: Path) -> None:
         index.add([document(9)])
         index.delete("d0")
         index.search("pump")
-    assert [hit.chunk.doc_id for hit in index.search("Item 9", 1, route="bm25")] == ["d9"]
+    assert [hit.chunk.doc_id for hit in index.search("Item 9", 1, route="bm25")] == [
+        "d9"
+    ]
     fresh = index_of([*documents(range(1, 4)), document(9)])
     assert answers(index)[0] == answers(fresh)[0]
 
@@ -178,7 +189,9 @@ def check_limit(rng: Random, folder: Path) -> None:
         try:
             index.save(path)
         except Exception as error:
-            assert isinstance(error, StructragError | OSError), f"{type(error).__name__}: {error}"
+            assert isinstance(error, StructragError | OSError), (
+                f"{type(error).__name__}: {error}"
+            )
             say("refused")
         else:
             say("saved")
@@ -198,7 +211,10 @@ def case(number: int) -> None:
     """One full volume, or one limit."""
     rng = random_of("full_volume", number)
     if number % 6 == 5:
-        with small_segments(rng), tempfile.TemporaryDirectory(prefix="torture-") as name:
+        with (
+            small_segments(rng),
+            tempfile.TemporaryDirectory(prefix="torture-") as name,
+        ):
             check_limit(rng, Path(name))
         return
     with small_segments(rng), small_volume(rng.choice((400_000, 800_000))) as folder:

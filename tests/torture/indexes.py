@@ -18,7 +18,13 @@ WORDS = (  # noqa: SIM905
     "pump valve filter meter pulse water house wire night value clean month steel bridge engine "
     "train paper crane river oslo"
 ).split()
-QUERIES = ("pump valve", "clean the filter", "engine of the train", "oslo river paper", "nothing")
+QUERIES = (
+    "pump valve",
+    "clean the filter",
+    "engine of the train",
+    "oslo river paper",
+    "nothing",
+)
 ROUTES = ("dense", "bm25")
 PLACES = 6  # of a score that must be equal; products of other shapes round otherwise
 
@@ -49,12 +55,18 @@ def document(number: int, version: int = 0, *, words: int = 40) -> Document:
     return read_text(text, id=f"d{number}", format="markdown", meta={"number": number})
 
 
-def documents(numbers: Iterable[int], version: int = 0, *, words: int = 40) -> list[Document]:
+def documents(
+    numbers: Iterable[int], version: int = 0, *, words: int = 40
+) -> list[Document]:
     return [document(number, version, words=words) for number in numbers]
 
 
 def index_of(
-    contents: Sequence[Document] = (), *, lsa: bool = False, dimensions: int = 16, **options: Any
+    contents: Sequence[Document] = (),
+    *,
+    lsa: bool = False,
+    dimensions: int = 16,
+    **options: Any,
 ) -> Index:
     """An index of these documents, with hashed words as vectors or LSA."""
     embedder = None if lsa else HashEmbedder(dimensions)
@@ -64,19 +76,33 @@ def index_of(
     return index
 
 
-def load(path: Any, *, lsa: bool = False, dimensions: int = 16, **options: Any) -> Index:
+def load(
+    path: Any, *, lsa: bool = False, dimensions: int = 16, **options: Any
+) -> Index:
     """Open what `index_of` made and `save` wrote."""
-    return Index.load(path, embedder=None if lsa else HashEmbedder(dimensions), **options)
+    return Index.load(
+        path, embedder=None if lsa else HashEmbedder(dimensions), **options
+    )
 
 
 def answers(index: Index, queries: Sequence[str] = QUERIES) -> list[Any]:
     """All chunks, texts of views, and the answers of every view and route."""
     chunks = [
-        (c.id, c.text, c.context, c.path, c.kind, c.n_tokens, c.body_start, dict(c.extras))
+        (
+            c.id,
+            c.text,
+            c.context,
+            c.path,
+            c.kind,
+            c.n_tokens,
+            c.body_start,
+            dict(c.extras),
+        )
         for c in index.chunks()
     ]
     texts = [
-        [index.store.view_text(row, view) for view in index.views] for row in range(len(index))
+        [index.store.view_text(row, view) for view in index.views]
+        for row in range(len(index))
     ]
     facts = [
         (
@@ -107,4 +133,6 @@ def searches(index: Index, queries: Sequence[str] = QUERIES) -> list[Any]:
 
 def ranking(hits: Sequence[Any]) -> list[Any]:
     """Chunks with rounded scores; chunks of one score by their id."""
-    return sorted((-round(hit.score, PLACES), hit.chunk.id, hit.chunk.text) for hit in hits)
+    return sorted(
+        (-round(hit.score, PLACES), hit.chunk.id, hit.chunk.text) for hit in hits
+    )

@@ -15,11 +15,20 @@ from doubles import HashEmbedder, ScriptedModel
 from structrag.asking.cache import Cache
 from structrag.errors import IndexDamaged
 from torture.children import start
-from torture.indexes import answers, document, documents, index_of, load, searches, small_segments
+from torture.indexes import (
+    answers,
+    document,
+    documents,
+    index_of,
+    load,
+    searches,
+    small_segments,
+)
 from torture.promise import Promise, random_of
 
 ROUNDS = 12  # of what a child does, unless it is killed before
-BATCH = 300  # vectors of one put: about a megabyte, so that most kills fall into a write
+# Vectors of one put: about a megabyte, so that most kills fall into a write.
+BATCH = 300
 Say = Callable[[str], None]
 
 
@@ -39,7 +48,9 @@ def contents_after(rounds: int) -> list[Any]:
     return list(present.values())
 
 
-def _turn(number: int, put: Callable[[int, Any], Any], drop: Callable[[int], Any]) -> None:
+def _turn(
+    number: int, put: Callable[[int, Any], Any], drop: Callable[[int], Any]
+) -> None:
     """What happens in a round: a document comes, at times one changes and one goes."""
     put(number, document(number))
     if number % 3 == 0:
@@ -61,7 +72,9 @@ def _save_rounds(say: Say, path: Path, *, lsa: bool, reopen: bool) -> None:
 
 
 def _turn_of(index: Any, number: int) -> None:
-    _turn(number, lambda _, new: index.add([new]), lambda gone: index.delete(f"d{gone}"))
+    _turn(
+        number, lambda _, new: index.add([new]), lambda gone: index.delete(f"d{gone}")
+    )
 
 
 def kill_saver(rng: Random, folder: Path) -> None:
@@ -82,9 +95,13 @@ def kill_saver(rng: Random, folder: Path) -> None:
             if sorted(map(repr, fresh.chunks())) == sorted(map(repr, index.chunks())):
                 break
     else:
-        raise AssertionError(f"the index holds {index.document_ids} after {done} rounds")
+        raise AssertionError(
+            f"the index holds {index.document_ids} after {done} rounds"
+        )
     if not lsa:  # of LSA, signs and ties depend on the order of the rows
-        assert searches(index) == searches(fresh), "other answers than those of a new index"
+        assert searches(index) == searches(fresh), (
+            "other answers than those of a new index"
+        )
     index.add([document(99)])
     index.save(path)  # what the killed one left behind is in nobody's way
     assert "d99" in load(path, lsa=lsa).document_ids
@@ -135,7 +152,9 @@ def kill_cache(rng: Random, folder: Path) -> None:
         say("ready")
         for number in range(100_000):
             cache.put(f"value {number}", _value(number))
-            cache.put_vectors({f"vector {number} {i}": _vector(number) for i in range(BATCH)})
+            cache.put_vectors(
+                {f"vector {number} {i}": _vector(number) for i in range(BATCH)}
+            )
             say(str(number))
 
     child = start(work)
@@ -147,11 +166,15 @@ def kill_cache(rng: Random, folder: Path) -> None:
         value = cache.get(f"value {number}")
         vectors = [cache.get_vector(f"vector {number} {i}") for i in range(BATCH)]
         if number <= done:
-            assert value is not None and vectors[0] is not None, f"{number} of {done} is lost"
+            assert value is not None and vectors[0] is not None, (
+                f"{number} of {done} is lost"
+            )
         assert value in (None, _value(number)), "half a value"
         there = [vector is not None for vector in vectors]
         assert all(there) or not any(there), "some vectors of one put"
-        assert not any(there) or all(np.array_equal(v, _vector(number)) for v in vectors)
+        assert not any(there) or all(
+            np.array_equal(v, _vector(number)) for v in vectors
+        )
     cache.put("more", 1)
     assert cache.get("more") == 1
     cache.close()
@@ -167,7 +190,9 @@ def kill_adder(rng: Random, folder: Path) -> None:
     path = folder / "cache.sqlite"
 
     def index_with(answer: Callable[[str], str]) -> Any:
-        return index_of(contents, llm=ScriptedModel(answer, name="m"), cache=Cache(path))
+        return index_of(
+            contents, llm=ScriptedModel(answer, name="m"), cache=Cache(path)
+        )
 
     def work(say: Say) -> None:
         say("ready")
@@ -193,7 +218,9 @@ def kill_adder(rng: Random, folder: Path) -> None:
     path = folder / "another.sqlite"
     once: list[str] = []
     clean = index_with(lambda prompt: once.append(prompt) or _summary(prompt))
-    assert answers(resumed) == answers(clean), "the index differs from one never broken off"
+    assert answers(resumed) == answers(clean), (
+        "the index differs from one never broken off"
+    )
     at_once = resumed.runner.asking.max_concurrency
     again = before.count("asked") + len(asked) - len(once)
     assert again <= at_once, f"{again} calls were asked twice"

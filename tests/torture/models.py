@@ -44,33 +44,84 @@ def _hangs(*_: Any) -> Any:
 
 RAISED = (
     *(RuntimeError("out of memory"), OSError(28, "No space left"), KeyError("choices")),
-    *(TimeoutError(), ValueError("\ud800"), RecursionError("deep"), ZeroDivisionError("x")),
-    *(asyncio.TimeoutError(), StopIteration(3), UnicodeDecodeError("utf-8", b"x", 0, 1, "y")),
+    *(
+        TimeoutError(),
+        ValueError("\ud800"),
+        RecursionError("deep"),
+        ZeroDivisionError("x"),
+    ),
+    *(
+        asyncio.TimeoutError(),
+        StopIteration(3),
+        UnicodeDecodeError("utf-8", b"x", 0, 1, "y"),
+    ),
     *(MemoryError(), AttributeError("no"), IndexError(1), AssertionError(), EOFError()),
 )
 # What no prompt can be answered by.
 UNUSABLE: tuple[Callable[[str], Any], ...] = (
     *(_raises(error) for error in RAISED),
-    *(lambda prompt, answer=answer: answer for answer in (None, 7, b"bytes", ["a"], {"a": 1})),
-    *(lambda prompt, answer=answer: answer for answer in (object(), 1.5, float("nan"), True)),
+    *(
+        lambda prompt, answer=answer: answer
+        for answer in (None, 7, b"bytes", ["a"], {"a": 1})
+    ),
+    *(
+        lambda prompt, answer=answer: answer
+        for answer in (object(), 1.5, float("nan"), True)
+    ),
 )
 # What may be an answer: it is taken or not, and breaks nothing.
 ODD: tuple[Callable[[str], Any], ...] = tuple(
     lambda prompt, answer=answer: answer
     for answer in (
-        *("", " ", "\n\n", "\x00", "\ud800", "word " * 20_000, "x" * 100_000, "[" * 50_000),
-        *('{"summary": ' * 5_000, "{}", "null", "[]", '{"summary": null, "keywords": {"a": [1]}}'),
-        *('{"summary": 5, "keywords": "x"}', '{"summary": "\\ud800", "keywords": [null]}', "NaN"),
-        *("1" * 5_000, "-1", "1e999", "§" * 999, "<html>", "I cannot help with that.", "```\n"),
+        *(
+            "",
+            " ",
+            "\n\n",
+            "\x00",
+            "\ud800",
+            "word " * 20_000,
+            "x" * 100_000,
+            "[" * 50_000,
+        ),
+        *(
+            '{"summary": ' * 5_000,
+            "{}",
+            "null",
+            "[]",
+            '{"summary": null, "keywords": {"a": [1]}}',
+        ),
+        *(
+            '{"summary": 5, "keywords": "x"}',
+            '{"summary": "\\ud800", "keywords": [null]}',
+            "NaN",
+        ),
+        *(
+            "1" * 5_000,
+            "-1",
+            "1e999",
+            "§" * 999,
+            "<html>",
+            "I cannot help with that.",
+            "```\n",
+        ),
         *(
             '{"keywords": ["' + "k" * 100_000 + '"], "summary": "s"}',
             "Final Answer:",
             "Follow up: ",
         ),
-        *("Follow up: the same?", "d0#0, d0#1, d99#7", "[1, 2, 99999999999999999999]", "\u202e"),
+        *(
+            "Follow up: the same?",
+            "d0#0, d0#1, d99#7",
+            "[1, 2, 99999999999999999999]",
+            "\u202e",
+        ),
     )
 )
-ECHOES: tuple[Callable[[str], Any], ...] = (str, lambda prompt: prompt * 3, str.swapcase)
+ECHOES: tuple[Callable[[str], Any], ...] = (
+    str,
+    lambda prompt: prompt * 3,
+    str.swapcase,
+)
 
 BAD_VECTORS: tuple[Callable[[Any, Sequence[str]], Any], ...] = (
     *(_raises(error) for error in RAISED),
@@ -122,7 +173,9 @@ class Faulty:
         self.calls += 1
         if self.fault is not None and self.calls % self.every == 0:
             return self.fault(prompt)
-        return f'{{"summary": "Of {len(prompt)} letters.", "keywords": ["pump", "valve"]}}'
+        return (
+            f'{{"summary": "Of {len(prompt)} letters.", "keywords": ["pump", "valve"]}}'
+        )
 
 
 class FaultyEmbedder(HashEmbedder):
@@ -151,7 +204,9 @@ def _do(rng: Random, plain: Callable[[], Any], awaited: Callable[[], Any]) -> An
 
 
 def _splitter(rng: Random) -> Any:
-    return rng.choice((None, None, PICSplitter(min_tokens=5), IDMSSplitter(margin="llm")))
+    return rng.choice(
+        (None, None, PICSplitter(min_tokens=5), IDMSSplitter(margin="llm"))
+    )
 
 
 def check_index(rng: Random) -> None:
@@ -159,7 +214,9 @@ def check_index(rng: Random) -> None:
     model, embedder = Faulty(rng), FaultyEmbedder(16)
     embedder.every = rng.choice((1, 1, 2, 3))
     splitter = _splitter(rng)
-    index = Index(embedder=embedder, llm=model, splitter=splitter, batch_size=rng.choice((2, 64)))
+    index = Index(
+        embedder=embedder, llm=model, splitter=splitter, batch_size=rng.choice((2, 64))
+    )
     index.add(documents(range(3)))
     before = {doc: index.chunks(doc) for doc in index.document_ids}
     seen = searches(index)
@@ -174,12 +231,20 @@ def check_index(rng: Random) -> None:
         _do(rng, lambda: index.search("pump"), lambda: index.asearch("pump"))
     model.fault = embedder.fault = None
     for doc in ("d1", "d2"):
-        assert index.chunks(doc) == before[doc], "a document that nobody named has changed"
+        assert index.chunks(doc) == before[doc], (
+            "a document that nobody named has changed"
+        )
     check_whole(index, {"d0": [document(0), document(0, 1)], "d3": [document(3)]})
-    if refused and set(index.document_ids) == set(before) and index.chunks("d0") == before["d0"]:
+    if (
+        refused
+        and set(index.document_ids) == set(before)
+        and index.chunks("d0") == before["d0"]
+    ):
         assert searches(index) == seen, "a failed add changed what is found"
     index.add(changed)
-    check_whole(index, {"d0": [document(0, 1)], "d3": [document(3)], "d4": [document(4)]})
+    check_whole(
+        index, {"d0": [document(0, 1)], "d3": [document(3)], "d4": [document(4)]}
+    )
     assert set(index.document_ids) == {"d0", "d1", "d2", "d3", "d4"}
     searches(index)
     if not lasting:
@@ -233,7 +298,11 @@ def check_retrievers(rng: Random) -> None:
     try:
         if kind in (0, 4):
             agent = SelfAsk(retriever, llm=model)
-            _do(rng, lambda: agent.answer("Which pump?"), lambda: agent.aanswer("Which pump?"))
+            _do(
+                rng,
+                lambda: agent.answer("Which pump?"),
+                lambda: agent.aanswer("Which pump?"),
+            )
         else:
             hits = _do(
                 rng,
@@ -242,7 +311,10 @@ def check_retrievers(rng: Random) -> None:
             )
             texts = {doc.id: doc.text for doc in contents}
             for hit in hits:
-                assert hit.chunk.text == texts[hit.chunk.doc_id][hit.chunk.start : hit.chunk.end]
+                assert (
+                    hit.chunk.text
+                    == texts[hit.chunk.doc_id][hit.chunk.start : hit.chunk.end]
+                )
     except StructragError:
         pass
     model.fault = embedder.fault = None
@@ -275,13 +347,15 @@ def check_formatter(rng: Random) -> None:
     source = document(1).text.replace("#", "").strip()
     try:
         formatter = HiQAFormatter(model)
-        formatted = _do(rng, lambda: formatter.format(source), lambda: formatter.aformat(source))
+        formatted = _do(
+            rng, lambda: formatter.format(source), lambda: formatter.aformat(source)
+        )
     except StructragError:
         return
     words = set(source.split())
-    assert words <= set(formatted.document.text.split()) or model.fault not in UNUSABLE, (
-        "words are lost"
-    )
+    assert (
+        words <= set(formatted.document.text.split()) or model.fault not in UNUSABLE
+    ), "words are lost"
 
 
 def check_hanging(rng: Random) -> None:

@@ -11,7 +11,8 @@ from random import Random
 from places import DATA
 from samples import BAD, GUIDE, NASTY, manual
 
-LONGEST = 1_200  # characters of a seed: many small documents find more than a few large ones
+# Characters of a seed: many small documents find more than a few large ones.
+LONGEST = 1_200
 
 HTML = """<!DOCTYPE html><html><head><title>Pumps &amp; valves</title><style>p {}</style></head>
 <body><nav><a href="#a">Start</a></nav><h1>Pumps &amp; valves</h1><p>It moves&nbsp;water,
@@ -85,13 +86,59 @@ Section 3.1 Notice. Either party may terminate this Agreement upon thirty (30) d
 \u6c34\u6cf5\u79fb\u52a8\u6c34\u3002\u5b83\u5fc5\u987b\u6bcf\u6708\u6e05\u6d17\u3002
 """
 UNICODE = (
-    *("\x00", "\ufeff", "\u200b", "\u200d", "\u2028", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\xa0"),
-    *("\u0301" * 40, "\U0001f469\u200d\U0001f680", "\u202e", "\ufffd", "\u0130", "\ufb03"),
-    *("\ud800", "\udfff", "\U0010ffff", "\u0e2a\u0e27\u0e31", "\u0645\u0631", "\u4eca\u5929\u3002"),
-    *("\u1680", "\u3000", "\u00ad", "\u2066", "\u1e9e", "\u01c5", "\u0345", "\u1ff7", "\u20dd"),
+    *(
+        "\x00",
+        "\ufeff",
+        "\u200b",
+        "\u200d",
+        "\u2028",
+        "\x85",
+        "\x0b",
+        "\x0c",
+        "\x1c",
+        "\r",
+        "\xa0",
+    ),
+    *(
+        "\u0301" * 40,
+        "\U0001f469\u200d\U0001f680",
+        "\u202e",
+        "\ufffd",
+        "\u0130",
+        "\ufb03",
+    ),
+    *(
+        "\ud800",
+        "\udfff",
+        "\U0010ffff",
+        "\u0e2a\u0e27\u0e31",
+        "\u0645\u0631",
+        "\u4eca\u5929\u3002",
+    ),
+    *(
+        "\u1680",
+        "\u3000",
+        "\u00ad",
+        "\u2066",
+        "\u1e9e",
+        "\u01c5",
+        "\u0345",
+        "\u1ff7",
+        "\u20dd",
+    ),
 )
 MARKUP = (
-    *("&#99999999999;", "&#x0;", "&#xD800;", "&NotEqualTilde;", "&amp", "<!--", "-->", "<p", "</"),
+    *(
+        "&#99999999999;",
+        "&#x0;",
+        "&#xD800;",
+        "&NotEqualTilde;",
+        "&amp",
+        "<!--",
+        "-->",
+        "<p",
+        "</",
+    ),
     *(
         "<![CDATA[",
         "]]>",
@@ -102,9 +149,41 @@ MARKUP = (
         "<script>",
         "<plaintext>",
     ),
-    *("<svg><title>", "<a href='", "```", "~~~", "---\n", "===\n", "| - |\n", "](", "![", "***"),
-    *("$$", "\\(", "[^1]: ", "[a]: b\n", "{#", "\n\n", "\n    ", "\t", "> ", "- ", "1) ", "# "),
-    *('"   "', "\u201c \u201d", "<|endoftext|>", "{title}", "%s", "1.1.1 ", "Article I. "),
+    *(
+        "<svg><title>",
+        "<a href='",
+        "```",
+        "~~~",
+        "---\n",
+        "===\n",
+        "| - |\n",
+        "](",
+        "![",
+        "***",
+    ),
+    *(
+        "$$",
+        "\\(",
+        "[^1]: ",
+        "[a]: b\n",
+        "{#",
+        "\n\n",
+        "\n    ",
+        "\t",
+        "> ",
+        "- ",
+        "1) ",
+        "# ",
+    ),
+    *(
+        '"   "',
+        "\u201c \u201d",
+        "<|endoftext|>",
+        "{title}",
+        "%s",
+        "1.1.1 ",
+        "Article I. ",
+    ),
 )
 
 
@@ -116,7 +195,9 @@ def seeds(kind: str, *, with_data: bool) -> list[str]:
         "html": [HTML],
         "text": [TEXT],
     }
-    samples["markdown"] += ["\n".join(NASTY[i : i + 12]) for i in range(0, len(NASTY), 12)]
+    samples["markdown"] += [
+        "\n".join(NASTY[i : i + 12]) for i in range(0, len(NASTY), 12)
+    ]
     samples[kind] += [text[:LONGEST] for text in BAD.values()]
     texts = samples[kind]
     if with_data and DATA.is_dir():
@@ -125,8 +206,14 @@ def seeds(kind: str, *, with_data: bool) -> list[str]:
 
 
 def _data(kind: str) -> list[str]:
-    suffixes = {"markdown": ("md",), "html": ("html",), "text": ("rst", "txt", "asciidoc", "tex")}
-    files = sorted(f for s in suffixes[kind] for f in (DATA / "parsing").rglob(f"*.{s}"))
+    suffixes = {
+        "markdown": ("md",),
+        "html": ("html",),
+        "text": ("rst", "txt", "asciidoc", "tex"),
+    }
+    files = sorted(
+        f for s in suffixes[kind] for f in (DATA / "parsing").rglob(f"*.{s}")
+    )
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
     for file in sorted(DATA.glob("*/documents.jsonl.gz")):
         with gzip.open(file, "rt", encoding="utf-8") as lines:
@@ -139,8 +226,14 @@ def _data(kind: str) -> list[str]:
 
 def _windows(texts: list[str]) -> list[str]:
     """The beginning of each text, and a few places inside."""
-    places = [(text, at) for text in texts for at in (0, len(text) // 3, 2 * len(text) // 3)]
-    return [text[at : at + LONGEST] for text, at in places if text[at : at + LONGEST].strip()]
+    places = [
+        (text, at) for text in texts for at in (0, len(text) // 3, 2 * len(text) // 3)
+    ]
+    return [
+        text[at : at + LONGEST]
+        for text, at in places
+        if text[at : at + LONGEST].strip()
+    ]
 
 
 @cache
@@ -221,7 +314,9 @@ def _change(rng: Random, text: str, other: str) -> str:
 
 
 def _line_ends(rng: Random, text: str, other: str) -> str:
-    return text.replace("\n", rng.choice(("\r\n", "\r", " ", "\n\n", "\u2028", "\n \n", "")))
+    return text.replace(
+        "\n", rng.choice(("\r\n", "\r", " ", "\n\n", "\u2028", "\n \n", ""))
+    )
 
 
 def _indent(rng: Random, text: str, other: str) -> str:
@@ -229,7 +324,9 @@ def _indent(rng: Random, text: str, other: str) -> str:
     lines = text.split("\n")
     first = rng.randrange(len(lines))
     last = min(len(lines), first + rng.randrange(1, 12))
-    return "\n".join([*lines[:first], *(mark + line for line in lines[first:last]), *lines[last:]])
+    return "\n".join(
+        [*lines[:first], *(mark + line for line in lines[first:last]), *lines[last:]]
+    )
 
 
 def _cut(rng: Random, text: str, other: str) -> str:

@@ -19,7 +19,8 @@ from typing import Any
 from torture.promise import NotHere, Promise, Tally
 
 HANGS = 300.0  # seconds beyond its own until a batch of cases is given up
-BATCH_SECONDS = 60.0  # after which a batch begins no further case, so that slow ones are no hang
+# After which a batch begins no further case, so that slow ones are no hang.
+BATCH_SECONDS = 60.0
 
 
 class TooSlow(BaseException):
@@ -54,14 +55,18 @@ def failure_of(promise: Promise, number: int) -> str:
         raise
     except (Exception, TooSlow) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        place = next((f for f in reversed(frames) if "structrag" in f.filename), frames[-1])
+        place = next(
+            (f for f in reversed(frames) if "structrag" in f.filename), frames[-1]
+        )
         file = "/".join(place.filename.split(os.sep)[-2:])
         message = f"{type(error).__name__}: {error}".replace("\n", "\\n")
         return f"{message[:300]} ({file}:{place.lineno})"
     return ""
 
 
-def _try_all(promise: Promise, numbers: range, end: float) -> tuple[int, dict[int, str], str]:
+def _try_all(
+    promise: Promise, numbers: range, end: float
+) -> tuple[int, dict[int, str], str]:
     """The number of cases tried, the failures, and why the promise cannot be tried here."""
     failures = {}
     pause = time.time() + BATCH_SECONDS
@@ -78,14 +83,20 @@ def _try_all(promise: Promise, numbers: range, end: float) -> tuple[int, dict[in
     return len(numbers), failures, ""
 
 
-def run(promise: Promise, *, cases: int, seconds: float, workers: int, first: int = 0) -> Tally:
+def run(
+    promise: Promise, *, cases: int, seconds: float, workers: int, first: int = 0
+) -> Tally:
     """Try cases `first` to `cases` side by side; none is begun after the time is over."""
     tally = Tally()
     begin = time.time()
     promise.prepare()
     size = max(1, min(100, cases // (workers * 4)))
-    batches = deque(range(start, min(start + size, cases)) for start in range(first, cases, size))
-    while not tally.not_here and _one_pool(promise, batches, tally, begin + seconds, workers):
+    batches = deque(
+        range(start, min(start + size, cases)) for start in range(first, cases, size)
+    )
+    while not tally.not_here and _one_pool(
+        promise, batches, tally, begin + seconds, workers
+    ):
         pass  # a process of the pool died: the rest goes to a fresh one
     tally.seconds = time.time() - begin
     return tally
@@ -98,7 +109,9 @@ def _one_pool(
     # Forked children have all modules and seeds already.
     method = "fork" if sys.platform.startswith("linux") else "spawn"
     pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context(method), initializer=faulthandler.enable
+        workers,
+        mp_context=multiprocessing.get_context(method),
+        initializer=faulthandler.enable,
     )
     running: dict[Future[Any], range] = {}
     try:
@@ -110,7 +123,9 @@ def _one_pool(
                 running[pool.submit(_try_all, promise, batch, end)] = batch
             if not running:
                 return False
-            done, _ = wait(running, timeout=promise.seconds + HANGS, return_when=FIRST_COMPLETED)
+            done, _ = wait(
+                running, timeout=promise.seconds + HANGS, return_when=FIRST_COMPLETED
+            )
             if not done:
                 for batch in running.values():
                     _lost(tally, batch, "never came back")
@@ -143,7 +158,9 @@ def _take(tally: Tally, future: Future[Any], batch: range) -> int:
 
 def _lost(tally: Tally, batch: range, what: str) -> None:
     tally.cases += len(batch)
-    tally.failures[batch.start] = f"{what} in one of the cases {batch.start} to {batch.stop - 1}"
+    tally.failures[batch.start] = (
+        f"{what} in one of the cases {batch.start} to {batch.stop - 1}"
+    )
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:

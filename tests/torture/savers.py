@@ -63,7 +63,8 @@ def check_savers(path: Path, *, threads: bool) -> None:
             raise errors[0]
     else:
         children = [
-            start(lambda say, index=index: _save_often(say, index, path)) for index in indexes
+            start(lambda say, index=index: _save_often(say, index, path))
+            for index in indexes
         ]
         said = [child.join() for child in children]
     last = [_spans(lines)[-1] for lines in said]
@@ -101,7 +102,9 @@ def check_readers(path: Path) -> None:
     for index in (indexes[1], indexes[0], indexes[1]):
         index.save(path)
     for reader in opened:
-        assert answers(reader) == answers(indexes[0]), "a reader lost what it had opened"
+        assert answers(reader) == answers(indexes[0]), (
+            "a reader lost what it had opened"
+        )
 
 
 def case(number: int) -> None:

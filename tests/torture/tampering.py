@@ -15,7 +15,8 @@ from torture.indexes import answers, documents, index_of, load
 from torture.promise import Promise, random_of
 
 PAGE = 4096
-LARGE = 60  # from this case on, every fourth index has files above the block of a checksum
+# From this case on, every fourth index has files above the block of a checksum.
+LARGE = 60
 KINDS = ("small", "lsa", "changed")
 
 
@@ -34,7 +35,8 @@ def saved(kind: str, variant: int) -> tuple[Path, list[Any]]:
     contents = _texts_of(kind, variant)
     index = index_of(contents, **options)
     index.save(folder / "index")
-    if kind == "changed":  # saved again after changes: what was deleted may lie in the files still
+    # Saved again after changes: what was deleted may lie in the files still.
+    if kind == "changed":
         index = load(folder / "index", **options)
         index.delete(contents[1].id)
         index.add(documents([variant * 1000 + 9]))
@@ -59,7 +61,9 @@ def _flip(rng: Random, path: Path, file: Path) -> None:
     data = bytearray(file.read_bytes())
     for _ in range(rng.choice((1, 1, 1, 3, 20))):
         if data:
-            at = rng.choice((rng.randrange(len(data)), min(len(data) - 1, rng.randrange(150))))
+            at = rng.choice(
+                (rng.randrange(len(data)), min(len(data) - 1, rng.randrange(150)))
+            )
             data[at] ^= 1 << rng.randrange(8)
     file.write_bytes(data)
 
@@ -72,7 +76,9 @@ def _truncate(rng: Random, path: Path, file: Path) -> None:
 
 def _extend(rng: Random, path: Path, file: Path) -> None:
     with open(file, "ab") as handle:
-        handle.write(rng.choice((b"\0", b"\n", b" ", b"}", rng.randbytes(rng.randrange(1, 99)))))
+        handle.write(
+            rng.choice((b"\0", b"\n", b" ", b"}", rng.randbytes(rng.randrange(1, 99))))
+        )
 
 
 def _remove(rng: Random, path: Path, file: Path) -> None:
@@ -103,7 +109,9 @@ def _swap_pages(rng: Random, path: Path, file: Path) -> None:
 def _drop_line(rng: Random, path: Path, file: Path) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
     at = rng.randrange(len(lines) + 1)
-    file.write_bytes(b"".join(lines[:at] + lines[at + 1 :] + rng.choice(([], lines[at : at + 1]))))
+    file.write_bytes(
+        b"".join(lines[:at] + lines[at + 1 :] + rng.choice(([], lines[at : at + 1])))
+    )
 
 
 def _swap_files(rng: Random, path: Path, file: Path) -> None:
@@ -133,12 +141,33 @@ def _folder_instead(rng: Random, path: Path, file: Path) -> None:
 def _foreign(rng: Random, path: Path, file: Path) -> None:
     """What is valid of its kind, and not ours."""
     file.write_bytes(
-        rng.choice((b"{}", b"[]", b"null", b"[" * 100_000, b"{" * 99, b'"' * 9, b"\x93NUMPY", b"1"))
+        rng.choice(
+            (
+                b"{}",
+                b"[]",
+                b"null",
+                b"[" * 100_000,
+                b"{" * 99,
+                b'"' * 9,
+                b"\x93NUMPY",
+                b"1",
+            )
+        )
     )
 
 
 CHANGES = (
-    *(_flip, _flip, _flip, _truncate, _extend, _remove, _remove_folder, _zero, _swap_pages),
+    *(
+        _flip,
+        _flip,
+        _flip,
+        _truncate,
+        _extend,
+        _remove,
+        _remove_folder,
+        _zero,
+        _swap_pages,
+    ),
     *(_drop_line, _swap_files, _other_index, _folder_instead, _foreign),
 )
 
@@ -170,7 +199,9 @@ def case(number: int) -> None:
         except IndexDamaged:
             return
         except Exception as error:
-            raise AssertionError(f"{kind}, {done}: {type(error).__name__}: {error}") from error
+            raise AssertionError(
+                f"{kind}, {done}: {type(error).__name__}: {error}"
+            ) from error
         assert seen == expected, f"{kind}, {done}: other answers, and nobody was told"
 
 

@@ -55,7 +55,9 @@ class LockedHost(HostStore):
             ranking = super().search(replace(request, n=10_000))
         doc_id = (request.where or {}).get("doc_id")
         matching = [
-            (key, score) for key, score in ranking if doc_id is None or key.startswith(f"{doc_id}:")
+            (key, score)
+            for key, score in ranking
+            if doc_id is None or key.startswith(f"{doc_id}:")
         ]
         return matching[: request.n]
 
@@ -79,7 +81,10 @@ EMBEDDERS: tuple[Callable[[], dict[str, Any]], ...] = (
     lambda: {"embedder": HashEmbedder(16)},
     lambda: {"embedder": FunctionEmbedder(lengths, name="lengths")},
     lambda: {"embedder": HashEmbedder(), "dense_store": LockedHost(wants_vectors=True)},
-    lambda: {"embedder": HashEmbedder(), "dense_store": LockedHost(wants_vectors=False)},
+    lambda: {
+        "embedder": HashEmbedder(),
+        "dense_store": LockedHost(wants_vectors=False),
+    },
     lambda: {"embedder": _static()},
 )
 
@@ -103,12 +108,16 @@ class States:
         documents += [_coming(n, v) for n in range(COMING) for v in range(TURNS)]
         for i, one in enumerate(documents):
             for chunk in splitter.split(one):
-                self.versions.setdefault(f"{chunk.id} {chunk.text}", set()).add((one.id, i))
+                self.versions.setdefault(f"{chunk.id} {chunk.text}", set()).add(
+                    (one.id, i)
+                )
 
     def check(self, hits: Sequence[Hit], k: int) -> None:
         """Hits are of states that were, ranked, and of one version a document."""
         assert len(hits) <= k, "more hits than asked for"
-        assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1)), "ranks have gaps"
+        assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1)), (
+            "ranks have gaps"
+        )
         # Scores that differ by rounding alone are taken for equal, and ordered by row.
         ranked = all(a.score >= b.score - ROUNDING for a, b in pairwise(hits))
         assert ranked, f"scores are not in order: {[hit.score for hit in hits]}"
@@ -154,20 +163,33 @@ def _queries(rng: Random, multiview: Any, hiqa: Any, index: Index) -> list[Any]:
     return [
         (index, rng.choice(WORDS), {"k": 50, "view": view, "route": route}, None),
         (index, f"stable{stable}", {"k": 3, "route": "bm25"}, f"stable{stable}"),
-        (index, "pump", {"k": 50, "where": {"doc_id": f"stable{stable}"}}, f"stable{stable}"),
+        (
+            index,
+            "pump",
+            {"k": 50, "where": {"doc_id": f"stable{stable}"}},
+            f"stable{stable}",
+        ),
         (multiview, f"pump stable{stable}", {"k": 20}, None),
         (hiqa, f"valve stable{stable}", {"k": 20}, None),
     ]
 
 
-def _checked(states: States, hits: Sequence[Hit], options: Any, first: str | None) -> None:
+def _checked(
+    states: States, hits: Sequence[Hit], options: Any, first: str | None
+) -> None:
     states.check(hits, options["k"])
-    assert first is None or (hits and hits[0].chunk.doc_id == first), f"{first} was not found"
+    assert first is None or (hits and hits[0].chunk.doc_id == first), (
+        f"{first} was not found"
+    )
 
 
-def _check_end(index: Index, options: dict[str, Any], last: dict[str, Document]) -> None:
+def _check_end(
+    index: Index, options: dict[str, Any], last: dict[str, Document]
+) -> None:
     """When all is done the index is that of the last versions."""
-    assert set(index.document_ids) == set(last), "documents are missing, or there are too many"
+    assert set(index.document_ids) == set(last), (
+        "documents are missing, or there are too many"
+    )
     for name, one in last.items():
         assert "".join(chunk.text for chunk in index.chunks(name)) == one.text
     fresh = Index(views=index.views, **options)
@@ -177,7 +199,8 @@ def _check_end(index: Index, options: dict[str, Any], last: dict[str, Document])
             # Equal scores are ordered by row, which follows from the order of adding.
             ours, theirs = (
                 sorted(
-                    (-round(hit.score, 4), hit.chunk.id) for hit in i.search(query, 99, route=route)
+                    (-round(hit.score, 4), hit.chunk.id)
+                    for hit in i.search(query, 99, route=route)
                 )
                 for i in (index, fresh)
             )
@@ -220,7 +243,8 @@ def check_threads(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
 
     writers = [threading.Thread(target=guarded, args=(write, plan)) for plan in plans]
     searchers = [
-        threading.Thread(target=guarded, args=(search, rng.random())) for _ in range(SEARCHERS)
+        threading.Thread(target=guarded, args=(search, rng.random()))
+        for _ in range(SEARCHERS)
     ]
     for thread in (*searchers, *writers):
         thread.start()
@@ -253,10 +277,13 @@ async def check_tasks(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
         own = Random(seed)
         for _ in range(SEARCHES):
             for retriever, query, options, first in _queries(own, *retrievers, index):
-                _checked(states, await retriever.asearch(query, **options), options, first)
+                _checked(
+                    states, await retriever.asearch(query, **options), options, first
+                )
 
     await asyncio.gather(
-        *(write(plan) for plan in plans), *(search(rng.random()) for _ in range(SEARCHERS))
+        *(write(plan) for plan in plans),
+        *(search(rng.random()) for _ in range(SEARCHERS)),
     )
     _check_end(index, make(), _last(plans))
 
@@ -269,7 +296,9 @@ def check_d3(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
     index.add([_stable(number) for number in range(STABLE)])
     texts = {_stable(n).id: {_stable(n).text} for n in range(STABLE)}
     for number in range(COMING):
-        texts[f"d{number}"] = {_coming(number, version).text for version in range(TURNS)}
+        texts[f"d{number}"] = {
+            _coming(number, version).text for version in range(TURNS)
+        }
     plan = _changes(rng, 0)
     errors: list[BaseException] = []
     done = threading.Event()
@@ -291,7 +320,9 @@ def check_d3(rng: Random, make: Callable[[], dict[str, Any]]) -> None:
     retriever = D3Retriever(index, k=5)
     count = 0
     while count < SEARCHES or not done.is_set():
-        for hit in retriever.search(rng.choice(("Where is stable1?", "pump and valve"))):
+        for hit in retriever.search(
+            rng.choice(("Where is stable1?", "pump and valve"))
+        ):
             chunk = hit.chunk
             possible = texts[chunk.doc_id]
             assert any(text[chunk.start : chunk.end] == chunk.text for text in possible)

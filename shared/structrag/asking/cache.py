@@ -50,7 +50,9 @@ class Cache:
         try:
             if self.path != ":memory:":
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+            self._connection = sqlite3.connect(
+                self.path, check_same_thread=False, timeout=30
+            )
             # Closed with the cache: Python 3.13 warns of databases that nobody closed.
             weakref.finalize(self, self._connection.close)
             self._connection.execute("PRAGMA journal_mode=WAL")
@@ -61,7 +63,9 @@ class Cache:
             )
             columns = self._connection.execute("PRAGMA table_info(answers)").fetchall()
             if "checksum" not in {name for _, name, *_ in columns}:
-                self._connection.execute("ALTER TABLE answers ADD COLUMN checksum INTEGER")
+                self._connection.execute(
+                    "ALTER TABLE answers ADD COLUMN checksum INTEGER"
+                )
             self._connection.commit()
         except (OSError, sqlite3.Error) as error:
             raise InvalidParameter(
@@ -83,7 +87,9 @@ class Cache:
 
     def put_all(self, values: Mapping[str, Any]) -> None:
         """Keep JSON values by their keys, all or none."""
-        self._write({key: json.dumps(value).encode("ascii") for key, value in values.items()})
+        self._write(
+            {key: json.dumps(value).encode("ascii") for key, value in values.items()}
+        )
 
     def get_vector(self, key: str) -> NDArray[np.float32] | None:
         """The vector kept under the key, or None."""
@@ -96,12 +102,17 @@ class Cache:
     def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep vectors, all or none."""
         self._write(
-            {key: np.asarray(vector, dtype="<f4").tobytes() for key, vector in vectors.items()}
+            {
+                key: np.asarray(vector, dtype="<f4").tobytes()
+                for key, vector in vectors.items()
+            }
         )
 
     def __len__(self) -> int:
         with self._lock, self._errors("read"):
-            return int(self._connection.execute("SELECT count(*) FROM answers").fetchone()[0])
+            return int(
+                self._connection.execute("SELECT count(*) FROM answers").fetchone()[0]
+            )
 
     def close(self) -> None:
         """Close the file; nothing is lost without it."""

@@ -11,8 +11,21 @@ from typing import Any
 from structrag.asking.cache import Cache, cache_key
 from structrag.asking.counted import CallTokens, counted, told_tokens
 from structrag.asking.replies.echo import without_echo
-from structrag.asking.requests import Ask, Calls, Choose, Failed, LanguageModel, ModelCall
-from structrag.errors import InvalidAnswer, ModelFailed, NoModel, StructragError, TimedOut
+from structrag.asking.requests import (
+    Ask,
+    Calls,
+    Choose,
+    Failed,
+    LanguageModel,
+    ModelCall,
+)
+from structrag.errors import (
+    InvalidAnswer,
+    ModelFailed,
+    NoModel,
+    StructragError,
+    TimedOut,
+)
 
 
 @dataclass(slots=True)
@@ -25,7 +38,9 @@ class Call:
     positions: list[int] = field(default_factory=list)
 
 
-def model_for(request: Ask | Choose, default: LanguageModel | None) -> LanguageModel | Failed:
+def model_for(
+    request: Ask | Choose, default: LanguageModel | None
+) -> LanguageModel | Failed:
     """The model that answers a request, or `Failed` where none can.
 
     It is the one that the request names, else the default.
@@ -33,16 +48,24 @@ def model_for(request: Ask | Choose, default: LanguageModel | None) -> LanguageM
     llm = request.llm if isinstance(request, Ask) else None
     llm = default if llm is None else llm
     if llm is None:
-        return Failed(NoModel("There is no language model; pass one as llm=..."), asked=False)
-    if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
-        error = ModelFailed(f"The language model {llm.name!r} cannot weigh two options.")
+        return Failed(
+            NoModel("There is no language model; pass one as llm=..."), asked=False
+        )
+    if isinstance(request, Choose) and not (
+        hasattr(llm, "choose") or hasattr(llm, "achoose")
+    ):
+        error = ModelFailed(
+            f"The language model {llm.name!r} cannot weigh two options."
+        )
         return Failed(error, asked=False)
     if isinstance(request, Choose) and not request.normalised:
         return getattr(llm, "unnormalised", llm)
     return llm
 
 
-def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[str, Any] | None:
+def cached_entry(
+    cache: Cache | None, key: str, request: Ask | Choose
+) -> dict[str, Any] | None:
     """The cache's entry for a request, or None without one.
 
     Under "answer" it holds the model's answer. An entry that is damaged counts as none.
@@ -59,7 +82,9 @@ def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[s
 def entry_of(answer: Any) -> dict[str, Any]:
     """What the cache keeps of an answer: it, and its tokens."""
     tokens = told_tokens(answer)
-    return {"answer": answer} if tokens is None else {"answer": answer, "tokens": tokens}
+    return (
+        {"answer": answer} if tokens is None else {"answer": answer, "tokens": tokens}
+    )
 
 
 def fill_in(answers: list[Any], job: Sequence[Call], of_calls: Sequence[Any]) -> None:
@@ -87,7 +112,9 @@ def usable_answer(request: Ask | Choose, answer: Any) -> Any:
         if isinstance(answer, str):
             return counted(without_echo(request.prompt, answer), told_tokens(answer))
         return Failed(
-            InvalidAnswer(f"The language model must return a string; got {type(answer).__name__}.")
+            InvalidAnswer(
+                f"The language model must return a string; got {type(answer).__name__}."
+            )
         )
     try:
         margin = None if answer is None else float(answer)
@@ -118,7 +145,9 @@ def is_kept(request: Ask | Choose, answer: Any) -> bool:
     return is_cached(request) and not isinstance(answer, Failed)
 
 
-def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> list[list[Call]]:
+def jobs_of(
+    calls: Sequence[Call], default: LanguageModel | None, most: int
+) -> list[list[Call]]:
     """The calls in lists, each sent to its model at once.
 
     Prompts for a model with `complete_many`, and choices between equal options for one with

@@ -41,12 +41,16 @@ def counted(answer: Answer, tokens: CallTokens | None) -> Answer:
     """
     if tokens is None:
         return answer
-    kept: Any = CountedText(answer) if isinstance(answer, str) else CountedMargin(answer)
+    kept: Any = (
+        CountedText(answer) if isinstance(answer, str) else CountedMargin(answer)
+    )
     kept.tokens = tokens
     return kept  # type: ignore[no-any-return]
 
 
-def tokens_of(prompt: str, answer: object, counter: TokenCounter = count_tokens) -> CallTokens:
+def tokens_of(
+    prompt: str, answer: object, counter: TokenCounter = count_tokens
+) -> CallTokens:
     """The tokens of a call, as its answer tells, else counted.
 
     Only text has an answer's tokens.
@@ -66,9 +70,14 @@ def reported_tokens(usage: Any) -> CallTokens | None:
     Such reports are mappings or objects, which call the same numbers by two names each.
     """
     numbers = []
-    for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
+    for names in (
+        ("prompt_tokens", "input_tokens"),
+        ("completion_tokens", "output_tokens"),
+    ):
         values = (
-            usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
+            usage.get(name)
+            if isinstance(usage, Mapping)
+            else getattr(usage, name, None)
             for name in names
         )
         numbers.append(next((value for value in values if type(value) is int), None))

@@ -77,17 +77,24 @@ class DryRun:
             self._counted.clear()
 
     def run(
-        self, steps: Steps[T], *, embedded: Callable[[Steps[T]], Steps[T]] = lambda steps: steps
+        self,
+        steps: Steps[T],
+        *,
+        embedded: Callable[[Steps[T]], Steps[T]] = lambda steps: steps,
     ) -> T:
         """The result of the steps. `embedded` may answer their texts, once they are counted."""
         steps = embedded(rewrite(steps, self._count_embed))
-        return drive(steps, lambda requests: [self._answer(request) for request in requests])
+        return drive(
+            steps, lambda requests: [self._answer(request) for request in requests]
+        )
 
     def count_texts(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
         """Count texts to embed, less those counted before or cached."""
         usage = self.stages[stage]
         new = self._new(texts, "embed", embedder.name)
-        missing = EmbeddingPlan(Embed(new), embedder, self.runner.cache, usage, 1).missing
+        missing = EmbeddingPlan(
+            Embed(new), embedder, self.runner.cache, usage, 1
+        ).missing
         usage.embedded += len(missing)
         usage.embedding_tokens += sum(map(count_tokens, missing))
 
@@ -138,7 +145,9 @@ class DryRun:
 
     def _new(self, texts: Sequence[str], *kind: object) -> tuple[str, ...]:
         """The different texts that were not counted before, which they are now."""
-        new = tuple(text for text in dict.fromkeys(texts) if (*kind, text) not in self._counted)
+        new = tuple(
+            text for text in dict.fromkeys(texts) if (*kind, text) not in self._counted
+        )
         self._counted.update((*kind, text) for text in new)
         return new
 

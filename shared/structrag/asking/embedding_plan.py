@@ -24,7 +24,12 @@ class EmbeddingPlan:
     """
 
     def __init__(
-        self, request: Embed, embedder: Embedder, cache: Cache | None, usage: Usage, batch_size: int
+        self,
+        request: Embed,
+        embedder: Embedder,
+        cache: Cache | None,
+        usage: Usage,
+        batch_size: int,
     ) -> None:
         instant = getattr(embedder, "instant", False)
         self.request = request
@@ -33,10 +38,14 @@ class EmbeddingPlan:
         may_keep = not request.query and not instant and has_name(self.name)
         self.cache: Cache | None = cache if may_keep else None
         self.usage = usage
-        self.batch_size: int = max(batch_size, len(request.texts)) if instant else batch_size
+        self.batch_size: int = (
+            max(batch_size, len(request.texts)) if instant else batch_size
+        )
         self.done: int = 0  # of `missing`
         self.vectors: dict[str, Array] = {}
-        self.missing: list[str] = sorted(dict.fromkeys(request.texts), key=len, reverse=True)
+        self.missing: list[str] = sorted(
+            dict.fromkeys(request.texts), key=len, reverse=True
+        )
         if self.cache is not None:
             for text in self.missing:
                 vector = self.cache.get_vector(self._key(text))
@@ -58,7 +67,9 @@ class EmbeddingPlan:
         self.usage.embedded += len(batch)
         self.usage.embedding_tokens += sum(map(count_tokens, batch))
         if self.cache is not None:
-            self.cache.put_vectors({self._key(text): self.vectors[text] for text in batch})
+            self.cache.put_vectors(
+                {self._key(text): self.vectors[text] for text in batch}
+            )
 
     def result(self) -> Array:
         """The vectors of the request's texts, in their order."""

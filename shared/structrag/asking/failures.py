@@ -49,11 +49,17 @@ def raised_by(what: str, cure: str = WHILE_ADDING) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is named
         # A context manager would let a StopIteration that is the cause take the error's place.
         cause = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
-        raise ModelFailed(f"The {what} raised {type(error).__name__}: {error}. {cure}") from cause
+        raise ModelFailed(
+            f"The {what} raised {type(error).__name__}: {error}. {cure}"
+        ) from cause
 
 
 def within(
-    seconds: float | None, what: str, call: Callable[..., T], *arguments: Any, **options: Any
+    seconds: float | None,
+    what: str,
+    call: Callable[..., T],
+    *arguments: Any,
+    **options: Any,
 ) -> T:
     """What a call returns, or TimedOut where it takes longer.
 
@@ -84,7 +90,12 @@ def within(
 
 
 async def awithin(
-    seconds: float | None, what: str, model: Any, method: str, *arguments: Any, **options: Any
+    seconds: float | None,
+    what: str,
+    model: Any,
+    method: str,
+    *arguments: Any,
+    **options: Any,
 ) -> Any:
     """`within` on an event loop, for a method that may be awaited.
 
@@ -141,7 +152,12 @@ async def acall_models(calls: Calls[T], timeout: float | None) -> T:
         answer, raised = None, None
         try:
             answer = await awithin(
-                timeout, turn.who, turn.model, turn.method, *turn.arguments, **turn.options
+                timeout,
+                turn.who,
+                turn.model,
+                turn.method,
+                *turn.arguments,
+                **turn.options,
             )
         except Exception as error:  # noqa: BLE001 - `calls` decides
             raised = error
@@ -168,7 +184,13 @@ def fallbacks_of(
     dropped = sum(chunk.extras.get("dropped", 0) for chunk in chunks)
     reasons = {"enrichment": NOT_ITS_OWN} if dropped else {}
     if degraded:
-        of_chunks = (chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure"))
-        reason = str(failures[0]) if failures else next(of_chunks, "an answer cannot be used")
+        of_chunks = (
+            chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure")
+        )
+        reason = (
+            str(failures[0])
+            if failures
+            else next(of_chunks, "an answer cannot be used")
+        )
         reasons["chunks"] = reason
     return +Counter(chunks=len(degraded), enrichment=dropped), reasons

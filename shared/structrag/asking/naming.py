@@ -19,7 +19,8 @@ from uuid import uuid4
 
 _MARK = re.compile(r"#unnamed-[0-9a-f]{32}")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_names: dict[int, tuple[Any, str]] = {}  # id of an object -> the object or a reference, its name
+# Id of an object -> the object or a reference, its name.
+_names: dict[int, tuple[Any, str]] = {}
 _lock = threading.Lock()
 
 
@@ -45,7 +46,9 @@ def setting_name(value: Any) -> str:
     if isinstance(value, set | frozenset):
         return f"{{{', '.join(sorted(map(setting_name, value)))}}}"
     if isinstance(value, Mapping):
-        pairs = [f"{setting_name(key)}: {setting_name(part)}" for key, part in value.items()]
+        pairs = [
+            f"{setting_name(key)}: {setting_name(part)}" for key, part in value.items()
+        ]
         return f"{{{', '.join(sorted(pairs))}}}"
     if isinstance(value, partial):
         return f"partial({setting_name([value.func, value.args, value.keywords])})"
@@ -85,13 +88,16 @@ def digest(text: str) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | bytes | int | float | bool | os.PathLike)
+    return value is None or isinstance(
+        value, str | bytes | int | float | bool | os.PathLike
+    )
 
 
 def _function_name(value: Any) -> str:
     """The name of a function, class or method."""
     owner = getattr(value, "__self__", None)
-    if owner is not None and not hasattr(owner, "__spec__"):  # built-in functions have a module
+    # built-in functions have a module.
+    if owner is not None and not hasattr(owner, "__spec__"):
         return f"{setting_name(owner)}.{value.__qualname__}"
     # Methods of built-in classes, such as `str.split`, have a class and no module.
     source = getattr(value, "__objclass__", value)
@@ -107,8 +113,14 @@ def _object_name(value: Any) -> str:
     if is_dataclass(value):
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
     elif hasattr(value, "__dict__"):
-        parts = {key: part for key, part in sorted(vars(value).items()) if _is_plain(part)}
+        parts = {
+            key: part for key, part in sorted(vars(value).items()) if _is_plain(part)
+        }
     else:
         shown = repr(value)
-        return unnamed(value, kind) if _ADDRESS.search(shown) else f"{kind}({digest(shown)})"
+        return (
+            unnamed(value, kind)
+            if _ADDRESS.search(shown)
+            else f"{kind}({digest(shown)})"
+        )
     return f"{kind}({', '.join(f'{key}={setting_name(part)}' for key, part in parts.items())})"

@@ -15,7 +15,8 @@ from structrag.text.amounts import amount
 
 T = TypeVar("T")
 Array = NDArray[np.float32]
-Ranking = list[tuple[str | int, float]]  # (chunk id, or row of our own index; score), best first
+# (chunk id, or row of our own index; score), best first.
+Ranking = list[tuple[str | int, float]]
 Progress = Callable[[str, int, int], None]  # what is being done, done so far, total
 
 
@@ -128,7 +129,11 @@ class Failed:
     def __str__(self) -> str:
         """The reason on one line of at most about 200 characters."""
         message = shortened(str(self.reason))
-        return f"{type(self.reason).__name__}: {message}" if message else type(self.reason).__name__
+        return (
+            f"{type(self.reason).__name__}: {message}"
+            if message
+            else type(self.reason).__name__
+        )
 
 
 EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
@@ -194,7 +199,8 @@ class TokenVectors:
     """
 
     ids: NDArray[np.int32]  # (n,) which token of the vocabulary
-    spans: NDArray[np.int32]  # (n, 2) start and end of each, in characters of the text; ascending
+    # (n, 2) start and end of each, in characters of the text; ascending.
+    spans: NDArray[np.int32]
     vectors: Array  # (n, d) of the last layer, as the model gives them
     # (d,) of the text as a whole, in the space where it can be compared with sums of token vectors
     vector: Array
@@ -261,10 +267,14 @@ async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any
     awaitable = getattr(model, f"a{method}", None)
     if awaitable is not None:
         return await awaitable(*arguments, **options)
-    return await asyncio.to_thread(called_in_thread, getattr(model, method), *arguments, **options)
+    return await asyncio.to_thread(
+        called_in_thread, getattr(model, method), *arguments, **options
+    )
 
 
-def called_in_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def called_in_thread(
+    function: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
     """The result of a call in a thread. StopIteration would never leave it."""
     try:
         return function(*arguments, **options)
@@ -288,13 +298,19 @@ class Usage:
     embedding_tokens: int = 0
     scored: int = 0  # texts sent to a scorer
     cache_hits: int = 0  # answers, vectors and scores that cost nothing
-    fallbacks: Counter[str] = field(default_factory=Counter)  # what fell back -> how often
-    reasons: dict[str, str] = field(default_factory=dict)  # what fell back -> why, the first time
+    # What fell back -> how often.
+    fallbacks: Counter[str] = field(default_factory=Counter)
+    # What fell back -> why, the first time.
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         counts = {name: getattr(self, name) for name in COUNTS}
-        return {**counts, "fallbacks": dict(self.fallbacks), "reasons": dict(self.reasons)}
+        return {
+            **counts,
+            "fallbacks": dict(self.fallbacks),
+            "reasons": dict(self.reasons),
+        }
 
     def fell_back(self, counts: Mapping[str, int], reasons: Mapping[str, str]) -> None:
         """Count what fell back; the first reason of each is kept."""
@@ -304,7 +320,9 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
         reasons = {**other.reasons, **self.reasons}
-        return Usage(**counts, fallbacks=self.fallbacks + other.fallbacks, reasons=reasons)
+        return Usage(
+            **counts, fallbacks=self.fallbacks + other.fallbacks, reasons=reasons
+        )
 
     def __str__(self) -> str:
         fell_back = fallbacks_line(self.fallbacks, self.reasons)
@@ -320,7 +338,9 @@ class Usage:
 
 
 # the numbers of `Usage`
-COUNTS = tuple(field.name for field in fields(Usage) if field.name not in {"fallbacks", "reasons"})
+COUNTS = tuple(
+    field.name for field in fields(Usage) if field.name not in {"fallbacks", "reasons"}
+)
 
 
 def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str:
@@ -331,7 +351,9 @@ def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str
     parts = []
     for what, count in sorted(counts.items()):
         parts.append(
-            f"{what} {count:,} ({reasons[what]})" if what in reasons else f"{what} {count:,}"
+            f"{what} {count:,} ({reasons[what]})"
+            if what in reasons
+            else f"{what} {count:,}"
         )
     return ", ".join(parts)
 

@@ -28,7 +28,12 @@ from structrag.asking.calls import (
     usable_answer,
 )
 from structrag.asking.counted import tokens_of
-from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, batches_of, check_tokens
+from structrag.asking.embedding_plan import (
+    NO_VECTORS,
+    EmbeddingPlan,
+    batches_of,
+    check_tokens,
+)
 from structrag.asking.failures import (
     AT_A_QUESTION,
     WHILE_ADDING,
@@ -100,7 +105,8 @@ class Runner:
         self.cache: Cache | None = as_cache(self.asking.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
-        self._derived: dict[Any, Embedder] = {}  # what functions of requests made of `embedder`
+        # What functions of requests made of `embedder`.
+        self._derived: dict[Any, Embedder] = {}
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
@@ -111,7 +117,11 @@ class Runner:
         """Say which model's answers will not be in the cache."""
         models = {"llm": self.llm, "embedder": self.embedder}
         for parameter, model in models.items():
-            if self.cache is not None and model is not None and not has_name(model.name):
+            if (
+                self.cache is not None
+                and model is not None
+                and not has_name(model.name)
+            ):
                 warnings.warn(
                     f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: a "
                     "lambda or a function inside another has no name. Wrap it in one that takes "
@@ -140,7 +150,9 @@ class Runner:
         """
         outcome = _Outcome()
         try:
-            result = await adrive(steps, lambda requests: self._aanswer(requests, outcome))
+            result = await adrive(
+                steps, lambda requests: self._aanswer(requests, outcome)
+            )
         finally:
             steps.close()
         outcome.warn()
@@ -158,7 +170,10 @@ class Runner:
             try:
                 futures = [
                     pool.submit(
-                        contextvars.copy_context().run, call_models, self._asking(job), timeout
+                        contextvars.copy_context().run,
+                        call_models,
+                        self._asking(job),
+                        timeout,
                     )
                     for job in jobs
                 ]
@@ -180,7 +195,9 @@ class Runner:
                     answers[i] = route.search(request)
         return answers
 
-    async def _aanswer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
+    async def _aanswer(
+        self, requests: Sequence[Request], outcome: _Outcome
+    ) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
         timeout = self.asking.timeout
         calls = self._calls(requests, answers)
@@ -208,7 +225,9 @@ class Runner:
             with _route_errors(route):
                 answers[i] = await acall(route, "search", request)
 
-        await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
+        await _all_or_none(
+            [search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)]
+        )
         for i, request in enumerate(requests):
             if isinstance(request, Embed | EmbedTokens | Score):
                 of_models = await in_thread(self._calls_for, request, outcome)
@@ -271,7 +290,10 @@ class Runner:
 
     def _asking(self, job: list[Call]) -> Calls[list[Any]]:
         answers = yield from asking(job, self.llm)
-        return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
+        return [
+            self._finished(call, answer)
+            for call, answer in zip(job, answers, strict=True)
+        ]
 
     def _finished(self, call: Call, answer: Any) -> Any:
         """The answer counted, checked and kept; Failed if it is none."""
@@ -293,7 +315,9 @@ class Runner:
 
     # -- embedders and scorers
 
-    def _calls_for(self, request: Embed | EmbedTokens | Score, outcome: _Outcome) -> Calls[Any]:
+    def _calls_for(
+        self, request: Embed | EmbedTokens | Score, outcome: _Outcome
+    ) -> Calls[Any]:
         """The calls that answer a request.
 
         This may take long, and the calls do not: the cache is read here, and an embedder made.
@@ -350,7 +374,9 @@ class Runner:
     def _scoring(self, plan: ScoringPlan) -> Calls[list[float]]:
         query, scorer = plan.request.query, plan.request.scorer
         for batch in plan.batches():
-            scores = yield from _named(f"scorer {plan.label!r}", scorer, "score", query, batch)
+            scores = yield from _named(
+                f"scorer {plan.label!r}", scorer, "score", query, batch
+            )
             plan.take(batch, scores)
             self._report(SCORING, plan.done, len(plan.missing))
         return plan.result()
@@ -368,7 +394,9 @@ def _route_errors(route: Route) -> AbstractContextManager[None]:
     return raised_by(name, AT_A_QUESTION)
 
 
-def _named(who: str, model: Any, method: str, *arguments: Any, **options: Any) -> Calls[Any]:
+def _named(
+    who: str, model: Any, method: str, *arguments: Any, **options: Any
+) -> Calls[Any]:
     """Call a caller's model; errors name it."""
     # Only texts that are no question are being added.
     cure = AT_A_QUESTION if options.get("query", True) else WHILE_ADDING

@@ -18,7 +18,9 @@ class ScoringPlan:
     The answers of a scorer without a `name` are not kept: nothing tells it from others.
     """
 
-    def __init__(self, request: Score, cache: Cache | None, usage: Usage, batch_size: int) -> None:
+    def __init__(
+        self, request: Score, cache: Cache | None, usage: Usage, batch_size: int
+    ) -> None:
         self.request = request
         self.name: str = str(getattr(request.scorer, "name", "") or "")
         self.label: str = self.name or type(request.scorer).__name__
@@ -43,12 +45,16 @@ class ScoringPlan:
 
     def take(self, batch: list[str], answer: Any) -> None:
         """Check, count and keep the scorer's answer for one batch."""
-        scores = dict(zip(batch, check_scores(answer, len(batch), self.label), strict=True))
+        scores = dict(
+            zip(batch, check_scores(answer, len(batch), self.label), strict=True)
+        )
         self.scores.update(scores)
         self.done += len(batch)
         self.usage.scored += len(batch)
         if self.cache is not None:
-            self.cache.put_all({self._key(text): score for text, score in scores.items()})
+            self.cache.put_all(
+                {self._key(text): score for text, score in scores.items()}
+            )
 
     def result(self) -> list[float]:
         """The scores of the request's texts, in their order."""

@@ -78,7 +78,9 @@ class AskingOptions(TypedDict, total=False):
 ASKING = tuple(AskingOptions.__annotations__)  # their names
 
 
-_HINTS = {"store": "Index and D3Index take it; EvidenceRetriever has save() to a folder."}
+_HINTS = {
+    "store": "Index and D3Index take it; EvidenceRetriever has save() to a folder."
+}
 
 
 def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) -> Asking:

@@ -14,7 +14,16 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from structrag.asking.calls import is_cached, is_kept
-from structrag.asking.requests import Ask, Choose, Embed, EmbedTokens, Failed, Request, Steps, T
+from structrag.asking.requests import (
+    Ask,
+    Choose,
+    Embed,
+    EmbedTokens,
+    Failed,
+    Request,
+    Steps,
+    T,
+)
 
 R = TypeVar("R")
 
@@ -55,7 +64,9 @@ def drive(steps: Generator[R, Any, T], answer: Callable[[R], Any]) -> T:
     return turn.result
 
 
-async def adrive(steps: Generator[R, Any, T], answer: Callable[[R], Awaitable[Any]]) -> T:
+async def adrive(
+    steps: Generator[R, Any, T], answer: Callable[[R], Awaitable[Any]]
+) -> T:
     """`drive` on an event loop; the steps themselves run in worker threads."""
     turn: R | Done[T] = await in_thread(advance, steps, None)
     while not isinstance(turn, Done):
@@ -63,7 +74,9 @@ async def adrive(steps: Generator[R, Any, T], answer: Callable[[R], Awaitable[An
     return turn.result
 
 
-async def in_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+async def in_thread(
+    function: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
     """`asyncio.to_thread`, except that a cancelled caller waits until the thread has ended.
 
     So nothing that the thread reads changes under it, however often the caller is cancelled.
@@ -109,7 +122,9 @@ def intercept(steps: Steps[T], answer: Callable[[Request], Steps[Any]]) -> Steps
     """
     turn = advance(steps, None)
     while not isinstance(turn, Done):
-        answers = yield from _side_by_side([answer(request) for request in turn], _unchanged)
+        answers = yield from _side_by_side(
+            [answer(request) for request in turn], _unchanged
+        )
         turn = advance(steps, answers)
     return turn.result
 
@@ -193,7 +208,9 @@ def _side_by_side(steps: Sequence[Steps[T]], join: Join) -> Steps[list[T]]:
     """Run steps side by side; `join` gives what goes out each turn."""
     turns = [advance(one, None) for one in steps]
     while waiting := _unfinished(turns):
-        requests, places = join([request for turn in waiting.values() for request in turn])
+        requests, places = join(
+            [request for turn in waiting.values() for request in turn]
+        )
         replies = yield requests
         answers = iter([_part(replies, place) for place in places])
         for i, turn in waiting.items():
@@ -201,7 +218,9 @@ def _side_by_side(steps: Sequence[Steps[T]], join: Join) -> Steps[list[T]]:
     return [turn.result for turn in turns if isinstance(turn, Done)]
 
 
-def _unfinished(turns: Sequence[Sequence[Request] | Done[T]]) -> dict[int, Sequence[Request]]:
+def _unfinished(
+    turns: Sequence[Sequence[Request] | Done[T]],
+) -> dict[int, Sequence[Request]]:
     """The requests of steps that have not ended, by their positions."""
     return {i: turn for i, turn in enumerate(turns) if not isinstance(turn, Done)}
 

@@ -21,10 +21,12 @@ from structrag.models.lsa import LsaEmbedder
 from structrag.records import Chunk, Document
 
 T = TypeVar("T")
-STATIC = "static"  # as a boundary embedder: the static vectors of the runner's own encoder
+# As a boundary embedder: the static vectors of the runner's own encoder.
+STATIC = "static"
 # Of the LSA of one document. 256 take several times longer and find no better boundaries.
 OWN_DIMENSIONS = 64
-GROUP = 256  # documents of up to 1,000 characters, or so much text, that are read together
+# Documents of up to 1,000 characters, or so much text, that are read together.
+GROUP = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ class ReadingSplitter:
 def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
     """A runner with these models."""
     return Runner(
-        embedder=None if embedder is None else as_embedder(embedder), llm=as_language_model(llm)
+        embedder=None if embedder is None else as_embedder(embedder),
+        llm=as_language_model(llm),
     )
 
 
@@ -142,7 +145,8 @@ def read_boundary_embedder(value: Any) -> Any:
     if value is None or value == STATIC:
         return value
     if isinstance(value, str | os.PathLike):
-        from structrag.models.static import StaticEmbedder  # with the packages of an extra
+        # With the packages of an extra.
+        from structrag.models.static import StaticEmbedder
 
         return StaticEmbedder.load(value)
     return as_embedder(value)
@@ -161,7 +165,11 @@ def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
         embedder = static_of_runner
 
     def change(request: Request) -> Request:
-        return replace(request, embedder=embedder) if isinstance(request, Embed) else request
+        return (
+            replace(request, embedder=embedder)
+            if isinstance(request, Embed)
+            else request
+        )
 
     return (yield from rewrite(steps, change))
 

@@ -65,7 +65,8 @@ def join_small(
     """
     total = _totals(sizes)
     ends = dict(runs)  # of each run: first unit -> behind the last
-    previous = {right: left for (left, _), (right, _) in pairwise(runs)}  # by first units
+    # By first units.
+    previous = {right: left for (left, _), (right, _) in pairwise(runs)}
     smallest = [(total(run), run[0]) for run in runs if total(run) < limits.least]
     heapify(smallest)
     while smallest:
@@ -76,7 +77,9 @@ def join_small(
         pairs = _fitting_pairs(run, ends, previous, total, limits.most)
         if not pairs:
             continue
-        left, right = max(pairs, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
+        left, right = max(
+            pairs, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0])
+        )
         ends[left[0]] = right[1]
         del ends[right[0]], previous[right[0]]
         if right[1] in previous:
@@ -103,7 +106,9 @@ def _fitting_pairs(
         pairs.append((run, (last, ends[last])))
     if most is None:
         return pairs
-    return [(left, right) for left, right in pairs if total((left[0], right[1])) <= most]
+    return [
+        (left, right) for left, right in pairs if total((left[0], right[1])) <= most
+    ]
 
 
 def split_large(

@@ -79,7 +79,11 @@ class ContentAwareSplitter(Reading):
         divisions = divide(outline, self.exclude_titles)
         if self.min_tokens:
             divisions = self._join_small(outline, divisions, limit)
-        return [chunk for division in divisions for chunk in self._chunks(outline, division, limit)]
+        return [
+            chunk
+            for division in divisions
+            for chunk in self._chunks(outline, division, limit)
+        ]
 
     def _limit(self, *, flat: bool) -> int | None:
         """The limit for a document, `flat` if it has no section."""
@@ -118,7 +122,9 @@ class ContentAwareSplitter(Reading):
         text = outline.document.text[division.start : division.end]
         return self.counter(text) < self.min_tokens
 
-    def _join_last(self, outline: Outline, divisions: list[Division], limit: int | None) -> None:
+    def _join_last(
+        self, outline: Outline, divisions: list[Division], limit: int | None
+    ) -> None:
         """Join the last two divisions into one, if they can be."""
         if len(divisions) > 1:
             both = self._both(outline, divisions[-2], divisions[-1], limit)
@@ -130,7 +136,11 @@ class ContentAwareSplitter(Reading):
     ) -> Division | None:
         """Two divisions as one. None if their parents differ, or it does not fit."""
         parent = before.section.parent
-        if before.end != division.start or parent is None or parent != division.section.parent:
+        if (
+            before.end != division.start
+            or parent is None
+            or parent != division.section.parent
+        ):
             return None
         both = replace(before, end=division.end)
         maker = self._maker(outline.document, limit)
@@ -141,7 +151,9 @@ class ContentAwareSplitter(Reading):
     def _maker(self, document: Document, limit: int | None) -> ChunkMaker:
         return ChunkMaker(document, self.counter, limit, self.context)
 
-    def _chunks(self, outline: Outline, division: Division, limit: int | None) -> Iterator[Chunk]:
+    def _chunks(
+        self, outline: Outline, division: Division, limit: int | None
+    ) -> Iterator[Chunk]:
         maker = self._maker(outline.document, limit)
         first = maker.context(leading_path(outline, division), own=False)
         tokens = maker.count(first, division.start, division.end)
@@ -150,10 +162,15 @@ class ContentAwareSplitter(Reading):
             yield maker.chunk(division.section, piece, first, index_tokens=tokens)
             return
         later = maker.context(division.section.path, own=True)
-        overlap = min(self.overlap, limit // 2)  # the limit of flat text may be below `max_tokens`
+        # The limit of flat text may be below `max_tokens`.
+        overlap = min(self.overlap, limit // 2)
         contexts = (first.text, later.text)
-        within = IndexLimit(maker.document.text, division.start, contexts, limit, self.counter)
-        for number, piece in enumerate(self._pieces(outline, division, within, overlap)):
+        within = IndexLimit(
+            maker.document.text, division.start, contexts, limit, self.counter
+        )
+        for number, piece in enumerate(
+            self._pieces(outline, division, within, overlap)
+        ):
             context = later if number else first
             yield maker.chunk(
                 division.section, piece, context, index_tokens=within.counted.get(piece)
@@ -192,8 +209,15 @@ class ContentAwareSplitter(Reading):
             prose_start = blocks[number].end if number >= 0 else 0
             floor = max(before.start + 1, prose_start, start - 40 * overlap)
             for sentence, _ in reversed(cutter.sentences(text, before.start, start)):
-                if sentence < floor or self.counter(text[sentence : piece.start]) > overlap:
+                if (
+                    sentence < floor
+                    or self.counter(text[sentence : piece.start]) > overlap
+                ):
                     break
                 start = sentence
-            longer.append(Piece(start, piece.end, piece.header if start == piece.start else (0, 0)))
+            longer.append(
+                Piece(
+                    start, piece.end, piece.header if start == piece.start else (0, 0)
+                )
+            )
         return longer

@@ -40,7 +40,8 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
     filled = _filled(outline)
     excluded = excluded_sections(outline, exclude_titles)
     divisions: list[Division] = []
-    waiting: Section | None = None  # the first of the headings that wait for a body below them
+    # The first of the headings that wait for a body below them.
+    waiting: Section | None = None
     for section in outline.sections:
         if section.ordinal in excluded:
             _close(divisions, waiting, section.start, text)
@@ -84,7 +85,9 @@ def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
     return outline.sections[1].path if starts_blank else division.first.path
 
 
-def _close(divisions: list[Division], waiting: Section | None, end: int, text: str) -> None:
+def _close(
+    divisions: list[Division], waiting: Section | None, end: int, text: str
+) -> None:
     """Give headings without a body to the division before. Else they are one themselves."""
     if waiting is None or waiting.start == end:
         return
@@ -120,12 +123,17 @@ def excluded_sections(outline: Outline, titles: Sequence[str]) -> set[int]:
     if not unwanted:
         return excluded
     for section in outline.sections[1:]:
-        if section.parent in excluded or " ".join(section.title.split()).casefold() in unwanted:
+        if (
+            section.parent in excluded
+            or " ".join(section.title.split()).casefold() in unwanted
+        ):
             excluded.add(section.ordinal)
     return excluded
 
 
-def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], int | None]:
+def division_blocks(
+    outline: Outline, division: Division
+) -> tuple[list[Block], int | None]:
     """Blocks that tile a division, and where headings without a body begin.
 
     These headings are at the end of the last block; None: there are none. Any other heading belongs
@@ -147,7 +155,9 @@ def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], 
                 # `replace` would take several times as long.
                 lead = block.text_start
                 blocks.append(
-                    Block(block.kind, start, block.end, block.cuts, block.header_end, lead)
+                    Block(
+                        block.kind, start, block.end, block.cuts, block.header_end, lead
+                    )
                 )
                 start = block.end
     if not blocks:

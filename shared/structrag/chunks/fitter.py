@@ -47,7 +47,9 @@ class Fitter:
 
         A `leading` piece starts the division, and so holds its heading.
         """
-        path = leading_path(self.outline, division) if leading else division.section.path
+        path = (
+            leading_path(self.outline, division) if leading else division.section.path
+        )
         return self.maker.context(path, own=not leading)
 
     def pieces(

@@ -70,7 +70,9 @@ class FixedSplitter(Reading):
             chunks += self._pack(maker, division.start, division.end, division.section)
         return chunks
 
-    def _pack(self, maker: ChunkMaker, start: int, end: int, section: Section) -> Iterator[Chunk]:
+    def _pack(
+        self, maker: ChunkMaker, start: int, end: int, section: Section
+    ) -> Iterator[Chunk]:
         """The chunks of a span of one section."""
         context = maker.context(section.path, own=True)
         reserve = self.counter(context.text + "\n") if context.text else 0
@@ -98,7 +100,9 @@ class FixedSplitter(Reading):
         else:
             yield chunk
 
-    def _units(self, text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
+    def _units(
+        self, text: str, start: int, end: int, budget: int
+    ) -> Iterator[tuple[int, int]]:
         """The ends of the sentences that tile the span, with their tokens.
 
         Sentences above the budget are cut.
@@ -109,5 +113,7 @@ class FixedSplitter(Reading):
             if tokens <= budget:
                 yield sentence_end, tokens
                 continue
-            for piece in cutter.cut(text, [Block("paragraph", sentence, sentence_end)], budget):
+            for piece in cutter.cut(
+                text, [Block("paragraph", sentence, sentence_end)], budget
+            ):
                 yield piece.end, self.counter(text[piece.start : piece.end])

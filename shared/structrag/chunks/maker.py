@@ -147,7 +147,9 @@ class IndexLimit:
     contexts: tuple[str, str]
     limit: int
     counter: TokenCounter
-    counted: dict[Piece, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    counted: dict[Piece, int] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def fits(self, piece: Piece, spare: int = 0) -> bool:
         """Whether the index text of a piece keeps the limit.
@@ -157,7 +159,10 @@ class IndexLimit:
         later = piece.start > self.start
         tokens = self.counted.get(piece)
         if tokens is None:
-            text = self.text[piece.header[0] : piece.header[1]] + self.text[piece.start : piece.end]
+            text = (
+                self.text[piece.header[0] : piece.header[1]]
+                + self.text[piece.start : piece.end]
+            )
             tokens = self.counter(index_text(self.contexts[later], text))
             if piece.header[0] == piece.header[1]:
                 self.counted[piece] = tokens
@@ -170,8 +175,14 @@ class IndexLimit:
 
         `tail`, and what a piece may exceed, are those of `Cutter.cut`.
         """
-        longest = max(self.counter(context + "\n") if context else 0 for context in self.contexts)
+        longest = max(
+            self.counter(context + "\n") if context else 0 for context in self.contexts
+        )
         room = max(1, self.limit - longest - spare)
         return cutter.cut(
-            self.text, blocks, room, fits=lambda piece: self.fits(piece, spare), tail=tail
+            self.text,
+            blocks,
+            room,
+            fits=lambda piece: self.fits(piece, spare),
+            tail=tail,
         )

@@ -16,7 +16,8 @@ from structrag.chunks.units import Unit
 from structrag.records import Chunk
 from structrag.text.vectors import FloatArray, unit_vectors
 
-WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500  # what encoders of 256 tokens and more read whole
+# What encoders of 256 tokens and more read whole.
+WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500
 
 
 def unit_text(text: str, unit: Unit) -> str:
@@ -24,7 +25,9 @@ def unit_text(text: str, unit: Unit) -> str:
 
     Rows of a cut table follow its header.
     """
-    words = text[unit.text_start : unit.end].strip() or text[unit.start : unit.end].strip()
+    words = (
+        text[unit.text_start : unit.end].strip() or text[unit.start : unit.end].strip()
+    )
     header = text[unit.header[0] : unit.header[1]].strip()
     return f"{header}\n{words}" if header else words
 
@@ -65,7 +68,9 @@ def pooled(rows: ArrayLike, counts: Sequence[int]) -> FloatArray:
     return unit_vectors(sums)
 
 
-def run_vectors(vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run]) -> FloatArray:
+def run_vectors(
+    vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run]
+) -> FloatArray:
     """For each run of rows their weighted mean, scaled to length 1.
 
     A weight below 1 counts as 1. Shape (len(runs), dimension).
@@ -90,5 +95,8 @@ def mean_vectors_steps(
     tokens = [unit.tokens for unit in units]
     starts = [unit.start for unit in units]
     ends = [unit.end for unit in units]
-    runs = [(bisect_right(ends, chunk.start), bisect_left(starts, chunk.end)) for chunk in chunks]
+    runs = [
+        (bisect_right(ends, chunk.start), bisect_left(starts, chunk.end))
+        for chunk in chunks
+    ]
     return run_vectors(vectors, tokens, runs)

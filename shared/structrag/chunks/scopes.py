@@ -42,7 +42,11 @@ class Scope:
 
 
 def scopes_of(
-    fitter: Fitter, divisions: Sequence[Division], *, by_section: bool, respect_sections: bool
+    fitter: Fitter,
+    divisions: Sequence[Division],
+    *,
+    by_section: bool,
+    respect_sections: bool,
 ) -> list[Scope]:
     """The scopes of a document, in order. No division gives none."""
     scopes: list[Scope] = []

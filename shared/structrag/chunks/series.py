@@ -60,7 +60,9 @@ def check_threshold(threshold: object, spread: object) -> None:
     """Raise InvalidParameter unless they are what `threshold_of` takes."""
     is_number = _is_number(threshold)
     # NaN, which is not equal to itself, is no threshold.
-    if threshold not in ("mean", "median") and not (is_number and threshold == threshold):
+    if threshold not in ("mean", "median") and not (
+        is_number and threshold == threshold
+    ):
         raise InvalidParameter(
             f"threshold must be 'mean', 'median' or a number; got {threshold!r}."
         )
@@ -72,7 +74,9 @@ def check_threshold(threshold: object, spread: object) -> None:
         )
 
 
-def threshold_of(values: FloatArray, threshold: str | float, spread: float = 0.0) -> float:
+def threshold_of(
+    values: FloatArray, threshold: str | float, spread: float = 0.0
+) -> float:
     """The number that values are compared with.
 
     It is `threshold` itself, or the "mean" or "median" of the values plus `spread` times their

@@ -27,7 +27,8 @@ class Unit:
     tokens: int  # of text[start:end]
     kind: str
     division: Division
-    header: tuple[int, int] = (0, 0)  # rows of a cut table to repeat when a chunk starts here
+    # Rows of a cut table to repeat when a chunk starts here.
+    header: tuple[int, int] = (0, 0)
 
 
 def units_of(
@@ -76,11 +77,21 @@ def _cut(
 ) -> Iterator[Unit]:
     """The pieces of a unit that is too long."""
     cuts = tuple(cut for cut in block.cuts if unit.text_start < cut < unit.end)
-    part = Block(block.kind, unit.start, unit.end, cuts, block.header_end, unit.text_start)
+    part = Block(
+        block.kind, unit.start, unit.end, cuts, block.header_end, unit.text_start
+    )
     tail = text_end if text_end < unit.end else None
     for piece in cutter.cut(text, [part], max_tokens, tail=tail):
         tokens = cutter.counter(text[piece.start : piece.end])
         # The piece with the end of the heading has words of its own behind it.
         holds_words = piece.start <= unit.text_start < piece.end
         words = unit.text_start if holds_words else piece.start
-        yield Unit(piece.start, piece.end, words, tokens, unit.kind, unit.division, piece.header)
+        yield Unit(
+            piece.start,
+            piece.end,
+            words,
+            tokens,
+            unit.kind,
+            unit.division,
+            piece.header,
+        )

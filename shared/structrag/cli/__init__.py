@@ -21,7 +21,8 @@ def main(arguments: list[str] | None = None) -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             application()(args=arguments, standalone_mode=True)
-    except (StructragError, OSError) as error:  # such as standard output on a full volume
+    # Such as standard output on a full volume.
+    except (StructragError, OSError) as error:
         _say(error)
         sys.exit(2)
 

@@ -34,7 +34,9 @@ def application() -> typer.Typer:
 
 
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.")
+    ] = False,
 ) -> None:
     if version:
         typer.echo(__version__)

@@ -24,7 +24,14 @@ from structrag.cli.options import (
     splitters,
 )
 from structrag.cli.printing import print_items, show_progress
-from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
+from structrag.cli.tables import (
+    Part,
+    Table,
+    embedder_text,
+    percent,
+    points,
+    report_text,
+)
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
 from structrag.text.amounts import amount
@@ -71,7 +78,9 @@ def compare(
     if as_json:
         print_items([asdict(comparison)], as_json)
     else:
-        print_items([report_text(_parts(comparison, max_tokens), markdown=markdown)], as_json)
+        print_items(
+            [report_text(_parts(comparison, max_tokens), markdown=markdown)], as_json
+        )
 
 
 def _parts(comparison: Comparison, max_tokens: int) -> list[Part]:
@@ -105,11 +114,23 @@ def _chunks(comparison: Comparison) -> Part:
 
 
 def _cost(comparison: Comparison) -> Part:
-    head = ["method", "seconds to split", "embedded to split", "embedded to index", "LLM calls"]
+    head = [
+        "method",
+        "seconds to split",
+        "embedded to split",
+        "embedded to index",
+        "LLM calls",
+    ]
     rows = []
     for method in comparison.methods:
-        counts = [method.embedded_to_split, method.embedded_to_index, method.model_calls]
-        rows.append([method.name, f"{method.seconds:.2f}", *(f"{count:,}" for count in counts)])
+        counts = [
+            method.embedded_to_split,
+            method.embedded_to_index,
+            method.model_calls,
+        ]
+        rows.append(
+            [method.name, f"{method.seconds:.2f}", *(f"{count:,}" for count in counts)]
+        )
     note = (
         f"Embedded are texts, here by {embedder_text(comparison.embedder)}: "
         "sentences to find where to cut, chunks to index them once (each further view once more). "
@@ -139,7 +160,9 @@ def _selftest(test: SelfTestReport, embedder: str) -> Part:
 
 def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequence[str]:
     has_evidence = any(name in SEARCHED for name in test.recall)
-    by = "; evidence by EvidenceRetriever, which makes no chunks" if has_evidence else ""
+    by = (
+        "; evidence by EvidenceRetriever, which makes no chunks" if has_evidence else ""
+    )
     left_out = "; ".join(f"{count} {reason}" for reason, count in test.left_out.items())
     return [
         "The share of a section's own text, in percent, among the best chunks that fit "

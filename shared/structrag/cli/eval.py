@@ -27,10 +27,23 @@ from structrag.cli.options import (
     splitters,
 )
 from structrag.cli.printing import print_items, show_progress
-from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
+from structrag.cli.tables import (
+    Part,
+    Table,
+    embedder_text,
+    percent,
+    points,
+    report_text,
+)
 from structrag.errors import InvalidParameter, require
 from structrag.evaluation.estimates import Estimate
-from structrag.evaluation.labelled import BUDGETS, DEPTHS, Evaluation, MethodScores, evaluate
+from structrag.evaluation.labelled import (
+    BUDGETS,
+    DEPTHS,
+    Evaluation,
+    MethodScores,
+    evaluate,
+)
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
 from structrag.show.evaluation import plot_evaluation
@@ -66,11 +79,14 @@ def eval(
         str, typer.Option("-k", help="How many chunks, several with commas between.")
     ] = ",".join(map(str, DEPTHS)),
     views: Annotated[
-        str, typer.Option(help="Some of raw, summary and keywords, with commas between.")
+        str,
+        typer.Option(help="Some of raw, summary and keywords, with commas between."),
     ] = "raw",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A folder for eval.md, eval.json and eval.png."),
+        typer.Option(
+            "-o", "--output", help="A folder for eval.md, eval.json and eval.png."
+        ),
     ] = None,
     format: Format = "auto",
     reader: Reader = "layout",
@@ -149,7 +165,9 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
     budgets = [f"{budget} tokens" for budget in evaluation.budgets]
     depths = [f"first {k}" for k in evaluation.depths]
     at_budgets = _table(evaluation, budgets, lambda method: method.recall, percent)
-    at_depths = _table(evaluation, depths, lambda method: method.recall, percent, depths[-1])
+    at_depths = _table(
+        evaluation, depths, lambda method: method.recall, percent, depths[-1]
+    )
     parts = [
         Part(notes=notes),
         Part("Recall within a token budget", at_budgets),
@@ -160,10 +178,16 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
             "In points, question by question. "
             "Where an interval holds 0, these questions do not tell the two methods apart."
         )
-        table = _table(evaluation, [*budgets, *depths], lambda method: method.difference, points)
+        table = _table(
+            evaluation, [*budgets, *depths], lambda method: method.difference, points
+        )
         rows = [[name, *cells] for name, _, *cells in table.rows[1:]]
         head = [name for name in table.head if name != "chunks"]
-        parts.append(Part(f"Difference to {evaluation.methods[0].name}", Table(head, rows), [note]))
+        parts.append(
+            Part(
+                f"Difference to {evaluation.methods[0].name}", Table(head, rows), [note]
+            )
+        )
     return parts
 
 
@@ -194,7 +218,11 @@ def _table(
     rows = []
     for method in evaluation.methods:
         estimates = values(method)
-        row = [method.name, f"{method.chunks:,}", *(shown(estimates[name]) for name in names)]
+        row = [
+            method.name,
+            f"{method.chunks:,}",
+            *(shown(estimates[name]) for name in names),
+        ]
         if sized:
             row.append(f"{method.tokens[sized]:,.0f}")
         rows.append(row)

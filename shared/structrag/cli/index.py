@@ -9,7 +9,15 @@ import typer
 
 from structrag.cli import engine_index
 from structrag.cli.kept_index import METHODS, KeptIndex
-from structrag.cli.options import Embedder, Format, Isolated, MaxTokens, Paths, Reader, one_of
+from structrag.cli.options import (
+    Embedder,
+    Format,
+    Isolated,
+    MaxTokens,
+    Paths,
+    Reader,
+    one_of,
+)
 from structrag.cli.printing import show_progress
 from structrag.errors import check_choice
 from structrag.index.opening import engine_of
@@ -26,7 +34,8 @@ def index(
         ),
     ],
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes, each with its own models; 0: one a core.")
+        int,
+        typer.Option(min=0, help="Processes, each with its own models; 0: one a core."),
     ] = 0,
     runner: Annotated[
         str,
@@ -36,7 +45,10 @@ def index(
         ),
     ] = "process",
     method: Annotated[
-        str, typer.Option(help="evidence (passages), or multiview (chunks by views and routes).")
+        str,
+        typer.Option(
+            help="evidence (passages), or multiview (chunks by views and routes)."
+        ),
     ] = "evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,

@@ -65,7 +65,8 @@ class Memory:
 
     embedder: str = ""
     max_tokens: int = 0  # of the chunks of multiview
-    roots: list[str] = field(default_factory=list)  # the files and folders that were named
+    # The files and folders that were named.
+    roots: list[str] = field(default_factory=list)
     # file -> size, time of its last change in nanoseconds, format, reader
     files: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -107,7 +108,9 @@ class KeptIndex:
     ) -> None:
         self.folder = folder
         self.method = method
-        self.memory: Memory = Memory(embedder, max_tokens if method == "multiview" else 0)
+        self.memory: Memory = Memory(
+            embedder, max_tokens if method == "multiview" else 0
+        )
         options: dict[str, Any] = {"cache": cache, "progress": show_progress}
         if folder is not None:
             _check_folder(folder)
@@ -193,7 +196,11 @@ class KeptIndex:
                 documents = []
                 for number, name in enumerate(group, start=start + 1):
                     document = read_or_leave_out(
-                        Path(name), name in named, format=format, reader=reader, isolated=isolated
+                        Path(name),
+                        name in named,
+                        format=format,
+                        reader=reader,
+                        isolated=isolated,
                     )
                     if document is not None:
                         documents.append(document)
@@ -228,7 +235,9 @@ class KeptIndex:
             InvalidDocument: nothing is there, or no file could be read.
         """
         if self.folder is None:
-            raise InvalidParameter("A folder is needed for an index that several processes fill.")
+            raise InvalidParameter(
+                "A folder is needed for an index that several processes fill."
+            )
         roots = [*map(Path, self.memory.roots)]
         files = files_of([*paths, *filter(Path.exists, roots)], without=self.folder)
         names = [os.path.abspath(file) for file in files]
@@ -239,7 +248,9 @@ class KeptIndex:
         report = ingest(
             names,
             self.folder / self.method,
-            make=partial(_made, self.method, self.memory.embedder, self.memory.max_tokens),
+            make=partial(
+                _made, self.method, self.memory.embedder, self.memory.max_tokens
+            ),
             workers=workers,
             runner=runner,
             format=format,
@@ -248,12 +259,17 @@ class KeptIndex:
             remove_missing=True,
             progress=partial(show_files, show_progress),
         )
-        self.index = self._opened(embedder_of(self.memory.embedder), {"progress": show_progress})
-        if not self.memory.embedder:  # LSA's vectors are saved, so that a search finds them
+        self.index = self._opened(
+            embedder_of(self.memory.embedder), {"progress": show_progress}
+        )
+        # LSA's vectors are saved, so that a search finds them.
+        if not self.memory.embedder:
             self.index.warm_up()
             self.index.save(self.folder / self.method)
         self.memory.files = {
-            name: state for name, state in states.items() if name in set(self.index.document_ids)
+            name: state
+            for name, state in states.items()
+            if name in set(self.index.document_ids)
         }
         self._write_memory()
         for sentence in report.errors.values():
@@ -262,14 +278,18 @@ class KeptIndex:
             raise nothing_read(paths, files)
         return report
 
-    def _add(self, documents: Sequence[Document], states: dict[str, list[Any]]) -> Counter[str]:
+    def _add(
+        self, documents: Sequence[Document], states: dict[str, list[Any]]
+    ) -> Counter[str]:
         """Add documents, and say how many there were of each kind."""
         if not documents:
             return Counter()
         report = self.index.add(documents)
         for document in documents:
             self.memory.files[document.id] = states[document.id]
-        return Counter(added=report.added, replaced=report.replaced, unchanged=report.unchanged)
+        return Counter(
+            added=report.added, replaced=report.replaced, unchanged=report.unchanged
+        )
 
     def _is_changed(self, name: str, state: list[Any]) -> bool:
         return self.memory.files.get(name) != state or not FileState(*state[:2]).is_sure
@@ -291,7 +311,8 @@ class KeptIndex:
             return
         if is_changed and self.index.document_ids:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.index.warm_up()  # LSA's vectors are saved, so that the next search finds them
+            # LSA's vectors are saved, so that the next search finds them.
+            self.index.warm_up()
             self.index.save(self.folder / self.method)
         if (self.folder / self.method).is_dir():
             self._write_memory()
@@ -346,7 +367,9 @@ def _check_folder(folder: Path) -> None:
     So nobody's files are mixed with an index.
     """
     if folder.exists() and not folder.is_dir():
-        raise InvalidParameter(f"The index must be a folder; {str(folder)!r} is a file.")
+        raise InvalidParameter(
+            f"The index must be a folder; {str(folder)!r} is a file."
+        )
     is_ours = any((folder / f"{method}.json").is_file() for method in METHODS)
     if folder.is_dir() and not is_ours and any(folder.iterdir()):
         raise InvalidParameter(

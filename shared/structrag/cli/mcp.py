@@ -35,7 +35,11 @@ def mcp(
     from structrag.cli.mcp_server import Library, server_of
 
     library = Library(
-        KeptIndex(index, embedder=embedder), paths, format=format, reader=reader, isolated=isolated
+        KeptIndex(index, embedder=embedder),
+        paths,
+        format=format,
+        reader=reader,
+        isolated=isolated,
     )
     show_progress.say(f"{library.refresh()}; serving on standard input and output")
     server_of(library).run("stdio")

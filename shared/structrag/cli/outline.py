@@ -21,9 +21,13 @@ def outline(
     as_json: AsJson = False,
 ) -> None:
     """Print a document's sections with their character ranges and sizes."""
-    document = one_document("outline", file, format=format, reader=reader, isolated=isolated)
+    document = one_document(
+        "outline", file, format=format, reader=reader, isolated=isolated
+    )
     sections = parse(document).sections
-    print_items(map(_record, sections) if as_json else _lines(document, sections), as_json)
+    print_items(
+        map(_record, sections) if as_json else _lines(document, sections), as_json
+    )
 
 
 def _record(section: Section) -> dict[str, Any]:
@@ -45,7 +49,10 @@ def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
         tokens = count_tokens(document.text[section.body_start : section.body_end])
         name = section.title if section.ordinal else "(before the first heading)"
-        if section.ordinal or document.text[section.body_start : section.body_end].strip():
+        if (
+            section.ordinal
+            or document.text[section.body_start : section.body_end].strip()
+        ):
             indent = "  " * len(section.path)
             place = f"[{section.start}:{section.end}]"
             yield f"{indent}{name}  {place}  about {amount(tokens, 'token')} of its own"

@@ -35,12 +35,17 @@ from structrag.retrieval.multiview import MultiViewRetriever
 def search(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(help="Documents, or folders of documents; none: those in --index."),
+        typer.Argument(
+            help="Documents, or folders of documents; none: those in --index."
+        ),
     ] = None,
     query: Annotated[str, typer.Option("-q", "--query", help="What to look for.")] = "",
     k: Annotated[int, typer.Option("-k", help="How many passages or chunks.")] = 5,
     method: Annotated[
-        str, typer.Option(help="evidence (passages), or multiview (chunks by views and routes).")
+        str,
+        typer.Option(
+            help="evidence (passages), or multiview (chunks by views and routes)."
+        ),
     ] = "evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
@@ -51,7 +56,9 @@ def search(
             "store such as lancedb:FOLDER that `index` has filled."
         ),
     ] = "",
-    cache: Annotated[str, typer.Option(help="A file that keeps vectors for the next time.")] = "",
+    cache: Annotated[
+        str, typer.Option(help="A file that keeps vectors for the next time.")
+    ] = "",
     format: Format = "auto",
     reader: Reader = "layout",
     isolated: Isolated = True,
@@ -64,9 +71,13 @@ def search(
     """
     check_choice("--method", method, METHODS)
     if not query.strip():
-        raise InvalidParameter(f"-q must be a question or words to look for; got {query!r}.")
+        raise InvalidParameter(
+            f"-q must be a question or words to look for; got {query!r}."
+        )
     if not paths and not index:
-        raise InvalidParameter("Name files or folders to search, or an --index that was kept.")
+        raise InvalidParameter(
+            "Name files or folders to search, or an --index that was kept."
+        )
     in_engine = engine_of(index) is not None
     if paths and in_engine:
         raise InvalidParameter(
@@ -79,7 +90,9 @@ def search(
     }
     reading: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
     if in_engine:
-        hits, store = engine_index.search(index, query, k, method=method, embedder=embedder)
+        hits, store = engine_index.search(
+            index, query, k, method=method, embedder=embedder
+        )
         report = f"kept in {index}"
     elif index:
         stored = KeptIndex(Path(index), method, **settings)
@@ -169,7 +182,9 @@ def _matched(hit: Hit) -> str:
     The views it is among the best of, or the parts of its score.
     """
     if "views_hit" in hit.chunk.extras:
-        return "views " + (", ".join(hit.chunk.extras["views_hit"]) or "none among the best")
+        return "views " + (
+            ", ".join(hit.chunk.extras["views_hit"]) or "none among the best"
+        )
     parts = sorted(hit.parts.items(), key=lambda part: -part[1])
     matches = [f"{name} {value:.2f}" for name, value in parts if value > 0]
     return "by " + (", ".join(matches) or "nothing: no word of the question was found")

@@ -39,7 +39,9 @@ def split(
     embedder: Embedder = "",
     plot: Annotated[
         Path | None,
-        typer.Option(help="idms and pic: draw what was seen to this .png, .svg or .pdf file."),
+        typer.Option(
+            help="idms and pic: draw what was seen to this .png, .svg or .pdf file."
+        ),
     ] = None,
     format: Format = "auto",
     reader: Reader = "layout",
@@ -48,14 +50,20 @@ def split(
 ) -> None:
     """Print a document's chunks: heading path, character range, tokens, text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
-    document = one_document("split", file, format=format, reader=reader, isolated=isolated)
+    document = one_document(
+        "split", file, format=format, reader=reader, isolated=isolated
+    )
     chunks = list(_split(splitter, document, embedder_of(embedder), plot))
     if not chunks:
         typer.echo(harmless(f"{file} holds no text, so it has no chunk."), err=True)
-    print_items(map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json)
+    print_items(
+        map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json
+    )
 
 
-def _split(splitter: Any, document: Document, embedder: Any, plot: Path | None) -> Iterable[Chunk]:
+def _split(
+    splitter: Any, document: Document, embedder: Any, plot: Path | None
+) -> Iterable[Chunk]:
     if not isinstance(splitter, ReadingSplitter):
         if plot is not None:
             raise InvalidParameter(
@@ -76,7 +84,10 @@ def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
         size = f"about {amount(chunk.extras['index_tokens'], 'token')}"
         where = path_of(chunk)
         if not chunk.path:  # the splitter looks at no headings, or there is none
-            above = bisect_right(sections, chunk.start, key=lambda section: section.start) - 1
+            above = (
+                bisect_right(sections, chunk.start, key=lambda section: section.start)
+                - 1
+            )
             begins = sections[above].path
             where = f"(begins under {' > '.join(begins)})" if begins else where
         yield f"── {number}  {where}  [{chunk.start}:{chunk.end}]  {size}"

@@ -52,13 +52,17 @@ def report_text(parts: Sequence[Part], *, markdown: bool) -> str:
             blocks.append(f"{part.title}\n{'─' * len(part.title)}")
         if part.table is not None:
             blocks.append(table_text(part.table, markdown=markdown))
-        blocks += [note if markdown else textwrap.fill(note, WIDTH) for note in part.notes]
+        blocks += [
+            note if markdown else textwrap.fill(note, WIDTH) for note in part.notes
+        ]
     return "\n\n".join(blocks)
 
 
 def table_text(table: Table, *, markdown: bool) -> str:
     """The table with columns of equal width."""
-    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+    widths = [
+        max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)
+    ]
     lines = [_cells(row, widths) for row in (table.head, *table.rows)]
     if not markdown:
         return "\n".join("  ".join(line).rstrip() for line in lines)
@@ -86,7 +90,11 @@ def embedder_text(name: str) -> str:
 
     Of LSA it also says why it was taken.
     """
-    return "LSA (no --embedder was given)" if name.startswith("LSA(") else name.partition("|")[0]
+    return (
+        "LSA (no --embedder was given)"
+        if name.startswith("LSA(")
+        else name.partition("|")[0]
+    )
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:

@@ -36,14 +36,15 @@ def view(
         ),
     ] = "",
     query: Annotated[
-        str, typer.Option("-q", "--query", help="Also show what each method's index finds.")
+        str,
+        typer.Option("-q", "--query", help="Also show what each method's index finds."),
     ] = "",
     k: Annotated[int, typer.Option("-k", help="How many hits a method.")] = 10,
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path(
-        "structrag.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The page to write.")
+    ] = Path("structrag.html"),
     open_page: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
     ] = False,
@@ -57,7 +58,9 @@ def view(
     chunks, and the evidence, whose sentences are matched with the query word by word.
     """
     _check_output(output, paths)
-    default = "content_aware,pic,idms,evidence" if query.strip() else "content_aware,pic,idms"
+    default = (
+        "content_aware,pic,idms,evidence" if query.strip() else "content_aware,pic,idms"
+    )
     chosen = splitters(method or default, max_tokens)
     # A folder may hold the page of the last run.
     read = documents(paths, format=format, reader=reader, isolated=isolated)
@@ -84,7 +87,9 @@ def _is_file(document: Document, path: Path) -> bool:
 def _check_output(output: Path, paths: list[Path]) -> None:
     """Refuse to write over a document."""
     if output.suffix.lower() not in {".html", ".htm"}:
-        raise InvalidParameter(f"--output must end in .html or .htm; got {str(output)!r}.")
+        raise InvalidParameter(
+            f"--output must end in .html or .htm; got {str(output)!r}."
+        )
     if any(path.resolve() == output.resolve() for path in paths):
         raise InvalidParameter(
             f"--output must not be one of the documents; got {str(output)!r}. Give another name."

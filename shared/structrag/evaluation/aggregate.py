@@ -41,7 +41,9 @@ class BootstrapInterval:
     n: int  # questions compared
 
 
-def macro_mean(questions: Iterable[str], scores: Mapping[str, float | None]) -> MacroMean:
+def macro_mean(
+    questions: Iterable[str], scores: Mapping[str, float | None]
+) -> MacroMean:
     """The mean score over question ids.
 
     A score of None (no gold) is skipped and counted. An id that is missing from `scores` (no
@@ -103,7 +105,11 @@ def paired_bootstrap(
         raise InvalidParameter(
             "first and second must both be None for a question without gold; got one of each."
         )
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    pairs = [
+        (a, b)
+        for a, b in zip(first, second, strict=True)
+        if a is not None and b is not None
+    ]
     if not pairs:
         raise InvalidParameter(
             "first and second must hold at least one question with gold; got none."
@@ -111,6 +117,8 @@ def paired_bootstrap(
     differences = np.array([a - b for a, b in pairs], dtype=np.float64)
     n = len(differences)
     draw = np.random.default_rng(seed)
-    means = [float(differences[draw.integers(n, size=n)].mean()) for _ in range(resamples)]
+    means = [
+        float(differences[draw.integers(n, size=n)].mean()) for _ in range(resamples)
+    ]
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return BootstrapInterval(float(differences.mean()), float(low), float(high), n)

@@ -86,7 +86,9 @@ def hits_at_k(
     _check_list("aliases", aliases)
     if not any(answer_tokens(alias, strip_marks=strip_marks) for alias in aliases):
         return None
-    return float(any(has_answer(aliases, text, strip_marks=strip_marks) for text in texts[:k]))
+    return float(
+        any(has_answer(aliases, text, strip_marks=strip_marks) for text in texts[:k])
+    )
 
 
 def hits_at_budget(
@@ -103,7 +105,9 @@ def hits_at_budget(
 
     They are cut as `spans_at_budget` cuts.
     """
-    fitting = texts_at_budget(texts, budget, sizes=sizes, cut=cut, token_spans=token_spans)
+    fitting = texts_at_budget(
+        texts, budget, sizes=sizes, cut=cut, token_spans=token_spans
+    )
     return hits_at_k(aliases, fitting, max(1, len(fitting)), strip_marks=strip_marks)
 
 
@@ -153,7 +157,9 @@ def token_f1(references: Iterable[str], prediction: str) -> float | None:
     """
     _check_list("references", references)
     predicted = _bag(prediction)
-    return max((_bag_f1(predicted, _bag(reference)) for reference in references), default=None)
+    return max(
+        (_bag_f1(predicted, _bag(reference)) for reference in references), default=None
+    )
 
 
 def _check_list(name: str, gold: Iterable[str]) -> None:
@@ -179,7 +185,11 @@ def _bag_f1(predicted: Counter[str], reference: Counter[str]) -> float:
 
 
 def _fold(text: str, strip_marks: bool) -> str:
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", text).casefold()
+    )
     if strip_marks:
-        folded = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
+        folded = unicodedata.normalize(
+            "NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded))
+        )
     return folded

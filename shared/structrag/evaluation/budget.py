@@ -17,7 +17,9 @@ Sizes = Sequence[int] | Callable[[str], int]
 _CUTS = ("truncate", "stop")
 
 
-def tokens_taken(sizes: Sequence[int], budget: int, *, cut: str = "truncate") -> list[int]:
+def tokens_taken(
+    sizes: Sequence[int], budget: int, *, cut: str = "truncate"
+) -> list[int]:
     """How many tokens of each chunk are handed over within a budget.
 
     Chunks are taken in rank order. The list ends where the budget does, so it may be shorter than
@@ -68,12 +70,16 @@ def spans_at_budget(
     """
     counted: Sequence[int]
     if callable(sizes):
-        counted = [sizes(measure.text(doc_id)[start:end]) for doc_id, start, end in ranking]
+        counted = [
+            sizes(measure.text(doc_id)[start:end]) for doc_id, start, end in ranking
+        ]
     else:
         counted = _checked(sizes, len(ranking))
     spans = []
     handed = tokens_taken(counted, budget, cut=cut)
-    for (doc_id, start, end), size, taken in zip(ranking, counted, handed, strict=False):
+    for (doc_id, start, end), size, taken in zip(
+        ranking, counted, handed, strict=False
+    ):
         if taken < size:
             text = measure.text(doc_id)[start:end] if token_spans else ""
             end = start + _characters_of(taken, end - start, text, size, token_spans)
@@ -104,7 +110,9 @@ def recall_at_budget(
         >>> recall_at_budget([("d", 90, 110)], ranking, 30, measure, sizes=[25, 25])
         1.0
     """
-    spans = spans_at_budget(ranking, budget, measure, sizes=sizes, cut=cut, token_spans=token_spans)
+    spans = spans_at_budget(
+        ranking, budget, measure, sizes=sizes, cut=cut, token_spans=token_spans
+    )
     return span_recall(gold, spans, measure, mode=mode)
 
 
@@ -122,7 +130,11 @@ def texts_at_budget(
         >>> texts_at_budget(["ten of it!", "ten of it!"], 15, sizes=len)
         ['ten of it!', 'ten o']
     """
-    counted = [sizes(text) for text in texts] if callable(sizes) else _checked(sizes, len(texts))
+    counted = (
+        [sizes(text) for text in texts]
+        if callable(sizes)
+        else _checked(sizes, len(texts))
+    )
     fitting = []
     handed = tokens_taken(counted, budget, cut=cut)
     for text, size, taken in zip(texts, counted, handed, strict=False):

@@ -54,7 +54,9 @@ def chroma_scores(
         iou = span_iou(excerpts, retrieved, _CHARACTERS)
         return ChromaScores(recall or 0.0, precision or 0.0, iou or 0.0)
     cover = SpanCover(retrieved, _CHARACTERS)
-    covered = sum(cover.covered(span) for span in SpanCover(excerpts, _CHARACTERS).spans())
+    covered = sum(
+        cover.covered(span) for span in SpanCover(excerpts, _CHARACTERS).spans()
+    )
     gold = _total(excerpts)
     uncovered = gold - sum(cover.covered(span) for span in excerpts)
     handed = _total(retrieved)
@@ -88,7 +90,11 @@ def precision_omega(
 
 
 def chunks_to_retrieve(
-    excerpts: Sequence[Span], chunks: Iterable[Span], *, limit: int = 20, as_coded: bool = False
+    excerpts: Sequence[Span],
+    chunks: Iterable[Span],
+    *,
+    limit: int = 20,
+    as_coded: bool = False,
 ) -> int:
     """How many chunks meet the question's excerpts, at most `limit`.
 
@@ -110,7 +116,9 @@ def position_as_coded(text: str, chunk_text: str) -> tuple[int, int] | None:
     return None if start < 0 else (start, start + len(target))
 
 
-def _met(excerpts: Sequence[Span], chunks: Iterable[Span], as_coded: bool) -> list[Span]:
+def _met(
+    excerpts: Sequence[Span], chunks: Iterable[Span], as_coded: bool
+) -> list[Span]:
     """The chunks that share a character with an excerpt.
 
     With `as_coded` also those that only touch one.

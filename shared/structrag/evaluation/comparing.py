@@ -90,7 +90,8 @@ class Comparison:
 
     documents: int
     characters: int
-    units: Mapping[str, int]  # "sentence", "table" and "code" -> how many the documents have
+    # "sentence", "table" and "code" -> how many the documents have.
+    units: Mapping[str, int]
     embedder: str
     methods: tuple[MethodReport, ...]
     selftest: SelfTestReport | None
@@ -134,7 +135,9 @@ def compare(
         if isinstance(splitter, Passages):
             chunks[name] = splitter
             continue
-        report, chunks[name] = _measured(name, splitter, documents, units, texts, model, progress)
+        report, chunks[name] = _measured(
+            name, splitter, documents, units, texts, model, progress
+        )
         reports.append(report)
     test = make_selftest(documents, budget=budget)
     return Comparison(
@@ -143,7 +146,9 @@ def compare(
         units={kind: len(spans) for kind, spans in units.items()},
         embedder=as_embedder(model).name,
         methods=tuple(reports),
-        selftest=_tested(test, documents, chunks, model, progress) if test.questions else None,
+        selftest=_tested(test, documents, chunks, model, progress)
+        if test.questions
+        else None,
         no_selftest="" if test.questions else _why_none(test),
     )
 
@@ -163,7 +168,8 @@ def _measured(
     embedded = 0
     seconds = 0.0
     for number, document in enumerate(documents, start=1):
-        unparsed = copy(document)  # every method pays for reading the document's structure
+        # Every method pays for reading the document's structure.
+        unparsed = copy(document)
         began = perf_counter()
         chunks[document.id], n_embedded = split_counted(splitter, unparsed, runner)
         seconds += perf_counter() - began
@@ -193,7 +199,9 @@ def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
         for section in outline.sections:
             for block in outline.blocks(section):
                 if block.kind in ("table", "code"):
-                    units[block.kind].append((outline.document.id, block.text_start, block.end))
+                    units[block.kind].append(
+                        (outline.document.id, block.text_start, block.end)
+                    )
                 elif block.kind in PROSE:
                     units["sentence"] += _sentences(outline.document, block)
     return units
@@ -207,7 +215,9 @@ def _sentences(document: Document, block: Block) -> list[Span]:
     return spans
 
 
-def _cut(spans: Sequence[Span], chunks: Sequence[Chunk], texts: Mapping[str, str]) -> int:
+def _cut(
+    spans: Sequence[Span], chunks: Sequence[Chunk], texts: Mapping[str, str]
+) -> int:
     return round((chunking_error(spans, spans_of(chunks), texts) or 0.0) * len(spans))
 
 
@@ -234,7 +244,8 @@ def _tested(
         base = base or scores
         recall[name] = {kind: estimate(values) for kind, values in scores.items()}
         difference[name] = {
-            kind: estimated_difference(values, base[kind]) for kind, values in scores.items()
+            kind: estimated_difference(values, base[kind])
+            for kind, values in scores.items()
         }
     return SelfTestReport(test.budget, test.headings, test.left_out, recall, difference)
 

@@ -74,7 +74,9 @@ def answer_prompt(question: str, quotes: Sequence[str], *, paper: str = "mc") ->
 
     Raises InvalidParameter for another paper.
     """
-    template, between = ANSWER_PROMPTS[check_choice("paper", paper, tuple(ANSWER_PROMPTS))]
+    template, between = ANSWER_PROMPTS[
+        check_choice("paper", paper, tuple(ANSWER_PROMPTS))
+    ]
     return template.format(quotes=between.join(quotes), question=question)
 
 
@@ -94,7 +96,9 @@ def judge_pair(
     Models favour the answer they see first: judge both orders, then see `winners`. None where the
     call fails, or its answer holds no two scores.
     """
-    return Runner(llm=as_language_model(llm)).run(_judge_steps(question, truth, answers))
+    return Runner(llm=as_language_model(llm)).run(
+        _judge_steps(question, truth, answers)
+    )
 
 
 def winners(rounds: Sequence[tuple[float, float]]) -> tuple[int, int]:
@@ -123,7 +127,9 @@ def _judge_steps(
     question: str, truth: str, answers: tuple[str, str]
 ) -> Steps[tuple[float, float] | None]:
     first, second = answers
-    prompt = JUDGE_PROMPT.format(question=question, truth=truth, first=first, second=second)
+    prompt = JUDGE_PROMPT.format(
+        question=question, truth=truth, first=first, second=second
+    )
     (answer,) = yield [Ask(prompt, "judge/1")]
     return None if isinstance(answer, Failed) else parse_scores(answer)
 

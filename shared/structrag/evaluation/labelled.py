@@ -35,7 +35,8 @@ class GoldQuestion:
 
     question: str
     spans: tuple[Span, ...] = ()  # together the evidence
-    places: tuple[tuple[Span, ...], ...] = ()  # for each quote its places, one of which is enough
+    # For each quote its places, one of which is enough.
+    places: tuple[tuple[Span, ...], ...] = ()
     docs: tuple[str, ...] = ()  # ids of documents
 
 
@@ -138,7 +139,9 @@ def evaluate(
     documents = list(documents)
     check_documents(documents, splitters)
     if not questions:
-        raise InvalidParameter("There is nothing to ask: give at least one question with its gold.")
+        raise InvalidParameter(
+            "There is nothing to ask: give at least one question with its gold."
+        )
     for size in (*depths, *budgets):
         check_at_least("depths and budgets", size, 1)
     model = None if embedder is None else as_embedder(embedder)
@@ -233,9 +236,13 @@ def _scores(
     for k in depths:
         retrieved[f"first {k}"] = [ranking.first(k) for ranking in rankings]
     for budget in budgets:
-        retrieved[f"{budget} tokens"] = [ranking.within(budget, measure) for ranking in rankings]
+        retrieved[f"{budget} tokens"] = [
+            ranking.within(budget, measure) for ranking in rankings
+        ]
     scores = {}
     for point, all_spans in retrieved.items():
         pairs = zip(questions, all_spans, strict=True)
-        scores[point] = [question_recall(question, spans, measure) for question, spans in pairs]
+        scores[point] = [
+            question_recall(question, spans, measure) for question, spans in pairs
+        ]
     return scores

@@ -20,7 +20,9 @@ TokenSpans = Callable[[str], Sequence[tuple[int, int]]]
 """A tokenizer with offsets: text -> the (start, end) characters of each token, in order."""
 
 _UNITS = ("nonspace", "char", "token")
-_WHITE_SPACE = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)
+_WHITE_SPACE = np.array(
+    [code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32
+)
 
 
 class SpanMeasure:
@@ -82,7 +84,11 @@ class SpanMeasure:
         Raises:
             InvalidParameter: the span reaches outside the text.
         """
-        if self.unit == "char" and doc_id not in self._ignored and doc_id not in self.texts:
+        if (
+            self.unit == "char"
+            and doc_id not in self._ignored
+            and doc_id not in self.texts
+        ):
             return end - start
         prefix = self._prefixes.get(doc_id)
         if prefix is None:
@@ -142,7 +148,11 @@ class SpanCover:
 
         They come by document in the order first seen, then by start.
         """
-        return [(doc_id, *pair) for doc_id, ranges in self._ranges.items() for pair in ranges]
+        return [
+            (doc_id, *pair)
+            for doc_id, ranges in self._ranges.items()
+            for pair in ranges
+        ]
 
     def covered(self, span: Span) -> int:
         """The units of `span` that lie in the union."""
@@ -154,7 +164,9 @@ class SpanCover:
         if run < 0:
             return 0
         start, end = self._ranges[doc_id][run]
-        return self._before[doc_id][run] + self._measure.size(doc_id, start, min(offset, end))
+        return self._before[doc_id][run] + self._measure.size(
+            doc_id, start, min(offset, end)
+        )
 
 
 def merge(spans: Iterable[Span]) -> dict[str, list[tuple[int, int]]]:
@@ -196,4 +208,7 @@ def heading_spans(outline: Outline) -> list[Span]:
 
     Front matter is not a heading.
     """
-    return [(section.doc_id, section.start, section.body_start) for section in outline.sections[1:]]
+    return [
+        (section.doc_id, section.start, section.body_start)
+        for section in outline.sections[1:]
+    ]

@@ -12,10 +12,13 @@ from structrag.asking.steps import rewrite
 from structrag.chunks.asking_splitter import ReadingSplitter, answered
 from structrag.records import Chunk, Document
 
-_SUMMARY = "A summary."  # what a language model is taken to answer when only its calls are counted
+# What a language model is taken to answer when only its calls are counted.
+_SUMMARY = "A summary."
 
 
-def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], int]:
+def split_counted(
+    splitter: Any, document: Document, runner: Runner
+) -> tuple[list[Chunk], int]:
     """The chunks of a document, and how many texts were embedded.
 
     Where the runner has no embedder, those are embedded by LSA.
@@ -30,7 +33,9 @@ def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[li
             embedded += len(request.texts)
         return request
 
-    chunks = runner.run(answered(rewrite(splitter.split_steps(document), count), runner))
+    chunks = runner.run(
+        answered(rewrite(splitter.split_steps(document), count), runner)
+    )
     return chunks, embedded
 
 

@@ -27,7 +27,9 @@ class Passages:
 
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def retriever(self, documents: Sequence[Document], embedder: Any) -> EvidenceRetriever:
+    def retriever(
+        self, documents: Sequence[Document], embedder: Any
+    ) -> EvidenceRetriever:
         """A retriever that holds the documents."""
         return EvidenceRetriever.from_documents(documents, embedder, **self.options)
 
@@ -39,7 +41,9 @@ class PassageRanking:
     tokens are smaller, too.
     """
 
-    def __init__(self, by_k: Mapping[int, list[Hit]], by_budget: Mapping[int, list[Hit]]) -> None:
+    def __init__(
+        self, by_k: Mapping[int, list[Hit]], by_budget: Mapping[int, list[Hit]]
+    ) -> None:
         self._by_k = by_k
         self._by_budget = by_budget
 
@@ -71,7 +75,9 @@ def search_passages(
     rankings = []
     for number, question in enumerate(questions, start=1):
         by_k = {k: retriever.search(question, k) for k in depths}
-        by_budget = {budget: retriever.search(question, max_tokens=budget) for budget in budgets}
+        by_budget = {
+            budget: retriever.search(question, max_tokens=budget) for budget in budgets
+        }
         rankings.append(PassageRanking(by_k, by_budget))
         if progress is not None:
             progress("questions", number, len(questions))
@@ -90,7 +96,10 @@ def withheld_documents(
         parts, place = [], 0
         for start, end in withheld.get(document.id, ()):
             lines = document.text[start:end].split("\n")
-            parts += [document.text[place:start], "\n".join(" " * len(line) for line in lines)]
+            parts += [
+                document.text[place:start],
+                "\n".join(" " * len(line) for line in lines),
+            ]
             place = end
         text = "".join([*parts, document.text[place:]])
         layout = document.layout and replace(document.layout, headings=())

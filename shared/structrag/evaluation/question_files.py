@@ -80,8 +80,12 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise InvalidParameter(f"Cannot read the questions in {str(path)!r}: {reason}.") from error
-    read = {".csv": _csv_records, ".json": _json_records, ".jsonl": _line_records}[suffix]
+        raise InvalidParameter(
+            f"Cannot read the questions in {str(path)!r}: {reason}."
+        ) from error
+    read = {".csv": _csv_records, ".json": _json_records, ".jsonl": _line_records}[
+        suffix
+    ]
     yield from read(text, path.name)
 
 
@@ -113,7 +117,9 @@ def _parsed(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidParameter(f"{what} not JSON: {getattr(error, 'msg', error)}.") from None
+        raise InvalidParameter(
+            f"{what} not JSON: {getattr(error, 'msg', error)}."
+        ) from None
 
 
 def _question(
@@ -142,15 +148,22 @@ def _fields(record: Any) -> dict[str, Any]:
     fields = {FIELDS.get(str(key), str(key)): value for key, value in record.items()}
     question = fields.get("question")
     if not isinstance(question, str) or not question.strip():
-        raise InvalidParameter(f"'question' must be a text that is not blank; got {question!r}.")
+        raise InvalidParameter(
+            f"'question' must be a text that is not blank; got {question!r}."
+        )
     if "start" in fields and "spans" not in fields:  # the columns of a CSV file
         doc = fields.pop("docs", None)
-        fields["spans"] = [{"doc": doc, "start": fields["start"], "end": fields.get("end")}]
+        fields["spans"] = [
+            {"doc": doc, "start": fields["start"], "end": fields.get("end")}
+        ]
     return fields
 
 
 def _check_gold(
-    spans: Sequence[Span], quotes: Sequence[str], answers: Sequence[str], docs: Sequence[str]
+    spans: Sequence[Span],
+    quotes: Sequence[str],
+    answers: Sequence[str],
+    docs: Sequence[str],
 ) -> None:
     """Refuse a question without gold, or with several kinds of it."""
     if sum(map(bool, (spans, quotes, answers))) > 1:
@@ -194,7 +207,9 @@ def _span(value: Any, ids: Sequence[str], lengths: Mapping[str, int]) -> Span:
         name, start, end = parts
         start, end = int(start), int(end)
     except (TypeError, ValueError):
-        raise InvalidParameter(f"a span must be [document, start, end]; got {value!r}.") from None
+        raise InvalidParameter(
+            f"a span must be [document, start, end]; got {value!r}."
+        ) from None
     doc_id = _document(name, ids)
     if not 0 <= start < end <= lengths[doc_id]:
         raise InvalidParameter(
@@ -209,7 +224,11 @@ def _document(name: Any, ids: Sequence[str]) -> str:
     if name in ids:
         return str(name)
     parts = PurePath(str(name)).parts
-    matches = [doc_id for doc_id in ids if parts and PurePath(doc_id).parts[-len(parts) :] == parts]
+    matches = [
+        doc_id
+        for doc_id in ids
+        if parts and PurePath(doc_id).parts[-len(parts) :] == parts
+    ]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -222,13 +241,17 @@ def _document(name: Any, ids: Sequence[str]) -> str:
     )
 
 
-def _places(texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder) -> tuple[Span, ...]:
+def _places(
+    texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder
+) -> tuple[Span, ...]:
     """The places of any of the texts."""
     places = tuple(place for text in texts for place in finder.find(text, docs))
     if not places:
         where = f"in {docs[0]!r}" if len(docs) == 1 else "in the documents"
         shown = texts[0] if len(texts[0]) <= 80 else f"{texts[0][:80]}…"
-        others = f" (nor its {len(texts) - 1} other spellings)" if len(texts) > 1 else ""
+        others = (
+            f" (nor its {len(texts) - 1} other spellings)" if len(texts) > 1 else ""
+        )
         raise InvalidParameter(
             f"{shown!r} was not found {where}{others}; "
             "it must stand there word for word, markup included."

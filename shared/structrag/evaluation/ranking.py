@@ -9,7 +9,8 @@ from math import log1p
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 
 _MISSING = ("last", "expected")
-_TIE_DIGITS = 9  # scores equal to this many decimals are tied, as in every ranking of this library
+# Scores equal to this many decimals are tied, as in every ranking of this library.
+_TIE_DIGITS = 9
 
 
 def mid_ranks(scores: Sequence[float]) -> list[float]:
@@ -105,7 +106,10 @@ def log_rank_index(
                 f"got {retrieved!r}. Pass how many segments were ranked."
             )
         absent = (retrieved + 1 + n) / 2
-    total = sum(log_rank_score(absent if rank is None else rank, n, gamma=gamma) for rank in ranks)
+    total = sum(
+        log_rank_score(absent if rank is None else rank, n, gamma=gamma)
+        for rank in ranks
+    )
     if normalised:
         best = range(1, len(ranks) + 1)
         return total / sum(log_rank_score(rank, n, gamma=gamma) for rank in best)

@@ -17,7 +17,9 @@ from structrag.records import Block, Section
 from structrag.text.sentences import sentence_spans
 
 PROSE = ("paragraph", "list", "quote")
-DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s>]+)>?[^\n]*\n?", re.MULTILINE)
+DEFINITION = re.compile(
+    r"^ {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s>]+)>?[^\n]*\n?", re.MULTILINE
+)
 NUMBERED = re.compile(
     r"\s*(?:(?:section|chapter|part)\s+(?P<counted>\d+(?:\.\d+)*)"
     r"|appendix\s+(?P<lettered>[A-Z](?:\.\d+)*)"
@@ -66,7 +68,9 @@ def references(outlines: Sequence[Outline]) -> list[Reference]:
     headings of the same document begin with.
     """
     places = _Places(outlines)
-    return list(chain.from_iterable(_of_document(outline, places) for outline in outlines))
+    return list(
+        chain.from_iterable(_of_document(outline, places) for outline in outlines)
+    )
 
 
 class _Places:
@@ -90,7 +94,8 @@ class _Places:
         home: str | None = doc_id
         if path:
             joined = posixpath.normpath(posixpath.join(posixpath.dirname(doc_id), path))
-            as_markdown = posixpath.splitext(joined)[0] + ".md"  # for links to the HTML page
+            # For links to the HTML page.
+            as_markdown = posixpath.splitext(joined)[0] + ".md"
             home = self.documents.get(joined) or self.documents.get(as_markdown)
         return None if home is None else self.anchors[home].get(anchor.casefold())
 
@@ -107,7 +112,9 @@ def _anchors(outline: Outline) -> dict[str, Section]:
     anchors: dict[str, Section] = {}
     seen: Counter[str] = Counter()
     for section in outline.sections[1:]:
-        slug = re.sub(r"[^\w\- ]", "", section.title.casefold()).strip().replace(" ", "-")
+        slug = (
+            re.sub(r"[^\w\- ]", "", section.title.casefold()).strip().replace(" ", "-")
+        )
         anchors.setdefault(f"{slug}-{seen[slug]}" if seen[slug] else slug, section)
         seen[slug] += 1
         named = _ANCHOR.search(outline.document.text, section.start, section.body_start)
@@ -124,7 +131,11 @@ def _numbers(outline: Outline) -> dict[str, Section]:
         if match:
             number = next(group for group in match.groups() if group)
             numbered.setdefault(number.upper(), []).append(section)
-    return {number: sections[0] for number, sections in numbered.items() if len(sections) == 1}
+    return {
+        number: sections[0]
+        for number, sections in numbered.items()
+        if len(sections) == 1
+    }
 
 
 def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
@@ -141,8 +152,15 @@ def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
             for start, end in block_sentences(document.text, block):
                 sentence = document.text[start:end]
                 targets = _targets(document.id, sentence, definitions, places, markdown)
-                words = _words(sentence, definitions) if markdown else " ".join(sentence.split())
-                if len(targets) != 1 or not _FEWEST_WORDS <= len(words.split()) <= _MOST_WORDS:
+                words = (
+                    _words(sentence, definitions)
+                    if markdown
+                    else " ".join(sentence.split())
+                )
+                if (
+                    len(targets) != 1
+                    or not _FEWEST_WORDS <= len(words.split()) <= _MOST_WORDS
+                ):
                     continue
                 (target,) = targets.values()
                 if target.id != section.id:
@@ -168,7 +186,11 @@ def _words(sentence: str, definitions: Mapping[str, str]) -> str:
 
     def shown(link: re.Match[str]) -> str:
         text, address, label = link.groups()
-        return str(text) if address or _label(label or text) in definitions else link.group()
+        return (
+            str(text)
+            if address or _label(label or text) in definitions
+            else link.group()
+        )
 
     plain = _LINK.sub(shown, sentence)
     mark = _MARK.match(plain)
@@ -176,10 +198,16 @@ def _words(sentence: str, definitions: Mapping[str, str]) -> str:
 
 
 def _targets(
-    doc_id: str, sentence: str, definitions: Mapping[str, str], places: _Places, markdown: bool
+    doc_id: str,
+    sentence: str,
+    definitions: Mapping[str, str],
+    places: _Places,
+    markdown: bool,
 ) -> dict[str, Section]:
     """The sections that a sentence points to, by their ids."""
-    sections = [places.numbered(doc_id, number) for number in _MENTION.findall(sentence)]
+    sections = [
+        places.numbered(doc_id, number) for number in _MENTION.findall(sentence)
+    ]
     for text, address, label in _LINK.findall(sentence) if markdown else ():
         address = address or definitions.get(_label(label or text), "")
         if address:

@@ -44,7 +44,9 @@ class Ranking:
         return spans_at_budget(self.spans, budget, measure, sizes=self.tokens)
 
 
-def check_documents(documents: Sequence[Document], splitters: Mapping[str, Any]) -> None:
+def check_documents(
+    documents: Sequence[Document], splitters: Mapping[str, Any]
+) -> None:
     """Refuse no text, no splitter, and two documents with one id.
 
     Raises:
@@ -94,7 +96,9 @@ def search_all(
     return rankings
 
 
-def _search(retriever: MultiViewRetriever, question: str, k: int, budget: int) -> Ranking:
+def _search(
+    retriever: MultiViewRetriever, question: str, k: int, budget: int
+) -> Ranking:
     """The first k chunks, and more until they fill the budget."""
     while True:
         hits = retriever.search(question, k)

@@ -125,7 +125,9 @@ def boundary_f1(
     return 2 * matched / (len(first) + len(second))
 
 
-def baseline_segmentations(reference: Sequence[int], *, seed: int = 0) -> dict[str, list[int]]:
+def baseline_segmentations(
+    reference: Sequence[int], *, seed: int = 0
+) -> dict[str, list[int]]:
     """The segmentations a method must beat: "none", "all", "random" and "fixed".
 
     "random" has as many boundaries as the reference, drawn with `seed`; "fixed" has segments of the
@@ -154,7 +156,9 @@ def _window_counts(
     first = list(accumulate([*reference, *padding], initial=0))
     second = list(accumulate([*hypothesis, *padding], initial=0))
     windows = range(len(first) - width)
-    return [(first[i + width] - first[i], second[i + width] - second[i]) for i in windows] or None
+    return [
+        (first[i + width] - first[i], second[i + width] - second[i]) for i in windows
+    ] or None
 
 
 def _check(reference: Sequence[int], hypothesis: Sequence[int]) -> None:

@@ -70,7 +70,8 @@ class SelfTest:
         {'above less than 20 tokens of text': 1}
     """
 
-    questions: tuple[MadeQuestion, ...]  # headings, then references, each in reading order
+    # Headings, then references, each in reading order.
+    questions: tuple[MadeQuestion, ...]
     withheld: Mapping[str, list[tuple[int, int]]]  # document id -> ranges of characters
     texts: Mapping[str, str]  # document id -> text
     headings: int  # in all documents
@@ -107,7 +108,9 @@ def make_selftest(
     questions = list(headings)
     sentences: list[Span] = []
     for reference in drawn:
-        questions.append(MadeQuestion(reference.words, "reference", _body(reference.target)))
+        questions.append(
+            MadeQuestion(reference.words, "reference", _body(reference.target))
+        )
         sentences.append((reference.doc_id, reference.start, reference.end))
     return SelfTest(
         questions=tuple(questions),
@@ -159,13 +162,19 @@ def passage_scores(
     progress: Progress | None = None,
 ) -> dict[str, list[float]]:
     """`selftest_scores` of `EvidenceRetriever`, over the documents without what is withheld."""
-    retriever = passages.retriever(withheld_documents(documents, test.withheld), embedder)
+    retriever = passages.retriever(
+        withheld_documents(documents, test.withheld), embedder
+    )
     asked = [question.question for question in test.questions]
-    rankings = search_passages(retriever, asked, budgets=[test.budget], progress=progress)
+    rankings = search_passages(
+        retriever, asked, budgets=[test.budget], progress=progress
+    )
     measure = SpanMeasure(test.texts)
     scores: dict[str, list[float]] = {}
     for question, ranking in zip(test.questions, rankings, strict=True):
-        value = span_recall([question.gold], ranking.within(test.budget, measure), measure)
+        value = span_recall(
+            [question.gold], ranking.within(test.budget, measure), measure
+        )
         scores.setdefault(question.kind, []).append(value or 0.0)
     return scores
 
@@ -189,7 +198,9 @@ def _headings(
         if reason:
             left_out[reason] += 1
         else:
-            asked.append(MadeQuestion(_question(section.title), "heading", _body(section)))
+            asked.append(
+                MadeQuestion(_question(section.title), "heading", _body(section))
+            )
     return asked, left_out
 
 

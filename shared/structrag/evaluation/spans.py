@@ -19,7 +19,11 @@ _MODES = ("all", "any")
 
 
 def span_recall(
-    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure, *, mode: str = "all"
+    gold: Iterable[Span],
+    retrieved: Iterable[Span],
+    measure: SpanMeasure,
+    *,
+    mode: str = "all",
 ) -> float | None:
     """The share of the gold that was retrieved, in [0, 1].
 
@@ -77,7 +81,9 @@ def span_precision(
     return _shared(gold_cover, cover) / cover.total if cover.total else 0.0
 
 
-def span_f1(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
+def span_f1(
+    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
+) -> float | None:
     """The harmonic mean of span precision and span recall.
 
     2 |shared| / (|retrieved| + |gold|). None without gold.
@@ -88,7 +94,9 @@ def span_f1(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasur
     return 2 * _shared(gold_cover, cover) / (gold_cover.total + cover.total)
 
 
-def span_iou(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
+def span_iou(
+    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
+) -> float | None:
     """Intersection over union of retrieved and gold text.
 
     |shared| / |retrieved ∪ gold|. None without gold.

@@ -21,7 +21,8 @@ _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _LINE = re.compile(r"[^\n]+")
 _ADDRESS = re.compile(r"\]\([^()\s]*\)")
 _MARKER = re.compile(r"\s*(?:[-*+•>|]\s+|\d+[.)]\s+)*")
-_PAGE = re.compile(r"[\s|]*\d*[\s.·…|]*")  # of a line in a table of contents, read backwards
+# Of a line in a table of contents, read backwards.
+_PAGE = re.compile(r"[\s|]*\d*[\s.·…|]*")
 _LONGEST = 200  # characters of a line that may repeat a heading
 
 
@@ -56,9 +57,14 @@ def withheld_spans(
         document = outline.document
         spans.append((document.id, 0, outline.sections[0].body_start))
         spans += heading_spans(outline)
-        spans += [(document.id, start, end) for start, end in _repeated(document.text, keys)]
+        spans += [
+            (document.id, start, end) for start, end in _repeated(document.text, keys)
+        ]
         if document.format == "markdown":
-            spans += [(document.id, *match.span()) for match in DEFINITION.finditer(document.text)]
+            spans += [
+                (document.id, *match.span())
+                for match in DEFINITION.finditer(document.text)
+            ]
     return merge(spans)
 
 
@@ -74,7 +80,9 @@ def withheld_chunks(
     for chunk in chunks:
         body = _without(chunk, withheld.get(chunk.doc_id, ()))
         if body.strip():
-            left.append(replace(chunk, context="", extras={**chunk.extras, "reduced": body}))
+            left.append(
+                replace(chunk, context="", extras={**chunk.extras, "reduced": body})
+            )
     return left
 
 
@@ -100,7 +108,9 @@ def _without(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> str:
     """The chunk's text without what lies in the spans."""
     parts = []
     place = chunk.start
-    for start, end in spans[bisect_right(spans, chunk.start, key=lambda span: span[1]) :]:
+    for start, end in spans[
+        bisect_right(spans, chunk.start, key=lambda span: span[1]) :
+    ]:
         if start >= chunk.end:
             break
         parts.append(chunk.text[place - chunk.start : max(start, place) - chunk.start])

@@ -26,7 +26,9 @@ RECALL = 0.95  # share of the core's words that the answer must have
 # Words of the answer that the core may not have: a share of the core's words, plus a few.
 INVENTED_SHARE, INVENTED_WORDS = 0.02, 4
 
-_WORD = regex.compile(rf"[{SPACELESS}]|[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+", regex.VERSION1)
+_WORD = regex.compile(
+    rf"[{SPACELESS}]|[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+", regex.VERSION1
+)
 _FENCED = re.compile(
     r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:(?:markdown|md)[ \t]*)?\n(.*)\n[ \t]*\1",
     re.DOTALL | re.IGNORECASE,
@@ -55,7 +57,10 @@ def words_of(text: str) -> list[Word]:
 
     A character of a script without spaces is a word of its own.
     """
-    return [Word(_form(match[0]), match.start(), match.end()) for match in _WORD.finditer(text)]
+    return [
+        Word(_form(match[0]), match.start(), match.end())
+        for match in _WORD.finditer(text)
+    ]
 
 
 def forms(text: str) -> list[str]:
@@ -144,9 +149,13 @@ def invented_words(core: str, answer: str) -> list[str]:
     return list((extra - _new_numbers(source_words, answer_words, answer)).elements())
 
 
-def _new_numbers(source: Sequence[str], words: Sequence[str], answer: str) -> Counter[str]:
+def _new_numbers(
+    source: Sequence[str], words: Sequence[str], answer: str
+) -> Counter[str]:
     """The numbers that the answer put in front of headings."""
-    written = Counter(form for number in _HEADING_NUMBER.findall(answer) for form in forms(number))
+    written = Counter(
+        form for number in _HEADING_NUMBER.findall(answer) for form in forms(number)
+    )
     return missing(words, source) & written
 
 
@@ -173,14 +182,18 @@ def restored(core: str, answer: str) -> tuple[str, list[str]]:
     are not put back.
     """
     source_words, answer_words = words_of(core), words_of(answer)
-    lost = missing((word.form for word in source_words), (word.form for word in answer_words))
+    lost = missing(
+        (word.form for word in source_words), (word.form for word in answer_words)
+    )
     if not lost:
         return answer, []
     passages = []
     parts: list[str] = []
     position = 0
     for first, last, place in _lost_runs(source_words, answer_words, lost):
-        passage = " ".join(core[source_words[first].start : source_words[last - 1].end].split())
+        passage = " ".join(
+            core[source_words[first].start : source_words[last - 1].end].split()
+        )
         after = answer_words[place - 1].end if place else 0
         at, text = _insertion(answer, after, passage)
         at = max(at, position)
@@ -232,4 +245,8 @@ def _insertion(answer: str, after: int, passage: str) -> tuple[int, str]:
 
 
 def _form(word: str) -> str:
-    return word.lower() if word.isascii() else normalize("NFKC", normalize("NFKC", word).casefold())
+    return (
+        word.lower()
+        if word.isascii()
+        else normalize("NFKC", normalize("NFKC", word).casefold())
+    )

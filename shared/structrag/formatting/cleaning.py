@@ -8,7 +8,12 @@ from itertools import takewhile
 
 from structrag.reading.drafts import Draft
 from structrag.reading.pdf.hyphens import Hyphens
-from structrag.reading.pdf.running_heads import SHARE, HeadKey, head_keys, is_page_number
+from structrag.reading.pdf.running_heads import (
+    SHARE,
+    HeadKey,
+    head_keys,
+    is_page_number,
+)
 
 MARGIN = 3  # lines at the top and at the bottom of a page that can be running heads
 MIN_PAGES = 3
@@ -107,11 +112,15 @@ def _margin(page: list[str]) -> set[int]:
     return {*filled[:MARGIN], *filled[-MARGIN:]}
 
 
-def _outermost(page: list[str], margin: set[int], heads: set[HeadKey], number: int) -> set[int]:
+def _outermost(
+    page: list[str], margin: set[int], heads: set[HeadKey], number: int
+) -> set[int]:
     """Lines that are heads with only heads outside them."""
     outer: set[int] = set()
     for lines in (sorted(margin), sorted(margin, reverse=True)):
-        outer.update(takewhile(lambda i: heads.intersection(head_keys(page[i], number)), lines))
+        outer.update(
+            takewhile(lambda i: heads.intersection(head_keys(page[i], number)), lines)
+        )
     return outer
 
 
@@ -157,7 +166,11 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
         end = broken.end() + len(second)
         tail = _NO_SPACE.match(text, end)
         end = tail.end() if tail else end
-        parts += [text[position : broken.start(2)], "-" if keeps else "", text[broken.end() : end]]
+        parts += [
+            text[position : broken.start(2)],
+            "-" if keeps else "",
+            text[broken.end() : end],
+        ]
         # The line ends behind the rejoined word instead.
         rest = _LINE_REST.match(text, end)
         position = rest.end() if rest else end

@@ -73,7 +73,9 @@ def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converte
     parts: list[str] = []
     for window in all_windows:
         previous = parts[-1] if parts else ""
-        parts.append((yield from _window_steps(text, window, previous, span, settings, result)))
+        parts.append(
+            (yield from _window_steps(text, window, previous, span, settings, result))
+        )
         if settings.progress is not None:
             settings.progress(FORMATTING, window.number, len(all_windows))
     parts, closed = with_closed_fences(parts)
@@ -87,17 +89,30 @@ def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converte
 
 
 def _window_steps(
-    text: str, window: Window, previous: str, span: Span, settings: Converting, result: Converted
+    text: str,
+    window: Window,
+    previous: str,
+    span: Span,
+    settings: Converting,
+    result: Converted,
 ) -> Steps[str]:
     """A window's Markdown: an answer that passes the guards, else `span`'s."""
     core = text[window.start : window.end].strip()
     if forms(core):  # rules and dashes alone need no model
-        tail, written = window.tail_start, last_words(previous, 2 * settings.padding_words)
+        tail, written = (
+            window.tail_start,
+            last_words(previous, 2 * settings.padding_words),
+        )
         if settings.whole_previous:
             tail, written = window.previous_start, previous
         previous_input = text[tail : window.start].rstrip()
         prompt = message(
-            text, window, settings.prompt, previous_input, written, repeat=settings.repeat_prompt
+            text,
+            window,
+            settings.prompt,
+            previous_input,
+            written,
+            repeat=settings.repeat_prompt,
         )
         answer, fault = yield from _asked(prompt, text, window, previous)
         if fault and fault != _NO_MODEL:
@@ -118,12 +133,16 @@ def _window_steps(
     return by_rules.strip()
 
 
-def _asked(prompt: str, text: str, window: Window, previous: str) -> Steps[tuple[str, str]]:
+def _asked(
+    prompt: str, text: str, window: Window, previous: str
+) -> Steps[tuple[str, str]]:
     """The model's Markdown for the core, and what is wrong with it."""
     answer: Any
     (answer,) = yield [Ask(prompt, COMPONENT)]
     if isinstance(answer, Failed):
-        return "", _NO_MODEL if isinstance(answer.reason, NoModel) else f"{_FAILED} ({answer})"
+        return "", _NO_MODEL if isinstance(
+            answer.reason, NoModel
+        ) else f"{_FAILED} ({answer})"
     return _checked(answer, text, window, previous)
 
 

@@ -15,7 +15,11 @@ from structrag.chunks.asking_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.formatting.cleaning import cleaned_text, unified
 from structrag.formatting.converting import Converted, Converting, Span, convert_steps
-from structrag.formatting.heuristic import markdown_of_span, markdown_of_text, sound_headings
+from structrag.formatting.heuristic import (
+    markdown_of_span,
+    markdown_of_text,
+    sound_headings,
+)
 from structrag.formatting.html import markdown_of_html
 from structrag.formatting.windows import PAPER_PROMPT, PROMPT
 from structrag.models.llm import as_language_model
@@ -43,12 +47,16 @@ class FormatReport:
         'rules'
     """
 
-    mode: str  # "kept" (Markdown already), "layout" (HTML, pages), "rules" (plain text) or "model"
+    # "kept" (Markdown already), "layout" (HTML, pages), "rules" (plain text) or "model".
+    mode: str
     windows: int = 0  # that the language model was shown
-    retries: int = 0  # second calls, because the first answer failed a guard or the call failed
-    fallbacks: int = 0  # windows formatted without the model, because the second answer failed too
+    # Second calls, because the first answer failed a guard or the call failed.
+    retries: int = 0
+    # Windows formatted without the model, because the second answer failed too.
+    fallbacks: int = 0
     restored: int = 0  # words that the model left out and that were put back
-    uncertain: tuple[str, ...] = ()  # what may be wrong, one sentence each, with its window or page
+    # What may be wrong, one sentence each, with its window or page.
+    uncertain: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()  # running heads and page numbers left out, in order
 
 
@@ -61,7 +69,8 @@ class Formatted:
         'markdown'
     """
 
-    document: Document  # format "markdown"; its id is the original's, which `meta["source"]` names
+    # Format "markdown"; its id is the original's, which `meta["source"]` names.
+    document: Document
     report: FormatReport
 
 
@@ -155,17 +164,25 @@ class HiQAFormatter:
         )
 
     @classmethod
-    def paper(cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]) -> HiQAFormatter:
+    def paper(
+        cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]
+    ) -> HiQAFormatter:
         """As published: all headings at level 1, numbers show the depth.
 
         Each window is calibrated by the whole of the one before (equation 1). The paper prints no
         prompt and gives no window sizes; these are ours.
         """
-        arguments: dict[str, Any] = {"prompt": PAPER_PROMPT, "whole_previous": True, **changes}
+        arguments: dict[str, Any] = {
+            "prompt": PAPER_PROMPT,
+            "whole_previous": True,
+            **changes,
+        }
         return cls(llm, **arguments)
 
     @classmethod
-    def code(cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]) -> HiQAFormatter:
+    def code(
+        cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]
+    ) -> HiQAFormatter:
         """Near the paper's code: windows of 500 words, 50 of padding.
 
         Windows there are 3,000 characters. The instruction stands before and after.
@@ -212,7 +229,9 @@ class HiQAFormatter:
             for formatted in self.runner.run(steps):
                 yield self._counted(formatted)
 
-    async def aformat_all(self, sources: Iterable[Formattable]) -> AsyncIterator[Formatted]:
+    async def aformat_all(
+        self, sources: Iterable[Formattable]
+    ) -> AsyncIterator[Formatted]:
         """`format_all` on an event loop."""
         for group in groups_of(sources, _length):
             steps = together([self.steps(source) for source in group])
@@ -224,7 +243,9 @@ class HiQAFormatter:
         read = _read_source(source, with_model=self.runner.llm is not None)
         converted = Converted(read.draft.text)
         if read.mode == "model":
-            converted = yield from convert_steps(read.draft.text, read.span, self.settings)
+            converted = yield from convert_steps(
+                read.draft.text, read.span, self.settings
+            )
         report = FormatReport(
             mode=read.mode,
             windows=converted.windows,
@@ -259,7 +280,9 @@ def _read_source(source: Any, *, with_model: bool) -> _Source:
     if isinstance(source, Document):
         return _read_document(source, with_model)
     if isinstance(source, Sequence) and all(isinstance(page, Page) for page in source):
-        return _marked_up(None, _draft_of_pages(source), "model" if with_model else "layout")
+        return _marked_up(
+            None, _draft_of_pages(source), "model" if with_model else "layout"
+        )
     kind = type(source).__name__
     if isinstance(source, Sequence) and source:
         kind = f"a sequence of {type(source[0]).__name__}"
@@ -273,11 +296,15 @@ def _read_document(document: Document, with_model: bool) -> _Source:
     if document.format == "html":
         draft = markdown_of_html(document)
         titled = document.layout is not None and bool(document.layout.headings)
-        return _marked_up(document, draft, "layout" if titled or not with_model else "model")
+        return _marked_up(
+            document, draft, "layout" if titled or not with_model else "model"
+        )
     if document.format == "markdown":
         return _read_markdown(document, with_model)
     if not with_model:
-        return _Source(document, "rules", markdown_of_text(document.text), _as_it_is(""))
+        return _Source(
+            document, "rules", markdown_of_text(document.text), _as_it_is("")
+        )
     cleaned = cleaned_text(document.text)
     return _Source(document, "model", cleaned, _by_rules(cleaned.text))
 
@@ -297,7 +324,8 @@ def _marked_up(document: Document | None, draft: Draft, mode: str) -> _Source:
 
 def _by_rules(text: str) -> Span:
     """Parts of a text by rules, with headings of the whole text."""
-    headings = cache(lambda: sound_headings(text))  # only looked for when the model fails
+    # Only looked for when the model fails.
+    headings = cache(lambda: sound_headings(text))
     return lambda start, end: markdown_of_span(text, headings(), start, end)
 
 
@@ -314,9 +342,13 @@ def _draft_of_pages(pages: Sequence[Page]) -> Draft:
 def _document(read: _Source, text: str) -> Document:
     """The new document, with the identity, metadata and title of the original."""
     original = read.document
-    title = (original.title if original else "") or read_text(text, format="markdown").title
+    title = (original.title if original else "") or read_text(
+        text, format="markdown"
+    ).title
     if original is None:
-        pages = written_starts(read.draft.page_starts) if text == read.draft.text else {}
+        pages = (
+            written_starts(read.draft.page_starts) if text == read.draft.text else {}
+        )
         return Document(text, title=title, format="markdown", meta=pages)
     meta = {**original.meta, "source": original.id}
     if text != original.text:

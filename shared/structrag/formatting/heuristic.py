@@ -11,7 +11,13 @@ from itertools import chain
 
 from structrag.formatting.cleaning import cleaned_text
 from structrag.reading.drafts import Draft
-from structrag.reading.escaping import assembled, escaped_line, escaped_lines, fenced, heading_line
+from structrag.reading.escaping import (
+    assembled,
+    escaped_line,
+    escaped_lines,
+    fenced,
+    heading_line,
+)
 from structrag.reading.plain import plain_blocks, plain_headings
 from structrag.records import Heading
 
@@ -29,7 +35,9 @@ _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"[ ]{2,}")
 _RULE = re.compile(r"[-=]{2,}(?:[ ]+[-=]{2,})*")
 _GRID_RULE = re.compile(r"\+(?:[-=]+\+)+")
-_NUMBER = re.compile(r"[-+(]?[$€£¥]?[ ]?[-+]?\d[\d.,']*[ ]?[%)]{0,2}|[-–—]|n/?a", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"[-+(]?[$€£¥]?[ ]?[-+]?\d[\d.,']*[ ]?[%)]{0,2}|[-–—]|n/?a", re.IGNORECASE
+)
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 _WIDE = re.compile(r"\S(?:[ ]{3,}|\t)\S")
 
@@ -106,7 +114,9 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
     table = drawn_table(lines)
     if table:
         return "\n".join(table)
-    if has_columns(lines) or all(line.lstrip().startswith(("+-", "|")) for line in lines):
+    if has_columns(lines) or all(
+        line.lstrip().startswith(("+-", "|")) for line in lines
+    ):
         return _columns(lines, unsure)
     if kind == "list":  # its indents say what belongs to which item
         return "\n".join(escaped_lines(list(map(str.rstrip, lines))))
@@ -126,14 +136,18 @@ def _columns(lines: Sequence[str], unsure: list[str]) -> str:
 
 def _is_code(lines: Sequence[str]) -> bool:
     """Whether two or more lines are indented and mostly look like code."""
-    if len(lines) < 2 or not all(line.expandtabs(4).startswith("    ") for line in lines):
+    if len(lines) < 2 or not all(
+        line.expandtabs(4).startswith("    ") for line in lines
+    ):
         return False
     code_lines = sum(bool(_CODE_LINE.search(line.strip()[:200])) for line in lines)
     return 2 * code_lines > len(lines)
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
+    indent = min(
+        (len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0
+    )
     return [line[indent:] for line in lines]
 
 
@@ -147,7 +161,11 @@ def is_pipe_table(lines: Sequence[str]) -> bool:
         return False
     head, rule = lines[0].strip(), lines[1].strip()
     bars = rule.strip("|").count("|")
-    return bool(_DELIMITERS.fullmatch(rule)) and "-" in rule and bars == head.strip("|").count("|")
+    return (
+        bool(_DELIMITERS.fullmatch(rule))
+        and "-" in rule
+        and bars == head.strip("|").count("|")
+    )
 
 
 def has_columns(lines: Sequence[str]) -> bool:
@@ -176,7 +194,8 @@ def drawn_table(lines: Sequence[str]) -> list[str] | None:
     None where its cells or its header are not certain.
     """
     lines = [line.expandtabs(8).rstrip() for line in lines]
-    if any("`" in line or "\\" in line for line in lines):  # code, or escapes that a cell changes
+    # Code, or escapes that a cell changes.
+    if any("`" in line or "\\" in line for line in lines):
         return None
     return _grid_table([line.strip() for line in lines]) or _aligned_table(lines)
 
@@ -187,7 +206,11 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
     Every row is one line, or one header line stands over all others.
     """
     first = lines[0]
-    if len(lines) < 3 or not _GRID_RULE.fullmatch(first) or not _GRID_RULE.fullmatch(lines[-1]):
+    if (
+        len(lines) < 3
+        or not _GRID_RULE.fullmatch(first)
+        or not _GRID_RULE.fullmatch(lines[-1])
+    ):
         return None
     groups = _ruled_groups(lines)
     if not groups or not all(groups):
@@ -198,7 +221,11 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
         return pipe_rows(rows, header="=" in first_rule)
     # Where lines are not ruled off, one with an empty cell may go on the row above.
     under_header = len(groups) == 2 and len(groups[0]) == 1
-    return pipe_rows(rows, header=True) if under_header and all(map(all, groups[1])) else None
+    return (
+        pipe_rows(rows, header=True)
+        if under_header and all(map(all, groups[1]))
+        else None
+    )
 
 
 def _ruled_groups(lines: Sequence[str]) -> list[Rows]:
@@ -207,7 +234,10 @@ def _ruled_groups(lines: Sequence[str]) -> list[Rows]:
     groups: list[Rows] = [[]]
     for line in lines[1:]:
         is_rule = bool(_GRID_RULE.fullmatch(line))
-        if len(line) != len(lines[0]) or _places("+" if is_rule else "|", line) != borders:
+        if (
+            len(line) != len(lines[0])
+            or _places("+" if is_rule else "|", line) != borders
+        ):
             return []
         if is_rule:
             groups.append([])
@@ -226,7 +256,9 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
     Its header is ruled off or stands over numbers.
     """
     are_rules = [bool(_RULE.fullmatch(line.strip())) for line in lines]
-    content = [line for line, is_rule in zip(lines, are_rules, strict=True) if not is_rule]
+    content = [
+        line for line, is_rule in zip(lines, are_rules, strict=True) if not is_rule
+    ]
     if len(content) < 3 or any("|" in line for line in content):
         return None
     spans = list(map(_cell_spans, content))
@@ -236,7 +268,8 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
     for line, row in zip(content, spans, strict=True):
         rows.append([line[start:end] for start, end in row])
     header = are_rules.index(False)
-    inner_rules = are_rules[header + 1 : -1]  # one in the last line only closes the table
+    # One in the last line only closes the table.
+    inner_rules = are_rules[header + 1 : -1]
     if any(inner_rules):
         has_header = inner_rules[0] and sum(inner_rules) == 1
     else:

@@ -7,7 +7,13 @@ import re
 from structrag.errors import InvalidParameter
 from structrag.formatting.heuristic import is_pipe_table
 from structrag.reading.drafts import Draft
-from structrag.reading.escaping import assembled, escaped_line, escaped_lines, fenced, heading_line
+from structrag.reading.escaping import (
+    assembled,
+    escaped_line,
+    escaped_lines,
+    fenced,
+    heading_line,
+)
 from structrag.records import Block, Document, Heading, Layout
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -69,6 +75,8 @@ def _table(lines: list[str], unsure: list[str]) -> str:
     if not all(row.startswith("|") and row.endswith("|") for row in rows):
         return "\n".join(escaped_lines(rows))
     if any(row.count("|") != bars for row in rows):
-        unsure.append(f"The rows of the table beginning {rows[0][:60]!r} are not of one length.")
+        unsure.append(
+            f"The rows of the table beginning {rows[0][:60]!r} are not of one length."
+        )
         bars = max(row.count("|") for row in rows)
     return "\n".join([f"|{'  |' * (bars - 1)}", f"|{' --- |' * (bars - 1)}", *rows])

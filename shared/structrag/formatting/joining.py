@@ -132,7 +132,9 @@ def _without_tail(answer: str, padding: Sequence[str], core: Sequence[str]) -> s
         rest = len(words) - n
         precedes = answer_forms[max(0, rest - len(anchor)) : rest]
         if rest and answer_forms[rest:] == list(padding[:n]) and precedes == anchor:
-            return answer[: _cut(answer, words[rest - 1].end, words[rest].start)].rstrip()
+            return answer[
+                : _cut(answer, words[rest - 1].end, words[rest].start)
+            ].rstrip()
     return answer
 
 

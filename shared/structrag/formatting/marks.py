@@ -11,7 +11,8 @@ from difflib import SequenceMatcher
 
 _LESS = r"(?:[<＜«‹≪〈《]|&lt;)"
 _GREATER = r"(?:[>＞»›≫〉》]|&gt;)"
-_DRESS = r"[ \t\\/*_`'\"|:.!\[\](){}#=~-]"  # what may stand around the word, on its line
+# What may stand around the word, on its line.
+_DRESS = r"[ \t\\/*_`'\"|:.!\[\](){}#=~-]"
 _LETTERS = r"(?<![^\W\d_])([A-Za-z]{2,8})(?![^\W\d_])"
 # A word with angle brackets in front of it, behind it, or both; those may be on lines of their own.
 _BRACKETED = re.compile(

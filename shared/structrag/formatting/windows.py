@@ -126,5 +126,7 @@ def message(
 
 def again(prompt: str, fault: str) -> str:
     """The prompt once more, with what was wrong with the first answer."""
-    order = f"Convert the part between {BEGIN} and {END} again, whole and word for word."
+    order = (
+        f"Convert the part between {BEGIN} and {END} again, whole and word for word."
+    )
     return f"{prompt}\n\nYour last answer cannot be used: it {fault}. {order}"

@@ -42,7 +42,9 @@ class Citation:
         place = ""
         if self.start is not None and self.end is not None:
             place = f"characters {self.start} to {self.end}"
-        page = f"page{'s' if '-' in self.pages else ''} {self.pages}" if self.pages else ""
+        page = (
+            f"page{'s' if '-' in self.pages else ''} {self.pages}" if self.pages else ""
+        )
         where = ", ".join(filter(None, (self.source, page, self.path, place)))
         return f"[{number}] {where or 'unknown source'}\n{self.text.strip()}"
 
@@ -53,10 +55,14 @@ def citation_of(
     """The citation of a passage by its host's metadata."""
     source = file_of(metadata) or str(metadata.get("structrag_document") or "")
     path = SEPARATOR.join(titles_of(metadata.get("heading_path")))
-    return Citation(text, source, path, start, end, str(metadata.get(PAGE_LABEL_KEY) or ""))
+    return Citation(
+        text, source, path, start, end, str(metadata.get(PAGE_LABEL_KEY) or "")
+    )
 
 
 def shown_citations(citations: Iterable[Citation]) -> str:
     """All passages, numbered from 1, or a sentence that there is none."""
-    shown = [citation.shown(number) for number, citation in enumerate(citations, start=1)]
+    shown = [
+        citation.shown(number) for number, citation in enumerate(citations, start=1)
+    ]
     return "\n\n".join(shown) or NOTHING

@@ -25,7 +25,13 @@ from structrag.errors import check_choice
 from structrag.hosts.metadata import FORMAT_KEY
 from structrag.reading.file_titles import own_title
 from structrag.reading.files import FORMATS, PDF_SUFFIX, SUFFIXES, read_text
-from structrag.reading.flat import LONG, MARKED_NOWHERE, READ_ELSEWHERE, is_flat, warn_of_flat
+from structrag.reading.flat import (
+    LONG,
+    MARKED_NOWHERE,
+    READ_ELSEWHERE,
+    is_flat,
+    warn_of_flat,
+)
 from structrag.records import Document
 
 FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
@@ -60,7 +66,11 @@ class HostDocument:
 
 
 def read_document(
-    host: HostDocument, *, format: str = "auto", id: str = "", drop_navigation: bool = True
+    host: HostDocument,
+    *,
+    format: str = "auto",
+    id: str = "",
+    drop_navigation: bool = True,
 ) -> Document:
     """Read a host's document as one of structrag.
 
@@ -110,7 +120,9 @@ def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
     if kind:
         file = file_of(host.metadata)
         is_page = any(key in host.metadata for key in PAGE_KEYS)
-        if _flat_pages.add(file if is_page else "", len(document.text), partial(is_flat, document)):
+        if _flat_pages.add(
+            file if is_page else "", len(document.text), partial(is_flat, document)
+        ):
             # Markup that arrived as it is has lost nothing on its way.
             is_markup = document.format == "html"
             warn_of_flat(kind, MARKED_NOWHERE if is_markup else READ_ELSEWHERE)
@@ -212,9 +224,13 @@ def document_name(host: HostDocument) -> str:
 def document_digest(host: HostDocument) -> str:
     """16 hexadecimal digits of the text and the metadata."""
     metadata = json.dumps(
-        json_values(host.metadata), sort_keys=True, default=lambda value: type(value).__name__
+        json_values(host.metadata),
+        sort_keys=True,
+        default=lambda value: type(value).__name__,
     )
-    return sha256(f"{metadata}\n{host.text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256(
+        f"{metadata}\n{host.text}".encode("utf-8", "surrogatepass")
+    ).hexdigest()[:16]
 
 
 def with_own_names(hosts: Iterable[HostDocument]) -> Iterator[tuple[str, HostDocument]]:
@@ -278,7 +294,10 @@ def json_values(value: Any) -> Any:
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return _json_items(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
+        return {
+            field.name: json_values(getattr(value, field.name))
+            for field in fields(value)
+        }
     return _as_text(value)
 
 

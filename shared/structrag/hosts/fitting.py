@@ -100,7 +100,9 @@ def hide_longest(
     return hidden, size
 
 
-def _fitted(chunk: Chunk, make: Callable[[Chunk], T], size_of: Callable[[T], int]) -> Fitted[T]:
+def _fitted(
+    chunk: Chunk, make: Callable[[Chunk], T], size_of: Callable[[T], int]
+) -> Fitted[T]:
     node = make(chunk)
     return Fitted(chunk, node, size_of(node))
 

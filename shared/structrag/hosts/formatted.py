@@ -51,5 +51,7 @@ def format_notes(formatted: Formatted, *, report: bool, flat: bool) -> dict[str,
     notes: dict[str, Any] = {FORMAT_KEY: formatted.document.format, **pages}
     if report:
         facts = json_values(asdict(formatted.report))
-        notes[FORMAT_REPORT_KEY] = json.dumps(facts, ensure_ascii=False) if flat else facts
+        notes[FORMAT_REPORT_KEY] = (
+            json.dumps(facts, ensure_ascii=False) if flat else facts
+        )
     return notes

@@ -56,7 +56,9 @@ def open_image(address: str, folder: str | os.PathLike[str] | None) -> ImageSour
     try:
         return ImageSource(data=path.read_bytes(), media_type=media_type)
     except OSError as error:
-        raise InvalidDocument(f"Cannot read the image {str(path)!r}: {error.strerror}.") from error
+        raise InvalidDocument(
+            f"Cannot read the image {str(path)!r}: {error.strerror}."
+        ) from error
 
 
 def _file(address: str, folder: str | os.PathLike[str] | None) -> Path:
@@ -67,5 +69,7 @@ def _file(address: str, folder: str | os.PathLike[str] | None) -> Path:
     root = Path(folder).resolve()
     path = (root / address).resolve()
     if not path.is_relative_to(root):
-        raise InvalidDocument(f"The image {address!r} is outside {str(root)!r}, and is not read.")
+        raise InvalidDocument(
+            f"The image {address!r} is outside {str(root)!r}, and is not read."
+        )
     return path

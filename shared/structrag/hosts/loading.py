@@ -70,7 +70,9 @@ class FileReading:
             return self._load_pdf(path)
         return load_bytes(file_bytes(path, MAX_BYTES), str(path))
 
-    def load_bytes(self, data: bytes, name: str, media_type: str | None = None) -> LoadedText:
+    def load_bytes(
+        self, data: bytes, name: str, media_type: str | None = None
+    ) -> LoadedText:
         """Read the bytes of a file of this name."""
         if is_pdf(name, media_type):
             return self._load_pdf(data)
@@ -98,7 +100,8 @@ class FileReading:
         if not files:
             skipped = f" ({kinds_of(others)} skipped)" if others else ""
             warnings.warn(
-                f"No Markdown, HTML, text or PDF file in {str(path)!r}{skipped}.", stacklevel=2
+                f"No Markdown, HTML, text or PDF file in {str(path)!r}{skipped}.",
+                stacklevel=2,
             )
         for file in files:
             try:
@@ -111,16 +114,25 @@ class FileReading:
             yield file, loaded
 
     def _load_pdf(self, source: Path | bytes) -> LoadedText:
-        from structrag.reading.pdf.document import pdf_document  # with the packages of an extra
+        # With the packages of an extra.
+        from structrag.reading.pdf.document import pdf_document
         from structrag.reading.pdf.isolation import isolated_document
 
-        read = isolated_document if self.isolated and isinstance(source, Path) else pdf_document
-        options: dict[str, Any] = {"password": self.password} if self.password is not None else {}
+        read = (
+            isolated_document
+            if self.isolated and isinstance(source, Path)
+            else pdf_document
+        )
+        options: dict[str, Any] = (
+            {"password": self.password} if self.password is not None else {}
+        )
         document = read(source, reader=self.reader, **options)
         warn_if_flat(document, "PDF")
         facts = {key: value for key, value in document.meta.items() if key != "source"}
         if "pages_without_text" in facts:  # a string, since stores take no lists
-            facts["pages_without_text"] = ", ".join(map(str, facts["pages_without_text"]))
+            facts["pages_without_text"] = ", ".join(
+                map(str, facts["pages_without_text"])
+            )
         title = {"title": document.title} if document.title else {}
         return LoadedText(document.text, {FORMAT_KEY: "markdown", **title, **facts})
 

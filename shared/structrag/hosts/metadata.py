@@ -20,7 +20,8 @@ FORMAT_KEY = "text_format"  # what a formatter has made of a text
 FORMAT_REPORT_KEY = "format_report"  # and how
 PAGES_KEY = "pages"  # of a PDF
 CONTEXT_KEY = "heading_context"  # what the text does not say itself
-PAGE_LABEL_KEY = "page_label"  # of a chunk of a PDF; pages from 1, as both frameworks' loaders
+# Of a chunk of a PDF; pages from 1, as both frameworks' loaders.
+PAGE_LABEL_KEY = "page_label"
 # In a store or engine.
 CHUNK_KEY = "structrag_chunk"
 DOCUMENT_KEY = "structrag_document"
@@ -66,10 +67,16 @@ def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
     Those that it lacks are left out.
     """
     facts = {**chunk.extras, "kind": chunk.kind}
-    return {key: deepcopy(facts[name]) for name, key in keys.items() if facts.get(name) is not None}
+    return {
+        key: deepcopy(facts[name])
+        for name, key in keys.items()
+        if facts.get(name) is not None
+    }
 
 
-def full_notes(chunk: Chunk, keys: Mapping[str, str], *, lists: bool = False) -> dict[str, Any]:
+def full_notes(
+    chunk: Chunk, keys: Mapping[str, str], *, lists: bool = False
+) -> dict[str, Any]:
     """A chunk's kind and extras under all these keys.
 
     A key that says nothing has an empty value. Lists are strings of JSON, unless `lists`.
@@ -84,7 +91,9 @@ def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:
     if lists:
         return {key: [] if value == "[]" else value for key, value in notes.items()}
     return {
-        key: json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+        key: json.dumps(value, ensure_ascii=False)
+        if isinstance(value, list | dict)
+        else value
         for key, value in notes.items()
     }
 
@@ -99,7 +108,10 @@ def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
 
 def heading_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     """A chunk's `heading_path` and `section_id`."""
-    return {"heading_path": heading_path(chunk, lists=lists), "section_id": chunk.section_id}
+    return {
+        "heading_path": heading_path(chunk, lists=lists),
+        "section_id": chunk.section_id,
+    }
 
 
 def titles_of(path: Any) -> tuple[str, ...]:
@@ -122,7 +134,11 @@ def source_notes(chunk: Chunk) -> dict[str, int]:
     That is `source_start` and `source_end`, in characters. That is the place in the markup, else
     the place in the text.
     """
-    return {"source_start": chunk.start, "source_end": chunk.end, **chunk_notes(chunk, SOURCE_KEYS)}
+    return {
+        "source_start": chunk.start,
+        "source_end": chunk.end,
+        **chunk_notes(chunk, SOURCE_KEYS),
+    }
 
 
 def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:

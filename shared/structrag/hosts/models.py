@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -75,7 +82,11 @@ def settings_of(value: Any) -> dict[str, Any]:
         settings = {name: getattr(value, name, None) for name in shown_fields}
     else:
         settings = _settings_held(value)
-    return {name: part for name, part in settings.items() if part is not None and is_setting(name)}
+    return {
+        name: part
+        for name, part in settings.items()
+        if part is not None and is_setting(name)
+    }
 
 
 def other_settings(value: Any, shown_names: Collection[str]) -> dict[str, str]:
@@ -122,7 +133,8 @@ def attribute_text(value: Any) -> str | None:
     """
     if is_plain(value):
         return setting_text(value)
-    if hasattr(value, "encode") and hasattr(value, "max_seq_length"):  # a SentenceTransformer
+    # A SentenceTransformer.
+    if hasattr(value, "encode") and hasattr(value, "max_seq_length"):
         return repr(model_label(value))
     is_function = hasattr(value, "__qualname__") or isinstance(value, partial)
     return setting_name(value) if is_function else None
@@ -153,8 +165,12 @@ def _described(value: Any) -> str:
     if value is None or is_plain(value):
         return repr(value)
     if isinstance(value, Mapping):
-        settings = {str(name): part for name, part in value.items() if is_setting(str(name))}
-        parts = [f"{name!r}: {_described(part)}" for name, part in sorted(settings.items())]
+        settings = {
+            str(name): part for name, part in value.items() if is_setting(str(name))
+        }
+        parts = [
+            f"{name!r}: {_described(part)}" for name, part in sorted(settings.items())
+        ]
         return f"{{{', '.join(parts)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_described, value))}]"
@@ -175,7 +191,9 @@ def _parts_of(value: Any) -> dict[str, Any]:
 
 
 def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+    return set(
+        re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    )
 
 
 def _arguments(kind: type) -> list[str]:
@@ -201,7 +219,9 @@ def weights_held(model: Any) -> dict[str, str]:
     changed = drawing.to_diff_dict() if hasattr(drawing, "to_diff_dict") else {}
     changed.pop("transformers_version", None)
     settings = [changed, getattr(_pipeline(model), "_forward_params", None)]
-    return _filled({"weights": weights_label(transformer), "drawing": digest(_described(settings))})
+    return _filled(
+        {"weights": weights_label(transformer), "drawing": digest(_described(settings))}
+    )
 
 
 def _filled(settings: Mapping[str, str]) -> dict[str, str]:
@@ -222,10 +242,14 @@ class EncoderCounter:
     def __call__(self, text: str) -> int:
         # Tokenizers refuse lone surrogates.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return len(self.encoder.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+        return len(
+            self.encoder.tokenizer(text, truncation=False, verbose=False)["input_ids"]
+        )
 
 
-def reading_limit(model: Any, max_tokens: int | None = None) -> tuple[int | None, TokenCounter]:
+def reading_limit(
+    model: Any, max_tokens: int | None = None
+) -> tuple[int | None, TokenCounter]:
     """How many tokens an embedding model reads, and what counts them.
 
     The limit is `max_seq_length` or `max_length` of the object itself, or `max_seq_length` of the
@@ -255,7 +279,9 @@ def _encoder(model: Any) -> Any:
     """The SentenceTransformer that the model holds, or None."""
     for name in _HELD:
         candidate = getattr(model, name, None)
-        if hasattr(candidate, "encode") and _is_limit(getattr(candidate, "max_seq_length", None)):
+        if hasattr(candidate, "encode") and _is_limit(
+            getattr(candidate, "max_seq_length", None)
+        ):
             return candidate
     return None
 
@@ -355,7 +381,9 @@ class LogProbabilities:
 
     works: int | None = None
     normalised: bool = True
-    tokens: Callable[[Any], CallTokens | None] = field(default=lambda _: None, repr=False)
+    tokens: Callable[[Any], CallTokens | None] = field(
+        default=lambda _: None, repr=False
+    )
     masses: Masses = field(default_factory=Masses)
 
     def steps(
@@ -381,7 +409,8 @@ class LogProbabilities:
                     continue
                 raise answer
             top = read(answer)
-            if not top:  # the model takes the parameters, and gives no log-probabilities
+            # The model takes the parameters, and gives no log-probabilities.
+            if not top:
                 break
             self.works = number
             weighed = two_way_of_top(top, options, normalised=self.normalised)
@@ -424,7 +453,9 @@ class JsonAnswers:
 
     takes: bool | None = None
 
-    def steps(self, schema: Mapping[str, Any]) -> Generator[Mapping[str, Any], Any, Any]:
+    def steps(
+        self, schema: Mapping[str, Any]
+    ) -> Generator[Mapping[str, Any], Any, Any]:
         """Yield the parameters of calls, and return the answer.
 
         Each yield is sent the model's answer, or the exception that it raised. A model that refuses
@@ -432,7 +463,9 @@ class JsonAnswers:
         """
         if self.takes is not False:
             of_schema = {"name": "answer", "schema": dict(schema), "strict": True}
-            answer = yield {"response_format": {"type": "json_schema", "json_schema": of_schema}}
+            answer = yield {
+                "response_format": {"type": "json_schema", "json_schema": of_schema}
+            }
             if not isinstance(answer, Exception):
                 self.takes = True
                 return answer
@@ -444,18 +477,24 @@ class JsonAnswers:
         self.takes = False
         return answer
 
-    def answer(self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]) -> Any:
+    def answer(
+        self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]
+    ) -> Any:
         """The answer as in `steps`, the model asked by `call(parameters)`."""
         return drive(self.steps(schema), _caught(call))
 
     async def aanswer(
-        self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Awaitable[Any]]
+        self,
+        schema: Mapping[str, Any],
+        call: Callable[[Mapping[str, Any]], Awaitable[Any]],
     ) -> Any:
         """`answer` with calls that are awaited."""
         return await adrive(self.steps(schema), _acaught(call))
 
 
-def _caught(call: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+def _caught(
+    call: Callable[[Mapping[str, Any]], Any],
+) -> Callable[[Mapping[str, Any]], Any]:
     def answer(parameters: Mapping[str, Any]) -> Any:
         try:
             return call(parameters)

@@ -13,7 +13,9 @@ from structrag.reading.paging import written_starts
 GAP = "\n\n"  # between two pages
 
 
-def joined_pages(pages: Iterable[HostDocument]) -> list[tuple[HostDocument, tuple[Place, ...]]]:
+def joined_pages(
+    pages: Iterable[HostDocument],
+) -> list[tuple[HostDocument, tuple[Place, ...]]]:
     """The pages of each file as one text.
 
     Files come in the order of their first pages. What names no file or no page stays alone. The
@@ -49,11 +51,14 @@ def _joined(pages: list[HostDocument]) -> tuple[HostDocument, tuple[Place, ...]]
     shared = {
         key: value
         for key, value in first.items()
-        if key not in PAGE_KEYS and all(_is_same(page.metadata, key, value) for page in pages)
+        if key not in PAGE_KEYS
+        and all(_is_same(page.metadata, key, value) for page in pages)
     }
     text = GAP.join(page.text for page in pages)
     starts = written_starts((place.start, place.page) for place in places)
-    return HostDocument(text, {**shared, PAGES_KEY: len(pages), **starts}), tuple(places)
+    return HostDocument(text, {**shared, PAGES_KEY: len(pages), **starts}), tuple(
+        places
+    )
 
 
 def _is_same(metadata: Mapping[str, Any], key: str, value: Any) -> bool:
@@ -67,7 +72,9 @@ def _numbers(pages: list[HostDocument]) -> list[int]:
     """
     numbers = []
     for position, page in enumerate(pages):
-        values = (page.metadata.get(key) for key in ("page_number", "page", "page_label"))
+        values = (
+            page.metadata.get(key) for key in ("page_number", "page", "page_label")
+        )
         number = next((value for value in values if value is not None), position)
         numbers.append(int(number) if str(number).isdigit() else position)
     return [number + 1 for number in numbers] if min(numbers) == 0 else numbers

@@ -76,7 +76,9 @@ class Parent:
         return self.source
 
 
-def parent_of(document: Document, metadata: Mapping[str, Any], start: int | None) -> Parent:
+def parent_of(
+    document: Document, metadata: Mapping[str, Any], start: int | None
+) -> Parent:
     """The place of a host's text, by its metadata.
 
     An earlier splitter gave it.
@@ -120,7 +122,9 @@ def under_titles(document: Document, parent: Parent) -> Document:
     if not parent.titles:
         return document
     title = document.meta.get(_TITLE)
-    is_new = isinstance(title, str) and title and not is_same_title(title, parent.titles[:1])
+    is_new = (
+        isinstance(title, str) and title and not is_same_title(title, parent.titles[:1])
+    )
     titles = (str(title), *parent.titles) if is_new else parent.titles
     return replace(document, title=SEPARATOR.join(titles))
 
@@ -132,6 +136,9 @@ def _leading_path(document: Document) -> tuple[str, ...]:
     """
     sections = parse(document).sections
     section = sections[0]
-    while section.children and not document.text[section.body_start : section.body_end].strip():
+    while (
+        section.children
+        and not document.text[section.body_start : section.body_end].strip()
+    ):
         section = sections[section.children[0]]
     return section.path

@@ -75,7 +75,9 @@ def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
     return start if end - start == len(text) else None
 
 
-def slice_places(text: str, metadata: Mapping[str, Any], start: int, end: int) -> dict[str, int]:
+def slice_places(
+    text: str, metadata: Mapping[str, Any], start: int, end: int
+) -> dict[str, int]:
     """Where `text[start:end]` stands, by the places of the text in its metadata.
 
     They are `start_index`, `end_index`, `source_start` and `source_end`, those that are there. A
@@ -135,7 +137,10 @@ def trimmed(chunk: Chunk) -> Chunk:
     if end - start == len(chunk.text):
         return chunk
     return replace(
-        chunk, start=chunk.start + start, end=chunk.start + end, text=chunk.text[start:end]
+        chunk,
+        start=chunk.start + start,
+        end=chunk.start + end,
+        text=chunk.text[start:end],
     )
 
 

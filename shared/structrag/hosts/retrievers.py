@@ -48,7 +48,9 @@ class HostRetriever(Retriever):
     chunk_of: Callable[[Any], Chunk]
     runner: Runner = field(default_factory=Runner, repr=False)
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """The results as hits, at most `k` of them.
 
         Raises InvalidParameter for a `where`, which only structrag's own retrievers know.
@@ -221,6 +223,8 @@ def alike(options: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
             continue
         value = renamed.pop(other)
         if name in renamed:
-            raise InvalidParameter(f"{name} and {other} mean the same; got both. Leave one out.")
+            raise InvalidParameter(
+                f"{name} and {other} mean the same; got both. Leave one out."
+            )
         renamed[name] = value
     return renamed

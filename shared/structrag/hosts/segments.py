@@ -43,7 +43,9 @@ class EngineResult:
 
 
 def segment_ranking(
-    results: Sequence[EngineResult], store: CorpusStore, describe_first: Callable[[], str]
+    results: Sequence[EngineResult],
+    store: CorpusStore,
+    describe_first: Callable[[], str],
 ) -> Ranking:
     """The segments that a host's results are, best first, with their scores.
 
@@ -63,7 +65,9 @@ def segment_ranking(
     reader = store.reader()
     segments = [_segment_id(result, reader) for result in results]
     # An engine that still has documents the index has lost is no mistake of the caller's.
-    are_ours = any(segments) or any(isinstance(result.chunk_id, str) for result in results)
+    are_ours = any(segments) or any(
+        isinstance(result.chunk_id, str) for result in results
+    )
     if results and not are_ours:
         raise InvalidParameter(
             f"lexical must be a retriever over this index's segments; none of its {len(results)} "
@@ -96,7 +100,9 @@ MAKERS: dict[str, Callable[..., HiQASplitter]] = {
 }
 
 
-def with_segments(index: Index, splitter: Any = None, preset: str | None = None) -> Index:
+def with_segments(
+    index: Index, splitter: Any = None, preset: str | None = None
+) -> Index:
     """The index, made to split into segments as a preset does.
 
     Where another splitter was chosen, it stays.
@@ -145,7 +151,12 @@ def hit_segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     These are the keywords it has, and whether it is cut.
     """
     of_hit = chunk_notes(chunk, HIQA_HIT_KEYS)
-    return {"hiqa_keywords": [], "hiqa_cut": False, **of_hit, **segment_notes(chunk, lists=lists)}
+    return {
+        "hiqa_keywords": [],
+        "hiqa_cut": False,
+        **of_hit,
+        **segment_notes(chunk, lists=lists),
+    }
 
 
 def _segment_id(result: EngineResult, reader: CorpusReader) -> str | None:

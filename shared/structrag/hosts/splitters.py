@@ -27,7 +27,9 @@ def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
         ({'language': 'german'}, {'format': 'html'})
     """
     return {
-        field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings
+        field.name: settings.pop(field.name)
+        for field in fields(splitter)
+        if field.name in settings
     }
 
 
@@ -78,4 +80,6 @@ def idms_target(target: int | None, max_tokens: int) -> int:
     defaults = defaults_of(IDMSSplitter)
     if target is not None:
         return target
-    return max(1, max_tokens * int(defaults["target_tokens"]) // int(defaults["max_tokens"]))
+    return max(
+        1, max_tokens * int(defaults["target_tokens"]) // int(defaults["max_tokens"])
+    )

@@ -17,11 +17,16 @@ from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 
 MOST_DOCUMENTS = 200  # that a filter names
-Match = tuple[str | None, float]  # a chunk's id, None for what is not of the index, and its score
+# A chunk's id, None for what is not of the index, and its score.
+Match = tuple[str | None, float]
 
 
 def paged_steps(
-    index: Index | None, request: Search, *, first: int | None = None, most: int | None = None
+    index: Index | None,
+    request: Search,
+    *,
+    first: int | None = None,
+    most: int | None = None,
 ) -> Generator[int, Sequence[Match], Ranking]:
     """Ask a host's store until enough results are the index's.
 

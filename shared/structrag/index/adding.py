@@ -145,15 +145,20 @@ class Adding:
         self.host = host
         self.how = how
         self.usage = usage
-        self.documents: list[Document] = checked_documents(documents, store if known_only else None)
+        self.documents: list[Document] = checked_documents(
+            documents, store if known_only else None
+        )
         # document id -> fingerprint
-        self.prints = {document.id: fingerprint(document, settings) for document in self.documents}
+        self.prints = {
+            document.id: fingerprint(document, settings) for document in self.documents
+        }
         self.before: dict[str, Any] = usage.as_dict()
         self.added: int = 0
         self.replaced: int = 0
         self.unchanged: int = 0
         self.chunks: int = 0
-        self.reasons: dict[str, str] = {}  # what fell back in this call -> why, the first time
+        # What fell back in this call -> why, the first time.
+        self.reasons: dict[str, str] = {}
         self.rows: Counter[str] = Counter()  # at the store's further levels
 
     def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
@@ -187,7 +192,9 @@ class Adding:
         """Prepare a group."""
         return prepare_steps(group, self.how)
 
-    def further(self, chunks: Mapping[str, Sequence[Chunk]]) -> Mapping[str, Preparation]:
+    def further(
+        self, chunks: Mapping[str, Sequence[Chunk]]
+    ) -> Mapping[str, Preparation]:
         """How the store's further levels are prepared after the chunks."""
         return {}
 
@@ -205,7 +212,9 @@ class Adding:
             self.replaced += entry.document.id in ids_there
             self.added += entry.document.id not in ids_there
             self.chunks += len(entry.chunks)
-            self.rows.update({name: len(level.chunks) for name, level in entry.levels.items()})
+            self.rows.update(
+                {name: len(level.chunks) for name, level in entry.levels.items()}
+            )
 
     def _put_with_host(self, entries: Sequence[Entry]) -> None:
         """Store documents here, and their vectors in the host's store."""
@@ -304,14 +313,18 @@ def at_levels(
             name: Level(of_level.chunks, of_level.views, of_level.vectors)
             for name, of_level in of_levels.items()
         }
-        degraded = entry.degraded + sum(of_level.degraded for of_level in of_levels.values())
+        degraded = entry.degraded + sum(
+            of_level.degraded for of_level in of_levels.values()
+        )
         entries.append(replace(entry, levels=levels, degraded=degraded))
     unchanged = held(entries)
     new = [entry for entry in entries if entry.document.id not in unchanged]
     return Prepared(new, fallbacks, reasons, len(entries) - len(new))
 
 
-def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:
+def prepare_steps(
+    group: Sequence[tuple[Document, str]], how: Preparation
+) -> Steps[Prepared]:
     """Prepare documents given with their fingerprints.
 
     All language-model calls go out together, then all texts together.
@@ -325,7 +338,9 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
         views = of_document.views
         chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
         failed = views.failed + _to_make_again(of_document)
-        entry = Entry(document, its_fingerprint, chunks, views.texts, {}, degraded=failed)
+        entry = Entry(
+            document, its_fingerprint, chunks, views.texts, {}, degraded=failed
+        )
         if not failed and how.kept is not None:
             how.kept.pop(document.id, None)
         of_chunks, why = fallbacks_of(of_document.chunks, of_document.failures)
@@ -353,7 +368,9 @@ def _to_make_again(read: Read) -> int:
     return sum(bool(read.failures or chunk.extras.get("failure")) for chunk in degraded)
 
 
-def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:
+def read_steps(
+    group: Sequence[tuple[Document, str]], how: Preparation
+) -> Steps[list[Read]]:
     """What documents are read as, given with their fingerprints."""
     failures: list[list[Failed]] = [[] for _ in group]
     splitting = []
@@ -368,7 +385,8 @@ def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps
         ]
     )
     return [
-        Read(chunks, vectors, failures[i], viewed[i]) for i, (chunks, vectors) in enumerate(split)
+        Read(chunks, vectors, failures[i], viewed[i])
+        for i, (chunks, vectors) in enumerate(split)
     ]
 
 
@@ -418,7 +436,9 @@ def _in_source(document: Document, chunk: Chunk) -> Chunk:
         return chunk
     start = chunk.start + chunk.text.index(text)
     first, last = document.layout.source_map.span(start, start + len(text))
-    return replace(chunk, extras={**chunk.extras, "source_start": first, "source_end": last})
+    return replace(
+        chunk, extras={**chunk.extras, "source_start": first, "source_end": last}
+    )
 
 
 def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
@@ -427,7 +447,9 @@ def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
     if not hasattr(splitter, "split_steps"):
         return tuple(splitter.split(document)), None
     if how.embedder is None:
-        return tuple((yield from with_own_vectors(splitter.split_steps(document)))), None
+        return tuple(
+            (yield from with_own_vectors(splitter.split_steps(document)))
+        ), None
     if not getattr(splitter, "reuse_vectors", False):
         return tuple((yield from splitter.split_steps(document))), None
     chunks, vectors = yield from splitter.split_with_vectors_steps(document)

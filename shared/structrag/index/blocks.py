@@ -94,7 +94,9 @@ class ArrayFile:
         try:
             self.meta: dict[str, Any] = footer["meta"]
             self._sums = bytes.fromhex(footer["blocks"])
-            self._arrays = {name: self._column(*place) for name, place in footer["arrays"].items()}
+            self._arrays = {
+                name: self._column(*place) for name, place in footer["arrays"].items()
+            }
         except (KeyError, TypeError, ValueError):
             raise _damaged(path, "its table of contents makes no sense") from None
         self._verified = bytearray(len(self._sums) // 8)
@@ -119,10 +121,18 @@ class ArrayFile:
     def _column(self, dtype: str, shape: Sequence[int], offset: int) -> Column:
         kind = np.dtype(dtype)
         count = int(np.prod(shape, dtype=np.int64))
-        if kind.hasobject or offset < 0 or offset + count * kind.itemsize > self._data_end:
+        if (
+            kind.hasobject
+            or offset < 0
+            or offset + count * kind.itemsize > self._data_end
+        ):
             raise ValueError(shape)
-        values = np.frombuffer(self._bytes, dtype=kind, count=count, offset=offset).reshape(shape)
-        return Column(values, lambda first, last: self._check(offset + first, offset + last))
+        values = np.frombuffer(
+            self._bytes, dtype=kind, count=count, offset=offset
+        ).reshape(shape)
+        return Column(
+            values, lambda first, last: self._check(offset + first, offset + last)
+        )
 
     @property
     def names(self) -> list[str]:
@@ -167,7 +177,9 @@ class ArrayFile:
                 with view[block * BLOCK : end] as content:
                     digest = xxhash.xxh3_64_digest(content)
             if digest != self._sums[8 * block : 8 * block + 8]:
-                raise _damaged(self.path, f"the bytes from {block * BLOCK:,} have changed")
+                raise _damaged(
+                    self.path, f"the bytes from {block * BLOCK:,} have changed"
+                )
             self._verified[block] = 1
 
 
@@ -209,7 +221,9 @@ class _BlockSums:
         return self.sums.hex()
 
 
-def write_arrays(path: Path, arrays: Mapping[str, Pieces], meta: Mapping[str, Any]) -> str:
+def write_arrays(
+    path: Path, arrays: Mapping[str, Pieces], meta: Mapping[str, Any]
+) -> str:
     """Write arrays to a new file, and return its digest.
 
     Each array is given as pieces to be joined along the first axis, at least one; `meta` is JSON.

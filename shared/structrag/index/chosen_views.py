@@ -62,7 +62,9 @@ def chosen_summaries_steps(
     sections: Sections, places: Sequence[int], scorer: Scorer
 ) -> Steps[dict[int, str]]:
     """The summaries of the sections at some places, of their own sentences."""
-    candidates = {i: sentences_of(sections.bodies[i], sections.language) for i in places}
+    candidates = {
+        i: sentences_of(sections.bodies[i], sections.language) for i in places
+    }
     scores = yield from _scores(SUMMARY_AFTER, sections, candidates, scorer)
     return {i: summary_of_best(texts, scores[i]) for i, texts in candidates.items()}
 

@@ -50,7 +50,9 @@ def extracted_lines(texts: Sequence[str], language: str) -> list[str]:
 
     @cache
     def line(text: str) -> str:
-        summary = summarise(text, max_sentences=2, max_words=MOST_WORDS, language=language)
+        summary = summarise(
+            text, max_sentences=2, max_words=MOST_WORDS, language=language
+        )
         return " ".join(summary.split())
 
     return [line(text) for text in texts]

@@ -47,7 +47,9 @@ class CorpusReader(Protocol):
         None where a model failed on it.
         """
 
-    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
         """Some documents without their text, each with its chunks."""
 
     def among(self, rows: NDArray[np.int64]) -> Any:
@@ -80,7 +82,9 @@ class CorpusReader(Protocol):
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order."""
 
-    def search_dense(self, view: str, vector: ArrayLike, n: int, where: Any = None) -> Rows:
+    def search_dense(
+        self, view: str, vector: ArrayLike, n: int, where: Any = None
+    ) -> Rows:
         """The best rows of a view by cosine."""
 
     def search_lexical(self, view: str, query: str, n: int, where: Any = None) -> Rows:

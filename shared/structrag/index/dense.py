@@ -17,15 +17,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, check_choice
 from structrag.index.blocks import Column
-from structrag.index.ranking import FloatArray, RowMap, concatenated, joined, nth_best, ranking
+from structrag.index.ranking import (
+    FloatArray,
+    RowMap,
+    concatenated,
+    joined,
+    nth_best,
+    ranking,
+)
 
 DTYPES = ("float32", "float16")
-_BLOCK = 192  # vectors converted at a time; few, so that copies stay in the processor's cache
+# Vectors converted at a time; few, so that copies stay in the processor's cache.
+_BLOCK = 192
 _SMALL = 256  # vectors; parts of at most so many are searched as one
 _SPARSE = 16  # a mask that keeps less than one row in this many is searched row by row
 
 
-def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -> NDArray[Any]:
+def unit_vectors(
+    matrix: ArrayLike, *, dtype: str = "float32", view: str = ""
+) -> NDArray[Any]:
     """The rows of a matrix divided by their lengths.
 
     Shape (m, d) in and out, as `dtype`; zero rows stay zero.
@@ -144,7 +154,9 @@ class VectorTable:
         first, last = np.searchsorted(self.rows, (where.start, where.stop))
         return self._all_groups[first:last]
 
-    def near(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> NDArray[Any]:
+    def near(
+        self, query: NDArray[np.float32], groups: NDArray[np.int64]
+    ) -> NDArray[Any]:
         """The scores of groups by float32 products; exact where groups are few.
 
         At least one group is asked for.
@@ -159,7 +171,9 @@ class VectorTable:
             near = np.maximum.reduceat(near, bounds[:-1] - bounds[0])
         return near[groups - first] if len(groups) < last - first else near
 
-    def _product(self, query: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:
+    def _product(
+        self, query: NDArray[np.float32], start: int, stop: int
+    ) -> NDArray[np.float32]:
         matrix = self.matrix.part(start, stop)
         if matrix.dtype != np.float16:
             product: NDArray[np.float32] = matrix @ query
@@ -171,12 +185,15 @@ class VectorTable:
             product[at : at + _BLOCK] = _widen(block, wide[: len(block)]) @ query
         return product
 
-    def exact(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> FloatArray:
+    def exact(
+        self, query: NDArray[np.float32], groups: NDArray[np.int64]
+    ) -> FloatArray:
         """The scores of groups in float64, each independent of the others."""
         wide_query = query.astype(np.float64)
         starts, stops = self.bounds[groups], self.bounds[groups + 1]
         counts = stops - starts
-        firsts = np.cumsum(counts) - counts  # of each group's vectors among those scored
+        # Of each group's vectors among those scored.
+        firsts = np.cumsum(counts) - counts
         source = self.matrix.part(int(starts[0]), int(stops[-1]))
         # Groups that follow each other are read as one run, others vector by vector.
         positions = None
@@ -186,7 +203,11 @@ class VectorTable:
         scores = np.empty(int(counts.sum()))
         for at in range(0, len(scores), _BLOCK):
             run = slice(at, at + _BLOCK)
-            block = source[run] if positions is None else source.take(positions[run], axis=0)
+            block = (
+                source[run]
+                if positions is None
+                else source.take(positions[run], axis=0)
+            )
             scores[run] = np.einsum("ij,j->i", block.astype(np.float64), wide_query)
         if len(scores) > len(groups):
             scores = np.maximum.reduceat(scores, firsts)
@@ -215,7 +236,9 @@ class DenseIndex:
     """
 
     def __init__(self, parts: Sequence[VectorPart], *, view: str = "") -> None:
-        self.parts: list[VectorPart] = _small_joined([part for part in parts if len(part.table)])
+        self.parts: list[VectorPart] = _small_joined(
+            [part for part in parts if len(part.table)]
+        )
         self.view = view
 
     @classmethod
@@ -229,7 +252,9 @@ class DenseIndex:
         view: str = "",
     ) -> DenseIndex:
         """Normalise, check and index; without `owner` vector i belongs to row i."""
-        unit = unit_vectors(matrix, dtype=check_choice("dtype", dtype, DTYPES), view=view)
+        unit = unit_vectors(
+            matrix, dtype=check_choice("dtype", dtype, DTYPES), view=view
+        )
         rows = np.arange(len(unit)) if owner is None else owner
         n_rows = len(unit) if n_rows is None else n_rows
         owners = check_owner(rows, len(unit), n_rows, view=view)
@@ -268,7 +293,9 @@ class DenseIndex:
         for part, groups in searched:
             positions.append(part.place.positions_of(part.table.rows[groups]))
             scores.append(part.table.exact(query, groups))
-        return ranking(concatenated(positions, np.int64), concatenated(scores, np.float64), n)
+        return ranking(
+            concatenated(positions, np.int64), concatenated(scores, np.float64), n
+        )
 
     def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
         """The score of every row, -inf for a row without a vector.

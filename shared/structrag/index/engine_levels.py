@@ -25,13 +25,19 @@ from structrag.index.engine_store import EngineStore
 from structrag.index.entries import Entry, Level, Vectors
 from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.ranking import IntArray
-from structrag.index.selection import Selection, check_selection, row_numbers, select_rows
+from structrag.index.selection import (
+    Selection,
+    check_selection,
+    row_numbers,
+    select_rows,
+)
 from structrag.index.snapshot import Reader, Settings, Snapshot, Where
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.records import Chunk, Document
 
 VIEW = "raw"  # the one view of each level
-_AND = "/"  # between a level's name and a chunk's id, which is that of the chunk in the engine
+# Between a level's name and a chunk's id, which is that of the chunk in the engine.
+_AND = "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,9 @@ class EngineLevels:
         self.store = store
         self.levels: tuple[str, ...] = store.views
         settings = store.settings
-        self.settings: Settings = replace(settings, levels=dict.fromkeys(self.levels, (VIEW,)))
+        self.settings: Settings = replace(
+            settings, levels=dict.fromkeys(self.levels, (VIEW,))
+        )
         self.shared: dict[str, NDArray[Any]] = {}
         self._snapshot: EngineSnapshot | None = None
         self._lock = Lock()
@@ -123,7 +131,9 @@ class EngineLevels:
             before = self._snapshot
             if before is None or before.engine is not reader:
                 kept = {} if before is None else before.kept
-                self._snapshot = EngineSnapshot(reader, self.settings, _read(reader, kept))
+                self._snapshot = EngineSnapshot(
+                    reader, self.settings, _read(reader, kept)
+                )
             return cast("EngineSnapshot", self._snapshot)
 
     def reader(self, level: str | None = None) -> EngineLevel:
@@ -132,27 +142,40 @@ class EngineLevels:
 
     def _in_views(self, entry: Entry) -> Entry:
         """An entry with the chunks of all levels in the first one."""
-        levels = {name: Level(entry.chunks, entry.views, entry.vectors) for name in self.levels[:1]}
+        levels = {
+            name: Level(entry.chunks, entry.views, entry.vectors)
+            for name in self.levels[:1]
+        }
         levels |= {name: entry.levels[name] for name in self.levels[1:]}
         n_chunks = sum(len(level.chunks) for level in levels.values())
         chunks: list[Chunk] = []
-        views: dict[str, list[str | None]] = {name: [None] * n_chunks for name in levels}
+        views: dict[str, list[str | None]] = {
+            name: [None] * n_chunks for name in levels
+        }
         vectors = {}
         for name, level in levels.items():
             first = len(chunks)
-            chunks += [replace(chunk, id=f"{name}{_AND}{chunk.id}") for chunk in level.chunks]
+            chunks += [
+                replace(chunk, id=f"{name}{_AND}{chunk.id}") for chunk in level.chunks
+            ]
             views[name][first : len(chunks)] = level.views[VIEW]
             if VIEW in level.vectors:
                 of_level = level.vectors[VIEW]
-                vectors[name] = Vectors(of_level.matrix, np.asarray(of_level.owner) + first)
+                vectors[name] = Vectors(
+                    of_level.matrix, np.asarray(of_level.owner) + first
+                )
         texts = {name: tuple(of_view) for name, of_view in views.items()}
-        return replace(entry, chunks=tuple(chunks), views=texts, vectors=vectors, levels={})
+        return replace(
+            entry, chunks=tuple(chunks), views=texts, vectors=vectors, levels={}
+        )
 
 
 class EngineSnapshot:
     """All levels of an `EngineLevels` at one moment."""
 
-    def __init__(self, engine: EngineReader, settings: Settings, kept: Mapping[str, _Kept]) -> None:
+    def __init__(
+        self, engine: EngineReader, settings: Settings, kept: Mapping[str, _Kept]
+    ) -> None:
         self.engine = engine
         self.changes: int = engine.changes
         self.settings = settings
@@ -213,7 +236,9 @@ class EngineLevel:
     def fingerprints(self) -> dict[str, str | None]:
         return {doc_id: kept.fingerprint for doc_id, kept in self.snapshot.kept.items()}
 
-    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
         for doc_id in doc_ids:
             yield self.document(doc_id), self.chunks(doc_id)
 
@@ -277,14 +302,18 @@ class EngineLevel:
     ) -> list[tuple[int, float]]:
         check_choice("view", view, self.views)
         chosen = self._filter(where)
-        return self._ranked(self.snapshot.engine.search_dense(self.level, vector, n, chosen))
+        return self._ranked(
+            self.snapshot.engine.search_dense(self.level, vector, n, chosen)
+        )
 
     def search_lexical(
         self, view: str, query: str, n: int, where: Where = None
     ) -> list[tuple[int, float]]:
         check_choice("view", view, self.views)
         chosen = self._filter(where)
-        return self._ranked(self.snapshot.engine.search_lexical(self.level, query, n, chosen))
+        return self._ranked(
+            self.snapshot.engine.search_lexical(self.level, query, n, chosen)
+        )
 
     def _filter(self, where: Where) -> EngineFilter | None:
         selection = self.select(where)
@@ -332,7 +361,9 @@ def _read(reader: EngineReader, before: Mapping[str, _Kept]) -> dict[str, _Kept]
     }
     unknown = [doc_id for doc_id in prints if doc_id not in known]
     for document, chunks in reader.with_chunks(unknown):
-        known[document.id] = _kept(document, chunks, prints[document.id], keys[document.id], reader)
+        known[document.id] = _kept(
+            document, chunks, prints[document.id], keys[document.id], reader
+        )
     return {doc_id: known[doc_id] for doc_id in prints}
 
 

@@ -159,13 +159,18 @@ class EngineReader(ABC):
         heads = {head.record["id"]: head for head in self._all_heads()}
         self._heads |= heads
         return {
-            doc_id: None if head.degraded else head.fingerprint for doc_id, head in heads.items()
+            doc_id: None if head.degraded else head.fingerprint
+            for doc_id, head in heads.items()
         }
 
-    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
         for start in range(0, len(doc_ids), _READ):
             some = doc_ids[start : start + _READ]
-            lines: dict[int, list[bytes]] = {head.key: [] for head in self.heads(some).values()}
+            lines: dict[int, list[bytes]] = {
+                head.key: [] for head in self.heads(some).values()
+            }
             for row, line in sorted(self._lines_of(some).items()):
                 lines[key_of(id_of_row(row))].append(line)
             for doc_id in some:
@@ -186,7 +191,9 @@ class EngineReader(ABC):
         lines = self._lines_at(rows) if rows else {}
         missing = [row for row in rows if row not in lines]
         if missing:
-            raise InvalidParameter(f"row must be that of a chunk in the store; got {missing[0]!r}.")
+            raise InvalidParameter(
+                f"row must be that of a chunk in the store; got {missing[0]!r}."
+            )
         return [row_of(lines[row]).chunk for row in rows]
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
@@ -212,8 +219,12 @@ class EngineReader(ABC):
     def _check_keys(self, keys: Iterable[str]) -> None:
         for key in keys:
             if not self._has_tag(key_tag(key)) and self.document_ids:
-                records = (head.record for head in self.heads(self.document_ids).values())
-                allowed = sorted({name for record in records for name in record["meta"]})
+                records = (
+                    head.record for head in self.heads(self.document_ids).values()
+                )
+                allowed = sorted(
+                    {name for record in records for name in record["meta"]}
+                )
                 raise InvalidParameter(
                     "where must use keys of the documents' metadata: "
                     f"{', '.join(map(repr, ['doc_id', *allowed]))}; got {key!r}."

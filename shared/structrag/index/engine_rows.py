@@ -49,7 +49,8 @@ class EngineRow:
     chunk: str | None = None  # its id as JSON
     tags: tuple[str, ...] = ()  # the document's metadata, for filters
     record: bytes | None = None  # of a head or a chunk, as JSON
-    terms: Mapping[str, str | None] = field(default_factory=dict)  # view -> terms with blanks
+    # View -> terms with blanks.
+    terms: Mapping[str, str | None] = field(default_factory=dict)
     vectors: Mapping[str, Vector] = field(default_factory=dict)  # view -> unit vector
 
 
@@ -115,7 +116,9 @@ def prepare_for(entry: Entry, settings: Settings) -> Prepared:
         )
     prepared = prepare(entry, settings.levels, settings.dtype)
     (level,) = prepared.levels.values()
-    windows = max((int(np.bincount(owner).max()) for _, owner in _owned(level)), default=0)
+    windows = max(
+        (int(np.bincount(owner).max()) for _, owner in _owned(level)), default=0
+    )
     if len(level.rows) >= 1 << CHUNK_BITS or windows > 1 << WINDOW_BITS:
         raise InvalidParameter(
             f"document {entry.document.id!r} must have fewer than {1 << CHUNK_BITS:,} chunks of at "
@@ -149,11 +152,17 @@ def rows_by_document(
     ]
 
 
-def engine_rows(entry: Entry, prepared: Prepared, key: int, settings: Settings) -> list[EngineRow]:
+def engine_rows(
+    entry: Entry, prepared: Prepared, key: int, settings: Settings
+) -> list[EngineRow]:
     """All rows of a document, by id."""
     record = prepared.record
     name, tags = quoted(record["id"]), tags_of(record["meta"])
-    head = {"record": record, "fingerprint": entry.fingerprint, "degraded": entry.degraded}
+    head = {
+        "record": record,
+        "fingerprint": entry.fingerprint,
+        "degraded": entry.degraded,
+    }
     rows = [EngineRow(first_id(key), HEAD, name, tags=tags, record=dump_json(head))]
     (level,) = prepared.levels.values()
     vectors = _vectors_by_window(level)
@@ -166,9 +175,13 @@ def engine_rows(entry: Entry, prepared: Prepared, key: int, settings: Settings) 
             for view, text in row.texts.items()
         }
         windows = vectors.get(number, [{}])
-        rows.append(EngineRow(place, CHUNK, name, chunk, tags, line_of(row), terms, windows[0]))
+        rows.append(
+            EngineRow(place, CHUNK, name, chunk, tags, line_of(row), terms, windows[0])
+        )
         for window, of_window in enumerate(windows[1:], start=1):
-            rows.append(EngineRow(place + window, WINDOW, name, chunk, tags, vectors=of_window))
+            rows.append(
+                EngineRow(place + window, WINDOW, name, chunk, tags, vectors=of_window)
+            )
     return rows
 
 
@@ -296,5 +309,7 @@ def filter_of(where: Any) -> EngineFilter | None:
             documents = tuple(quoted(item) for item in values if isinstance(item, str))
         else:
             value_tags = (value_tag(key, item) for item in values)
-            tags.append(tuple(dict.fromkeys(tag for tag in value_tags if tag is not None)))
+            tags.append(
+                tuple(dict.fromkeys(tag for tag in value_tags if tag is not None))
+            )
     return EngineFilter(documents, tuple(tags))

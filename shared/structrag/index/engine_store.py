@@ -29,7 +29,9 @@ class EngineStore(ABC):
 
     scheme: ClassVar[str]  # of its address
 
-    def __init__(self, place: str, settings: Settings, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, place: str, settings: Settings, config: Mapping[str, Any]
+    ) -> None:
         self.place = place
         self.settings = settings
         self.config: dict[str, Any] = dict(config)
@@ -66,7 +68,9 @@ class EngineStore(ABC):
     ) -> None: ...
 
     @abstractmethod
-    def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
+    def _put(
+        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    ) -> None:
         """Put documents by their ids, in one commit."""
 
     def put_all(self, entries: Sequence[Entry]) -> None:
@@ -76,7 +80,9 @@ class EngineStore(ABC):
         does, and ModelFailed where the engine raises; nothing has changed then.
         """
         by_id = {entry.document.id: entry for entry in entries}
-        prepared = {doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()}
+        prepared = {
+            doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()
+        }
         if by_id:
             self._put(by_id, prepared)
 
@@ -95,12 +101,18 @@ class EngineStore(ABC):
     def document(self, doc_id: str) -> Document:
         head = self.reader().head(doc_id)
         if head is None:
-            raise UnknownDocument(f"doc_id must be a document of the store; {doc_id!r} is not.")
+            raise UnknownDocument(
+                f"doc_id must be a document of the store; {doc_id!r} is not."
+            )
         return Document(text="", **head.record)
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
         heads = self.reader().heads(doc_ids)
-        return {doc_id: head.fingerprint for doc_id, head in heads.items() if not head.degraded}
+        return {
+            doc_id: head.fingerprint
+            for doc_id, head in heads.items()
+            if not head.degraded
+        }
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         return self.reader().chunks(doc_id)
@@ -110,7 +122,8 @@ class EngineStore(ABC):
 
     def held(self, entries: Sequence[Entry]) -> set[str]:
         reader = self.reader()
-        heads = reader.heads([entry.document.id for entry in entries])  # all by one query
+        # All by one query.
+        heads = reader.heads([entry.document.id for entry in entries])
         return {
             entry.document.id
             for entry in entries
@@ -123,7 +136,9 @@ class EngineStore(ABC):
         if head.degraded != entry.degraded:
             return False
         (level,) = prepare_for(entry, self.settings).levels.values()
-        return [line_of(row) for row in level.rows] == reader.lines_of(entry.document.id)
+        return [line_of(row) for row in level.rows] == reader.lines_of(
+            entry.document.id
+        )
 
     def put(self, entry: Entry) -> None:
         self.put_all([entry])

@@ -51,13 +51,15 @@ class Entry:
     """
 
     document: Document  # id, title, format and meta are kept, the text is not
-    fingerprint: str  # what the entry was made from, text and settings: equal means unchanged
+    # What the entry was made from, text and settings: equal means unchanged.
+    fingerprint: str
     chunks: tuple[Chunk, ...]
     # view -> index text per chunk; None: the chunk lacks this view
     views: Mapping[str, tuple[str | None, ...]]
     vectors: Mapping[str, Vectors]  # view -> vectors; may lack views
     degraded: int = 0  # how many views lack what a failed call should have given
-    levels: Mapping[str, Level] = field(default_factory=dict)  # the store's further levels by name
+    # The store's further levels by name.
+    levels: Mapping[str, Level] = field(default_factory=dict)
     # further facts about the document by name; the first axis differs between documents
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -114,7 +116,9 @@ def prepare(entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str) -> Pr
             "id": document.id,
             "title": document.title,
             "format": document.format,
-            "meta": plain_json(dict(document.meta), f"meta of document {document.id!r}"),
+            "meta": plain_json(
+                dict(document.meta), f"meta of document {document.id!r}"
+            ),
         },
         levels={
             name: _prepare_level(document.id, entry.level(name), views, dtype)
@@ -124,7 +128,9 @@ def prepare(entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str) -> Pr
     )
 
 
-def _prepare_level(name: str, level: Level, views: Sequence[str], dtype: str) -> LevelRows:
+def _prepare_level(
+    name: str, level: Level, views: Sequence[str], dtype: str
+) -> LevelRows:
     chunks = level.chunks
     _check_views(name, level, views)
     seen: set[str] = set()
@@ -138,11 +144,17 @@ def _prepare_level(name: str, level: Level, views: Sequence[str], dtype: str) ->
                 f"chunk ids must differ; document {name!r} has {chunk.id!r} twice."
             )
         seen.add(chunk.id)
-    order = sorted(range(len(chunks)), key=lambda i: (chunks[i].start, chunks[i].end, chunks[i].id))
+    order = sorted(
+        range(len(chunks)), key=lambda i: (chunks[i].start, chunks[i].end, chunks[i].id)
+    )
     rows = [
-        Row(_as_saved(chunks[i]), {view: level.views[view][i] for view in views}) for i in order
+        Row(_as_saved(chunks[i]), {view: level.views[view][i] for view in views})
+        for i in order
     ]
-    vectors = {view: _prepare_vectors(name, level, view, order, dtype) for view in level.vectors}
+    vectors = {
+        view: _prepare_vectors(name, level, view, order, dtype)
+        for view in level.vectors
+    }
     return LevelRows(rows, vectors)
 
 
@@ -179,7 +191,9 @@ def _prepare_vectors(
     matrix = unit_vectors(vectors.matrix, dtype=dtype, view=place)
     owner = check_owner(owner, len(matrix), len(order), view=place)
     if len(matrix) and not matrix.shape[1]:
-        raise InvalidAnswer(f"The vectors of view {view!r} have no values; check the embedder.")
+        raise InvalidAnswer(
+            f"The vectors of view {view!r} have no values; check the embedder."
+        )
     # Chunks that were not in row order take their vectors along.
     if order != sorted(order):
         rows = np.argsort(np.array(order))[owner]
@@ -188,7 +202,8 @@ def _prepare_vectors(
     return matrix, owner
 
 
-_PLAIN = {str, int, bool, type(None)}  # most values: they stay, and need no name for an error
+# Most values: they stay, and need no name for an error.
+_PLAIN = {str, int, bool, type(None)}
 
 
 def plain_json(value: Any, name: str) -> Any:
@@ -209,7 +224,9 @@ def plain_json(value: Any, name: str) -> Any:
                     f"{name} must have strings as keys to be saved as JSON; got the key {key!r}."
                 )
         return {
-            str.__str__(key): item if type(item) in _PLAIN else plain_json(item, f"{name}[{key!r}]")
+            str.__str__(key): item
+            if type(item) in _PLAIN
+            else plain_json(item, f"{name}[{key!r}]")
             for key, item in value.items()
         }
     return _plain_scalar(value, name)
@@ -237,9 +254,9 @@ def dump_json(value: Any) -> bytes:
 
     Lone surrogates are kept as they are: escapes would merge neighbours into one character.
     """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    return json.dumps(
+        value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    ).encode("utf-8", "surrogatepass")
 
 
 def parse_json(line: bytes) -> Any:
@@ -252,7 +269,8 @@ def line_of(row: Row) -> bytes:
     fields = {name: getattr(row.chunk, name) for name in _CHUNK_FIELDS}
     # true stands for the chunk's own index text, which need not be written twice
     texts = {
-        view: True if text == row.chunk.index_text else text for view, text in row.texts.items()
+        view: True if text == row.chunk.index_text else text
+        for view, text in row.texts.items()
     }
     return dump_json({**fields, "path": list(row.chunk.path), "views": texts})
 
@@ -264,7 +282,10 @@ def row_of(line: bytes) -> Row:
     chunk = Chunk(**{**record, "path": tuple(record["path"])})
     return Row(
         chunk,
-        {view: chunk.index_text if text is True else text for view, text in texts.items()},
+        {
+            view: chunk.index_text if text is True else text
+            for view, text in texts.items()
+        },
     )
 
 

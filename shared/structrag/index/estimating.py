@@ -13,13 +13,22 @@ from structrag.asking.requests import Ask, Choose, Failed, Request, Score, Usage
 from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
-from structrag.index.adding import Adding, Preparation, Read, read_steps, texts_of, windows_of
+from structrag.index.adding import (
+    Adding,
+    Preparation,
+    Read,
+    read_steps,
+    texts_of,
+    windows_of,
+)
 from structrag.records import Document
 from structrag.text.amounts import amount
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 # A summary of so many words is not shortened; of equal words it would be no summary.
-LONGEST = "".join(f"{a}{b}{b}{a} " for a, b in islice(product(ascii_lowercase, repeat=2), 199))
+LONGEST = "".join(
+    f"{a}{b}{b}{a} " for a, b in islice(product(ascii_lowercase, repeat=2), 199)
+)
 RATING = "5"
 
 
@@ -38,7 +47,9 @@ class IndexCost:
     scored: int = 0  # texts to score, for views that are chosen
 
     def __add__(self, other: IndexCost) -> IndexCost:
-        return IndexCost(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+        return IndexCost(
+            *(getattr(self, name) + getattr(other, name) for name in self.__slots__)
+        )
 
     def __str__(self) -> str:
         return (
@@ -98,10 +109,14 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
     return Estimate(documents, work.unchanged, chunks, stages)
 
 
-def _read(dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation) -> list[Read]:
+def _read(
+    dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation
+) -> list[Read]:
     """What documents are read as. What that costs and what is embedded is counted."""
     if how.kept is not None:  # what stands in for answers is not to be kept
-        how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
+        how = replace(
+            how, kept={name: dict(answers) for name, answers in how.kept.items()}
+        )
     read: list[Read] = dry.run(read_steps(group, how), embedded=with_own_vectors)
     if how.embedder is not None:
         for of_document in read:

@@ -129,7 +129,13 @@ class Index:
     """
 
     # Options that a saved index restores, besides its views.
-    SAVED: ClassVar[tuple[str, ...]] = ("preset", "language", "stems", "dtype", "lexical")
+    SAVED: ClassVar[tuple[str, ...]] = (
+        "preset",
+        "language",
+        "stems",
+        "dtype",
+        "lexical",
+    )
 
     def __init__(
         self,
@@ -185,11 +191,16 @@ class Index:
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language, stems=stems),
         )
-        self.store: CorpusStore = memory if store is None else self._opened(store, memory.settings)
-        self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
+        self.store: CorpusStore = (
+            memory if store is None else self._opened(store, memory.settings)
+        )
+        # Answers, of documents with failed calls.
+        self.kept: dict[str, dict[Request, Any]] = {}
         self.level: SearchedLevel | None = None
         if isinstance(self.store, Store):
-            self.level = SearchedLevel(self.store, None if dense_store else self.embedder)
+            self.level = SearchedLevel(
+                self.store, None if dense_store else self.embedder
+            )
 
     def _opened(self, address: Address, settings: Settings) -> CorpusStore:
         """The store at an address, with what is there."""
@@ -306,7 +317,9 @@ class Index:
         """
         return estimate(self._adding(documents), self.runner)
 
-    def _adding(self, documents: Iterable[Document], *, known_only: bool = False) -> Adding:
+    def _adding(
+        self, documents: Iterable[Document], *, known_only: bool = False
+    ) -> Adding:
         """One call of `add` or `update`, its documents checked."""
         return Adding(
             documents,
@@ -323,7 +336,8 @@ class Index:
 
         Without a cache, a document's answers are kept until none of its calls fails.
         """
-        fitted = hasattr(self.embedder, "fit")  # its vectors are made when all texts are there
+        # Its vectors are made when all texts are there.
+        fitted = hasattr(self.embedder, "fit")
         return Preparation(
             self.splitter,
             self.view_settings,
@@ -331,7 +345,9 @@ class Index:
             self.overflow,
             self.window_tokens,
             self.store.held,
-            self.kept if self.runner.cache is None and self.runner.llm is not None else None,
+            self.kept
+            if self.runner.cache is None and self.runner.llm is not None
+            else None,
         )
 
     def _add(self, work: Adding) -> AddReport:
@@ -359,7 +375,8 @@ class Index:
         """
         if not isinstance(doc_id, str):
             names = check_ids("doc_id", doc_id)
-            deleted = [self.delete(name) for name in names]  # all, whatever the first says
+            # All, whatever the first says.
+            deleted = [self.delete(name) for name in names]
             return all(deleted)
         self.host.forget(doc_id, self.store)
         self.kept.pop(doc_id, None)
@@ -373,7 +390,13 @@ class Index:
             self.save(self.address)
 
     def search(
-        self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        view: str = "raw",
+        route: str = "dense",
+        where: Any = None,
     ) -> list[Hit]:
         """The best `k` chunks of one view by one route.
 
@@ -385,7 +408,13 @@ class Index:
         return self.run(self._search_steps(query, k, view, route, where))
 
     async def asearch(
-        self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        view: str = "raw",
+        route: str = "dense",
+        where: Any = None,
     ) -> list[Hit]:
         """`search` on an event loop."""
         return await self.arun(self._search_steps(query, k, view, route, where))
@@ -407,8 +436,12 @@ class Index:
         hits = []
         rows = ranked_rows(reader, ranking)
         chunks = reader.chunks_at(list(rows))
-        for rank, (chunk, score) in enumerate(zip(chunks, rows.values(), strict=True), start=1):
-            hits.append(Hit(chunk, score, rank, {name: rank}, {name: score}, {name: score}))
+        for rank, (chunk, score) in enumerate(
+            zip(chunks, rows.values(), strict=True), start=1
+        ):
+            hits.append(
+                Hit(chunk, score, rank, {name: rank}, {name: score}, {name: score})
+            )
         return hits
 
     def reader(self) -> CorpusReader:
@@ -445,7 +478,13 @@ class Index:
         return (yield from query_vectors(reader, *queries))
 
     def request(
-        self, reader: CorpusReader, route: str, query: str, vector: Any, n: int, where: Any
+        self,
+        reader: CorpusReader,
+        route: str,
+        query: str,
+        vector: Any,
+        n: int,
+        where: Any,
     ) -> Search:
         """The request of a search of one route.
 
@@ -523,7 +562,9 @@ class Index:
                 built with.
         """
         if options.get("store") is not None:
-            raise InvalidParameter("store must be left out of load: the path says what is opened.")
+            raise InvalidParameter(
+                "store must be left out of load: the path says what is opened."
+            )
         store = open_store(path, verify=verify)
         arguments = _with_saved(path, store.config, options, cls)
         if not isinstance(store, Store):
@@ -562,7 +603,14 @@ class Index:
         embeds = self.embedder.name if self.host.wants_our_vectors else "host"
         llm = self.runner.llm.name if self.runner.llm else None
         return setting_name(
-            [self.splitter, self.view_settings, llm, embeds, self.overflow, self.window_tokens]
+            [
+                self.splitter,
+                self.view_settings,
+                llm,
+                embeds,
+                self.overflow,
+                self.window_tokens,
+            ]
         )
 
     def fingerprint(self, document: Document) -> str:
@@ -617,7 +665,10 @@ def _with_saved(
             f"{os.fspath(path)!r} was not saved by {kind.__name__}.save: its manifest lacks the "
             "configuration. Open it with Store.load."
         )
-    saved = {"views": tuple(config["views"]), **{name: config[name] for name in kind.SAVED}}
+    saved = {
+        "views": tuple(config["views"]),
+        **{name: config[name] for name in kind.SAVED},
+    }
     for name in saved.keys() & options.keys():
         option = _names_of(options[name]) if name == "views" else options[name]
         if option is not None and option != saved[name]:
@@ -646,7 +697,9 @@ def check_embedder_for_engine(embedder: Embedder) -> None:
         )
 
 
-def check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], name: str) -> None:
+def check_embedder(
+    path: str | os.PathLike[str], config: Mapping[str, Any], name: str
+) -> None:
     """Raise InvalidParameter unless `name` is the embedder the index was built with."""
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(

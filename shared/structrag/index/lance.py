@@ -49,7 +49,8 @@ from structrag.index.storage import one_saver
 
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
-KEPT = timedelta(hours=1)  # versions of the table that are younger, for those who still read them
+# Versions of the table that are younger, for those who still read them.
+KEPT = timedelta(hours=1)
 INDEXED_ROWS = 10_000  # from which on vectors have an index, and that it may lack
 
 
@@ -83,7 +84,8 @@ class LanceStore(EngineStore):
         self._reader: LanceReader | None = None
         self._vectors: list[Any] = []  # columns of vectors that were there
         self._changed = 0  # rows since the indexes were made
-        self._upkeep = threading.Lock()  # LanceDB refuses to join parts that are being joined
+        # LanceDB refuses to join parts that are being joined.
+        self._upkeep = threading.Lock()
         self._joining: threading.Thread | None = None
         self.exact = False
 
@@ -95,7 +97,10 @@ class LanceStore(EngineStore):
 
     @classmethod
     def open(
-        cls, place: str, settings: Settings | None = None, config: Mapping[str, Any] | None = None
+        cls,
+        place: str,
+        settings: Settings | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> LanceStore:
         """The store at a place, or a new one with these settings.
 
@@ -135,7 +140,11 @@ class LanceStore(EngineStore):
         for name, kind in expected.items():
             if name not in actual.names or actual.field(name).type != kind:
                 raise self._altered(f"must have the column {name!r} of type {kind}")
-        for name in set(actual.names) - set(expected) - {f"vector_{view}" for view in self.views}:
+        for name in (
+            set(actual.names)
+            - set(expected)
+            - {f"vector_{view}" for view in self.views}
+        ):
             raise self._altered(f"has the column {name!r}, which is not ours")
         self._vectors = [actual.field(name) for name in vector_columns(actual)]
 
@@ -158,22 +167,33 @@ class LanceStore(EngineStore):
         with self._lock, self._reading():
             version = int(self._table.version)
             current = self._reader
-            if current is None or (current.changes, current.exact) != (version, self.exact):
+            if current is None or (current.changes, current.exact) != (
+                version,
+                self.exact,
+            ):
                 self._check_columns()
                 table = self._database.open_table(CHUNKS)
                 table.checkout(version)
-                current = LanceReader(self.place, table, self.settings, exact=self.exact)
+                current = LanceReader(
+                    self.place, table, self.settings, exact=self.exact
+                )
                 self._reader = current
             return current
 
     # -- changes
 
-    def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
+    def _put(
+        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    ) -> None:
         with self._writing():
             reader = self.reader()
             heads = reader.heads(list(entries))
             next_key = reader.last_key() + 1
-            rows = list(chain(*rows_by_document(entries, prepared, heads, next_key, self.settings)))
+            rows = list(
+                chain(
+                    *rows_by_document(entries, prepared, heads, next_key, self.settings)
+                )
+            )
             self._make_room_for_vectors(rows)
             outdated = reader.ids_of(list(heads)) if heads else []
             self._commit(rows, outdated)
@@ -190,7 +210,9 @@ class LanceStore(EngineStore):
         current = {row.id for row in rows}
         rows = rows + [EngineRow(i, DEAD, '""') for i in outdated if i not in current]
         merge = self._table.merge_insert("id").when_matched_update_all()
-        merge.when_not_matched_insert_all().execute(arrow_of(rows, schema), on_bad_vectors="null")
+        merge.when_not_matched_insert_all().execute(
+            arrow_of(rows, schema), on_bad_vectors="null"
+        )
         self._changed += len(rows) + len(outdated)
         if len(rows) > len(current):
             self._table.delete(f"kind = {DEAD}")
@@ -243,7 +265,9 @@ class LanceStore(EngineStore):
                 make_indexes(self._table, self.views)
                 self._changed = 0
             statistics = self._table.stats()
-        is_in_parts = statistics["fragment_stats"]["num_small_fragments"] > MOST_FRAGMENTS
+        is_in_parts = (
+            statistics["fragment_stats"]["num_small_fragments"] > MOST_FRAGMENTS
+        )
         if is_in_parts or self._lacks_vectors():
             self._optimize_in_background()
 
@@ -271,7 +295,9 @@ class LanceStore(EngineStore):
 
     def _lacks_vectors(self) -> bool:
         """Whether so many vectors are in no index that searches are slow."""
-        return any(lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values())
+        return any(
+            lacking >= INDEXED_ROWS for _, lacking in self._vector_coverage().values()
+        )
 
     def _optimize_in_background(self) -> None:
         if self._joining is None or not self._joining.is_alive():

@@ -51,7 +51,9 @@ class LanceReader(EngineReader):
         exact: Whether all vectors are compared in a table of any size.
     """
 
-    def __init__(self, place: str, table: Any, settings: Settings, *, exact: bool) -> None:
+    def __init__(
+        self, place: str, table: Any, settings: Settings, *, exact: bool
+    ) -> None:
         super().__init__(place, settings)
         self.exact = exact
         self._table = table
@@ -105,7 +107,9 @@ class LanceReader(EngineReader):
         return row_of_id(min(ids)) if ids else None
 
     def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        return self._by_row(f"kind = {CHUNK}" if doc_id is None else self._of_document(doc_id))
+        return self._by_row(
+            f"kind = {CHUNK}" if doc_id is None else self._of_document(doc_id)
+        )
 
     def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
         names = literals(map(quoted, doc_ids))
@@ -122,7 +126,9 @@ class LanceReader(EngineReader):
     # -- searches
 
     def _has_tag(self, tag: str) -> bool:
-        (ids,) = self._where(f"kind = {HEAD} AND array_has(tags, {literal(tag)})", ["id"], 1)
+        (ids,) = self._where(
+            f"kind = {HEAD} AND array_has(tags, {literal(tag)})", ["id"], 1
+        )
         return bool(ids)
 
     def first_rows(self, selection: Any, n: int) -> list[int]:
@@ -138,12 +144,16 @@ class LanceReader(EngineReader):
         """The dimensions of each column of vectors."""
         with self._reading():
             schema = self._table.schema
-            return {name: int(schema.field(name).type.list_size) for name in vector_columns(schema)}
+            return {
+                name: int(schema.field(name).type.list_size)
+                for name in vector_columns(schema)
+            }
 
     def _nearest(
         self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
-        few = chosen is not None and chosen.rows is not None  # rows may have several windows each
+        # Rows may have several windows each.
+        few = chosen is not None and chosen.rows is not None
         probes = self._n_rows if few else self._probes
         nearest = self._in_lists(view, query, n, chosen, probes)
         # Rows that meet a rare condition are in other lists.
@@ -208,7 +218,9 @@ class LanceReader(EngineReader):
             table = search.select(["id", score]).to_arrow()
         return zip(table["id"].to_pylist(), table[score].to_pylist(), strict=True)
 
-    def _where(self, condition: str, columns: list[str], n: int | None = None) -> list[list[Any]]:
+    def _where(
+        self, condition: str, columns: list[str], n: int | None = None
+    ) -> list[list[Any]]:
         """Columns of the rows that meet a condition."""
         search = self._table.search().where(condition).select(columns)
         with self._reading():

@@ -19,7 +19,8 @@ FORMAT, VERSION = "structrag-lancedb", 1
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
 # In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
 LIST_ROWS = 2_000
-_GONE = ("Not found", "was not found", "No such file")  # in errors of LanceDB and the system
+# In errors of LanceDB and the system.
+_GONE = ("Not found", "was not found", "No such file")
 
 
 @contextmanager
@@ -62,7 +63,9 @@ def arrow_of(rows: Sequence[EngineRow], schema: Any) -> Any:
         if name == "terms":
             columns.append(pa.array([row.terms.get(view) for row in rows], column.type))
         elif name == "vector":
-            columns.append(_vector_column([row.vectors.get(view) for row in rows], column.type))
+            columns.append(
+                _vector_column([row.vectors.get(view) for row in rows], column.type)
+            )
         else:
             columns.append(pa.array([getattr(row, name) for row in rows], column.type))
     return pa.Table.from_arrays(columns, schema=schema)
@@ -89,7 +92,9 @@ def create_tables(database: Any, settings: Settings, config: Mapping[str, Any]) 
     write_settings(database, settings, plain_json(dict(config), "config"))
 
 
-def write_settings(database: Any, settings: Settings, config: Mapping[str, Any]) -> None:
+def write_settings(
+    database: Any, settings: Settings, config: Mapping[str, Any]
+) -> None:
     pa = require("pyarrow", extra="lancedb")
     content = {
         "format": FORMAT,
@@ -132,7 +137,11 @@ def make_indexes(table: Any, views: Sequence[str]) -> None:
         max_token_length=None,
         with_position=False,
     )
-    indexes = {"id": kinds.BTree(), "document": kinds.BTree(), "tags": kinds.LabelList()}
+    indexes = {
+        "id": kinds.BTree(),
+        "document": kinds.BTree(),
+        "tags": kinds.LabelList(),
+    }
     indexes |= {f"terms_{view}": terms for view in views}
     for column, index in indexes.items():
         table.create_index(column, config=index, name=f"{column}_index", replace=True)

@@ -47,10 +47,14 @@ class SearchedLevel:
             return fitted
         with self._fitting:
             # Another thread may have fitted meanwhile what was there when this one asked.
-            if self._fitted is None or not self._serves(self._fitted, changes, snapshot):
+            if self._fitted is None or not self._serves(
+                self._fitted, changes, snapshot
+            ):
                 reader = (snapshot or self.store.snapshot()).reader(self.level)
                 saved = self._saved(reader)
-                self._fitted = fitted_reader(reader, self.embedder) if saved is None else saved
+                self._fitted = (
+                    fitted_reader(reader, self.embedder) if saved is None else saved
+                )
             return self._fitted
 
     def keep_fit(self) -> None:
@@ -66,7 +70,8 @@ class SearchedLevel:
             columns[f"vectors {view}"] = parts[0].table.matrix
             columns[f"owner {view}"] = parts[0].table.owner
         self.store.keep_fit(
-            reader.changes, {self._saved_name(reader) + name: columns[name] for name in columns}
+            reader.changes,
+            {self._saved_name(reader) + name: columns[name] for name in columns},
         )
 
     def _saved(self, reader: Reader) -> Reader | None:
@@ -80,7 +85,9 @@ class SearchedLevel:
         # Asked after the fit was taken: a document that comes between changes the count.
         if not columns or self.store.changes != reader.changes:
             return None
-        of_fit = {name: column.all() for name, column in columns.items() if " " not in name}
+        of_fit = {
+            name: column.all() for name, column in columns.items() if " " not in name
+        }
         basis = self.embedder.restored(of_fit)
         tables = {
             view: VectorTable(columns[f"vectors {view}"], columns[f"owner {view}"])
@@ -101,12 +108,15 @@ class SearchedLevel:
 
 def fitted_reader(reader: Reader, embedder: Any) -> Reader:
     """A reader with vectors of the embedder fitted to all its texts."""
-    texts: dict[str, dict[int, str]] = {view: {} for view in reader.views}  # view -> row -> text
+    # View -> row -> text.
+    texts: dict[str, dict[int, str]] = {view: {} for view in reader.views}
     for row in range(len(reader)):
         for view, text in reader.view_texts(row).items():
             if text:  # not every chunk is in every view
                 texts[view][row] = text
-    fitted = embedder.fit([text for of_view in texts.values() for text in of_view.values()])
+    fitted = embedder.fit(
+        [text for of_view in texts.values() for text in of_view.values()]
+    )
     vectors = {}
     for view, of_view in texts.items():
         owner = np.array(list(of_view), dtype=np.int32)

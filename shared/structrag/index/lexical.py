@@ -36,7 +36,8 @@ from structrag.text.terms import Tokenizer
 
 # Rows less than one in so many are looked up in the postings, rather than all postings added.
 FEW = 8
-_MARGIN = 2 * 10.0**-SCORE_DIGITS  # scores that are equal when rounded, and errors of summing
+# Scores that are equal when rounded, and errors of summing.
+_MARGIN = 2 * 10.0**-SCORE_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Term:
 
     rows: NDArray[np.int32]  # (df,) that hold it, ascending
     counts: NDArray[np.int32]  # (df,) how often
-    weight: float  # it adds weight x count / (count + K) to a row's score, so less than this
+    # It adds weight x count / (count + K) to a row's score, so less than this.
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,16 @@ def add_terms(
     return rows, scores
 
 
-def _common(rows: NDArray[np.int32], held: NDArray[np.int32]) -> tuple[IntArray, IntArray | slice]:
+def _common(
+    rows: NDArray[np.int32], held: NDArray[np.int32]
+) -> tuple[IntArray, IntArray | slice]:
     """The positions, in each, of what both have; both ascend."""
     # Rows that follow each other need no search: their positions are differences.
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         first, last = np.searchsorted(held, (rows[0], rows[-1] + 1)).tolist()
-        return np.subtract(held[first:last], rows[0], dtype=np.int64), slice(first, last)
+        return np.subtract(held[first:last], rows[0], dtype=np.int64), slice(
+            first, last
+        )
     short, long = (rows, held) if len(rows) < len(held) else (held, rows)
     at = np.searchsorted(long, short)
     there = np.flatnonzero(long.take(at, mode="clip") == short)
@@ -109,7 +115,8 @@ def _common(rows: NDArray[np.int32], held: NDArray[np.int32]) -> tuple[IntArray,
 
 
 ABSENT = -1  # length of a row that does not exist in this index
-OKAPI_FLOOR = 0.25  # rank_bm25's epsilon: a negative idf becomes this share of the mean idf
+# rank_bm25's epsilon: a negative idf becomes this share of the mean idf.
+OKAPI_FLOOR = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +156,8 @@ class TermRows:
     Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its `counts`.
     """
 
-    lengths: NDArray[
-        np.int32
-    ]  # (n,) terms in the row, repeats included; ABSENT for no such row in this view
+    # (n,) terms in the row, repeats included; ABSENT for no such row in this view.
+    lengths: NDArray[np.int32]
     indptr: NDArray[np.int64]  # (n + 1,)
     terms: NDArray[np.int32]
     counts: NDArray[np.int32]
@@ -180,7 +186,9 @@ def count_terms(
     counts: list[int] = []
     for text in texts:
         term_counts = Counter(tokenizer(text)) if text is not None else Counter()
-        terms.extend([vocabulary.setdefault(term, len(vocabulary)) for term in term_counts])
+        terms.extend(
+            [vocabulary.setdefault(term, len(vocabulary)) for term in term_counts]
+        )
         counts.extend(term_counts.values())
         widths.append(len(term_counts))
         lengths.append(ABSENT if text is None else sum(term_counts.values()))
@@ -195,7 +203,8 @@ def count_terms(
 def join_rows(parts: Sequence[TermRows]) -> TermRows:
     """The rows of all parts, in order."""
     widths = concatenated(
-        [np.zeros(1, dtype=np.int64), *(np.diff(part.indptr) for part in parts)], np.int64
+        [np.zeros(1, dtype=np.int64), *(np.diff(part.indptr) for part in parts)],
+        np.int64,
     )
     return TermRows(
         concatenated([part.lengths for part in parts], np.int32),
@@ -326,7 +335,9 @@ class LexicalPart:
         if number is None or number >= self.postings.n_terms:
             return _NO_ROWS, _NO_ROWS
         first, last = self.postings.indptr.part(number, number + 2).tolist()
-        return self.postings.rows.part(first, last), self.postings.counts.part(first, last)
+        return self.postings.rows.part(first, last), self.postings.counts.part(
+            first, last
+        )
 
 
 _NO_ROWS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
@@ -386,7 +397,9 @@ class LexicalIndex:
         scores = np.zeros(len(self))
         terms = self._terms(Counter(self.tokenizer(query)))
         rows = self._place.live_rows().astype(np.int32)
-        _, live_scores = add_terms(terms, self._norm, rows, np.zeros(len(rows)), len(rows))
+        _, live_scores = add_terms(
+            terms, self._norm, rows, np.zeros(len(rows)), len(rows)
+        )
         scores[self._place.positions_of(rows)] = live_scores
         return scores
 
@@ -477,7 +490,9 @@ class LexicalIndex:
         n_rows, n_terms = self._size
         average = n_terms / n_rows if n_rows else 0.0
         slope = self.bm25.saturation * self.bm25.b / average if average else 0.0
-        lengths = concatenated([part.postings.lengths.all() for part in self.parts], np.int32)
+        lengths = concatenated(
+            [part.postings.lengths.all() for part in self.parts], np.int32
+        )
         return LengthNorm(lengths, self.bm25.saturation * (1 - self.bm25.b), slope)
 
     def _idf(self, df: int) -> float:
@@ -486,7 +501,9 @@ class LexicalIndex:
         if self.bm25.method == "lucene":
             return math.log(1 + (n_rows - df + 0.5) / (df + 0.5))
         idf = math.log(n_rows - df + 0.5) - math.log(df + 0.5)
-        return (idf if idf >= 0 else OKAPI_FLOOR * self._mean_idf) * (self.bm25.saturation + 1)
+        return (idf if idf >= 0 else OKAPI_FLOOR * self._mean_idf) * (
+            self.bm25.saturation + 1
+        )
 
     @cached_property
     def _size(self) -> tuple[int, int]:
@@ -500,7 +517,11 @@ class LexicalIndex:
         totals: Counter[str] = Counter()
         for part in self.parts:
             live, postings = part.place.live, part.postings
-            counted = np.ones(len(postings.rows)) if live is None else live[postings.rows.all()]
+            counted = (
+                np.ones(len(postings.rows))
+                if live is None
+                else live[postings.rows.all()]
+            )
             sums = np.concatenate([[0], np.cumsum(counted, dtype=np.int64)])
             bounds = sums[postings.indptr.all()]
             frequencies = np.diff(bounds).tolist()

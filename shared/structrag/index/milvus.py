@@ -51,7 +51,8 @@ from structrag.index.term_weights import RowCounts, counts_of, summed, weights_o
 
 STALE = 0.02  # by which the mean length may differ from that of the weights
 FLUSHED = 5_000  # rows after which Milvus Lite writes a segment
-CROWDED = 50_000  # characters of the state, from which on a writer waits until it may remove
+# Characters of the state, from which on a writer waits until it may remove.
+CROWDED = 50_000
 _PAUSE = 1.0  # seconds
 _APART = 65_536  # among so many versions a writer begins, that no two take the same
 _locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)  # by place
@@ -85,7 +86,10 @@ class MilvusStore(EngineStore):
 
     @classmethod
     def open(
-        cls, place: str, settings: Settings | None = None, config: Mapping[str, Any] | None = None
+        cls,
+        place: str,
+        settings: Settings | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> MilvusStore:
         """The store at a place, or a new one with these settings.
 
@@ -145,7 +149,9 @@ class MilvusStore(EngineStore):
         state = self._state()
         reader = self._reader
         if reader is None or reader.state != state:
-            reader = MilvusReader(self._database, self.settings, state, self._counts, self._state)
+            reader = MilvusReader(
+                self._database, self.settings, state, self._counts, self._state
+            )
             self._reader = reader
             self._database.remember(self._collections(state))
         reader.is_of = asked
@@ -169,7 +175,9 @@ class MilvusStore(EngineStore):
 
     # -- changes
 
-    def _put(self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]) -> None:
+    def _put(
+        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    ) -> None:
         with self._turn:
             reader = self.reader()
             heads = reader.heads(list(entries))
@@ -214,7 +222,9 @@ class MilvusStore(EngineStore):
                 return False
             # The commit takes a version too, so that no two have the same.
             with self._commit(1) as (state, first):
-                self._add_counts(state, self._forget(state, [reader.version(head.key)]), first)
+                self._add_counts(
+                    state, self._forget(state, [reader.version(head.key)]), first
+                )
             return True
 
     @contextmanager
@@ -271,7 +281,9 @@ class MilvusStore(EngineStore):
         """The collections whose rows have versions."""
         return [CHUNKS, *map(terms_of, self.views), *map(vectors_of, state.widths)]
 
-    def _forget(self, state: State, versions: Sequence[int]) -> dict[str, list[RowCounts]]:
+    def _forget(
+        self, state: State, versions: Sequence[int]
+    ) -> dict[str, list[RowCounts]]:
         """Hide documents. Gives what that changes of each view's counts."""
         changed: dict[str, list[RowCounts]] = {view: [] for view in self.views}
         if not versions:
@@ -300,7 +312,8 @@ class MilvusStore(EngineStore):
         for view, width in widths.items():
             if view in state.widths:
                 continue
-            if vectors_of(view) in self._database.collections():  # of an interrupted commit
+            # Of an interrupted commit.
+            if vectors_of(view) in self._database.collections():
                 self._database.call("drop_collection", vectors_of(view))
             create_vectors(self._database, view, width)
             state.widths[view] = width
@@ -323,7 +336,8 @@ class MilvusStore(EngineStore):
             number = first * len(self.views) + place
             texts = counts.to_parts(LONGEST)
             records = [
-                state_record(number << PART_BITS | part, text) for part, text in enumerate(texts)
+                state_record(number << PART_BITS | part, text)
+                for part, text in enumerate(texts)
             ]
             self._database.insert(STATE, records)
             segments.append((number, len(texts), len(counts)))
@@ -339,7 +353,9 @@ class MilvusStore(EngineStore):
             for collection in self._collections(state):
                 self._database.call("delete", collection, filter=condition)
         for _, number in outdated:
-            condition = f"id >= {number << PART_BITS} and id < {number + 1 << PART_BITS}"
+            condition = (
+                f"id >= {number << PART_BITS} and id < {number + 1 << PART_BITS}"
+            )
             self._database.call("delete", STATE, filter=condition)
             self._segments.pop(number, None)
         if hidden or outdated:
@@ -404,7 +420,9 @@ def _count(state: State, view: str, rows: Sequence[Any], sign: int) -> None:
     state.n_terms[view] = state.n_terms.get(view, 0) + sign * n_terms
 
 
-def _create(database: MilvusDatabase, settings: Settings, config: Mapping[str, Any]) -> None:
+def _create(
+    database: MilvusDatabase, settings: Settings, config: Mapping[str, Any]
+) -> None:
     """Make a store. The settings come last, so that they are there if all is."""
     views = views_of(settings)
     for name in (STATE, CHUNKS, *map(terms_of, views), *map(vectors_of, views)):

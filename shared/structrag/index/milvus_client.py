@@ -30,7 +30,8 @@ MOST_HITS = 16_384  # of one search, and rows of one page
 BATCH = 500  # rows of one call
 _SHORTEST, _LONGEST_PAUSE = 0.1, 3.0  # seconds before another try
 _MARKS = {"LOCK", "collections"}  # by which a folder of Milvus Lite is known
-_torn: dict[str, str] = {}  # files that Milvus Lite could not write to in this process, and why
+# Files that Milvus Lite could not write to in this process, and why.
+_torn: dict[str, str] = {}
 _quiet: ContextVar[bool] = ContextVar("_quiet", default=False)
 
 
@@ -58,7 +59,8 @@ class MilvusDatabase:
         if self.is_file:
             require("milvus_lite", extra="milvus")
             Path(self._address).parent.mkdir(parents=True, exist_ok=True)
-        self._made: dict[str, Any] = {}  # collection -> how it was when it was first looked at
+        # Collection -> how it was when it was first looked at.
+        self._made: dict[str, Any] = {}
         self.client: Any = None
         self.is_lite: bool = False
         self.client = self._answer(self._connected, pymilvus.MilvusClient)
@@ -80,7 +82,9 @@ class MilvusDatabase:
             return self._answer(ask, **options)
         return self._of(arguments[0], ask, *arguments[1:], **options)
 
-    def _of(self, name: str, ask: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _of(
+        self, name: str, ask: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Any:
         """Ask for something of a collection."""
         try:
             return self._answer(ask, f"{self._prefix}{name}", *arguments, **options)
@@ -110,7 +114,11 @@ class MilvusDatabase:
 
     def collections(self) -> set[str]:
         names = self.call("list_collections")
-        return {name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)}
+        return {
+            name.removeprefix(self._prefix)
+            for name in names
+            if name.startswith(self._prefix)
+        }
 
     def check(self, names: Iterable[str]) -> None:
         """Look whether collections are still those that were looked at first.
@@ -121,8 +129,13 @@ class MilvusDatabase:
         for name in names:
             if name not in there:
                 raise self.altered(f"collection {name} is missing")
-            facts = self._answer(self.client.describe_collection, f"{self._prefix}{name}")
-            fields = {field["name"]: (field["type"], field["params"]) for field in facts["fields"]}
+            facts = self._answer(
+                self.client.describe_collection, f"{self._prefix}{name}"
+            )
+            fields = {
+                field["name"]: (field["type"], field["params"])
+                for field in facts["fields"]
+            }
             collection = (facts["collection_id"], fields)  # Milvus Lite has no such ids
             if self._made.setdefault(name, collection) != collection:
                 raise self.altered(f"collection {name} was made anew")
@@ -143,7 +156,9 @@ class MilvusDatabase:
         for start in range(0, len(rows), BATCH):
             self.call("upsert", collection, list(rows[start : start + BATCH]))
 
-    def query(self, collection: str, condition: str, columns: Sequence[str]) -> list[Any]:
+    def query(
+        self, collection: str, condition: str, columns: Sequence[str]
+    ) -> list[Any]:
         """All rows that meet a condition."""
         rows: list[Any] = self._of(collection, self._pages, condition, list(columns))
         return rows
@@ -163,24 +178,33 @@ class MilvusDatabase:
         finally:
             pages.close()
 
-    def get(self, collection: str, ids: Sequence[int], columns: Sequence[str]) -> list[Any]:
+    def get(
+        self, collection: str, ids: Sequence[int], columns: Sequence[str]
+    ) -> list[Any]:
         """The rows with some ids, in any order."""
         return [
             row
             for start in range(0, len(ids), BATCH)
             for row in self.call(
-                "get", collection, list(ids[start : start + BATCH]), output_fields=list(columns)
+                "get",
+                collection,
+                list(ids[start : start + BATCH]),
+                output_fields=list(columns),
             )
         ]
 
     def count(self, collection: str, condition: str) -> int:
-        (row,) = self.call("query", collection, filter=condition, output_fields=["count(*)"])
+        (row,) = self.call(
+            "query", collection, filter=condition, output_fields=["count(*)"]
+        )
         return int(row["count(*)"])
 
     def _meant(self, error: Exception) -> StructragError | None:
         """An error as a sentence. None for one that says itself what it is."""
         text = _text(error)
-        if any(word in text for word in ("unauthenticated", "auth check", "permission")):
+        if any(
+            word in text for word in ("unauthenticated", "auth check", "permission")
+        ):
             return ModelFailed(
                 f"The Milvus server at {self.place!r} refuses who asks ({_short(error)}): set "
                 "MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, to those of a user who may "
@@ -195,7 +219,9 @@ class MilvusDatabase:
             # Its log ends in half a record, and what it wrote behind that would be lost.
             _torn[self._address] = _short(error)
             return self._unwritten()
-        if _is_transient(error) or any(word in text for word in ("timeout", "deadline")):
+        if _is_transient(error) or any(
+            word in text for word in ("timeout", "deadline")
+        ):
             return TimedOut(
                 f"The Milvus server at {self.place!r} gave no answer in {self.seconds:g} seconds "
                 f"({_short(error)}): check that it runs and the address; MILVUS_TIMEOUT changes "
@@ -218,7 +244,9 @@ def _text(error: Exception) -> str:
 def _is_transient(error: Exception) -> bool:
     """Whether a call failed on the way, and may be tried again."""
     text = _text(error)
-    return ("unavailable" in text or "connecting to server" in text) and "deadline" not in text
+    return (
+        "unavailable" in text or "connecting to server" in text
+    ) and "deadline" not in text
 
 
 def _short(error: Exception) -> str:
@@ -302,8 +330,12 @@ class _NotOurs(logging.Filter):
 
 def _make_quiet() -> None:
     """Keep errors that we raise from being printed too."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("pymilvus")]
-    handlers = [handler for name in names for handler in logging.getLogger(name).handlers]
+    names = [
+        name for name in logging.root.manager.loggerDict if name.startswith("pymilvus")
+    ]
+    handlers = [
+        handler for name in names for handler in logging.getLogger(name).handlers
+    ]
     for place in (*handlers, logging.getLogger("milvus_lite.server_manager")):
         if not any(isinstance(item, _NotOurs) for item in place.filters):
             place.addFilter(_NotOurs())

@@ -73,7 +73,9 @@ def create(database: MilvusDatabase, views: Sequence[str]) -> None:
         ("chunk", types.INT64, {}),
         ("record", types.VARCHAR, {"max_length": 65_535}),
     ]
-    _create(database, CHUNKS, [*_places(database), *fields], ["version", "row", "document"])
+    _create(
+        database, CHUNKS, [*_places(database), *fields], ["version", "row", "document"]
+    )
     for view in views:
         lengths: list[Field] = [
             ("length", types.INT64, {}),
@@ -126,7 +128,9 @@ def _create(
         schema.add_field(field, kind, **options)
     indexes = client.prepare_index_params()
     if vector[1] == types.SPARSE_FLOAT_VECTOR:
-        indexes.add_index(vector[0], index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+        indexes.add_index(
+            vector[0], index_type="SPARSE_INVERTED_INDEX", metric_type="IP"
+        )
     else:
         indexes.add_index(vector[0], index_type="FLAT", metric_type="IP")
     for field in indexed:
@@ -141,7 +145,9 @@ def _create(
 # -- settings
 
 
-def write_settings(database: MilvusDatabase, settings: Settings, config: Record) -> None:
+def write_settings(
+    database: MilvusDatabase, settings: Settings, config: Record
+) -> None:
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -189,11 +195,15 @@ def state_record(row_id: int, content: str) -> Record:
 
 
 def records_of(
-    rows: Sequence[EngineRow], version: int, settings: Settings, averages: Mapping[str, float]
+    rows: Sequence[EngineRow],
+    version: int,
+    settings: Settings,
+    averages: Mapping[str, float],
 ) -> dict[str, list[Record]]:
     """A document's rows as rows of each collection."""
     records: defaultdict[str, list[Record]] = defaultdict(list)
-    others = count(sum(row.kind == CHUNK for row in rows) + 1)  # behind the head and the chunks
+    # Behind the head and the chunks.
+    others = count(sum(row.kind == CHUNK for row in rows) + 1)
     for row in rows:
         place = {
             "version": version,
@@ -227,7 +237,11 @@ def _parts(row: EngineRow) -> list[Record]:
     """What is kept of a head or chunk, in strings Milvus holds."""
     text = packed(row.record or b"")
     pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
-    of_all = {"kind": row.kind, "chunk": number_of_name(row.chunk or ""), "vector": [0.0, 0.0]}
+    of_all = {
+        "kind": row.kind,
+        "chunk": number_of_name(row.chunk or ""),
+        "vector": [0.0, 0.0],
+    }
     return [
         {**of_all, "part": number, "n_parts": len(pieces), "record": piece}
         for number, piece in enumerate(pieces)
@@ -283,10 +297,13 @@ def conditions(chosen: EngineFilter | None) -> list[str]:
     if chosen.is_empty:
         return ["version < 0"]
     parts = [
-        f"array_contains_any(tags, {[number_of_name(tag) for tag in tags]})" for tags in chosen.tags
+        f"array_contains_any(tags, {[number_of_name(tag) for tag in tags]})"
+        for tags in chosen.tags
     ]
     if chosen.documents is not None:
-        parts.append(f"document in {[number_of_name(name) for name in chosen.documents]}")
+        parts.append(
+            f"document in {[number_of_name(name) for name in chosen.documents]}"
+        )
     if chosen.rows is not None:
         parts.append(f"row in {list(chosen.rows)}")
     return parts

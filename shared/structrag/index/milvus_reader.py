@@ -66,7 +66,8 @@ class MilvusReader(EngineReader):
         self._counts = counts
         self._state_now = state_now
         self._visible = state.visible()
-        self._versions: dict[int, int] = {}  # key of a document -> its version, where it is known
+        # Key of a document -> its version, where it is known.
+        self._versions: dict[int, int] = {}
         self.is_of: float = time.monotonic()
 
     def __len__(self) -> int:
@@ -144,14 +145,20 @@ class MilvusReader(EngineReader):
             self._database.check([CHUNKS])
         records = [record for record in records if record["kind"] == CHUNK]
         for record in [record for record in records if record["n_parts"] > 1]:
-            condition = [f"version == {record['version']}", f"row == {record['row']}", "part > 0"]
+            condition = [
+                f"version == {record['version']}",
+                f"row == {record['row']}",
+                "part > 0",
+            ]
             records += self._where(CHUNKS, condition, ["row", "part", "record"])
         return _joined(records)
 
     # -- searches
 
     def _has_tag(self, tag: str) -> bool:
-        condition = f"kind == {HEAD} and array_contains_any(tags, {[number_of_name(tag)]})"
+        condition = (
+            f"kind == {HEAD} and array_contains_any(tags, {[number_of_name(tag)]})"
+        )
         rows = self._database.call(
             "query",
             CHUNKS,
@@ -189,7 +196,12 @@ class MilvusReader(EngineReader):
         return [(row, score) for row, score in ranking if score > 0]
 
     def _search(
-        self, collection: str, field: str, query: Any, n: int, chosen: EngineFilter | None
+        self,
+        collection: str,
+        field: str,
+        query: Any,
+        n: int,
+        chosen: EngineFilter | None,
     ) -> list[tuple[int, float]]:
         (hits,) = self._database.call(
             "search",
@@ -210,8 +222,12 @@ class MilvusReader(EngineReader):
             ranking.append((row, float(hit["distance"])))
         return ranking
 
-    def _where(self, collection: str, parts: Sequence[str], columns: Sequence[str]) -> list[Any]:
-        rows = self._database.query(collection, " and ".join([*parts, self._visible]), columns)
+    def _where(
+        self, collection: str, parts: Sequence[str], columns: Sequence[str]
+    ) -> list[Any]:
+        rows = self._database.query(
+            collection, " and ".join([*parts, self._visible]), columns
+        )
         self._check_age()
         return rows
 
@@ -231,7 +247,10 @@ def _joined(rows: Iterable[Any]) -> dict[int, bytes]:
     """Row -> what is kept there, whose parts are put together."""
     parts: dict[int, list[tuple[int, str]]] = {}
     for row in rows:
-        parts.setdefault(int(row["row"]), []).append((int(row.get("part", 0)), row["record"]))
+        parts.setdefault(int(row["row"]), []).append(
+            (int(row.get("part", 0)), row["record"])
+        )
     return {
-        row: unpacked("".join(text for _, text in sorted(pieces))) for row, pieces in parts.items()
+        row: unpacked("".join(text for _, text in sorted(pieces)))
+        for row, pieces in parts.items()
     }

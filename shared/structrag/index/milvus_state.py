@@ -24,17 +24,21 @@ class State:
     next: int = 1  # the lowest version that no writer has taken
     next_key: int = 0  # of a new document
     writer: str = ""  # who writes now; empty: nobody
-    writing: tuple[int, int] = (0, 0)  # the first and last version that the writer has taken
-    hidden: list[tuple[float, int, int]] = field(default_factory=list)  # since; first, last version
+    # The first and last version that the writer has taken.
+    writing: tuple[int, int] = (0, 0)
+    # since; first, last version.
+    hidden: list[tuple[float, int, int]] = field(default_factory=list)
     removed: int = 0  # how often hidden rows were removed for good
     n_chunks: int = 0
     widths: dict[str, int] = field(default_factory=dict)  # view -> dimensions
     n_rows: dict[str, int] = field(default_factory=dict)  # view -> rows that have it
     n_terms: dict[str, int] = field(default_factory=dict)  # view -> their terms
-    averages: dict[str, float] = field(default_factory=dict)  # view -> terms a row, for weights
+    # View -> terms a row, for weights.
+    averages: dict[str, float] = field(default_factory=dict)
     # view -> segments of row counts: number, parts, terms
     counts: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
-    outdated: list[tuple[float, int]] = field(default_factory=list)  # since; segment of counts
+    # since; segment of counts.
+    outdated: list[tuple[float, int]] = field(default_factory=list)
 
     def to_text(self) -> str:
         """As one short string."""
@@ -48,7 +52,8 @@ class State:
         for name in ("hidden", "outdated"):
             content[name] = [tuple(item) for item in content[name]]
         content["counts"] = {
-            view: [tuple(item) for item in segments] for view, segments in content["counts"].items()
+            view: [tuple(item) for item in segments]
+            for view, segments in content["counts"].items()
         }
         return cls(**content)
 
@@ -57,7 +62,11 @@ class State:
 
         Those that follow each other become one range.
         """
-        if self.hidden and self.hidden[-1][0] == since and self.hidden[-1][2] + 1 == first:
+        if (
+            self.hidden
+            and self.hidden[-1][0] == since
+            and self.hidden[-1][2] + 1 == first
+        ):
             first = self.hidden.pop()[1]
         self.hidden.append((since, first, last))
 

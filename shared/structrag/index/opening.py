@@ -20,7 +20,8 @@ Address = str | os.PathLike[str]
 _STORES: dict[str, type[LanceStore | MilvusStore]] = dict(
     zip(ENGINES, (LanceStore, MilvusStore), strict=True)
 )
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may be a drive
+# Of two letters or more: one may be a drive.
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 
 
 def engine_of(address: Address) -> tuple[str, str] | None:

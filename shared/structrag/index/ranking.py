@@ -24,7 +24,8 @@ def nth_best(scores: NDArray[Any], n: int) -> Any:
     that are looked at.
     """
     sample = scores[::_STRIDE]
-    margin = 2 * n // _STRIDE + 8  # twice what is expected among the n best, and some more
+    # Twice what is expected among the n best, and some more.
+    margin = 2 * n // _STRIDE + 8
     if 4 * margin < len(sample):
         bound = _nth_of_few(sample, margin)
         above = scores[scores > bound]
@@ -55,7 +56,9 @@ def best_positions(scores: FloatArray, n: int) -> NDArray[Any]:
     return positions[np.argsort(-rounded, kind="stable")[:n]]
 
 
-def as_ranking(rows: NDArray[Any], scores: FloatArray, n: int) -> list[tuple[int, float]]:
+def as_ranking(
+    rows: NDArray[Any], scores: FloatArray, n: int
+) -> list[tuple[int, float]]:
     """The `n` best (row, score) pairs of parallel arrays; `rows` must ascend."""
     best = best_positions(scores, n)
     return list(zip(rows[best].tolist(), scores[best].tolist(), strict=True))
@@ -63,7 +66,11 @@ def as_ranking(rows: NDArray[Any], scores: FloatArray, n: int) -> list[tuple[int
 
 def concatenated(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     """The arrays joined, as `dtype`; an empty array for none."""
-    return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.empty(0, dtype=dtype)
+    return (
+        np.concatenate(arrays).astype(dtype, copy=False)
+        if arrays
+        else np.empty(0, dtype=dtype)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,9 @@ class RowMap:
     @property
     def n_live(self) -> int:
         """How many rows are not deleted."""
-        return self.n_rows if self.positions is None else int((self.positions >= 0).sum())
+        return (
+            self.n_rows if self.positions is None else int((self.positions >= 0).sum())
+        )
 
     def live_rows(self) -> IntArray:
         """The rows that are not deleted, ascending."""
@@ -107,13 +116,19 @@ class RowMap:
             return np.arange(self.n_rows)
         return np.flatnonzero(self.positions >= 0)
 
-    def local(self, where: slice | NDArray[np.bool_] | None) -> slice | NDArray[np.bool_] | None:
+    def local(
+        self, where: slice | NDArray[np.bool_] | None
+    ) -> slice | NDArray[np.bool_] | None:
         """A selection of positions as a selection of the segment's own rows."""
         if self.positions is None:
             if isinstance(where, slice):
                 start, stop = where.start - self.offset, where.stop - self.offset
                 return slice(max(0, start), min(self.n_rows, max(0, stop)))
-            return None if where is None else where[self.offset : self.offset + self.n_rows]
+            return (
+                None
+                if where is None
+                else where[self.offset : self.offset + self.n_rows]
+            )
         live: NDArray[np.bool_] = self.positions >= 0
         if isinstance(where, slice):
             live &= (self.positions >= where.start) & (self.positions < where.stop)

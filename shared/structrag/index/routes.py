@@ -55,16 +55,21 @@ class HostVectors:
         """Whether vectors are made here, for the index or for a host."""
         return self.dense_store is None or self.dense_store.wants_vectors
 
-    def keys(self, doc_ids: Iterable[str], store: CorpusStore) -> dict[str, list[tuple[str, str]]]:
+    def keys(
+        self, doc_ids: Iterable[str], store: CorpusStore
+    ) -> dict[str, list[tuple[str, str]]]:
         """The (chunk id, view) pairs that the host may hold of documents."""
         if self.dense_store is None:
             return {}
         return {
-            doc_id: self._leftovers.get(doc_id, []) + self._pairs(_chunks_of(doc_id, store))
+            doc_id: self._leftovers.get(doc_id, [])
+            + self._pairs(_chunks_of(doc_id, store))
             for doc_id in doc_ids
         }
 
-    def put(self, entry: Entry, outdated: list[tuple[str, str]], store: CorpusStore) -> None:
+    def put(
+        self, entry: Entry, outdated: list[tuple[str, str]], store: CorpusStore
+    ) -> None:
         """Give the host a document that the own store has taken.
 
         One that the host's store refuses is taken out of the own store again.
@@ -111,10 +116,16 @@ class OwnRoute:
         """
         kind, _, view = request.route.partition(":")
         if kind == "bm25":
-            return [*self.reader.search_lexical(view, request.query, request.n, request.where)]
+            return [
+                *self.reader.search_lexical(
+                    view, request.query, request.n, request.where
+                )
+            ]
         if request.vector is None:
             return []
-        return [*self.reader.search_dense(view, request.vector, request.n, request.where)]
+        return [
+            *self.reader.search_dense(view, request.vector, request.n, request.where)
+        ]
 
 
 def ranked_rows(reader: CorpusReader, ranking: Ranking) -> dict[int, float]:

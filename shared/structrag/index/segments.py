@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 
 from structrag.index.blocks import ArrayFile, Column, Pieces, write_arrays
 from structrag.index.dense import VectorTable
-from structrag.index.entries import LevelRows, Row, dump_json, line_of, parse_json, row_of
+from structrag.index.entries import (
+    LevelRows,
+    Row,
+    dump_json,
+    line_of,
+    parse_json,
+    row_of,
+)
 from structrag.index.lexical import (
     POSTINGS,
     Postings,
@@ -96,7 +103,9 @@ class Lines:
         at = bisect_left(range(len(self)), line, key=line_at)
         return at if at < len(self) and line_at(at) == line else None
 
-    def part(self, first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def part(
+        self, first: int, last: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The bytes of the lines [first, last), and each line's length."""
         bounds = self.bounds.part(first, last + 1)
         text = self.text.part(int(bounds[0]), int(bounds[-1]))
@@ -184,7 +193,8 @@ class TermFile:
 class LevelTable:
     """The rows of one level of a segment."""
 
-    bounds: IntArray  # (documents + 1,): the first row of each document, and the end of the last
+    # (documents + 1,): the first row of each document, and the end of the last.
+    bounds: IntArray
     rows: Sequence[Row] | Lines
     ids: ChunkIds
     postings: Mapping[str, Postings]  # by view
@@ -196,13 +206,19 @@ class LevelTable:
 
     def row(self, at: int) -> Row:
         """One row."""
-        return row_of(self.rows.line(at)) if isinstance(self.rows, Lines) else self.rows[at]
+        return (
+            row_of(self.rows.line(at))
+            if isinstance(self.rows, Lines)
+            else self.rows[at]
+        )
 
     def rows_of(self, document: int) -> range:
         """The rows of a document."""
         return range(*self.bounds[document : document + 2].tolist())
 
-    def lines(self, first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def lines(
+        self, first: int, last: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Rows as they are written, and the length of each."""
         if isinstance(self.rows, Lines):
             return self.rows.part(first, last)
@@ -251,7 +267,9 @@ class Segment:
     @cached_property
     def number_of(self) -> dict[str, int]:
         """The numbers of the documents by their ids."""
-        return {self.document(number).record["id"]: number for number in range(len(self))}
+        return {
+            self.document(number).record["id"]: number for number in range(len(self))
+        }
 
     def array(self, name: str, document: int) -> NDArray[Any] | None:
         """What an array holds of a document; None where that is nothing."""
@@ -270,7 +288,9 @@ class Segment:
         """Whether a document has vectors there."""
         table = self.levels[level]
         rows = table.rows_of(document)
-        first, last = np.searchsorted(table.vectors[view].owner.all(), (rows.start, rows.stop))
+        first, last = np.searchsorted(
+            table.vectors[view].owner.all(), (rows.start, rows.stop)
+        )
         return bool(first < last)
 
 
@@ -297,7 +317,10 @@ def _document_of(line: bytes) -> StoredDocument:
 
 
 def segment_of(
-    documents: Iterable[PendingDocument], levels: Levels, vocabulary: dict[str, int], dtype: str
+    documents: Iterable[PendingDocument],
+    levels: Levels,
+    vocabulary: dict[str, int],
+    dtype: str,
 ) -> Segment:
     """A segment in memory of documents whose terms are numbered by `vocabulary`."""
     ordered = sorted(documents, key=lambda document: document.key)
@@ -337,7 +360,9 @@ def _joined_vectors(levels: Sequence[LevelRows], view: str, dtype: str) -> Vecto
     owners: list[NDArray[Any]] = []
     first = 0
     for level in levels:
-        matrix, owner = level.vectors.get(view, (np.empty((0, 0)), np.empty(0, dtype=np.int32)))
+        matrix, owner = level.vectors.get(
+            view, (np.empty((0, 0)), np.empty(0, dtype=np.int32))
+        )
         if len(matrix):
             pieces.append(matrix)
             owners.append(owner + first)
@@ -352,7 +377,9 @@ def _joined_arrays(
     arrays = {}
     for name in sorted({name for document in documents for name in document}):
         pieces = [document[name] for document in documents if name in document]
-        counts = [len(document[name]) if name in document else 0 for document in documents]
+        counts = [
+            len(document[name]) if name in document else 0 for document in documents
+        ]
         if any(counts):
             arrays[name] = Column(_bounds(counts)), Column(np.concatenate(pieces))
     return arrays
@@ -361,7 +388,9 @@ def _joined_arrays(
 # -- several segments as one
 
 
-def runs_of(segments: Sequence[Segment], live: Sequence[NDArray[np.bool_] | None]) -> Runs:
+def runs_of(
+    segments: Sequence[Segment], live: Sequence[NDArray[np.bool_] | None]
+) -> Runs:
     """The living documents of segments as runs, by their keys."""
     keys, owners, numbers = [], [], []
     for i, segment in enumerate(segments):
@@ -371,11 +400,16 @@ def runs_of(segments: Sequence[Segment], live: Sequence[NDArray[np.bool_] | None
         owners.append(np.full(len(of_segment), i))
         numbers.append(of_segment)
     order = np.argsort(concatenated(keys, np.int64), kind="stable")
-    owner, number = concatenated(owners, np.int64)[order], concatenated(numbers, np.int64)[order]
+    owner, number = (
+        concatenated(owners, np.int64)[order],
+        concatenated(numbers, np.int64)[order],
+    )
     breaks = np.flatnonzero((np.diff(owner) != 0) | (np.diff(number) != 1)) + 1
     starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), breaks])
     stops = np.append(breaks, len(owner))[: len(starts)]
-    runs: Runs = np.stack([owner[starts], number[starts], number[stops - 1] + 1], axis=1)
+    runs: Runs = np.stack(
+        [owner[starts], number[starts], number[stops - 1] + 1], axis=1
+    )
     return runs
 
 
@@ -391,7 +425,9 @@ def row_runs(runs: Runs, bounds: Sequence[IntArray]) -> Runs:
     return rows
 
 
-def _joined_terms(segments: Sequence[Segment]) -> tuple[list[str], list[NDArray[np.int32]]]:
+def _joined_terms(
+    segments: Sequence[Segment],
+) -> tuple[list[str], list[NDArray[np.int32]]]:
     """All terms, sorted, and each segment's numbers of terms as new ones."""
     items = [list(segment.vocabulary.items()) for segment in segments]
     terms = sorted({term for of_segment in items for term, _ in of_segment})
@@ -458,11 +494,15 @@ class Merge:
     def _merged_postings(
         self, level: str, view: str, numbers: Sequence[NDArray[np.int32]], n_terms: int
     ) -> Postings:
-        tables = [to_rows(segment.levels[level].postings[view]) for segment in self.segments]
+        tables = [
+            to_rows(segment.levels[level].postings[view]) for segment in self.segments
+        ]
         parts = []
         for i, first, last in self._rows(level):
             rows = tables[i].slice(first, last)
-            parts.append(TermRows(rows.lengths, rows.indptr, numbers[i][rows.terms], rows.counts))
+            parts.append(
+                TermRows(rows.lengths, rows.indptr, numbers[i][rows.terms], rows.counts)
+            )
         return to_postings(join_rows(parts), n_terms)
 
     def _lines(self, level: str) -> tuple[Pieces, IntArray]:
@@ -496,11 +536,15 @@ class Merge:
     def _level_bounds(self, level: str) -> IntArray:
         counts = []
         for i, first, last in self.runs.tolist():
-            counts.append(np.diff(self.segments[i].levels[level].bounds[first : last + 1]))
+            counts.append(
+                np.diff(self.segments[i].levels[level].bounds[first : last + 1])
+            )
         return _bounds(concatenated(counts, np.int64).tolist())
 
     def _arrays(self) -> Iterator[tuple[str, Pieces, IntArray]]:
-        for name in sorted({name for segment in self.segments for name in segment.arrays}):
+        for name in sorted(
+            {name for segment in self.segments for name in segment.arrays}
+        ):
             pieces, counts = [], []
             for i, first, last in self.runs.tolist():
                 if name not in self.segments[i].arrays:
@@ -529,9 +573,15 @@ class Merge:
             vectors = {}
             for view in level.postings:
                 pieces, owner = self._vectors(name, view)
-                vectors[view] = VectorTable(Column(np.concatenate(pieces)), Column(owner))
+                vectors[view] = VectorTable(
+                    Column(np.concatenate(pieces)), Column(owner)
+                )
             tables[name] = LevelTable(
-                self._level_bounds(name), rows, self._hashes(name), self.postings[name], vectors
+                self._level_bounds(name),
+                rows,
+                self._hashes(name),
+                self.postings[name],
+                vectors,
             )
         arrays = {
             name: (Column(bounds), Column(np.concatenate(pieces)))
@@ -546,7 +596,9 @@ class Merge:
         The file's name is the digest of its content.
         """
         arrays: dict[str, Pieces] = {"keys": [self.keys]}
-        _put_lines(arrays, "documents", *lines_of(map(_document_line, self._documents())))
+        _put_lines(
+            arrays, "documents", *lines_of(map(_document_line, self._documents()))
+        )
         encoded = (term.encode("utf-8", "surrogatepass") for term in self.terms)
         _put_lines(arrays, "terms", *lines_of(encoded))
         for name, level in self.levels.items():
@@ -570,10 +622,14 @@ class Merge:
             names.append(name)
             arrays |= {f"arrays/{name}": pieces, f"arrays/{name}.bounds": [bounds]}
         meta = {
-            "levels": {name: list(level.postings) for name, level in self.levels.items()},
+            "levels": {
+                name: list(level.postings) for name, level in self.levels.items()
+            },
             "arrays": names,
         }
-        unnamed = folder / f"part-{id(self)}-{np.random.default_rng().integers(1 << 62)}"
+        unnamed = (
+            folder / f"part-{id(self)}-{np.random.default_rng().integers(1 << 62)}"
+        )
         digest = write_arrays(unnamed, arrays, meta)
         path = segment_path(folder, digest)
         unnamed.replace(path)
@@ -581,7 +637,10 @@ class Merge:
 
 
 def _put_lines(
-    arrays: dict[str, Pieces], name: str, text: NDArray[np.uint8], lengths: NDArray[np.int64]
+    arrays: dict[str, Pieces],
+    name: str,
+    text: NDArray[np.uint8],
+    lengths: NDArray[np.int64],
 ) -> None:
     arrays |= {name: [text], f"{name}.bounds": [_bounds(lengths.tolist())]}
 
@@ -613,7 +672,9 @@ def open_segment(path: Path, name: str, *, verify: bool = False) -> Segment:
         levels[level] = LevelTable(
             file.column(f"{level}/bounds").all(),
             lines(f"{level}/rows"),
-            ChunkIds(file.column(f"{level}/ids.hashes"), file.column(f"{level}/ids.rows")),
+            ChunkIds(
+                file.column(f"{level}/ids.hashes"), file.column(f"{level}/ids.rows")
+            ),
             postings,
             vectors,
         )

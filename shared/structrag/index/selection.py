@@ -54,7 +54,9 @@ def select_rows(documents: Documents, where: Condition) -> Selection:
     return _rows_of(sorted(chosen, key=lambda rows: rows.start), len(documents))
 
 
-def _meeting(documents: Documents, allowed_values: Mapping[str, list[Any]]) -> list[range]:
+def _meeting(
+    documents: Documents, allowed_values: Mapping[str, list[Any]]
+) -> list[range]:
     """The rows of the documents that meet every condition.
 
     They have one of the allowed values under every key.
@@ -80,7 +82,9 @@ def check_selection(where: Selection, n_rows: int) -> Selection:
     if isinstance(where, slice):
         start, stop, step = where.indices(n_rows)
         if step != 1:
-            raise InvalidParameter(f"where must be a slice without a step; got {where!r}.")
+            raise InvalidParameter(
+                f"where must be a slice without a step; got {where!r}."
+            )
         return slice(start, max(start, stop))
     if where.shape != (n_rows,) or where.dtype != np.bool_:
         raise InvalidParameter(
@@ -118,15 +122,22 @@ def allowed_values(where: Mapping[str, Any]) -> dict[str, list[Any]]:
     Raises:
         InvalidParameter: an operator such as {"$gt": 2020}, or what no metadata can hold.
     """
-    return {key: [_plain(key, item) for item in as_list(value)] for key, value in where.items()}
+    return {
+        key: [_plain(key, item) for item in as_list(value)]
+        for key, value in where.items()
+    }
 
 
 def _plain(key: str, value: Any) -> Any:
     """A value in the types that metadata has."""
     if isinstance(value, date | time):
         return value.isoformat()
-    is_operator = isinstance(value, Mapping) and any(str(name).startswith("$") for name in value)
-    is_plain = value is None or isinstance(value, str | int | float | list | Mapping | np.generic)
+    is_operator = isinstance(value, Mapping) and any(
+        str(name).startswith("$") for name in value
+    )
+    is_plain = value is None or isinstance(
+        value, str | int | float | list | Mapping | np.generic
+    )
     if is_operator or not is_plain:
         raise InvalidParameter(
             "where must be a dict of values to be equal to, such as {'year': [2020, 2021]}; got "

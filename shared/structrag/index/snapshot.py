@@ -17,7 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.errors import InvalidParameter, UnknownDocument, check_at_least, check_choice
+from structrag.errors import (
+    InvalidParameter,
+    UnknownDocument,
+    check_at_least,
+    check_choice,
+)
 from structrag.index.dense import DenseIndex, VectorPart, VectorTable
 from structrag.index.entries import Row
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
@@ -251,7 +256,9 @@ class Reader:
 
     def _row(self, row: int) -> Row:
         if not 0 <= row < len(self):
-            raise InvalidParameter(f"row must be from 0 to {len(self) - 1}; got {row!r}.")
+            raise InvalidParameter(
+                f"row must be from 0 to {len(self) - 1}; got {row!r}."
+            )
         starts, owners, firsts = self._runs
         run = bisect_right(starts, row) - 1
         table: LevelTable = self._tables[int(owners[run])]
@@ -289,9 +296,14 @@ class Reader:
         None where a model failed on it.
         """
         stored = {doc_id: self.stored(doc_id) for doc_id in self.document_ids}
-        return {id: None if held.degraded else held.fingerprint for id, held in stored.items()}
+        return {
+            id: None if held.degraded else held.fingerprint
+            for id, held in stored.items()
+        }
 
-    def with_chunks(self, doc_ids: Sequence[str]) -> Iterator[tuple[Document, list[Chunk]]]:
+    def with_chunks(
+        self, doc_ids: Sequence[str]
+    ) -> Iterator[tuple[Document, list[Chunk]]]:
         """Some documents without their text, each with its chunks."""
         return ((self.document(doc_id), self.chunks(doc_id)) for doc_id in doc_ids)
 

@@ -64,13 +64,17 @@ class Saved:
     segments: Sequence[Segment]
     live: Sequence[Live]  # of each segment
     config: Mapping[str, Any]
-    shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of all documents together
-    fitted: Mapping[str, Column] = field(default_factory=dict)  # to just these documents
+    # Of all documents together.
+    shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    # To just these documents.
+    fitted: Mapping[str, Column] = field(default_factory=dict)
 
 
 def check_folder(name: str, place: object) -> None:
     """Raise InvalidParameter where a folder is an engine's address."""
-    if isinstance(place, str) and place.startswith(tuple(f"{engine}:" for engine in ENGINES)):
+    if isinstance(place, str) and place.startswith(
+        tuple(f"{engine}:" for engine in ENGINES)
+    ):
         raise InvalidParameter(
             f"{name} must be a folder here; got {place!r}, an engine's place, which is for "
             "Index(store=...), MultiViewRetriever and HiQARetriever alone. Pass a folder."
@@ -95,7 +99,11 @@ def save_index(path: Place, saved: Saved) -> Segment | None:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place.parent, f".{place.name}-" + "[0-9a-f]" * 32)
-        name = _replace(place, saved) if (place / MANIFEST).exists() else _create(place, saved)
+        name = (
+            _replace(place, saved)
+            if (place / MANIFEST).exists()
+            else _create(place, saved)
+        )
     except SaveFailed:
         raise
     except OSError as error:
@@ -104,7 +112,11 @@ def save_index(path: Place, saved: Saved) -> Segment | None:
             "unchanged, and the index in memory too. Free some space or choose another path, and "
             "save again."
         ) from error
-    return None if name is None else open_segment(segment_path(place / SEGMENTS, name), name)
+    return (
+        None
+        if name is None
+        else open_segment(segment_path(place / SEGMENTS, name), name)
+    )
 
 
 def _create(place: Path, saved: Saved) -> str | None:
@@ -161,12 +173,17 @@ def _write(place: Path, saved: Saved) -> str | None:
         records.append((int(segment.keys[0]), segment.name, segment.size, dead))
     name = None
     if in_memory:
-        merge = Merge([segment for segment, _ in in_memory], [live for _, live in in_memory])
+        merge = Merge(
+            [segment for segment, _ in in_memory], [live for _, live in in_memory]
+        )
         written = merge.write(folder)
         name = written.name
         records.append((int(written.keys[0]), written.name or "", written.size, []))
     fitted = {name: column.all() for name, column in saved.fitted.items()}
-    others = {"shared": _write_named(folder, saved.shared), "fitted": _write_named(folder, fitted)}
+    others = {
+        "shared": _write_named(folder, saved.shared),
+        "fitted": _write_named(folder, fitted),
+    }
     _write_manifest(place, saved, sorted(records), others)
     return name
 
@@ -210,7 +227,10 @@ def _write_manifest(
         "save": uuid4().hex,
         "config": dict(saved.config),
         "store": saved.settings.to_json(),
-        "segments": [{"name": name, "size": size, "dead": dead} for _, name, size, dead in records],
+        "segments": [
+            {"name": name, "size": size, "dead": dead}
+            for _, name, size, dead in records
+        ],
         **others,
     }
     manifest["checksum"] = _checksum(manifest)
@@ -300,7 +320,8 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     """
     try:
         import fcntl
-    except ImportError:  # Windows, where folders cannot be opened: a file stands for the folder
+    # Windows, where folders cannot be opened: a file stands for the folder.
+    except ImportError:
         import msvcrt
 
         lock: Any = msvcrt  # whose names exist on Windows only
@@ -424,13 +445,23 @@ def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
                 alive = np.ones(len(segments[-1]), dtype=bool)
                 alive[record["dead"]] = False
             live.append(alive)
-        shared = {name: column.all() for name, column in _named(place, manifest["shared"]).items()}
-        fitted = _named(place, manifest.get("fitted"))  # not in those saved before there was any
+        shared = {
+            name: column.all()
+            for name, column in _named(place, manifest["shared"]).items()
+        }
+        # Not in those saved before there was any.
+        fitted = _named(place, manifest.get("fitted"))
         if verify:
             for column in fitted.values():
                 column.all()
         return Saved(settings, segments, live, manifest["config"], shared, fitted)
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise _damaged(place, f"its {MANIFEST} makes no sense ({error!r})") from error
 
 
@@ -443,7 +474,9 @@ def _named(place: Path, name: str | None) -> dict[str, Column]:
     return {array: file.column(array) for array in file.names}
 
 
-def _open(place: Path, record: Mapping[str, Any], settings: Settings, *, verify: bool) -> Segment:
+def _open(
+    place: Path, record: Mapping[str, Any], settings: Settings, *, verify: bool
+) -> Segment:
     path = segment_path(place / SEGMENTS, Path(record["name"]).name)
     segment = open_segment(path, record["name"], verify=verify)
     levels = {name: tuple(level.postings) for name, level in segment.levels.items()}

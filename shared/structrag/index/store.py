@@ -32,7 +32,13 @@ from structrag.index.blocks import Column
 from structrag.index.dense import DTYPES
 from structrag.index.entries import Entry, Prepared, Row, plain_json, prepare
 from structrag.index.lexical import Bm25, count_terms
-from structrag.index.segments import Merge, PendingDocument, Segment, StoredDocument, segment_of
+from structrag.index.segments import (
+    Merge,
+    PendingDocument,
+    Segment,
+    StoredDocument,
+    segment_of,
+)
 from structrag.index.selection import Selection
 from structrag.index.snapshot import Live, Reader, Settings, Snapshot, Where
 from structrag.index.storage import Saved, TemporaryFolder, load_index, save_index
@@ -129,7 +135,9 @@ class Store:
         if unknown."""
         stored = self._stored(doc_id)
         if stored is None:
-            raise UnknownDocument(f"doc_id must be a document of the store; {doc_id!r} is not.")
+            raise UnknownDocument(
+                f"doc_id must be a document of the store; {doc_id!r} is not."
+            )
         return Document(text="", **stored.record)
 
     def fingerprint(self, doc_id: str) -> str | None:
@@ -160,14 +168,18 @@ class Store:
             if pending is not None:
                 return pending.document
             place = self._find(doc_id)
-            return None if place is None else self._segments[place[0]].document(place[1])
+            return (
+                None if place is None else self._segments[place[0]].document(place[1])
+            )
 
     def _find(self, doc_id: str) -> tuple[int, int] | None:
         """The segment of a document, and its number there.
 
         A document that waits has none.
         """
-        return Snapshot(self.settings, self._segments, self._live, self.changes).find(doc_id)
+        return Snapshot(self.settings, self._segments, self._live, self.changes).find(
+            doc_id
+        )
 
     def _rows(self, doc_id: str, level: str) -> Sequence[Row]:
         """The rows of a document that is there."""
@@ -201,7 +213,9 @@ class Store:
                 return False
             if stored.degraded != entry.degraded:
                 return False
-            levels = {name: replace(level, vectors={}) for name, level in entry.levels.items()}
+            levels = {
+                name: replace(level, vectors={}) for name, level in entry.levels.items()
+            }
             bare = replace(entry, vectors={}, levels=levels)
             prepared = prepare(bare, self.settings.levels, self.settings.dtype)
             return all(
@@ -238,7 +252,9 @@ class Store:
             if key is None:
                 key, self._next_key = self._next_key, self._next_key + 1
             stored = StoredDocument(prepared.record, entry.fingerprint, entry.degraded)
-            pending = PendingDocument(key, stored, prepared.levels, terms, prepared.arrays)
+            pending = PendingDocument(
+                key, stored, prepared.levels, terms, prepared.arrays
+            )
             self._pending[doc_id] = pending
             self._pending_bytes += pending.n_bytes
             self._changed()
@@ -288,7 +304,9 @@ class Store:
             return None
         i, number = place
         old = self._live[i]
-        alive = np.ones(len(self._segments[i]), dtype=bool) if old is None else old.copy()
+        alive = (
+            np.ones(len(self._segments[i]), dtype=bool) if old is None else old.copy()
+        )
         alive[number] = False
         self._live[i] = alive
         return int(self._segments[i].keys[number])
@@ -312,7 +330,9 @@ class Store:
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
         """The dimension of a view's vectors in other documents, or `width`."""
         for name, pending in self._pending.items():
-            matrix, _ = pending.levels[level].vectors.get(view, (np.empty((0, 0)), None))
+            matrix, _ = pending.levels[level].vectors.get(
+                view, (np.empty((0, 0)), None)
+            )
             if len(matrix) and name != doc_id:
                 return int(matrix.shape[1])
         for segment, live in zip(self._segments, self._live, strict=True):
@@ -320,7 +340,9 @@ class Store:
             if not len(table.matrix) or table.dimension == width:
                 continue
             # Vectors of this document's own earlier version, or of deleted ones, do not count.
-            for number in range(len(segment)) if live is None else np.flatnonzero(live).tolist():
+            for number in (
+                range(len(segment)) if live is None else np.flatnonzero(live).tolist()
+            ):
                 is_other = segment.document(number).record["id"] != doc_id
                 if is_other and segment.has_vectors(level, view, number):
                     return table.dimension
@@ -370,7 +392,10 @@ class Store:
         if not self._pending:
             return
         segment = segment_of(
-            self._pending.values(), self.settings.levels, self._vocabulary, self.settings.dtype
+            self._pending.values(),
+            self.settings.levels,
+            self._vocabulary,
+            self.settings.dtype,
         )
         if self._pending_bytes > BUFFER_BYTES // 2:
             segment = self._in_file(Merge([segment], [None]))
@@ -386,7 +411,9 @@ class Store:
         try:
             if self._folder is None:
                 self._folder = TemporaryFolder()
-                weakref.finalize(self, _in_this_process, os.getpid(), self._folder.close)
+                weakref.finalize(
+                    self, _in_this_process, os.getpid(), self._folder.close
+                )
             segment = merge.write(self._folder.path)
         except OSError:
             return merge.in_memory()
@@ -397,7 +424,9 @@ class Store:
 
     def _tidy(self) -> None:
         """Drop dead segments, and join small ones of about one size."""
-        self._keep([i for i, alive in enumerate(self._live) if alive is None or alive.any()])
+        self._keep(
+            [i for i, alive in enumerate(self._live) if alive is None or alive.any()]
+        )
         while True:
             crowd = self._crowd()
             if not crowd:
@@ -430,7 +459,9 @@ class Store:
                 return [i]
         return []
 
-    def _install(self, segments: Sequence[Segment], live: Sequence[Live], merged: Segment) -> bool:
+    def _install(
+        self, segments: Sequence[Segment], live: Sequence[Live], merged: Segment
+    ) -> bool:
         """Put a merged segment in the place of its parts.
 
         Documents that were deleted since are marked in it. False, and nothing changes, where one of
@@ -486,7 +517,13 @@ class Store:
         """
         with self._lock:
             self._flush()
-            self._keep([i for i, alive in enumerate(self._live) if alive is None or alive.any()])
+            self._keep(
+                [
+                    i
+                    for i, alive in enumerate(self._live)
+                    if alive is None or alive.any()
+                ]
+            )
             if not self._segments:
                 self._snapshot = None
                 return
@@ -551,11 +588,15 @@ class Store:
                 self.snapshot()
                 segments, live = list(self._segments), list(self._live)
                 shared, fitted = dict(self.shared), dict(self.fitted)
-                saved = Saved(self.settings, segments, live, self.config, shared, fitted)
+                saved = Saved(
+                    self.settings, segments, live, self.config, shared, fitted
+                )
             written = save_index(path, saved)
             if written is not None:
                 new = [i for i, segment in enumerate(segments) if segment.name is None]
-                self._install([segments[i] for i in new], [live[i] for i in new], written)
+                self._install(
+                    [segments[i] for i in new], [live[i] for i in new], written
+                )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:
@@ -623,5 +664,7 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork_in_child,
     )

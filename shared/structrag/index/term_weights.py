@@ -40,7 +40,9 @@ def norm(bm25: Bm25, length: int, average: float) -> float:
     return bm25.saturation * (1 - bm25.b + bm25.b * relative)
 
 
-def weights_of(counts: Mapping[int, int], bm25: Bm25, average: float) -> dict[int, float]:
+def weights_of(
+    counts: Mapping[int, int], bm25: Bm25, average: float
+) -> dict[int, float]:
     """A row's vector: term -> count / (count + norm).
 
     Example:
@@ -80,7 +82,9 @@ class RowCounts:
     @classmethod
     def of(cls, rows: Iterable[Iterable[int]]) -> RowCounts:
         """Of rows by their terms' numbers, each once."""
-        numbers = np.fromiter((number for row in rows for number in row), dtype=np.uint32)
+        numbers = np.fromiter(
+            (number for row in rows for number in row), dtype=np.uint32
+        )
         numbers = numbers[numbers != NO_TERM]
         unique, frequencies = np.unique(numbers, return_counts=True)
         return cls(unique, frequencies.astype(np.int32))
@@ -107,7 +111,9 @@ class RowCounts:
     @classmethod
     def from_parts(cls, parts: Sequence[str]) -> RowCounts:
         """What `to_parts` was given."""
-        both = np.frombuffer(zlib.decompress(b64decode("".join(parts))), dtype=np.uint32)
+        both = np.frombuffer(
+            zlib.decompress(b64decode("".join(parts))), dtype=np.uint32
+        )
         steps, frequencies = np.split(both, 2)
         return cls(np.cumsum(steps, dtype=np.uint32), frequencies.view(np.int32))
 

@@ -124,7 +124,8 @@ class Prompts:
     the section around the text; other braces are doubled.
     """
 
-    merged: str = MERGED_PROMPT  # summary and keywords in one call, answered by a JSON object
+    # Summary and keywords in one call, answered by a JSON object.
+    merged: str = MERGED_PROMPT
     summary: str = SUMMARY_PROMPT
     keywords: str = KEYWORDS_PROMPT
     context: str = CONTEXT_PROMPT  # the line of the view "context"
@@ -215,18 +216,26 @@ def view_steps(
     """
     bodies = [chunk.body for chunk in chunks]
     # The paper's sections have a name, and no place in a hierarchy (section 3.2).
-    paths = [chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks]
+    paths = [
+        chunk.path if settings.with_context else chunk.path[-1:] for chunk in chunks
+    ]
     titles = [" > ".join(path) or document.title for path in paths]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
-    around = surroundings(chunks, bodies) if "context" in settings.names else [""] * len(chunks)
+    around = (
+        surroundings(chunks, bodies)
+        if "context" in settings.names
+        else [""] * len(chunks)
+    )
     sections = _Sections(titles, bodies, around)
     answers = yield from _answered(plan, sections, settings, counter)
     if settings.scorer is not None:
         yield from _choose(answers, chunks, sections, long, settings, settings.scorer)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
-        "summary": lambda: _summaries(chunks, bodies, long, answers.summaries, settings),
+        "summary": lambda: _summaries(
+            chunks, bodies, long, answers.summaries, settings
+        ),
         "keywords": lambda: _keywords(chunks, bodies, answers.keywords, settings),
         "context": lambda: _in_context(chunks, sections, answers.contexts, settings),
     }
@@ -245,7 +254,9 @@ class _Answers:
     reasons: dict[str, str] = field(default_factory=dict)
     failed: int = 0
 
-    def take(self, i: int, kind: str, answer: str | Failed, summary: str, words: list[str]) -> None:
+    def take(
+        self, i: int, kind: str, answer: str | Failed, summary: str, words: list[str]
+    ) -> None:
         """Take what a chunk's answer gave, or count what will be extracted."""
         if summary:
             self.summaries[i] = summary
@@ -305,7 +316,9 @@ def _answered(
             usable.take_context(i, answer)
         else:
             title, body = sections.titles[i], sections.bodies[i]
-            usable.take(i, kind, answer, *_read(kind, answer, title, body, settings, counter))
+            usable.take(
+                i, kind, answer, *_read(kind, answer, title, body, settings, counter)
+            )
     return usable
 
 
@@ -318,7 +331,10 @@ def _choose(
     scorer: Scorer,
 ) -> Steps[None]:
     """Fill in keywords and summaries that are chosen among extracted ones."""
-    headings = [chunk.path[-1] if chunk.path and settings.with_context else "" for chunk in chunks]
+    headings = [
+        chunk.path[-1] if chunk.path and settings.with_context else ""
+        for chunk in chunks
+    ]
     of = Sections(sections.titles, headings, sections.bodies, settings.language)
     if "keywords" in settings.names:
         filled = [i for i, body in enumerate(sections.bodies) if body.strip()]
@@ -326,7 +342,9 @@ def _choose(
         answers.keywords.update({i: words for i, words in chosen.items() if words})
     if "summary" in settings.names:
         places = [i for i, is_long in enumerate(long) if is_long]
-        answers.summaries.update((yield from chosen_summaries_steps(of, places, scorer)))
+        answers.summaries.update(
+            (yield from chosen_summaries_steps(of, places, scorer))
+        )
 
 
 def _read(
@@ -343,7 +361,9 @@ def _read(
     summary, words = parse_answer(kind, answer)
     if not settings.whole_summaries:
         is_longer = counter(summary) > counter(body)  # than what it sums up
-        summary = "" if is_longer else extract_summary(summary, language=settings.language)
+        summary = (
+            "" if is_longer else extract_summary(summary, language=settings.language)
+        )
     if words and not settings.invented_keywords:
         near = NearWords(f"{title}\n{body}", tokenizer_for(settings.language))
         words = [word for word in words if word in near]
@@ -371,7 +391,11 @@ def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -
 def _raw(
     chunks: Sequence[Chunk], bodies: Sequence[str], settings: ViewSettings
 ) -> tuple[str | None, ...]:
-    return tuple(chunk.index_text for chunk in chunks) if settings.with_context else tuple(bodies)
+    return (
+        tuple(chunk.index_text for chunk in chunks)
+        if settings.with_context
+        else tuple(bodies)
+    )
 
 
 def _summaries(
@@ -387,7 +411,9 @@ def _summaries(
         if not long[i]:
             texts.append(raw[i])
             continue
-        summary = summaries.get(i) or extract_summary(bodies[i], language=settings.language)
+        summary = summaries.get(i) or extract_summary(
+            bodies[i], language=settings.language
+        )
         # A body within the summary's limits is its own: equal texts are embedded once.
         if summary == bodies[i].strip():
             texts.append(raw[i])
@@ -408,7 +434,9 @@ def _in_context(
     texts: list[str | None] = []
     for i, raw in enumerate(_raw(chunks, sections.bodies, settings)):
         line = contexts.get(i) or extracted[i]
-        is_told = " ".join(sections.around[i].split()) == " ".join(sections.bodies[i].split())
+        is_told = " ".join(sections.around[i].split()) == " ".join(
+            sections.bodies[i].split()
+        )
         texts.append(raw if is_told and i not in contexts else f"{line}\n{raw}")
     return tuple(texts)
 

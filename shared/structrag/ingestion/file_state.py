@@ -6,7 +6,8 @@ import os
 import time
 from typing import NamedTuple
 
-YOUNG = 2 * 10**9  # nanoseconds after a change in which a file may change again and keep its time
+# Nanoseconds after a change in which a file may change again and keep its time.
+YOUNG = 2 * 10**9
 UNSURE = 0  # stands for the time of such a change
 
 

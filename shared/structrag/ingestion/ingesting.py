@@ -37,7 +37,12 @@ from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.one_model import BATCH_SIZE
 from structrag.ingestion.stopping import while_preparing
-from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
+from structrag.ingestion.summary import (
+    Summary,
+    read_summary,
+    summary_path,
+    write_summary,
+)
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, packed
 from structrag.reading.files import FORMATS, find_files
@@ -109,7 +114,8 @@ class IngestReport:
     bytes: int  # of files read
     seconds: float
     errors: Mapping[str, str]  # path of a file or folder -> why it was left out
-    usage: Mapping[str, int] = field(default_factory=dict)  # calls, texts, tokens of all workers
+    # Calls, texts, tokens of all workers.
+    usage: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return (
@@ -194,7 +200,9 @@ def ingest(
         IndexDamaged: the index cannot be opened.
     """
     if make is not None and embedding is not None and not one_model:
-        raise InvalidParameter("Give embedding or make, not both: make makes its own models.")
+        raise InvalidParameter(
+            "Give embedding or make, not both: make makes its own models."
+        )
     if workers is not None:
         check_at_least("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
@@ -202,7 +210,11 @@ def ingest(
     check_reader(reader)
     check_at_least("save_every", save_every, 0)
     check_at_least("max_seconds", max_seconds, 0.001)
-    reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}
+    reading = {
+        "format": format,
+        "reader": reader,
+        "isolated": isolated and reader != "docling",
+    }
     if make is None:
         make = _maker(store, embedding, one_model)
     setup = Setup(make, reading)
@@ -279,7 +291,9 @@ def _files(paths: Any, follow_links: bool, left_out: dict[str, str]) -> list[str
     return list(files.values())
 
 
-def _reporter(progress: Callable[[Progress], None] | bool) -> Callable[[Progress], None]:
+def _reporter(
+    progress: Callable[[Progress], None] | bool,
+) -> Callable[[Progress], None]:
     if callable(progress):
         return progress
     if not isinstance(progress, bool):
@@ -388,7 +402,8 @@ class _Ingestion:
             self._check_config(store.config)
         else:
             store = open_store(self.address, ready.settings, self.config)
-            store.save(self.address)  # so that a place that cannot be written to is told of now
+            # So that a place that cannot be written to is told of now.
+            store.save(self.address)
         return store
 
     def _opened_in_engine(self, settings: Settings) -> CorpusStore:
@@ -461,7 +476,9 @@ class _Ingestion:
         states: dict[str, FileState] = {}
         size = 0
         for path, state in changed:
-            if states and (len(states) >= BATCH_FILES or size + state.size > self._most(left)):
+            if states and (
+                len(states) >= BATCH_FILES or size + state.size > self._most(left)
+            ):
                 yield self._batch(states)
                 left -= size
                 states, size = {}, 0
@@ -476,7 +493,9 @@ class _Ingestion:
         They get fewer, so that no worker waits long for another at the end.
         """
         is_shared = self.n_workers > 1 and (self.is_settled or self.n_batches > 0)
-        return min(BATCH_BYTES, left // (2 * self.n_workers)) if is_shared else BATCH_BYTES
+        return (
+            min(BATCH_BYTES, left // (2 * self.n_workers)) if is_shared else BATCH_BYTES
+        )
 
     def _changed(self, files: Sequence[str]) -> Iterator[tuple[str, FileState]]:
         """The files that may have changed since, with their states."""
@@ -500,7 +519,9 @@ class _Ingestion:
             try:
                 states[path] = file_state(path)
             except OSError as error:
-                self._left_out(path, f"Cannot read {shown(Path(path))}: {error.strerror}.")
+                self._left_out(
+                    path, f"Cannot read {shown(Path(path))}: {error.strerror}."
+                )
         return states
 
     def _batch(self, states: dict[str, FileState]) -> _Batch:
@@ -579,7 +600,10 @@ class _Ingestion:
             self._take(worker, reply)
             timeout = 0
         for worker in self.workers:
-            if worker.task is not None and time.monotonic() - worker.since > self.max_seconds:
+            if (
+                worker.task is not None
+                and time.monotonic() - worker.since > self.max_seconds
+            ):
                 worker.kill()  # its end is a reply
 
     def _take(self, worker: Worker, reply: Ready | Done | Stopped | None) -> None:
@@ -645,9 +669,13 @@ class _Ingestion:
             errors |= done.errors
             self.counts["chunks"] += done.chunks
             self.usage.update(done.usage)
-        ready = [path for path in batch.states if path in prepared and path not in errors]
+        ready = [
+            path for path in batch.states if path in prepared and path not in errors
+        ]
         entries = {path: prepared[path] for path in ready}  # in the order of the files
-        changes = {path: "replaced" if path in self.store else "added" for path in entries}
+        changes = {
+            path: "replaced" if path in self.store else "added" for path in entries
+        }
         errors |= self._put_all(entries)
         for path, state in batch.states.items():
             if path in errors:
@@ -667,7 +695,8 @@ class _Ingestion:
         assert self.store is not None  # noqa: S101
         try:
             self.store.put_all(list(entries.values()))
-        except (InvalidParameter, InvalidAnswer) as error:  # such as metadata that cannot be kept
+        # Such as metadata that cannot be kept.
+        except (InvalidParameter, InvalidAnswer) as error:
             if len(entries) == 1:
                 return dict.fromkeys(entries, str(error))
             errors: dict[str, str] = {}
@@ -738,7 +767,9 @@ def _only_one(place: Path) -> Iterator[None]:
             _take_lock(file.fileno())
         except OSError:
             raise busy from None
-        if not lock.exists() or not os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+        if not lock.exists() or not os.path.samestat(
+            os.fstat(file.fileno()), lock.stat()
+        ):
             raise busy  # that one has ended at this moment
         try:
             yield

@@ -33,7 +33,8 @@ class ModelFacts:
     max_tokens: int | None
     counts_tokens: bool
     gives_tokens: bool
-    counter: Callable[[str], int] | None = None  # counts as the model does; None: it is asked
+    # Counts as the model does; None: it is asked.
+    counter: Callable[[str], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,18 @@ class RemoteEmbedder:
             counter = facts.counter or self._count_tokens
             self.count_tokens: Callable[[str], int] = lru_cache(_COUNTS_KEPT)(counter)
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._asked(Asked("embed", tuple(texts), query))
         return vectors
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
-        tokens: list[TokenVectors] = self._asked(Asked("embed_tokens", tuple(texts), query))
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
+        tokens: list[TokenVectors] = self._asked(
+            Asked("embed_tokens", tuple(texts), query)
+        )
         return tokens
 
     def _count_tokens(self, text: str) -> int:
@@ -108,7 +115,9 @@ class ModelServer:
             counter=_counter_of(self.embedder),
         )
         # (what is asked, who is to be told)
-        self.asked: SimpleQueue[tuple[Asked, Callable[[Answered], None]] | None] = SimpleQueue()
+        self.asked: SimpleQueue[tuple[Asked, Callable[[Answered], None]] | None] = (
+            SimpleQueue()
+        )
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 

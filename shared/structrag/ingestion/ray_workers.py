@@ -99,7 +99,9 @@ def _asked(model: Any, asked: Asked) -> Answered:
     try:
         answer: Answered = pickle.loads(ray.get(model.answer.remote(asked)))
     except ray.exceptions.RayError as error:
-        return Answered(failure=f"the model's actor ended {1 + TRIES} times ({_kind(error)})")
+        return Answered(
+            failure=f"the model's actor ended {1 + TRIES} times ({_kind(error)})"
+        )
     return answer
 
 

@@ -45,7 +45,9 @@ def read_summary(path: Path) -> Summary:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         files = {name: FileState(*state) for name, state in content["files"].items()}
-        return Summary(content["made_from"], files, dict(content["errors"]), content["report"])
+        return Summary(
+            content["made_from"], files, dict(content["errors"]), content["report"]
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Summary()
 

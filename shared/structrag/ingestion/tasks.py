@@ -34,7 +34,8 @@ class Ready:
 
     settings: Settings
     config: Mapping[str, Any]
-    is_fitted: bool = False  # whether its vectors are made of all documents together, as LSA's
+    # Whether its vectors are made of all documents together, as LSA's.
+    is_fitted: bool = False
     is_settled: bool = True  # whether no vectors wait for what the first documents say
 
 

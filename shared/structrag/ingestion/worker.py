@@ -52,7 +52,8 @@ class Collected(Store):
         super().__init__(store.settings.levels)
         self.settings: Settings = store.settings
         self.entries: dict[str, Entry] = {}
-        self.present: Mapping[str, str] = {}  # documents of the driver's store, fingerprints
+        # Documents of the driver's store, fingerprints.
+        self.present: Mapping[str, str] = {}
 
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self.entries or doc_id in self.present
@@ -70,14 +71,17 @@ class Collected(Store):
         return set()
 
     def put(self, entry: Entry) -> None:
-        bare = replace(entry.document, text="", layout=None)  # the text is in the chunks or arrays
+        # The text is in the chunks or arrays.
+        bare = replace(entry.document, text="", layout=None)
         self.entries[entry.document.id] = replace(entry, document=bare)
 
 
 class Preparer:
     """A retriever that prepares documents without keeping them."""
 
-    def __init__(self, setup: Setup, ask: Callable[[Asked], Answered] | None = None) -> None:
+    def __init__(
+        self, setup: Setup, ask: Callable[[Asked], Answered] | None = None
+    ) -> None:
         if setup.model is None or ask is None:
             retriever = setup.make()
         else:
@@ -114,7 +118,12 @@ class Preparer:
         if isinstance(self.retriever, EvidenceRetriever):
             config["kind"] = KIND
         embedder = getattr(self.retriever, "embedder", None)
-        return Ready(self.collected.settings, config, hasattr(embedder, "fit"), self._is_settled())
+        return Ready(
+            self.collected.settings,
+            config,
+            hasattr(embedder, "fit"),
+            self._is_settled(),
+        )
 
     def done(self, task: Task) -> Done | Stopped:
         """Prepare the files of a task. Stopped by an error that other files would meet too."""
@@ -149,7 +158,10 @@ class Preparer:
 
     def _is_settled(self) -> bool:
         retriever = self.retriever
-        if isinstance(retriever, EvidenceRetriever) and retriever.token_encoder is not None:
+        if (
+            isinstance(retriever, EvidenceRetriever)
+            and retriever.token_encoder is not None
+        ):
             return retriever.store.quantiser is not None
         return True
 
@@ -167,7 +179,9 @@ class Preparer:
         """Prepare documents together; where that fails, each by itself. Gives errors by id."""
         try:
             report = self.retriever.add(documents)
-            self.chunks += report.paragraphs if isinstance(report, D3AddReport) else report.chunks
+            self.chunks += (
+                report.paragraphs if isinstance(report, D3AddReport) else report.chunks
+            )
         except _OF_ALL_FILES:
             raise
         except Exception as error:  # noqa: BLE001 - one bad file does not stop the others

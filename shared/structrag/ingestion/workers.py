@@ -134,7 +134,11 @@ class ProcessWorker(Worker):
             [sys.executable, "-c", _START],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"},
+            env={
+                **os.environ,
+                "OMP_NUM_THREADS": str(threads),
+                "TOKENIZERS_PARALLELISM": "false",
+            },
         )
         self._send(json.dumps(sys.path).encode() + b"\n" + setup)
         self._reading = threading.Thread(target=self._read, daemon=True)

@@ -21,7 +21,8 @@ from structrag.models.token_vectors import TokenReader
 from structrag.models.weights import weights_settings
 
 _LONGEST = 512  # tokens, for models that name no limit
-_IDENTITY = ("Identity", "None", "")  # endings of the names of activations that change nothing
+# Endings of the names of activations that change nothing.
+_IDENTITY = ("Identity", "None", "")
 _WHAT = "a ColBERT model: a folder of PyLate, or one with artifact.metadata"
 
 
@@ -38,7 +39,8 @@ class ColbertSettings:
     document_marker: str = "[D] "
     query_length: int = 32  # tokens to which questions are filled up
     attends: bool = False  # whether tokens look at those that fill up
-    skipped: tuple[str, ...] = tuple(string.punctuation)  # tokens of documents without a vector
+    # Tokens of documents without a vector.
+    skipped: tuple[str, ...] = tuple(string.punctuation)
 
 
 @dataclass(eq=False)
@@ -83,18 +85,29 @@ class ColbertTokens:
         else:
             folder = Path(str(self.model))
             self.settings, self._layers = _read_folder(folder)
-            self.model, self.tokenizer = load_pair(str(folder), None, "AutoModel", _WHAT)
+            self.model, self.tokenizer = load_pair(
+                str(folder), None, "AutoModel", _WHAT
+            )
             label = self.name or folder.name
         if not getattr(self.tokenizer, "is_fast", False):
             raise InvalidParameter(
                 "model must have a fast tokenizer, which says where each token stands; got "
                 f"{type(self.tokenizer).__name__}."
             )
-        markers = [self.settings.query_marker.strip(), self.settings.document_marker.strip()]
-        self.tokenizer.add_tokens(markers, special_tokens=True)  # those of the vocabulary stay
+        markers = [
+            self.settings.query_marker.strip(),
+            self.settings.document_marker.strip(),
+        ]
+        # Those of the vocabulary stay.
+        self.tokenizer.add_tokens(markers, special_tokens=True)
         config = getattr(self.model, "config", None)
         self.max_tokens = getattr(config, "max_position_embeddings", None) or _LONGEST
-        parts = (label, str(self.expansion), *weights_settings(self.model), _digest(self._layers))
+        parts = (
+            label,
+            str(self.expansion),
+            *weights_settings(self.model),
+            _digest(self._layers),
+        )
         self.name = f"colbert/{'|'.join(filter(None, parts))}"
 
     def _take_object(self) -> None:
@@ -110,7 +123,9 @@ class ColbertTokens:
             tuple(getattr(model, "skiplist_words", defaults.skipped)),
         )
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         """The token vectors of each text, of length 1."""
         device = getattr(self.model, "device", "cpu")
         reader = TokenReader(
@@ -126,12 +141,17 @@ class ColbertTokens:
         skipped = set(self.settings.skipped)
         documents = []
         for text, tokens in zip(texts, read, strict=True):
-            shown = [text[start:end].strip() not in skipped for start, end in tokens.spans]
+            shown = [
+                text[start:end].strip() not in skipped for start, end in tokens.spans
+            ]
             at = np.array(shown, dtype=bool)
             documents.append(
                 _with_mean(
                     TokenVectors(
-                        tokens.ids[at], tokens.spans[at], tokens.vectors[at], tokens.vector
+                        tokens.ids[at],
+                        tokens.spans[at],
+                        tokens.vectors[at],
+                        tokens.vector,
                     )
                 )
             )
@@ -142,14 +162,20 @@ class ColbertTokens:
         if self._layers:
             states = self.model(**features).last_hidden_state
             for weight, bias in self._layers:
-                states = states @ torch.as_tensor(weight, device=states.device).T.to(states.dtype)
+                states = states @ torch.as_tensor(weight, device=states.device).T.to(
+                    states.dtype
+                )
                 if bias is not None:
-                    states = states + torch.as_tensor(bias, device=states.device).to(states.dtype)
+                    states = states + torch.as_tensor(bias, device=states.device).to(
+                        states.dtype
+                    )
         else:  # an object of PyLate has its layers inside
             states = self.model(dict(features))["token_embeddings"]
         return torch.nn.functional.normalize(states.float(), dim=-1), None
 
-    def _expanded(self, reader: TokenReader, text: str, tokens: TokenVectors) -> TokenVectors:
+    def _expanded(
+        self, reader: TokenReader, text: str, tokens: TokenVectors
+    ) -> TokenVectors:
         """A question's tokens and the vectors of the mask tokens behind it.
 
         Each of these stands at the token that it is nearest to.
@@ -164,12 +190,17 @@ class ColbertTokens:
             features["token_type_ids"] = [[0] * len(ids)]
         with torch.inference_mode():
             states, _ = self._forward(
-                {name: torch.tensor(rows, device=reader.device) for name, rows in features.items()}
+                {
+                    name: torch.tensor(rows, device=reader.device)
+                    for name, rows in features.items()
+                }
             )
         hidden = states[0].cpu().numpy()
         of_tokens, fillers = hidden[first : first + len(tokens.ids)], hidden[-missing:]
         nearest = (fillers @ of_tokens.T).argmax(axis=1)
-        order = np.argsort(np.concatenate([np.arange(len(of_tokens)), nearest]), kind="stable")
+        order = np.argsort(
+            np.concatenate([np.arange(len(of_tokens)), nearest]), kind="stable"
+        )
         return TokenVectors(
             np.concatenate([tokens.ids, tokens.ids[nearest]])[order],
             np.concatenate([tokens.spans, tokens.spans[nearest]])[order],
@@ -182,13 +213,17 @@ class ColbertTokens:
 
         Also where its own tokens begin, and how many fill it up.
         """
-        marker = self.tokenizer(self.settings.query_marker, add_special_tokens=False)["input_ids"]
+        marker = self.tokenizer(self.settings.query_marker, add_special_tokens=False)[
+            "input_ids"
+        ]
         ids = self.tokenizer(self.settings.query_marker + text)["input_ids"]
         filler = self.tokenizer.mask_token_id
         if filler is None:
             filler = self.tokenizer.pad_token_id or 0
         missing = self.settings.query_length - len(ids)
-        first = next((i for i, token in enumerate(ids) if token == marker[0]), 0) + len(marker)
+        first = next((i for i, token in enumerate(ids) if token == marker[0]), 0) + len(
+            marker
+        )
         return [*ids, *[filler] * max(0, missing)], first, missing
 
 
@@ -200,7 +235,9 @@ def _with_mean(tokens: TokenVectors) -> TokenVectors:
     return TokenVectors(tokens.ids, tokens.spans, vectors, mean)
 
 
-def _read_folder(folder: Path) -> tuple[ColbertSettings, list[tuple[Array, Array | None]]]:
+def _read_folder(
+    folder: Path,
+) -> tuple[ColbertSettings, list[tuple[Array, Array | None]]]:
     """How a model in a folder reads, and its linear layers."""
     defaults = ColbertSettings()
     if (folder / "modules.json").is_file():
@@ -258,10 +295,14 @@ def _weights(folder: Path) -> dict[str, Array]:
         reader: Any = require("safetensors.torch", extra="models")
         tensors = reader.load_file(str(folder / "model.safetensors"))
     elif (folder / "pytorch_model.bin").is_file():
-        tensors = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+        tensors = torch.load(
+            folder / "pytorch_model.bin", map_location="cpu", weights_only=True
+        )
     else:
         return {}
-    linear = {name: tensor for name, tensor in tensors.items() if name.startswith("linear.")}
+    linear = {
+        name: tensor for name, tensor in tensors.items() if name.startswith("linear.")
+    }
     return {name: tensor.float().numpy() for name, tensor in linear.items()}
 
 

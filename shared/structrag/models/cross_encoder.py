@@ -109,7 +109,9 @@ class CrossEncoderScorer:
             return {}
         torch: Any = require("torch", extra="models")
         accepted = inspect.signature(self.model.predict).parameters
-        activation = "activation_fn" if "activation_fn" in accepted else "activation_fct"
+        activation = (
+            "activation_fn" if "activation_fn" in accepted else "activation_fct"
+        )
         return {
             "batch_size": self.batch_size,
             "show_progress_bar": False,

@@ -202,10 +202,14 @@ def word_tokenizer(texts: Sequence[str]) -> Any:
         counts.update(word for word, _ in splitter.pre_tokenize_str(clean))
     words = sorted(counts, key=lambda word: (-counts[word], word))[:WORDS]
     if len(words) < 2:
-        raise InvalidParameter(f"texts must hold at least 2 different words; got {len(words)}.")
+        raise InvalidParameter(
+            f"texts must hold at least 2 different words; got {len(words)}."
+        )
     tokens = ["[UNK]", *(word for word in words if word != "[UNK]")]
     vocabulary = {word: i for i, word in enumerate(tokens)}
-    tokenizer = package.Tokenizer(package.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer = package.Tokenizer(
+        package.models.WordLevel(vocabulary, unk_token="[UNK]")
+    )
     tokenizer.normalizer, tokenizer.pre_tokenizer = normaliser, splitter
     return tokenizer
 
@@ -297,7 +301,10 @@ def _vectors_by_text(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
 
 
 def _written(token: str) -> str:
-    return token.removeprefix("##").replace("\u2581", " ").replace("\u0120", " ").strip() or token
+    return (
+        token.removeprefix("##").replace("\u2581", " ").replace("\u0120", " ").strip()
+        or token
+    )
 
 
 def _unknown_token(tokenizer: Any) -> int | None:

@@ -69,7 +69,9 @@ class SentenceTransformerEmbedder:
         else:
             label = model_label(self.model)
         if self.batch_size is None:
-            on_processor = getattr(getattr(self.model, "device", None), "type", "") == "cpu"
+            on_processor = (
+                getattr(getattr(self.model, "device", None), "type", "") == "cpu"
+            )
             self._set("batch_size", 16 if on_processor else 64)
         query_prompt, document_prompt = _prompts_of(self.model)
         if self.query_prompt is None:
@@ -78,7 +80,10 @@ class SentenceTransformerEmbedder:
             self._set("document_prompt", document_prompt)
         if not self.name:
             both = f"{self.query_prompt}|{self.document_prompt}"
-            self._set("name", f"sentence-transformers/{label}|{both}|{encoder_label(self.model)}")
+            self._set(
+                "name",
+                f"sentence-transformers/{label}|{both}|{encoder_label(self.model)}",
+            )
 
     def _set(self, attribute: str, value: Any) -> None:
         """Fill in a default; the object is frozen from then on."""
@@ -96,7 +101,9 @@ class SentenceTransformerEmbedder:
         Its special tokens and the document prompt are included.
         """
         read = without_lone_surrogates(f"{self.document_prompt}{text}")
-        return len(self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"])
+        return len(
+            self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"]
+        )
 
     def token_counter(self) -> TokenizerCounter | None:
         """`count_tokens` by itself, to be sent to other processes.
@@ -128,7 +135,9 @@ class SentenceTransformerEmbedder:
         """Whether `embed_tokens` can be used: the model has a fast tokenizer."""
         return reader_of(self.model, self.batch_size or 16) is not None
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         """The token vectors of each text.
 
         They come of the pass that makes the text's own vector. They are the last layer's, without
@@ -166,7 +175,9 @@ class TokenizerCounter:
 
     @cached_property
     def _loaded(self) -> Any:
-        tokenizer = require("tokenizers", extra="models").Tokenizer.from_str(self.tokenizer)
+        tokenizer = require("tokenizers", extra="models").Tokenizer.from_str(
+            self.tokenizer
+        )
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -247,8 +258,13 @@ def model_label(model: Any) -> str:
     Its id, else the name or folder of its encoder, else its shape.
     """
     card = getattr(model, "model_card_data", None)
-    encoder = getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
-    for value in (getattr(card, "model_id", None), getattr(encoder, "name_or_path", None)):
+    encoder = (
+        getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
+    )
+    for value in (
+        getattr(card, "model_id", None),
+        getattr(encoder, "name_or_path", None),
+    ):
         if value:
             return Path(value).name if Path(value).is_dir() else str(value)
     return f"{type(model).__name__}-{getattr(model, 'max_seq_length', '')}-{_dimension(model)}"

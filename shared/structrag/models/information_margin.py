@@ -76,7 +76,9 @@ class InformationMargin:
             if not text or not before.strip():
                 margins.append(None)
                 continue
-            (likelihood,) = self.model.score(self._end(before), [f" {text}"], chat=False)
+            (likelihood,) = self.model.score(
+                self._end(before), [f" {text}"], chat=False
+            )
             gain = (likelihood - plain[text]) / max(1, self.model.count_tokens(text))
             margins.append(math.tanh(gain) if math.isfinite(gain) else None)
         return margins

@@ -43,7 +43,9 @@ class LikelihoodGain:
 
     def __post_init__(self) -> None:
         check_gives_likelihoods("model", self.model)
-        object.__setattr__(self, "name", self.name or f"likelihood gain|{self.model.name}")
+        object.__setattr__(
+            self, "name", self.name or f"likelihood gain|{self.model.name}"
+        )
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """The score of each text after a prompt."""

@@ -30,7 +30,9 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
         package: Any = require("transformers", extra="models")
         tokenizer = tokenizer or model
         name, options = _gguf(model)
-        loaded = load_local("model", getattr(package, kind).from_pretrained, name, what, **options)
+        loaded = load_local(
+            "model", getattr(package, kind).from_pretrained, name, what, **options
+        )
         model = loaded.eval()
     if isinstance(tokenizer, str):
         package = require("transformers", extra="models")

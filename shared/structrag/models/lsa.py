@@ -48,12 +48,16 @@ class LsaFit:
 
     @property
     def dimensions(self) -> int:
-        return len(self.terms) if self.term_vectors is None else self.term_vectors.shape[1]
+        return (
+            len(self.terms) if self.term_vectors is None else self.term_vectors.shape[1]
+        )
 
     def vector(self, counts: Mapping[str, int]) -> NDArray[np.float32]:
         """The unit vector of a text's terms; zeros without a known term."""
         numbers = self._numbers
-        by_number = {numbers[term]: count for term, count in counts.items() if term in numbers}
+        by_number = {
+            numbers[term]: count for term, count in counts.items() if term in numbers
+        }
         total = np.zeros(self.dimensions, dtype=np.float32)
         if not by_number:
             return total
@@ -155,10 +159,15 @@ class LsaEmbedder:
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LsaEmbedder | None:
         """The embedder that gave these arrays; None for other settings."""
         needed = {"tokenizer", "terms", "weights"}
-        if not needed <= arrays.keys() or _text(arrays["tokenizer"]) != self._tokenizer_name():
+        if (
+            not needed <= arrays.keys()
+            or _text(arrays["tokenizer"]) != self._tokenizer_name()
+        ):
             return None
         terms = _text(arrays["terms"]).split("\n")
-        return replace(self, fitted=LsaFit(terms, arrays["weights"], arrays.get("term_vectors")))
+        return replace(
+            self, fitted=LsaFit(terms, arrays["weights"], arrays.get("term_vectors"))
+        )
 
     def _tokenizer_name(self) -> str:
         return json.dumps([self.dimensions, self.tokenizer.to_json()])

@@ -23,7 +23,12 @@ FloatArray = NDArray[np.float64]
 
 # what the margins of a model were read from; the last two: there is no model, or one that gives
 # neither
-LOG_PROBABILITIES, RATING, NONE, UNUSABLE = "log-probabilities", "rating", "none", "unusable"
+LOG_PROBABILITIES, RATING, NONE, UNUSABLE = (
+    "log-probabilities",
+    "rating",
+    "none",
+    "unusable",
+)
 
 PROMPT = """\
 Two passages, A and B, follow each other in a document. Should they be kept together in one \
@@ -51,7 +56,9 @@ Please answer 1 or 2."""
 
 _TOKEN_MARKS = " \t\r\n\u2581\u0120\u010a"  # how tokenizers write a space or a line end
 _NUMBER = r"\d+(?:[.,]\d+)?"
-_SCALE = re.compile(r"\b0\s*(?:to|-|–|\.\.)\s*10\b|(?:/|\bout of)\s*10\b", re.IGNORECASE)
+_SCALE = re.compile(
+    r"\b0\s*(?:to|-|–|\.\.)\s*10\b|(?:/|\bout of)\s*10\b", re.IGNORECASE
+)
 _VALUE = re.compile(rf"(?<![\w.,-])-?{_NUMBER}(?![\w]|[.,]\d)")
 
 
@@ -167,7 +174,9 @@ def squash(values: ArrayLike) -> FloatArray:
         return series
     spread = float(finite.std())
     centred = series - finite.mean()
-    squashed: FloatArray = np.tanh(centred / spread / 2 if spread > 1e-9 else centred * 0.0)
+    squashed: FloatArray = np.tanh(
+        centred / spread / 2 if spread > 1e-9 else centred * 0.0
+    )
     return squashed
 
 
@@ -214,7 +223,10 @@ def _added_up(values: Sequence[float], at_most: float | None) -> float:
 
 
 def two_way_of_top(
-    top: Iterable[tuple[str, float]], options: tuple[str, str], *, normalised: bool = True
+    top: Iterable[tuple[str, float]],
+    options: tuple[str, str],
+    *,
+    normalised: bool = True,
 ) -> TwoWay | None:
     """`two_way` from the most likely first tokens of an answer, (token, log-probability).
 
@@ -260,7 +272,9 @@ def rating_margin(answers: Sequence[str]) -> float | None:
 
     None if no answer holds a rating.
     """
-    ratings = [rating for answer in answers if (rating := parse_rating(answer)) is not None]
+    ratings = [
+        rating for answer in answers if (rating := parse_rating(answer)) is not None
+    ]
     return (median(ratings) - 5) / 5 if ratings else None
 
 
@@ -286,14 +300,18 @@ def weigh_steps(
     if not questions:
         return [], source
     if source:
-        return (yield from _margins(questions, options, component, source, normalised)), source
+        return (
+            yield from _margins(questions, options, component, source, normalised)
+        ), source
     answer = (yield [Choose(questions[0], options, component, normalised)])[0]
     if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
         if required:
             raise answer.reason
         return [None] * len(questions), NONE
     if isinstance(answer, Failed) or answer is None:
-        rated = yield from _margins(questions[:1], options, component, RATING, normalised)
+        rated = yield from _margins(
+            questions[:1], options, component, RATING, normalised
+        )
         answer = rated[0]
         source = UNUSABLE if answer is None else RATING
     else:
@@ -312,13 +330,18 @@ def _margins(
     if not questions or source in {NONE, UNUSABLE}:
         return [None] * len(questions)
     answers = yield [
-        _asking(question, options, component, source, normalised) for question in questions
+        _asking(question, options, component, source, normalised)
+        for question in questions
     ]
     return [_margin(answer) for answer in answers]
 
 
 def _asking(
-    question: str, options: tuple[str, str], component: str, source: str, normalised: bool
+    question: str,
+    options: tuple[str, str],
+    component: str,
+    source: str,
+    normalised: bool,
 ) -> Request:
     """What asks for a margin in the way that `source` names."""
     if source == LOG_PROBABILITIES:

@@ -78,9 +78,16 @@ class MonoT5:
                 "AutoModelForSeq2SeqLM, or pass its folder."
             )
         if self.tokenizer is None:
-            raise InvalidParameter("tokenizer must be given with a model object; got None.")
+            raise InvalidParameter(
+                "tokenizer must be given with a model object; got None."
+            )
         label = getattr(config, "_name_or_path", "")
-        settings = (*weights_settings(self.model), self.true, self.false, self.max_tokens)
+        settings = (
+            *weights_settings(self.model),
+            self.true,
+            self.false,
+            self.max_tokens,
+        )
         self.name = self.name or scorer_name(label, *settings)
         self._words = (self._word("false", self.false), self._word("true", self.true))
         if self._words[0] == self._words[1]:
@@ -116,7 +123,9 @@ class MonoT5:
         start = [[self.model.config.decoder_start_token_id or 0] for _ in batch]
         inputs = {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": start}
         with self._lock, torch.inference_mode():
-            tensors = {name: torch.tensor(rows, device=device) for name, rows in inputs.items()}
+            tensors = {
+                name: torch.tensor(rows, device=device) for name, rows in inputs.items()
+            }
             output = self.model(**tensors)
             words = output.logits[:, 0, self._words]
             log_true = torch.log_softmax(words.double(), dim=-1)[:, 1]
@@ -129,12 +138,19 @@ class MonoT5:
             return [tuple(whole)]
 
         def fits(piece: Piece) -> bool:
-            return len(self._ids(question, text[piece.start : piece.end])) <= self.max_tokens
+            return (
+                len(self._ids(question, text[piece.start : piece.end]))
+                <= self.max_tokens
+            )
 
         room = max(8, self.max_tokens - len(self._ids(question, "")))
-        pieces = Cutter(self._count).cut(text, [Block("paragraph", 0, len(text))], room, fits=fits)
+        pieces = Cutter(self._count).cut(
+            text, [Block("paragraph", 0, len(text))], room, fits=fits
+        )
         return [
-            tuple(self._cut_to_limit(self._ids(question, text[piece.start : piece.end])))
+            tuple(
+                self._cut_to_limit(self._ids(question, text[piece.start : piece.end]))
+            )
             for piece in pieces
         ]
 
@@ -167,7 +183,9 @@ class MonoT5:
 
     def _count(self, text: str) -> int:
         return len(
-            self.tokenizer.encode(text, add_special_tokens=False, truncation=False, verbose=False)
+            self.tokenizer.encode(
+                text, add_special_tokens=False, truncation=False, verbose=False
+            )
         )
 
     def _word(self, parameter: str, word: str) -> int:

@@ -49,7 +49,9 @@ def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
     return _in_passes(model, rows, lambda some: _pass(model, some, pad)[0])
 
 
-def _in_passes(model: Any, rows: Sequence[Row], read: Callable[[Sequence[Row]], Any]) -> Any:
+def _in_passes(
+    model: Any, rows: Sequence[Row], read: Callable[[Sequence[Row]], Any]
+) -> Any:
     """The logits of all rows, in one or more calls of `read`.
 
     How many is up to the model's numbers. Padding moves the logits of 16-bit numbers, on a
@@ -63,7 +65,9 @@ def _in_passes(model: Any, rows: Sequence[Row], read: Callable[[Sequence[Row]], 
     places: dict[int, list[int]] = {}  # length -> rows
     for i, row in enumerate(rows):
         places.setdefault(len(row), []).append(i)
-    logits = torch.cat([read([rows[i] for i in of_length]) for of_length in places.values()])
+    logits = torch.cat(
+        [read([rows[i] for i in of_length]) for of_length in places.values()]
+    )
     order = [i for of_length in places.values() for i in of_length]
     return logits[sorted(range(len(order)), key=order.__getitem__)]
 
@@ -155,7 +159,8 @@ class PrefixReader:
             return whole_logits(self.model, rows, self.pad)
         if len(rows) == 1:
             shared = common_length([rows[0], self.ids])
-            n_read = self._cut(min(shared, len(rows[0]) - 1))  # its last token is always read
+            # Its last token is always read.
+            n_read = self._cut(min(shared, len(rows[0]) - 1))
             return self._append(rows[0][n_read:])
         # Each row needs a token of its own to read behind the prefix.
         shared = min(common_length(rows), min(map(len, rows)) - 1)
@@ -168,7 +173,9 @@ class PrefixReader:
             self._append(rows[0][n_read:prefix])
         return self._spread([row[prefix:] for row in rows])
 
-    def likelihoods(self, prefix: Row, rows: Sequence[Row], ends: Sequence[int] = ()) -> Any:
+    def likelihoods(
+        self, prefix: Row, rows: Sequence[Row], ends: Sequence[int] = ()
+    ) -> Any:
         """Log-likelihoods of rows, each behind one prefix: float64, (rows,).
 
         With `ends` each row is followed by one of these tokens, whose probabilities are added up.
@@ -194,7 +201,13 @@ class PrefixReader:
                 repeated.batch_repeat_interleave(len(some))
                 filled = [row or [self.pad] for row in some]
                 behind, _ = _pass(
-                    self.model, filled, self.pad, len(self.ids), repeated, 0, use_cache=True
+                    self.model,
+                    filled,
+                    self.pad,
+                    len(self.ids),
+                    repeated,
+                    0,
+                    use_cache=True,
                 )
                 logits = torch.cat([logits.to(behind.dtype), behind], dim=1)
             return _added_logs(logits, some, ends)
@@ -205,7 +218,10 @@ class PrefixReader:
         """Whether a kept prefix can be used; tried out once."""
         if self.usable is None:
             self.usable = self._probe(row)
-        place = (str(getattr(self.model, "device", "")), str(getattr(self.model, "dtype", "")))
+        place = (
+            str(getattr(self.model, "device", "")),
+            str(getattr(self.model, "dtype", "")),
+        )
         if place != self._place:  # what was kept is of other numbers, or elsewhere
             self.forget()
             self._place = place
@@ -235,7 +251,9 @@ class PrefixReader:
         """Read a row behind the prefix and add it; logits of `last_logits`."""
         ids, cache = self.ids, self._cache
         self.forget()  # a pass that fails leaves the cache half filled
-        logits, filled = _pass(self.model, [row], self.pad, len(ids), cache, use_cache=True)
+        logits, filled = _pass(
+            self.model, [row], self.pad, len(ids), cache, use_cache=True
+        )
         self.ids, self._cache = [*ids, *row], filled
         return logits
 
@@ -246,7 +264,9 @@ class PrefixReader:
             repeated = copy.deepcopy(self._cache)  # a pass writes into its cache
             repeated.batch_repeat_interleave(len(some))
             n_read = len(self.ids)
-            return _pass(self.model, some, self.pad, n_read, repeated, use_cache=True)[0]
+            return _pass(self.model, some, self.pad, n_read, repeated, use_cache=True)[
+                0
+            ]
 
         return _in_passes(self.model, rows, read)
 

@@ -69,7 +69,9 @@ class StaticEmbedder:
         _check_vectors(self.model)
         if not self.name:
             digest = sha256(self.model.embedding.tobytes())
-            digest.update(b"" if self.model.weights is None else self.model.weights.tobytes())
+            digest.update(
+                b"" if self.model.weights is None else self.model.weights.tobytes()
+            )
             name = self.model.config.get(NAME) or f"static/{digest.hexdigest()[:12]}"
             object.__setattr__(self, "name", str(name))
 
@@ -133,7 +135,12 @@ class StaticEmbedder:
         See `structrag.models.distilling.distil` for the arguments.
         """
         model = distil(
-            encoder, tokenizer, dimensions=dimensions, texts=texts, cache=cache, progress=progress
+            encoder,
+            tokenizer,
+            dimensions=dimensions,
+            texts=texts,
+            cache=cache,
+            progress=progress,
         )
         return cls(model)
 

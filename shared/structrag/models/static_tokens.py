@@ -56,7 +56,9 @@ class StaticTokens:
         """The embedder's name, as that of token vectors."""
         return f"tokens/{self.embedder.name}"
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         """The token vectors of each text; questions are read as documents are."""
         model = self.embedder.model
         # Lone surrogates have no UTF-8 form; replaced one by one, so that no offset moves.
@@ -72,11 +74,17 @@ class StaticTokens:
         vectors: Array = model.embedding[rows].astype(np.float32)
         if model.weights is not None:
             vectors = vectors * model.weights[ids].astype(np.float32)[:, None]
-        has_vector = (ids != _unknown(model)) & vectors.any(axis=1) & (spans[:, 1] > spans[:, 0])
+        has_vector = (
+            (ids != _unknown(model)) & vectors.any(axis=1) & (spans[:, 1] > spans[:, 0])
+        )
         ids, spans, vectors = ids[has_vector], spans[has_vector], vectors[has_vector]
         width = self.embedder.dimension
-        mean = vectors.mean(axis=0) if len(vectors) else np.zeros(width, dtype=np.float32)
-        return TokenVectors(ids.astype(np.int32), spans, vectors.reshape(-1, width), mean)
+        mean = (
+            vectors.mean(axis=0) if len(vectors) else np.zeros(width, dtype=np.float32)
+        )
+        return TokenVectors(
+            ids.astype(np.int32), spans, vectors.reshape(-1, width), mean
+        )
 
 
 def _unknown(model: Any) -> int:

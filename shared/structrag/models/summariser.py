@@ -57,7 +57,9 @@ class TransformersSummariser:
         check_at_least("max_input", self.max_input, 8)
         label = Path(self.model).name if isinstance(self.model, str) else ""
         if isinstance(self.model, str):
-            self.model = load_pair(self.model, None, "AutoModelForSeq2SeqLM", "a summariser")
+            self.model = load_pair(
+                self.model, None, "AutoModelForSeq2SeqLM", "a summariser"
+            )
         if not (
             isinstance(self.model, tuple)
             and len(self.model) == 2
@@ -91,7 +93,10 @@ class TransformersSummariser:
         model, tokenizer = self.model
         with self._lock, torch.inference_mode():
             read = tokenizer(
-                [prompt], truncation=True, max_length=self.max_input, return_tensors="pt"
+                [prompt],
+                truncation=True,
+                max_length=self.max_input,
+                return_tensors="pt",
             )
             written = model.generate(
                 input_ids=read["input_ids"].to(model.device),

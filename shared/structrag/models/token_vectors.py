@@ -63,13 +63,20 @@ class TokenReader:
             batch = order[start : start + self.batch_size]
             rows = [[*prefix, *parts[i].ids, *suffix] for i in batch]
             with torch.inference_mode():
-                hidden, vectors = self.forward(_features(torch, rows, self.tokenizer, self.device))
+                hidden, vectors = self.forward(
+                    _features(torch, rows, self.tokenizer, self.device)
+                )
                 hidden = hidden.float().cpu().numpy()
                 vectors = None if vectors is None else vectors.float().cpu().numpy()
             for at, i in enumerate(batch):
                 first, last = len(prefix), len(prefix) + len(parts[i].ids)
-                states[i] = hidden[at, first:last], None if vectors is None else vectors[at]
-        return [self._joined(parts, states, text, len(prompt)) for text in range(len(texts))]
+                states[i] = (
+                    hidden[at, first:last],
+                    None if vectors is None else vectors[at],
+                )
+        return [
+            self._joined(parts, states, text, len(prompt)) for text in range(len(texts))
+        ]
 
     def _parts(self, texts: Sequence[str], prompt: str) -> Iterator[Part]:
         prefix, suffix = self._specials()
@@ -110,8 +117,12 @@ class TokenReader:
     ) -> TokenVectors:
         """The parts of one text put together, without the prompt's tokens."""
         of_text = [i for i, part in enumerate(parts) if part.text == text]
-        ids = np.array([token for i in of_text for token in parts[i].ids], dtype=np.int32)
-        spans = np.array([span for i in of_text for span in parts[i].spans], dtype=np.int32)
+        ids = np.array(
+            [token for i in of_text for token in parts[i].ids], dtype=np.int32
+        )
+        spans = np.array(
+            [span for i in of_text for span in parts[i].spans], dtype=np.int32
+        )
         spans = spans.reshape(len(ids), 2) - prompt_length
         hidden = np.concatenate([states[i][0] for i in of_text])
         shown = spans[:, 1] > np.maximum(spans[:, 0], 0)
@@ -121,7 +132,9 @@ class TokenReader:
         return TokenVectors(ids[shown], spans, hidden[shown], vector)
 
 
-def _text_vector(hidden: Array, pooled: Sequence[Array | None], lengths: Sequence[int]) -> Array:
+def _text_vector(
+    hidden: Array, pooled: Sequence[Array | None], lengths: Sequence[int]
+) -> Array:
     """The vector of a text.
 
     The model's own, averaged over its parts by their lengths; else the mean of its tokens. Zeros
@@ -148,7 +161,9 @@ def _features(
     features = {"input_ids": ids, "attention_mask": mask}
     if "token_type_ids" in getattr(tokenizer, "model_input_names", ()):
         features["token_type_ids"] = [[0] * longest for _ in rows]
-    return {name: torch.tensor(values, device=device) for name, values in features.items()}
+    return {
+        name: torch.tensor(values, device=device) for name, values in features.items()
+    }
 
 
 def reader_of(model: Any, batch_size: int) -> TokenReader | None:
@@ -169,13 +184,18 @@ def reader_of(model: Any, batch_size: int) -> TokenReader | None:
         return states["token_embeddings"], vectors
 
     limit = int(getattr(model, "max_seq_length", None) or _LONGEST)
-    return TokenReader(tokenizer, forward, limit, batch_size, getattr(model, "device", "cpu"))
+    return TokenReader(
+        tokenizer, forward, limit, batch_size, getattr(model, "device", "cpu")
+    )
 
 
 def _pools_by_mean(model: Any) -> bool:
     """Whether a text's vector points as the mean of its tokens' does."""
     names = [type(module).__name__ for module in model]
-    if names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+    if names not in (
+        ["Transformer", "Pooling"],
+        ["Transformer", "Pooling", "Normalize"],
+    ):
         return False
     pooling = model[1]
     mode = getattr(pooling, "pooling_mode", None) or pooling.get_pooling_mode_str()
@@ -233,16 +253,31 @@ class TransformersTokens:
             )
         config = self.model.config
         if self.max_tokens is None:
-            self.max_tokens = getattr(config, "max_position_embeddings", None) or _LONGEST
-        label = self.name or getattr(config, "_name_or_path", "") or type(self.model).__name__
-        parts = (label, self.query_prompt, self.document_prompt, *weights_settings(self.model))
+            self.max_tokens = (
+                getattr(config, "max_position_embeddings", None) or _LONGEST
+            )
+        label = (
+            self.name
+            or getattr(config, "_name_or_path", "")
+            or type(self.model).__name__
+        )
+        parts = (
+            label,
+            self.query_prompt,
+            self.document_prompt,
+            *weights_settings(self.model),
+        )
         self.name = f"tokens/{'|'.join(parts)}"
 
-    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> list[TokenVectors]:
         """The token vectors of each text."""
         device = getattr(self.model, "device", "cpu")
         limit = self.max_tokens or _LONGEST
-        reader = TokenReader(self.tokenizer, self._forward, limit, self.batch_size, device)
+        reader = TokenReader(
+            self.tokenizer, self._forward, limit, self.batch_size, device
+        )
         return reader.read(texts, self.query_prompt if query else self.document_prompt)
 
     def _forward(self, features: Mapping[str, Any]) -> tuple[Any, None]:

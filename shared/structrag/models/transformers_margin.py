@@ -75,9 +75,15 @@ class TransformersMargin:
     normalised: bool = True
     prompt: str | None = None
     reuse_prefix: bool = True
-    masses: Masses = field(default_factory=Masses, init=False, repr=False, compare=False)
-    _reader: PrefixReader | None = field(default=None, init=False, repr=False, compare=False)
-    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    masses: Masses = field(
+        default_factory=Masses, init=False, repr=False, compare=False
+    )
+    _reader: PrefixReader | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _lock: Any = field(
+        default_factory=threading.Lock, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
@@ -90,11 +96,15 @@ class TransformersMargin:
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
         if self.tokenizer is None:
-            raise InvalidParameter("tokenizer must be given with a model object; got None.")
+            raise InvalidParameter(
+                "tokenizer must be given with a model object; got None."
+            )
         config = self.model.config
         if self.max_prompt_tokens is None:
             self.max_prompt_tokens = getattr(config, "max_position_embeddings", None)
-        label = folder or getattr(config, "_name_or_path", "") or type(self.model).__name__
+        label = (
+            folder or getattr(config, "_name_or_path", "") or type(self.model).__name__
+        )
         form = "" if self.normalised else "|not normalised"
         self.name = self.name or "|".join((label, *weights_settings(self.model)))
         self.name += form
@@ -113,7 +123,9 @@ class TransformersMargin:
         """The margins of passages and what follows them, positive: they belong together."""
         template = self.prompt or PROMPT
         prompts = [
-            template.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
+            template.format(
+                left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION
+            )
             for left, right in pairs
         ]
         return self.choose_many(prompts, ("2", "1"))
@@ -125,7 +137,9 @@ class TransformersMargin:
         """
         return self.choose_many([prompt], options)[0]
 
-    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[float | None]:
+    def choose_many(
+        self, prompts: Sequence[str], options: tuple[str, str]
+    ) -> list[float | None]:
         """`choose` for every prompt, in batches."""
         weighed = self.weigh(prompts, options)
         return [None if both is None else both.margin for both in weighed]
@@ -134,7 +148,9 @@ class TransformersMargin:
         """The model's tokens of a text, without special ones."""
         return len(self.tokenizer.encode(text, add_special_tokens=False))
 
-    def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
+    def weigh(
+        self, prompts: Sequence[str], options: tuple[str, str]
+    ) -> list[TwoWay | None]:
         """Margin and mass of the options for every prompt.
 
         None for a prompt that is too long, or has no token. Raises InvalidParameter for an option
@@ -143,15 +159,23 @@ class TransformersMargin:
         first, second = self.option_ids(options)
         ids = [tokens_of_prompt(self.tokenizer, prompt) for prompt in prompts]
         limit = self.max_prompt_tokens
-        readable = [i for i, row in enumerate(ids) if row and (limit is None or len(row) <= limit)]
+        readable = [
+            i
+            for i, row in enumerate(ids)
+            if row and (limit is None or len(row) <= limit)
+        ]
         order = sorted(readable, key=lambda i: len(ids[i]))
         weighed: list[TwoWay | None] = [None] * len(ids)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            logs = self._last_log_probabilities([ids[i] for i in batch], [*first, *second])
+            logs = self._last_log_probabilities(
+                [ids[i] for i in batch], [*first, *second]
+            )
             for i, row in zip(batch, logs, strict=True):
                 both = two_way(
-                    row[first].tolist(), row[second].tolist(), normalised=self.normalised
+                    row[first].tolist(),
+                    row[second].tolist(),
+                    normalised=self.normalised,
                 )
                 weighed[i] = both
                 if both is not None:
@@ -165,7 +189,9 @@ class TransformersMargin:
         """
         variants: list[list[int]] = []
         for option in options:
-            forms = dict.fromkeys((option, option.lower(), option.upper(), option.capitalize()))
+            forms = dict.fromkeys(
+                (option, option.lower(), option.upper(), option.capitalize())
+            )
             encoded = [
                 self.tokenizer.encode(space + form, add_special_tokens=False)
                 for space in ("", " ")
@@ -182,7 +208,9 @@ class TransformersMargin:
             )
         return first, second
 
-    def _last_log_probabilities(self, rows: Sequence[Sequence[int]], exact: Sequence[int]) -> Any:
+    def _last_log_probabilities(
+        self, rows: Sequence[Sequence[int]], exact: Sequence[int]
+    ) -> Any:
         """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array.
 
         Those of the tokens `exact` are made in float32.
@@ -200,7 +228,9 @@ class TransformersMargin:
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            name: value for name, value in self.__dict__.items() if name not in {"_lock", "_reader"}
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in {"_lock", "_reader"}
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -213,7 +243,9 @@ def tokens_of_prompt(tokenizer: Any, prompt: str) -> list[int]:
     prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if getattr(tokenizer, "chat_template", None):
         messages = [{"role": "user", "content": prompt}]
-        prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        prompt = tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=False
+        )
         return list(tokenizer.encode(prompt, add_special_tokens=False))
     return list(tokenizer.encode(prompt))
 

@@ -16,7 +16,11 @@ from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
-from structrag.models.transformers_margin import TransformersMargin, exact_logits, tokens_of_prompt
+from structrag.models.transformers_margin import (
+    TransformersMargin,
+    exact_logits,
+    tokens_of_prompt,
+)
 from structrag.models.weights import weights_settings
 from structrag.text.amounts import amount
 
@@ -106,15 +110,21 @@ class TransformersModel:
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
         if self.tokenizer is None:
-            raise InvalidParameter("tokenizer must be given with a model object; got None.")
+            raise InvalidParameter(
+                "tokenizer must be given with a model object; got None."
+            )
         if self.window is None:
-            self.window = getattr(self.model.config, "max_position_embeddings", None) or 4096
+            self.window = (
+                getattr(self.model.config, "max_position_embeddings", None) or 4096
+            )
         check_at_least("window", self.window, LEAST_WINDOW)
         self.max_new_tokens = min(self.max_new_tokens, self.window // 2)
         label = folder or getattr(self.model.config, "_name_or_path", "")
         label = label or type(self.model).__name__
         limits = f"window={self.window}, max_new_tokens={self.max_new_tokens}"
-        self.name = self.name or "|".join((label, *weights_settings(self.model), limits))
+        self.name = self.name or "|".join(
+            (label, *weights_settings(self.model), limits)
+        )
         self.name += "" if self.normalised else "|not normalised"
         self._set_up()
 
@@ -163,7 +173,9 @@ class TransformersModel:
         order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            for i, answer in zip(batch, self._generate([rows[i] for i in batch]), strict=True):
+            for i, answer in zip(
+                batch, self._generate([rows[i] for i in batch]), strict=True
+            ):
                 answers[i] = answer
         return answers
 
@@ -189,13 +201,17 @@ class TransformersModel:
         answers = []
         for row, ids in zip(rows, written[:, width:].tolist(), strict=True):
             text = str(self.tokenizer.decode(ids, skip_special_tokens=True))
-            answers.append(counted(text, CallTokens(len(row), self._written_tokens(ids))))
+            answers.append(
+                counted(text, CallTokens(len(row), self._written_tokens(ids)))
+            )
         return answers
 
     def _written_tokens(self, ids: Sequence[int]) -> int:
         """The tokens of an answer, its end counted, padding not."""
         ends = set(self._end_ids())
-        return next((i for i, token in enumerate(ids, start=1) if token in ends), len(ids))
+        return next(
+            (i for i, token in enumerate(ids, start=1) if token in ends), len(ids)
+        )
 
     # -- options
 
@@ -206,7 +222,9 @@ class TransformersModel:
         """
         return self.choose_many([prompt], options)[0]
 
-    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[float | None]:
+    def choose_many(
+        self, prompts: Sequence[str], options: tuple[str, str]
+    ) -> list[float | None]:
         """`choose` for every prompt.
 
         Options of one token each are weighed as `TransformersMargin` does, in batches, all
@@ -276,7 +294,11 @@ class TransformersModel:
         ends = self._end_ids() if whole else []
         exact = {token for row in rows for token in row} | set(ends)
         scores: list[float] = []
-        with self._lock, torch.inference_mode(), exact_logits(self.model, sorted(exact)):
+        with (
+            self._lock,
+            torch.inference_mode(),
+            exact_logits(self.model, sorted(exact)),
+        ):
             for start in range(0, len(rows), self.batch_size):
                 batch = rows[start : start + self.batch_size]
                 scores += self._reader.likelihoods(prefix, batch, ends).tolist()
@@ -291,7 +313,9 @@ class TransformersModel:
 
     def _end_ids(self) -> list[int]:
         """The tokens that end an answer; [] where none is known."""
-        ends = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
+        ends = getattr(
+            getattr(self.model, "generation_config", None), "eos_token_id", None
+        )
         ends = getattr(self.tokenizer, "eos_token_id", None) if ends is None else ends
         if ends is None:
             return []
@@ -316,7 +340,10 @@ class TransformersModel:
 
     def _beginning(self) -> int:
         """The token that stands for the beginning of a text."""
-        ids = (getattr(self.tokenizer, f"{name}_token_id", None) for name in ("bos", "eos", "pad"))
+        ids = (
+            getattr(self.tokenizer, f"{name}_token_id", None)
+            for name in ("bos", "eos", "pad")
+        )
         return next((token for token in ids if token is not None), 0)
 
     def _fitting(self, prompt: str, room: int) -> str:
@@ -359,7 +386,9 @@ class TransformersModel:
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = {"_lock", "_reader", "_margin"}
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in left_out
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())

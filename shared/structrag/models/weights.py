@@ -54,15 +54,21 @@ def encoder_label(encoder: Any) -> str:
         return ""
     settings = [type(module).__name__ + _pooling(module) for module in modules[1:]]
     settings.append(str(getattr(encoder, "truncate_dim", None)))
-    settings.append(json.dumps(getattr(inner, "ov_config", None), sort_keys=True, default=str))
+    settings.append(
+        json.dumps(getattr(inner, "ov_config", None), sort_keys=True, default=str)
+    )
     types, _, digest = weights.partition("#")
-    return f"{getattr(encoder, 'backend', 'torch')} {types}#{_joined([digest, *settings])}"
+    return (
+        f"{getattr(encoder, 'backend', 'torch')} {types}#{_joined([digest, *settings])}"
+    )
 
 
 def _pooling(module: Any) -> str:
     """How a module pools, as newer or older versions tell it."""
     older = getattr(module, "get_pooling_mode_str", None)
-    return str(getattr(module, "pooling_mode", None) or (older() if callable(older) else ""))
+    return str(
+        getattr(module, "pooling_mode", None) or (older() if callable(older) else "")
+    )
 
 
 def _tensors(model: Any) -> Iterator[Any]:
@@ -105,7 +111,9 @@ def _files(model: Any) -> list[Path]:
         place = getattr(model, attribute, None)
         if isinstance(place, str | os.PathLike) and Path(place).exists():
             path = Path(place)
-            return [path] if path.is_file() else [p for p in path.iterdir() if p.is_file()]
+            return (
+                [path] if path.is_file() else [p for p in path.iterdir() if p.is_file()]
+            )
     return []
 
 

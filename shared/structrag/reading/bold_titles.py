@@ -38,7 +38,9 @@ def bold_headings(text: str, start: int = 0) -> list[Heading]:
     paragraphs = list(_paragraphs(text, start))
     titles = [_title(text[first:last]) for first, last in paragraphs]
     headings = []
-    for place, (title, (first, last)) in enumerate(zip(titles, paragraphs, strict=True)):
+    for place, (title, (first, last)) in enumerate(
+        zip(titles, paragraphs, strict=True)
+    ):
         following = titles[place + 1] if place + 1 < len(titles) else None
         is_followed = following == "" or bool(following and following[0].isdigit())
         if title and is_followed:
@@ -54,7 +56,11 @@ def _title(paragraph: str) -> str:
     if "\n" in line or not BOLD_LINE.match(line):
         return ""
     title = " ".join(plain_title(line).split())
-    if len(title) > _LENGTH or len(title.split()) > _WORDS or title[-1:] in tuple(".:,;?!"):
+    if (
+        len(title) > _LENGTH
+        or len(title.split()) > _WORDS
+        or title[-1:] in tuple(".:,;?!")
+    ):
         return ""
     return title if any(map(str.isalpha, title)) else ""
 

@@ -11,5 +11,7 @@ class Draft:
 
     text: str  # Markdown; ends with one line end unless it is empty
     uncertain: tuple[str, ...] = ()  # what may be wrong, one sentence each
-    removed: tuple[str, ...] = ()  # lines left out as repetitions, as they stood, in order
-    page_starts: tuple[tuple[int, int], ...] = ()  # (character, page from 1); () where unknown
+    # Lines left out as repetitions, as they stood, in order.
+    removed: tuple[str, ...] = ()
+    # (character, page from 1); () where unknown.
+    page_starts: tuple[tuple[int, int], ...] = ()

@@ -15,7 +15,12 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from structrag.errors import InvalidDocument, InvalidParameter, check_arguments, check_choice
+from structrag.errors import (
+    InvalidDocument,
+    InvalidParameter,
+    check_arguments,
+    check_choice,
+)
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import (
     MAX_BYTES,
@@ -49,7 +54,19 @@ SUFFIXES = {
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset(
-    [".doc", ".docx", ".epub", ".odp", ".ods", ".odt", ".ppt", ".pptx", ".rtf", ".xls", ".xlsx"]
+    [
+        ".doc",
+        ".docx",
+        ".epub",
+        ".odp",
+        ".ods",
+        ".odt",
+        ".ppt",
+        ".pptx",
+        ".rtf",
+        ".xls",
+        ".xlsx",
+    ]
 )
 MOST_KINDS = 5  # of files left out that are named; the others are one number
 
@@ -57,7 +74,8 @@ _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
 _HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _BLANK = re.compile(r"\s*")
 _HTML_BLOCK = re.compile(
-    r"</?(?:p|div|h[1-6]|table|tr|td|ul|ol|li|section|article|br|pre)\b[^<>]*>", re.IGNORECASE
+    r"</?(?:p|div|h[1-6]|table|tr|td|ul|ol|li|section|article|br|pre)\b[^<>]*>",
+    re.IGNORECASE,
 )
 _MARKDOWN_SIGN = re.compile(
     r"^ {0,3}#{1,6}[ \t]+\S"  # a heading
@@ -116,13 +134,17 @@ def read_text(
     if chosen == "markdown":
         return _read_markdown(text, id, title, meta)
     if chosen == "text":
-        return Document(text, id=id, title=title or _stem(meta), format=chosen, meta=meta)
+        return Document(
+            text, id=id, title=title or _stem(meta), format=chosen, meta=meta
+        )
     from structrag.reading.html.reader import read_html
 
     visible, page_title, layout = read_html(text, drop_navigation=drop_navigation)
     if not title:
         title = page_title or _title_of(layout.headings) or _stem(meta)
-    return Document(visible, id=id, title=title, format="html", meta=meta, layout=layout)
+    return Document(
+        visible, id=id, title=title, format="html", meta=meta, layout=layout
+    )
 
 
 class FileOptions(TypedDict, total=False):
@@ -173,11 +195,14 @@ def read_file(
             unknown, or `format` is another than "auto" or "markdown" for a PDF.
         MissingExtra: a PDF, and pypdfium2 is not installed.
     """
-    from structrag.reading.flat import warn_if_flat  # it parses, which reading otherwise need not
+    # It parses, which reading otherwise need not.
+    from structrag.reading.flat import warn_if_flat
 
     if options:  # what it takes is looked up for many files, and most give none
         names = [name for name in signature(read_file).parameters if name != "options"]
-        check_arguments("read_file", options, [*names[1:], *FileOptions.__annotations__])
+        check_arguments(
+            "read_file", options, [*names[1:], *FileOptions.__annotations__]
+        )
     check_reader(reader)
     settings: dict[str, Any] = {**options}
     path = path_of(path)
@@ -241,7 +266,11 @@ def find_files(
     for file in sorted(_files_under(path, report)):
         if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX} or not _is_regular(file):
             continue
-        if not follow_links and file.is_symlink() and not file.resolve().is_relative_to(inside):
+        if (
+            not follow_links
+            and file.is_symlink()
+            and not file.resolve().is_relative_to(inside)
+        ):
             report(
                 file,
                 f"{shown(file)} is a link to a file outside of the folder and was left out; name "
@@ -263,8 +292,11 @@ def other_files(path: str | bytes | os.PathLike[Any]) -> list[Path]:
     path = path_of(path)
     if not path.is_dir():
         return []
-    files = _files_under(path, lambda *_: None)  # find_files has said what cannot be listed
-    return [file for file in files if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX}]
+    # find_files has said what cannot be listed.
+    files = _files_under(path, lambda *_: None)
+    return [
+        file for file in files if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX}
+    ]
 
 
 def kinds_of(files: Iterable[Path]) -> str:
@@ -276,7 +308,9 @@ def kinds_of(files: Iterable[Path]) -> str:
     """
     kinds = Counter(file.suffix.lower() for file in files)
     listed = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    parts = [f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]]
+    parts = [
+        f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]
+    ]
     others = sum(count for _, count in listed[MOST_KINDS:])
     return ", ".join([*parts, amount(others, "other")] if others else parts)
 
@@ -317,7 +351,9 @@ def detect_format(text: str) -> str:
     if _starts_like_html(sample):
         return "html"
     tags = sum(1 for _ in zip(range(3), _HTML_BLOCK.finditer(sample), strict=False))
-    bold_lines = sum(1 for _ in zip(range(3), _BOLD_LINE.finditer(sample), strict=False))
+    bold_lines = sum(
+        1 for _ in zip(range(3), _BOLD_LINE.finditer(sample), strict=False)
+    )
     if _MARKDOWN_SIGN.search(sample) or bold_lines == 3:
         return "markdown"
     if _SHARED_SIGN.search(sample) and not _RST_SIGN.search(sample):
@@ -338,7 +374,11 @@ def _starts_like_html(text: str) -> bool:
 
 
 def _read_pdf(
-    path: Path, format: str, reader: Any, isolated: bool | Isolation, options: dict[str, Any]
+    path: Path,
+    format: str,
+    reader: Any,
+    isolated: bool | Isolation,
+    options: dict[str, Any],
 ) -> Document:
     check_choice("format", format, ("auto", "markdown"))
     options.pop("drop_navigation", None)

@@ -17,7 +17,8 @@ _READ_HERE = (
     "HiQAFormatter write its Markdown with a language model."
 )
 MARKED_NOWHERE = (
-    "None is marked in it; HiQAFormatter with a language model may see some in its text."
+    "None is marked in it; HiQAFormatter with a language model may see some in its "
+    "text."
 )
 READ_ELSEWHERE = (
     "Many loaders drop headings: load the file with StructragLoader (LangChain), StructragReader "
@@ -39,5 +40,6 @@ def warn_if_flat(document: Document, kind: str) -> None:
 def warn_of_flat(kind: str, cure: str) -> None:
     """The warning; equal ones are shown once by Python's own rules."""
     warnings.warn(
-        f"A long {kind} has no heading, so its chunks have no heading path. {cure}", stacklevel=3
+        f"A long {kind} has no heading, so its chunks have no heading path. {cure}",
+        stacklevel=3,
     )

@@ -92,7 +92,8 @@ def markdown_headings(text: str, start: int = 0) -> list[Heading]:
     headings: list[Heading] = []
     position = start
     anchor = start  # everything before it is settled, and no container is open there
-    html_until = start  # an HTML block or paragraph that opens with a tag may reach this far
+    # An HTML block or paragraph that opens with a tag may reach this far.
+    html_until = start
     while match := _SCAN.search(source, position):
         position = _line_end(source, match.end())
         kind = match.lastgroup if match.start() >= html_until else "uncertain"
@@ -199,11 +200,17 @@ def _html_end(source: str, start: int) -> tuple[int, int]:
 
 def _is_blank_before(source: str, line_start: int, start: int) -> bool:
     """Whether the line before is blank. None behind `start` is blank too."""
-    previous = source.rfind("\n", start, line_start - 1) + 1 if line_start - 1 > start else start
+    previous = (
+        source.rfind("\n", start, line_start - 1) + 1
+        if line_start - 1 > start
+        else start
+    )
     return not source[max(previous, start) : line_start].strip(" \t\n")
 
 
-def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, list[Heading]]:
+def _parse_until_clean(
+    source: str, anchor: int, position: int
+) -> tuple[int, list[Heading]]:
     """Parse from `anchor` to where no container is open.
 
     Returns that place and the headings. It is a heading behind `position`, or the end. Whether a
@@ -230,7 +237,9 @@ def _ends_at_top(tokens: list[Token], stretch: str) -> bool:
     return closes and tokens[-3].map == [line, line + 1]
 
 
-def _headings_of(source: str, start: int, end: int, tokens: list[Token]) -> list[Heading]:
+def _headings_of(
+    source: str, start: int, end: int, tokens: list[Token]
+) -> list[Heading]:
     lines = line_starts(source[start:end], start)
     headings = []
     for i, token in enumerate(tokens):

@@ -11,7 +11,9 @@ from markdown_it.token import Token
 from structrag.reading.markdown import line_starts, unify_line_ends
 from structrag.records import Block, BlockKind
 
-_IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*\))?\s*)+")
+_IMAGE_ONLY = re.compile(
+    r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*\))?\s*)+"
+)
 
 
 def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
@@ -30,7 +32,9 @@ def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
     for block, first, last in zip(blocks, starts[:-1], starts[1:], strict=True):
         if first < last:
             cuts = tuple(cut for cut in block.cuts if first < cut < last)
-            tiles.append(Block(block.kind, first, last, cuts, block.header_end, block.start))
+            tiles.append(
+                Block(block.kind, first, last, cuts, block.header_end, block.start)
+            )
     return tiles
 
 
@@ -40,7 +44,11 @@ def _parser() -> MarkdownIt:
 
     They are paragraphs like others where text is only cut.
     """
-    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("reference")
+    parser = (
+        MarkdownIt("commonmark", {"maxNesting": 100})
+        .enable("table")
+        .disable("reference")
+    )
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
@@ -74,9 +82,15 @@ def _parse(source: str, lines: list[int]) -> list[Block]:
             blocks.append(Block(kind, start, end, _item_starts(tokens, i, lines)))
         elif kind == "table":
             header_end = lines[min(first + 2, len(lines) - 1)]
-            blocks.append(Block(kind, start, end, tuple(lines[first + 2 : last]), header_end))
+            blocks.append(
+                Block(kind, start, end, tuple(lines[first + 2 : last]), header_end)
+            )
         else:
-            cuts = lines[first + 1 : last] if kind in ("code", "html", "quote", "math") else []
+            cuts = (
+                lines[first + 1 : last]
+                if kind in ("code", "html", "quote", "math")
+                else []
+            )
             blocks.append(Block(kind, start, end, tuple(cuts)))
     return blocks
 

@@ -7,7 +7,12 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from structrag.errors import InvalidDocument, InvalidParameter, check_at_least, check_choice
+from structrag.errors import (
+    InvalidDocument,
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+)
 
 MAX_BYTES = 200_000_000
 PDF_READERS = ("layout", "pdfplumber", "docling")  # those that have a name

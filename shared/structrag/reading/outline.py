@@ -34,9 +34,10 @@ class Outline:
     document: Document
     sections: tuple[Section, ...]
     find_blocks: BlockFinder
+    # By the section's ordinal.
     found_blocks: dict[int, tuple[Block, ...]] = field(
         default_factory=dict, repr=False, compare=False
-    )  # by the section's ordinal
+    )
 
     def blocks(self, section: Section) -> list[Block]:
         """The blocks that tile the section's own body `[body_start, body_end)`.
@@ -64,7 +65,8 @@ def build_outline(
     Each is a child of the nearest earlier one with a smaller level; skipped levels are allowed.
     `body_start` is where the root's body begins (the end of the front matter).
     """
-    openings = [Heading(0, "", 0, body_start), *headings]  # the root opens like a heading
+    # The root opens like a heading.
+    openings = [Heading(0, "", 0, body_start), *headings]
     count = len(openings)
     parents: list[int | None] = [None] * count
     ends = [len(document.text)] * count

@@ -33,7 +33,9 @@ def written_starts(starts: Iterable[PageStart]) -> dict[str, str]:
     return {PAGE_STARTS: " ".join(f"{start}:{page}" for start, page in changes)}
 
 
-def pages_between(meta: Mapping[str, Any], start: int, end: int) -> tuple[int, int] | None:
+def pages_between(
+    meta: Mapping[str, Any], start: int, end: int
+) -> tuple[int, int] | None:
     """The first and last page of a span of a document's text.
 
     Example:

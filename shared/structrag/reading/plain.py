@@ -50,7 +50,8 @@ _GAP = re.compile(
 )
 _SENTENCE = re.compile(r"[a-z][\w,;'’]*\s+[a-z]\w*\s+\w")  # running text
 _WIDE_SPACE = re.compile(r"[^\W_]\s{3,}\S|\|")  # of a table's row
-Sequences = dict[str, list[tuple[int, ...]]]  # family -> the numbers that the next may follow
+# Family -> the numbers that the next may follow.
+Sequences = dict[str, list[tuple[int, ...]]]
 
 
 class _Line(NamedTuple):
@@ -94,7 +95,9 @@ def plain_headings(text: str) -> list[Heading]:
         return []
     used = sorted({heading.level for heading in candidates})
     return [
-        Heading(used.index(heading.level) + 1, heading.title, heading.start, heading.end)
+        Heading(
+            used.index(heading.level) + 1, heading.title, heading.start, heading.end
+        )
         for heading in candidates
     ]
 
@@ -141,13 +144,21 @@ def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
         level = _underlined(text, lines, i)
         if level:
             title = _tidy(text[line.left : line.right])
-            yield _Candidate(title, line.start, lines[i + 1].end, "underlined", level=level)
+            yield _Candidate(
+                title, line.start, lines[i + 1].end, "underlined", level=level
+            )
             next_free = i + 2
             continue
         numbered = list(_numbered(text, lines, i, sequences))
-        if len(numbered) == 1 and numbered[0].end == line.end and numbered[0].kind != "number":
+        if (
+            len(numbered) == 1
+            and numbered[0].end == line.end
+            and numbered[0].kind != "number"
+        ):
             heading = _with_next_line(text, lines, i, numbered[0])
-            next_free = bisect_right(lines, heading.end - 1, key=lambda other: other.start)
+            next_free = bisect_right(
+                lines, heading.end - 1, key=lambda other: other.start
+            )
             yield heading
         elif numbered:
             yield from numbered
@@ -179,20 +190,30 @@ def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
 def _underlined(text: str, lines: list[_Line], i: int) -> int:
     """Rule 1: the level of an underlined line, else 0."""
     line = lines[i]
-    if not _blank(lines, i - 1) or _blank(lines, i + 1) or line.right - line.left > TITLE_LENGTH:
+    if (
+        not _blank(lines, i - 1)
+        or _blank(lines, i + 1)
+        or line.right - line.left > TITLE_LENGTH
+    ):
         return 0
     title = text[line.left : line.right]
     below = lines[i + 1]
     if not _UNDERLINE.fullmatch(text, below.left, below.right):
         return 0
-    if len(title.split()) > TITLE_WORDS or title[-1] in ".,;:" or _WIDE_SPACE.search(title):
+    if (
+        len(title.split()) > TITLE_WORDS
+        or title[-1] in ".,;:"
+        or _WIDE_SPACE.search(title)
+    ):
         return 0
     if not any(map(str.isalpha, title)):
         return 0
     return 1 if text[below.left] == "=" else 2
 
 
-def _numbered(text: str, lines: list[_Line], i: int, sequences: Sequences) -> Iterator[_Candidate]:
+def _numbered(
+    text: str, lines: list[_Line], i: int, sequences: Sequences
+) -> Iterator[_Candidate]:
     """Rule 2: the numbered and labelled titles that start in line `i`."""
     line = lines[i]
     gaps = [match.end() for match in _GAP.finditer(text, line.left, line.right)]
@@ -232,7 +253,9 @@ def _numbered_title(
     return _Candidate(title, line.start if first else start, end, kind, number)
 
 
-def _number_in_sequence(mark: re.Match[str], sequences: Sequences) -> tuple[str, tuple[int, ...]]:
+def _number_in_sequence(
+    mark: re.Match[str], sequences: Sequences
+) -> tuple[str, tuple[int, ...]]:
     """Kind and number; an empty kind for a number out of sequence."""
     kind, family, number = read_number(mark)
     if not kind or kind == "outer":  # exhibits follow no sequence
@@ -251,7 +274,9 @@ def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
     if _blank(lines, i + 1):
         return True
     following = lines[i + 1]
-    return text[following.left].isupper() and not MARK.match(text, following.left, following.right)
+    return text[following.left].isupper() and not MARK.match(
+        text, following.left, following.right
+    )
 
 
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
@@ -300,7 +325,9 @@ def _is_prose(block: str) -> bool:
     return block[-1] in ".!?:;" and any(word.islower() for word in block.split())
 
 
-def _with_next_line(text: str, lines: list[_Line], i: int, label: _Candidate) -> _Candidate:
+def _with_next_line(
+    text: str, lines: list[_Line], i: int, label: _Candidate
+) -> _Candidate:
     """`ARTICLE IV` with the title on the next line, if any."""
     if not MARK.fullmatch(label.title):
         return label
@@ -319,7 +346,9 @@ def _without_repeats(candidates: list[_Candidate]) -> list[_Candidate]:
 
     Running heads are bare titles that occur three times or more.
     """
-    times = Counter(heading.title.casefold() for heading in candidates if heading.kind != "number")
+    times = Counter(
+        heading.title.casefold() for heading in candidates if heading.kind != "number"
+    )
     seen: set[str] = set()
     headings = []
     for heading in candidates:
@@ -359,7 +388,8 @@ def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
     """The headings with levels by their kinds, as `plain_headings` tells."""
     kinds = Counter(heading.kind for heading in candidates)
-    below = kinds["upper"] > 1 and _has_top_number(candidates)  # numbers are below articles
+    # Numbers are below articles.
+    below = kinds["upper"] > 1 and _has_top_number(candidates)
     inside = 0  # 1 behind an exhibit
     numbered = 0  # level of the last number
     headings = []
@@ -381,7 +411,9 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _has_top_number(candidates: list[_Candidate]) -> bool:
-    return any(heading.kind == "number" and len(heading.number) == 1 for heading in candidates)
+    return any(
+        heading.kind == "number" and len(heading.number) == 1 for heading in candidates
+    )
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:

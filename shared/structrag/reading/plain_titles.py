@@ -54,7 +54,9 @@ _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 def roman_value(numeral: str) -> int:
     """The value of a Roman number: 4 for "iv" and "IV"."""
     values = [_ROMAN[letter] for letter in numeral.upper()]
-    return sum(-value if value < max(values[i:]) else value for i, value in enumerate(values))
+    return sum(
+        -value if value < max(values[i:]) else value for i, value in enumerate(values)
+    )
 
 
 def read_number(mark: re.Match[str]) -> tuple[str, str, tuple[int, ...]]:
@@ -73,7 +75,9 @@ def read_number(mark: re.Match[str]) -> tuple[str, str, tuple[int, ...]]:
     return ("upper" if mark["upper"] else "number"), mark["label"] or "arabic", value
 
 
-def _number_in_letters(mark: re.Match[str], shown: str) -> tuple[str, str, tuple[int, ...]]:
+def _number_in_letters(
+    mark: re.Match[str], shown: str
+) -> tuple[str, str, tuple[int, ...]]:
     """`read_number` for A.1 and for Roman numbers."""
     label = mark["label"]
     if "." in shown:
@@ -110,10 +114,14 @@ def _follows(number: tuple[int, ...], last: tuple[int, ...]) -> bool:
     if same == len(number):
         return False
     before = last[same] if same < len(last) else 0
-    return 1 <= number[same] - before <= 3 and all(part <= 2 for part in number[same + 1 :])
+    return 1 <= number[same] - before <= 3 and all(
+        part <= 2 for part in number[same + 1 :]
+    )
 
 
-def title_ends(text: str, mark: re.Match[str], right: int, alone: bool) -> tuple[int, int] | None:
+def title_ends(
+    text: str, mark: re.Match[str], right: int, alone: bool
+) -> tuple[int, int] | None:
     """The ends of a title, and of its heading.
 
     The heading's is behind the white space that follows. None where there is no clean title.
@@ -140,11 +148,14 @@ def _run_in_title(text: str, begin: int, right: int) -> tuple[int, int] | None:
             return match.span()
         words = title.split()
         if match["mark"] and words and len(words[-1]) > 1:
-            break  # a sentence ends here; behind a single letter the dot may be an initial's
+            # A sentence ends here; behind a single letter the dot may be an initial's.
+            break
     return None
 
 
-def _title_of_line(text: str, mark: re.Match[str], right: int) -> tuple[int, int] | None:
+def _title_of_line(
+    text: str, mark: re.Match[str], right: int
+) -> tuple[int, int] | None:
     """The ends of a title that fills the rest of its line."""
     begin = mark.end()
     title = text[begin:right]
@@ -176,7 +187,11 @@ def is_clean(title: str) -> bool:
     words = _WORD.findall(title)
     if not words or len(words[0]) < 2 or _NOT_A_TITLE.search(title):
         return False
-    if not title[0].isupper() or title[-1] in ",;:" or words[-1].lower() in _ABBREVIATIONS:
+    if (
+        not title[0].isupper()
+        or title[-1] in ",;:"
+        or words[-1].lower() in _ABBREVIATIONS
+    ):
         return False
     if title.isupper():
         return max(map(len, words)) > 2

@@ -147,7 +147,9 @@ def _is_above_others(headings: list[Heading]) -> bool:
 
     It is alone at its level, which is the highest.
     """
-    return len(headings) > 1 and all(heading.level > headings[0].level for heading in headings[1:])
+    return len(headings) > 1 and all(
+        heading.level > headings[0].level for heading in headings[1:]
+    )
 
 
 def _depths(numbers: list[tuple[int, ...]]) -> list[int]:
@@ -172,5 +174,7 @@ def _number_of(title: str) -> tuple[int, ...]:
     """The components of the number a title begins with; () without one."""
     number, _, rest = title.partition(" ")
     parts = number.rstrip(".").split(".")
-    numbered = all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts)
+    numbered = all(
+        part.isascii() and part.isdigit() and len(part) <= 3 for part in parts
+    )
     return tuple(map(int, parts)) if rest and numbered else ()

@@ -25,7 +25,9 @@ class ReadingSettings(TypedDict, total=False):
     sentence_splitter: SentenceSplitter | None
 
 
-def changed(cls: type[T], published: Mapping[str, Any], changes: Mapping[str, Any]) -> T:
+def changed(
+    cls: type[T], published: Mapping[str, Any], changes: Mapping[str, Any]
+) -> T:
     """A record with published settings, and the changes to them.
 
     Raises UnknownArgument for a change that is no setting of the class, a dataclass.
@@ -69,7 +71,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         titles = self.exclude_titles
-        if isinstance(titles, str) or not all(isinstance(title, str) for title in titles):
+        if isinstance(titles, str) or not all(
+            isinstance(title, str) for title in titles
+        ):
             raise InvalidParameter(
                 f"exclude_titles must be a sequence of titles; got {titles!r}. Put one title into "
                 "a list."

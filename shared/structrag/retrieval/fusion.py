@@ -91,12 +91,16 @@ def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
     """
     best: dict[Key, float] = {}
     for route in routes:
-        for key, score in zip(route, minmax(list(route.values())).tolist(), strict=True):
+        for key, score in zip(
+            route, minmax(list(route.values())).tolist(), strict=True
+        ):
             best[key] = max(best.get(key, 0.0), score)
     return best
 
 
-def ranked(scores: Mapping[Key, float], *, tie_key: TieKey = None) -> list[tuple[Key, float]]:
+def ranked(
+    scores: Mapping[Key, float], *, tie_key: TieKey = None
+) -> list[tuple[Key, float]]:
     """The items of `scores`, best first."""
 
     def order(item: tuple[Key, float]) -> tuple[float, Any]:
@@ -175,7 +179,9 @@ def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
     """
     missing = object()
     taken: dict[Any, None] = {}
-    for row in zip_longest(*(dict.fromkeys(ranking) for ranking in rankings), fillvalue=missing):
+    for row in zip_longest(
+        *(dict.fromkeys(ranking) for ranking in rankings), fillvalue=missing
+    ):
         for key in row:
             if len(taken) >= k:
                 return list(taken)

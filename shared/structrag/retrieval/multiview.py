@@ -34,7 +34,8 @@ from structrag.retrieval.retriever import Retriever, check_index, checked_names
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
 WEIGHTED = ("minmax", "rrf")
-ByRoute = Mapping[str, Mapping[int, float]]  # route -> row -> its score there, best first
+# Route -> row -> its score there, best first.
+ByRoute = Mapping[str, Mapping[int, float]]
 # Chunks taken from each route at most, so that the first k do not depend on k.
 POOL = 1000
 HOST_POOL = 100  # of a host's vector store, which may be far away
@@ -45,13 +46,18 @@ class _Fused:
     """The rankings of one question, and what they add to scores."""
 
     routes: ByRoute  # as they came
-    rankings: Mapping[str, Collection[int]]  # what is put together: these, or those of the views
+    # What is put together: these, or those of the views.
+    rankings: Mapping[str, Collection[int]]
     parts: Mapping[str, FloatArray]  # what each ranking adds to its rows, in its order
 
-    def parts_of(self, row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, float]:
+    def parts_of(
+        self, row: int, ranks: Mapping[str, Mapping[int, int]]
+    ) -> dict[str, float]:
         """Name -> what that ranking adds to the score of this row."""
         row_ranks = _of_row(row, ranks)
-        return {name: float(self.parts[name][rank - 1]) for name, rank in row_ranks.items()}
+        return {
+            name: float(self.parts[name][rank - 1]) for name, rank in row_ranks.items()
+        }
 
 
 class MultiViewRetriever(Retriever):
@@ -135,7 +141,9 @@ class MultiViewRetriever(Retriever):
             )
         self.weights: list[float] = _route_weights(weights or {}, self.routes)
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
@@ -195,11 +203,17 @@ class MultiViewRetriever(Retriever):
     ) -> dict[str, FloatArray]:
         """What each ranking adds to its rows' scores, in its order."""
         if self.fusion == "minmax":
-            normalise = [maxnorm if route.startswith("bm25") else minmax for route in routes]
-            scaled = normalised_parts(list(routes.values()), normalise, weights=self.weights)
+            normalise = [
+                maxnorm if route.startswith("bm25") else minmax for route in routes
+            ]
+            scaled = normalised_parts(
+                list(routes.values()), normalise, weights=self.weights
+            )
             return dict(zip(routes, scaled, strict=True))
         if self.fusion == "maxscore":
-            return {route: minmax(list(scores.values())) for route, scores in routes.items()}
+            return {
+                route: minmax(list(scores.values())) for route, scores in routes.items()
+            }
         weights = self.weights if self.fusion == "rrf" else [1.0] * len(rankings)
         return {
             name: reciprocal_ranks(len(ranking), weight=weight)
@@ -239,7 +253,9 @@ class MultiViewRetriever(Retriever):
         They are the first k of each of its routes, or with "union" what it brings.
         """
         if self.fusion == "union":
-            return {view: set(islice(fused.rankings[view], size)) for view in self.views}
+            return {
+                view: set(islice(fused.rankings[view], size)) for view in self.views
+            }
         tops: dict[str, set[int]] = {view: set() for view in self.views}
         for route, ranking in fused.routes.items():
             _, view = route.split(":")
@@ -260,7 +276,9 @@ class MultiViewRetriever(Retriever):
         fused_ranks = _ranks(fused.rankings, set(rows)) if is_union else ranks
         hits: list[tuple[int, Hit]] = []
         chunks = reader.chunks_at(rows)
-        for rank, ((row, score), chunk) in enumerate(zip(chosen, chunks, strict=True), start=1):
+        for rank, ((row, score), chunk) in enumerate(
+            zip(chosen, chunks, strict=True), start=1
+        ):
             views_hit = [view for view, top in tops.items() if row in top]
             row_ranks = _of_row(row, ranks)
             parts = fused.parts_of(row, fused_ranks)
@@ -311,7 +329,9 @@ def _topped_up(
 def _checked_k(k: float, preset: str) -> float:
     check_at_least("k", k, 1)
     if k == float("inf"):
-        raise InvalidParameter("k must be a finite number; for every chunk pass k=len(index).")
+        raise InvalidParameter(
+            "k must be a finite number; for every chunk pass k=len(index)."
+        )
     if k != int(k) and preset != "paper":
         raise InvalidParameter(
             f"k must be a whole number with preset 'default'; got {k!r}. Fractions are for preset "
@@ -331,4 +351,6 @@ def _route_weights(weights: Mapping[str, float], routes: Sequence[str]) -> list[
                 f"weights[{name!r}] must be finite; got {weight!r}. Give the other routes 0 "
                 "instead."
             )
-    return [prod(weights.get(name, 1.0) for name in names) for names in names_of.values()]
+    return [
+        prod(weights.get(name, 1.0) for name in names) for names in names_of.values()
+    ]

@@ -76,7 +76,11 @@ def pack_best(
 
 
 def _cut(
-    chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str
+    chunk: Chunk,
+    limit: int,
+    counter: TokenCounter,
+    text_of: Callable[[Chunk], str],
+    language: str,
 ) -> Chunk:
     """The chunk up to the last sentence end at which it fits.
 

@@ -30,7 +30,9 @@ class Retriever(Protocol):
     and `cost` (stage -> `StageCost`).
     """
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """`search` as steps."""
         ...
 
@@ -42,7 +44,9 @@ class Retriever(Protocol):
         """`run` on an event loop."""
         ...
 
-    def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
+    def search(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> list[Hit]:
         """The hits for a query, in the retriever's order.
 
         Each has its rank by score.
@@ -60,7 +64,9 @@ class Retriever(Protocol):
         """
         return self.run(self.steps(query, k, where=where))
 
-    async def asearch(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
+    async def asearch(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> list[Hit]:
         """`search` on an event loop."""
         return await self.arun(self.steps(query, k, where=where))
 

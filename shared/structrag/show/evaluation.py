@@ -15,7 +15,9 @@ COLORS = ("#2f6fb3", "#c2571a", "#4f8a3c", "#8a4fa3", "#8a8f98", "#b8902a")
 MARKERS = "osD^v*"
 
 
-def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_evaluation(
+    evaluation: Evaluation, path: str | os.PathLike[str] | None = None
+) -> Figure:
     """Draw the recall of every method at every token budget.
 
     Each has its 95% interval. The result is the matplotlib figure, which a notebook shows. With a

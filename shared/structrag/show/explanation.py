@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 CUT, VALUE, THRESHOLD, HIGH, LOW = "#8a8f98", "#2f6fb3", "#c2571a", "#d6e6f5", "#f3f1ec"
 SECTION = "#3c4046"
-UNITS_A_ROW = 160  # most sentences side by side; the picture goes on in rows of equal length below
+# Most sentences side by side; the picture goes on in rows of equal length below.
+UNITS_A_ROW = 160
 CHARACTERS_A_ROW = 235  # of section titles
 
 
 def plot_explanation(
-    explanation: Explanation, path: str | os.PathLike[str] | None = None, *, title: str = ""
+    explanation: Explanation,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str = "",
 ) -> Figure:
     """Draw an explanation; the matplotlib figure, which a notebook shows.
 
@@ -45,7 +49,9 @@ def plot_explanation(
     target = checked_path(path)
     values, thresholds, starts = _by_unit(explanation)
     if not starts:
-        raise InvalidParameter("There is nothing to draw: the document has no sentence.")
+        raise InvalidParameter(
+            "There is nothing to draw: the document has no sentence."
+        )
     rows = -(-len(starts) // UNITS_A_ROW)
     width = -(-len(starts) // rows)
     scopes = _scope_edges(explanation, starts)
@@ -116,7 +122,11 @@ def _by_unit(explanation: Explanation) -> tuple[Any, Any, list[int]]:
         values += list(series.values) or blank
         thresholds += list(series.thresholds) or blank
         starts += [unit.start for unit in series.units]
-    order = np.argsort(np.array(starts), kind="stable") if starts else np.array([], dtype=int)
+    order = (
+        np.argsort(np.array(starts), kind="stable")
+        if starts
+        else np.array([], dtype=int)
+    )
     line = np.array(values, dtype=float)[order]
     dashes = np.array(thresholds, dtype=float)[order]
     dashes[~np.isfinite(dashes)] = np.nan  # an infinite threshold cannot be drawn
@@ -141,7 +151,12 @@ def _scope_edges(explanation: Explanation, starts: list[int]) -> list[int]:
 
 
 def _draw_chunks(
-    axis: Any, explanation: Explanation, starts: list[int], first: int, last: int, characters: float
+    axis: Any,
+    explanation: Explanation,
+    starts: list[int],
+    first: int,
+    last: int,
+    characters: float,
 ) -> None:
     """Bands for the chunks between two units, and titles where sections begin.
 
@@ -151,11 +166,15 @@ def _draw_chunks(
     begins = np.searchsorted(starts, [chunk.start for chunk in chunks]).tolist()
     edges = [*begins, len(starts)]
     room = _section_units(chunks, edges)
-    for number, (chunk, (left, right)) in enumerate(zip(chunks, pairwise(edges), strict=True)):
+    for number, (chunk, (left, right)) in enumerate(
+        zip(chunks, pairwise(edges), strict=True)
+    ):
         if right <= first or left >= last or left == right:
             continue
         color = HIGH if chunk.extras.get("relevant", number % 2 == 0) else LOW
-        axis.axvspan(max(left, first), min(right, last), color=color, linewidth=0, zorder=0)
+        axis.axvspan(
+            max(left, first), min(right, last), color=color, linewidth=0, zorder=0
+        )
         if left < first:  # it began in the row above
             continue
         if number in room:
@@ -167,8 +186,14 @@ def _draw_chunks(
 
 def _section_units(chunks: Sequence[Chunk], edges: Sequence[int]) -> dict[int, int]:
     """Number of each section's first chunk -> units of the section."""
-    firsts = [i for i, chunk in enumerate(chunks) if i == 0 or chunk.path != chunks[i - 1].path]
-    return {i: edges[behind] - edges[i] for i, behind in pairwise([*firsts, len(chunks)])}
+    firsts = [
+        i
+        for i, chunk in enumerate(chunks)
+        if i == 0 or chunk.path != chunks[i - 1].path
+    ]
+    return {
+        i: edges[behind] - edges[i] for i, behind in pairwise([*firsts, len(chunks)])
+    }
 
 
 def _draw_title(axis: Any, left: int, path: Sequence[str], most: int) -> None:
@@ -196,7 +221,10 @@ def _legend(explanation: Explanation) -> list[Any]:
     label = "similarity" if labelled else "margin"
     bands = [Patch(color=HIGH, label="chunks, by turns")]
     if labelled:
-        bands = [Patch(color=HIGH, label="relevant chunk"), Patch(color=LOW, label="other chunk")]
+        bands = [
+            Patch(color=HIGH, label="relevant chunk"),
+            Patch(color=LOW, label="other chunk"),
+        ]
     return [
         Line2D([], [], color=VALUE, marker="o", markersize=3, label=label),
         Line2D([], [], color=THRESHOLD, linestyle="--", label="threshold"),

@@ -37,7 +37,9 @@ def checked_path(path: str | os.PathLike[str] | None) -> str | None:
         return None
     name = os.fspath(path)
     if not name.lower().endswith(SUFFIXES):
-        raise InvalidParameter(f"The picture's path must end in .png, .svg or .pdf; got {name!r}.")
+        raise InvalidParameter(
+            f"The picture's path must end in .png, .svg or .pdf; got {name!r}."
+        )
     return name
 
 

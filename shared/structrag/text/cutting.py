@@ -22,11 +22,13 @@ from structrag.text.tokens import TokenCounter
 SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 
 PIECE = 1.0  # what one more piece costs
-BLOCK, ITEM, SENTENCE, WORD, CHARACTER = 0.0, 0.2, 0.4, 1.0, 2.0  # what a cut between them adds
+# What a cut between them adds.
+BLOCK, ITEM, SENTENCE, WORD, CHARACTER = 0.0, 0.2, 0.4, 1.0, 2.0
 WINDOW = 4096  # characters of one word that are looked at for places to cut
 ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
 _LINE_END = re.compile(r"\r\n?|\n")
-LEAD_IN = 0.5  # extra for a cut between a line that ends with a colon and what it announces
+# Extra for a cut between a line that ends with a colon and what it announces.
+LEAD_IN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Atom:
     end: int
     tokens: int
     cost: float  # of a cut in front of it
-    header: tuple[int, int] = (0, 0)  # rows that a piece starting here repeats: a table's header
+    # Rows that a piece starting here repeats: a table's header.
+    header: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ class Piece:
 
     start: int
     end: int
-    header: tuple[int, int] = (0, 0)  # table header rows to repeat in front of it; (0, 0): none
+    # Table header rows to repeat in front of it; (0, 0): none.
+    header: tuple[int, int] = (0, 0)
 
 
 Fits = Callable[[Piece], bool]
@@ -112,7 +116,9 @@ class Cutter:
         if len(filled) == len(pieces):
             return filled
         # Blank text that joined a piece may have taken it over the budget.
-        return list(chain.from_iterable(_halved(text, piece, check) for piece in filled))
+        return list(
+            chain.from_iterable(_halved(text, piece, check) for piece in filled)
+        )
 
     def sentences(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Sentence spans that tile `[start, end)`."""
@@ -120,7 +126,9 @@ class Cutter:
             text, start, end, language=self.language, splitter=self.sentence_splitter
         )
 
-    def _checked(self, text: str, atoms: Sequence[Atom], budget: int, fits: Fits) -> list[Piece]:
+    def _checked(
+        self, text: str, atoms: Sequence[Atom], budget: int, fits: Fits
+    ) -> list[Piece]:
         """The atoms as one piece, or halved until each half fits.
 
         Counts of parts may add up to less than the count of the whole.
@@ -145,7 +153,9 @@ class Cutter:
         tokens: dict[tuple[int, int], int] = {(0, 0): 0}
         for atom in atoms:
             if atom.header not in tokens:
-                tokens[atom.header] = self.counter(text[atom.header[0] : atom.header[1]])
+                tokens[atom.header] = self.counter(
+                    text[atom.header[0] : atom.header[1]]
+                )
         return [tokens[atom.header] for atom in atoms]
 
     def _atoms(
@@ -160,7 +170,9 @@ class Cutter:
             if tokens <= budget:
                 atoms.append(Atom(block.start, block.end, tokens, cost))
             else:
-                behind = tail if number == len(blocks) and tail is not None else block.end
+                behind = (
+                    tail if number == len(blocks) and tail is not None else block.end
+                )
                 atoms += self._beside_headings(text, block, budget, cost, behind)
         return atoms
 
@@ -177,10 +189,14 @@ class Cutter:
         if front >= budget:  # nothing fits beside the heading
             heading = lines_block(text, block.start, lead)
             atoms = list(self._inside_block(text, heading, budget, cost))
-            body = Block(block.kind, lead, block.end, block.cuts, block.header_end, lead)
+            body = Block(
+                block.kind, lead, block.end, block.cuts, block.header_end, lead
+            )
             return atoms + self._beside_headings(text, body, budget, BLOCK, tail)
         if behind and front + behind >= budget:
-            body = Block(block.kind, block.start, tail, block.cuts, block.header_end, lead)
+            body = Block(
+                block.kind, block.start, tail, block.cuts, block.header_end, lead
+            )
             headings = lines_block(text, tail, block.end)
             return [
                 *self._beside_headings(text, body, budget, cost, tail),
@@ -190,20 +206,32 @@ class Cutter:
         atoms = list(self._inside_block(text, body, budget - front - behind, cost))
         if lead > block.start:
             first = atoms[0]
-            atoms[0] = Atom(block.start, first.end, front + first.tokens, cost, first.header)
+            atoms[0] = Atom(
+                block.start, first.end, front + first.tokens, cost, first.header
+            )
         if tail < block.end:
             last = atoms[-1]
-            atoms[-1] = Atom(last.start, block.end, last.tokens + behind, last.cost, last.header)
+            atoms[-1] = Atom(
+                last.start, block.end, last.tokens + behind, last.cost, last.header
+            )
         return atoms
 
-    def _inside_block(self, text: str, block: Block, budget: int, cost: float) -> Iterator[Atom]:
+    def _inside_block(
+        self, text: str, block: Block, budget: int, cost: float
+    ) -> Iterator[Atom]:
         """Atoms of a block: its items, rows or lines, else its sentences."""
-        header_end = block.header_end if block.start < block.header_end < block.end else block.start
+        header_end = (
+            block.header_end
+            if block.start < block.header_end < block.end
+            else block.start
+        )
         inner = [cut for cut in block.cuts if header_end < cut < block.end]
         if inner:
             spans = list(pairwise([block.start, *inner, block.end]))
         else:
-            spans = self.sentences(text, block.start, block.end) or [(block.start, block.end)]
+            spans = self.sentences(text, block.start, block.end) or [
+                (block.start, block.end)
+            ]
         repeated, repeated_tokens = self._header(text, block.start, header_end, budget)
         header, room = (0, 0), budget
         for start, end in spans:
@@ -214,11 +242,15 @@ class Cutter:
             if tokens <= room:
                 yield Atom(start, end, tokens, cost, header)
             elif inner and block.kind in {"list", "quote", "html"}:
-                yield from self._inside_block(text, Block("paragraph", start, end), room, cost)
+                yield from self._inside_block(
+                    text, Block("paragraph", start, end), room, cost
+                )
             else:
                 yield from self._inside_sentence(text, start, end, room, cost, header)
 
-    def _header(self, text: str, start: int, end: int, budget: int) -> tuple[tuple[int, int], int]:
+    def _header(
+        self, text: str, start: int, end: int, budget: int
+    ) -> tuple[tuple[int, int], int]:
         """Header rows to repeat and their tokens; none above half the budget."""
         tokens = self.counter(text[start:end]) if start < end else 0
         if not start < end or tokens * 2 > budget:
@@ -226,7 +258,13 @@ class Cutter:
         return (start, end), tokens
 
     def _inside_sentence(
-        self, text: str, start: int, end: int, budget: int, cost: float, header: tuple[int, int]
+        self,
+        text: str,
+        start: int,
+        end: int,
+        budget: int,
+        cost: float,
+        header: tuple[int, int],
     ) -> Iterator[Atom]:
         """Fill atoms by words, and too long a word by characters."""
         words = [*word_starts(text, start, end), end]
@@ -241,7 +279,9 @@ class Cutter:
                 start, cost = stop, CHARACTER
             cost = WORD
 
-    def _inside_word(self, text: str, start: int, end: int, budget: int) -> Iterator[int]:
+    def _inside_word(
+        self, text: str, start: int, end: int, budget: int
+    ) -> Iterator[int]:
         """Where the parts of a word end that fill the budget.
 
         A character as readers see it stays whole if it fits by itself; one of many code points that
@@ -257,11 +297,15 @@ class Cutter:
                 last = self._fill(text, start, stops, budget)
                 if last is None:  # not even one character as readers see it fits
                     character_end = stops[bisect_left(stops, start + 1)]
-                    last = self._fill(text, start, range(start + 1, character_end), budget)
+                    last = self._fill(
+                        text, start, range(start + 1, character_end), budget
+                    )
                 start = last or start + 1
                 yield start
 
-    def _fill(self, text: str, start: int, stops: Sequence[int], budget: int) -> int | None:
+    def _fill(
+        self, text: str, start: int, stops: Sequence[int], budget: int
+    ) -> int | None:
         """The last of the stops such that `text[start:stop]` fits.
 
         None if not even the first behind `start` does. Gallops, then halves, so that the text
@@ -326,7 +370,9 @@ def _cheapest(
                 possible = rest >= 0 or first == last - 1
                 costs.append(so_far[first] + 0.5 * rest * rest if possible else inf)
         cheapest = min(costs)
-        came_from[last] = low + next(i for i, cost in enumerate(costs) if cost <= cheapest + 1e-9)
+        came_from[last] = low + next(
+            i for i, cost in enumerate(costs) if cost <= cheapest + 1e-9
+        )
         best = float(costs[came_from[last] - low])
     return _runs(came_from)
 

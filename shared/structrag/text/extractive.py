@@ -18,7 +18,9 @@ _MOST_COLUMNS = 4096  # of TF-IDF vectors
 _PHRASE_BREAK = regex.compile(r"[^\p{L}\p{M}\p{N}\s'’_/-]+|\n")
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’_/.-]*")
 _ACRONYM = regex.compile(r"\b\p{Lu}[\p{Lu}\p{N}]+(?:[-/][\p{Lu}\p{N}]+)*\b")
-_CODE = regex.compile(r"\b(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]+(?:[-_/.][\p{L}\p{N}]+)*\b")
+_CODE = regex.compile(
+    r"\b(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]+(?:[-_/.][\p{L}\p{N}]+)*\b"
+)
 _CAMEL = regex.compile(r"\b\p{L}\p{Ll}+\p{Lu}\w*\b|\b\w+_\w+\b")
 _NAME = regex.compile(
     r"(?<=\p{Ll}[,;]? )\p{Lu}[\p{Ll}\p{M}]+\b(?: \p{Lu}[\p{L}\p{M}]+\b)*|\b\p{Lu}[\p{Ll}\p{M}]+(?: "
@@ -34,7 +36,11 @@ _QUANTITY = regex.compile(
 
 
 def summarise(
-    text: str, *, max_sentences: int = 10, max_words: int = 200, language: str = "english"
+    text: str,
+    *,
+    max_sentences: int = 10,
+    max_words: int = 200,
+    language: str = "english",
 ) -> str:
     """The most telling sentences of a text, in their order.
 
@@ -51,7 +57,10 @@ def summarise(
     if len(sentences) <= max_sentences and sum(lengths) <= max_words:
         return text.strip()
     picked = central(
-        _tfidf(sentences, language), lengths, max_sentences=max_sentences, max_words=max_words
+        _tfidf(sentences, language),
+        lengths,
+        max_sentences=max_sentences,
+        max_words=max_words,
     )
     return " ".join(_first_words(sentences[i], max_words) for i in picked)
 
@@ -87,7 +96,9 @@ def sentences_of(text: str, language: str = "english") -> list[str]:
 
     English rules serve a language without its own.
     """
-    spans = sentence_spans(text, language=language if language in LANGUAGES else "english")
+    spans = sentence_spans(
+        text, language=language if language in LANGUAGES else "english"
+    )
     return [text[start:end].strip() for start, end in spans]
 
 
@@ -127,9 +138,15 @@ def keywords(
 
     def worth(key: str) -> float:
         words = key.split()
-        idf = [log((1 + n_sections) / (1 + frequency.get(word, 0))) + 1 for word in words]
+        idf = [
+            log((1 + n_sections) / (1 + frequency.get(word, 0))) + 1 for word in words
+        ]
         rarity = sum(idf) / len(words)
-        return candidates[key] * rarity * (1.5 if heading_words.intersection(words) else 1.0)
+        return (
+            candidates[key]
+            * rarity
+            * (1.5 if heading_words.intersection(words) else 1.0)
+        )
 
     order = {key: i for i, key in enumerate(candidates)}
     best = sorted(candidates, key=lambda key: (-round(worth(key), 9), order[key]))

@@ -12,7 +12,8 @@ from structrag.text.tokens import TokenCounter
 SEPARATOR = " > "
 _LONGEST = 1000  # characters of a title that may hold a site's name
 _LEADS, _FOLLOWS = re.compile(r" [|•·»:—–-] |: "), re.compile(r"(?: [|•·«:—–-]|:) \Z")
-_TOKEN = 64  # characters; no counter of words or tokens takes so many for one, on average
+# characters; no counter of words or tokens takes so many for one, on average.
+_TOKEN = 64
 
 
 class Context(NamedTuple):
@@ -77,7 +78,9 @@ def title_beside(title: str, path: Sequence[str]) -> str:
     title, first = " ".join(title.split()), " ".join(path[0].split())
     if not first:
         return title
-    if is_same_title(title[: len(first)], [first]) and (match := _LEADS.match(title, len(first))):
+    if is_same_title(title[: len(first)], [first]) and (
+        match := _LEADS.match(title, len(first))
+    ):
         return title[match.end() :]
     rest = title[: max(len(title) - len(first), 0)]
     if is_same_title(title[len(rest) :], [first]) and (match := _FOLLOWS.search(rest)):

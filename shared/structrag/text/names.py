@@ -23,7 +23,9 @@ def names_by_form(text: str) -> list[str]:
         >>> names_by_form("The Nova Mini rings.")
         ['Nova Mini']
     """
-    names = (_LEADING.sub("", " ".join(name.split())) for name in entities_by_form(text))
+    names = (
+        _LEADING.sub("", " ".join(name.split())) for name in entities_by_form(text)
+    )
     return [name for name in names if name]
 
 

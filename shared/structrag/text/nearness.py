@@ -52,7 +52,9 @@ class NearWords:
             return False
         if term in self._folded:
             return True
-        return any(_alike(term, other) for other in self._by_beginning.get(term[:_LEAST], []))
+        return any(
+            _alike(term, other) for other in self._by_beginning.get(term[:_LEAST], [])
+        )
 
 
 def _alike(one: str, other: str) -> bool:

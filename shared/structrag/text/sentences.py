@@ -105,7 +105,9 @@ def word_starts(text: str, start: int = 0, end: int | None = None) -> list[int]:
     """
     end = len(text) if end is None else end
     pattern = _ASCII_WORD if text.isascii() else _WORD
-    return [match.end() for match in pattern.finditer(text, start, end) if match.end() < end]
+    return [
+        match.end() for match in pattern.finditer(text, start, end) if match.end() < end
+    ]
 
 
 def safe_cuts(text: str, start: int = 0, end: int | None = None) -> list[int]:
@@ -120,8 +122,14 @@ def safe_cuts(text: str, start: int = 0, end: int | None = None) -> list[int]:
     """
     end = len(text) if end is None else end
     if text.isascii():
-        return [i for i in range(start + 1, end) if text[i] != "\n" or text[i - 1] != "\r"]
-    return [match.end() for match in _GRAPHEME.finditer(text, start, end) if match.end() < end]
+        return [
+            i for i in range(start + 1, end) if text[i] != "\n" or text[i - 1] != "\r"
+        ]
+    return [
+        match.end()
+        for match in _GRAPHEME.finditer(text, start, end)
+        if match.end() < end
+    ]
 
 
 def _split_starts(part: str, splitter: SentenceSplitter) -> list[int]:
@@ -155,7 +163,9 @@ def _sentence_starts(part: str, language: str) -> list[int]:
     first = _skip_space(part, 0)
     starts = set(_punkt_starts(part, language)) if _PUNKT_END.search(part) else set()
     if not part.isascii():
-        starts.update(_skip_space(part, match.end()) for match in _OTHER_END.finditer(part))
+        starts.update(
+            _skip_space(part, match.end()) for match in _OTHER_END.finditer(part)
+        )
     return sorted(offset for offset in starts if first < offset < len(part))
 
 
@@ -217,7 +227,9 @@ def _punkt(language: str) -> Any:
     class _LanguageVars(punkt.PunktLanguageVars):  # type: ignore[misc]
         _end = re.compile(standard.period_context_re().pattern, re.VERBOSE)
         _word = re.compile(standard._word_tokenizer_re().pattern, re.VERBOSE)
-        re_boundary_realignment = re.compile(standard.re_boundary_realignment.pattern, re.MULTILINE)
+        re_boundary_realignment = re.compile(
+            standard.re_boundary_realignment.pattern, re.MULTILINE
+        )
 
         def period_context_re(self) -> re.Pattern[str]:
             return self._end
@@ -249,7 +261,9 @@ def _punkt(language: str) -> Any:
     if language == "english":
         params.abbrev_types.update(_SCHOLARLY.split())
     params.ortho_context = _ReadOnlyCounts(params.ortho_context)
-    return punkt.PunktSentenceTokenizer(params, lang_vars=_LanguageVars(), token_cls=_Token)
+    return punkt.PunktSentenceTokenizer(
+        params, lang_vars=_LanguageVars(), token_cls=_Token
+    )
 
 
 def _entries(path: Path) -> list[str]:

@@ -53,10 +53,14 @@ _MIXED_RUN = regex.compile(
     regex.VERSION1,
 )
 _HAS_SPACELESS = regex.compile(f"[{SPACELESS}]")
-_ASCII_RUN = re.compile(r"[a-z0-9]+(?:[-_/][a-z0-9]+|(?<=[0-9])[.,](?=[0-9])[a-z0-9]+)*")
+_ASCII_RUN = re.compile(
+    r"[a-z0-9]+(?:[-_/][a-z0-9]+|(?<=[0-9])[.,](?=[0-9])[a-z0-9]+)*"
+)
 # Latin, Greek, Cyrillic and common signs have no marks once composed, so that the faster `re` cuts
 # them alike.
-_EUROPEAN = "\\x00-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u205e\u20a0-\u20bf\u2190-\u22ff"
+_EUROPEAN = (
+    "\\x00-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u205e\u20a0-\u20bf\u2190-\u22ff"
+)
 _NOT_EUROPEAN = re.compile(f"[^{_EUROPEAN}]")
 _EUROPEAN_RUN = re.compile(r"[^\W_]+(?:[-_/][^\W_]+|(?<=\d)[.,](?=\d)[^\W_]+)*")
 _CONNECTOR = re.compile("[-_/]")

@@ -192,7 +192,8 @@ def _tiktoken_encoding(name: str) -> Any:
 def _folder_of(name: str) -> Path:
     """The first folder that holds the encoding's file with the right checksum."""
     url = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # tiktoken's own
+    # Tiktoken's own.
+    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     for folder in _encoding_folders():
         try:
             content = (folder / file_name).read_bytes()

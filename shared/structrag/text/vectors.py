@@ -14,7 +14,9 @@ def unit_vectors(vectors: ArrayLike) -> FloatArray:
     """Rows scaled to length 1; rows of zeros stay."""
     matrix: FloatArray = np.asarray(vectors, dtype=np.float64)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    scaled: FloatArray = np.divide(matrix, norms, out=np.zeros_like(matrix), where=norms > 0)
+    scaled: FloatArray = np.divide(
+        matrix, norms, out=np.zeros_like(matrix), where=norms > 0
+    )
     return scaled
 
 
@@ -31,7 +33,11 @@ def similarity(sentences: ArrayLike, instructions: ArrayLike) -> FloatArray:
 
 
 def central(
-    sentences: ArrayLike, lengths: Sequence[int], *, max_sentences: int = 10, max_words: int = 200
+    sentences: ArrayLike,
+    lengths: Sequence[int],
+    *,
+    max_sentences: int = 10,
+    max_words: int = 200,
 ) -> list[int]:
     """The sentences that make an extractive summary, ascending.
 

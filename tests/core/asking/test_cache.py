@@ -41,7 +41,11 @@ def test_values_are_there_for_another_object(tmp_path: Path) -> None:
     vector = second.get_vector("v")
     assert vector is not None
     assert vector.tolist() == [1.5, -2.0]
-    assert (second.get("other"), second.get_vector("other"), len(second)) == (None, None, 2)
+    assert (second.get("other"), second.get_vector("other"), len(second)) == (
+        None,
+        None,
+        2,
+    )
     first.close()
     second.close()
 
@@ -59,8 +63,12 @@ DAMAGE = {
 def damage(path: Path, change: Callable[[bytes], Any]) -> None:
     """Change every value of a cache in its file."""
     with closing(sqlite3.connect(path)) as connection, connection:
-        for key, value in connection.execute("SELECT key, value FROM answers").fetchall():
-            connection.execute("UPDATE answers SET value = ? WHERE key = ?", (change(value), key))
+        for key, value in connection.execute(
+            "SELECT key, value FROM answers"
+        ).fetchall():
+            connection.execute(
+                "UPDATE answers SET value = ? WHERE key = ?", (change(value), key)
+            )
 
 
 @pytest.mark.parametrize("name", DAMAGE)
@@ -76,7 +84,9 @@ def test_a_damaged_value_is_a_miss(name: str, tmp_path: Path) -> None:
 
 
 def test_an_index_is_built_from_a_damaged_cache_as_without_one(tmp_path: Path) -> None:
-    document = read_text("# Pump\n\nIt leaks.\n\n# Valve\n\nIt is shut.\n", format="markdown")
+    document = read_text(
+        "# Pump\n\nIt leaks.\n\n# Valve\n\nIt is shut.\n", format="markdown"
+    )
 
     def built(cache: Cache | None) -> Any:
         llm = ScriptedModel('["pump"]')
@@ -96,7 +106,9 @@ def test_an_index_is_built_from_a_damaged_cache_as_without_one(tmp_path: Path) -
 
 def test_values_without_a_checksum_are_read(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "c")) as connection, connection:
-        connection.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        connection.execute(
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID"
+        )
         connection.execute("INSERT INTO answers VALUES ('k', ?)", (b"3",))
     with closing(Cache(tmp_path / "c")) as cache:
         assert cache.get("k") == 3
@@ -131,7 +143,9 @@ def test_a_cache_without_room_says_so_and_keeps_what_it_has(tmp_path: Path) -> N
     cache = Cache(tmp_path / "c")
     cache.put("first", 1)
     cache._connection.execute("PRAGMA max_page_count = 3")  # a full volume
-    with pytest.raises(InvalidParameter, match="cannot be written: database or disk is full"):
+    with pytest.raises(
+        InvalidParameter, match="cannot be written: database or disk is full"
+    ):
         cache.put("second", "x" * 100_000)
     assert (cache.get("first"), cache.get("second")) == (1, None)
     cache._connection.execute("PRAGMA max_page_count = 10000")

@@ -59,7 +59,10 @@ class Weighing:
 
 
 def choices(n: int, options: tuple[str, str] = YES) -> list[Call]:
-    return [Call(Choose(f"p{i}", options, component="c"), f"k{i}", named=True) for i in range(n)]
+    return [
+        Call(Choose(f"p{i}", options, component="c"), f"k{i}", named=True)
+        for i in range(n)
+    ]
 
 
 def sizes(calls: Sequence[Call], model: Any, most: int) -> list[int]:
@@ -68,13 +71,22 @@ def sizes(calls: Sequence[Call], model: Any, most: int) -> list[int]:
 
 @pytest.mark.parametrize(
     ("n", "most", "expected"),
-    [(0, 2, []), (1, 2, [1]), (2, 2, [2]), (3, 2, [2, 1]), (5, 2, [2, 2, 1]), (3, 1, [1, 1, 1])],
+    [
+        (0, 2, []),
+        (1, 2, [1]),
+        (2, 2, [2]),
+        (3, 2, [2, 1]),
+        (5, 2, [2, 2, 1]),
+        (3, 1, [1, 1, 1]),
+    ],
 )
 def test_choices_go_out_together(n: int, most: int, expected: list[int]) -> None:
     assert sizes(choices(n), Weighing(), most) == expected
 
 
-def test_only_choices_between_equal_options_go_together_and_only_where_the_model_can() -> None:
+def test_only_choices_between_equal_options_go_together_and_only_where_the_model_can() -> (
+    None
+):
     mixed = [*choices(2), *choices(2, ("a", "b")), *choices(1)]
     assert sizes(mixed, Weighing(), 8) == [3, 2]
     assert sizes(mixed, ScriptedModel("x"), 8) == sizes(mixed, None, 8) == [1] * 5
@@ -95,7 +107,11 @@ class Answering:
         self.asked.append(list(prompts))
         if isinstance(self.answer, Exception):
             raise self.answer
-        return [prompt.upper() for prompt in prompts] if self.answer is None else self.answer
+        return (
+            [prompt.upper() for prompt in prompts]
+            if self.answer is None
+            else self.answer
+        )
 
     def complete(self, prompt: str) -> str:
         self.asked.append([prompt])
@@ -103,19 +119,26 @@ class Answering:
 
 
 def prompts_for(n: int, llm: Any = None) -> list[Call]:
-    return [Call(Ask(f"p{i}", component=str(i), llm=llm), f"k{i}", named=True) for i in range(n)]
+    return [
+        Call(Ask(f"p{i}", component=str(i), llm=llm), f"k{i}", named=True)
+        for i in range(n)
+    ]
 
 
 def test_prompts_go_out_together_to_a_model_that_answers_many() -> None:
     assert sizes(prompts_for(5), Answering(), 2) == [2, 2, 1]
     other = Answering()
-    assert sizes([*prompts_for(2), *prompts_for(2, other), *choices(1)], Answering(), 8) == [
+    assert sizes(
+        [*prompts_for(2), *prompts_for(2, other), *choices(1)], Answering(), 8
+    ) == [
         2,
         2,
         1,
     ]
     assert sizes(prompts_for(2, ScriptedModel("x")), Answering(), 8) == [1, 1]
-    assert ask_model(prompts_for(2, other), None) == ["P0", "P1"] and other.asked == [["p0", "p1"]]
+    assert ask_model(prompts_for(2, other), None) == ["P0", "P1"] and other.asked == [
+        ["p0", "p1"]
+    ]
 
 
 @pytest.mark.parametrize("answer", [ValueError("too many"), ["P0"], None])
@@ -165,7 +188,9 @@ def test_the_model_is_the_requests_else_the_default_else_there_is_none() -> None
     ("answer", "margin"),
     [(-1, -1.0), (1, 1.0), (0.5, 0.5), ("0.5", 0.5), (None, None), (True, 1.0)],
 )
-def test_a_margin_is_a_number_from_minus_one_to_one_or_none(answer: Any, margin: Any) -> None:
+def test_a_margin_is_a_number_from_minus_one_to_one_or_none(
+    answer: Any, margin: Any
+) -> None:
     assert usable_answer(choices(1)[0].request, answer) == margin
 
 
@@ -181,7 +206,9 @@ def test_a_prompt_is_answered_by_a_string() -> None:
     ask = Ask("p", component="c")
     assert usable_answer(ask, "") == ""
     failed = usable_answer(ask, 3)
-    assert isinstance(failed, Failed) and str(failed.reason).endswith("a string; got int.")
+    assert isinstance(failed, Failed) and str(failed.reason).endswith(
+        "a string; got int."
+    )
 
 
 def test_all_answers_of_requests_that_may_be_cached_are_kept() -> None:
@@ -243,9 +270,16 @@ class Picking:
 
 async def test_a_prompt_with_options_goes_alone_to_a_model_that_picks() -> None:
     options = ("1", "2")
-    calls = [Call(Ask(f"p{i}", options=options[:i]), f"k{i}", named=True) for i in (0, 2, 0, 2)]
+    calls = [
+        Call(Ask(f"p{i}", options=options[:i]), f"k{i}", named=True)
+        for i in (0, 2, 0, 2)
+    ]
     assert [len(job) for job in jobs_of(calls, Picking(), 8)] == [2, 1, 1]
-    assert ask_model(calls[1:2], Picking()) == await aask_model(calls[1:2], Picking()) == ["2"]
+    assert (
+        ask_model(calls[1:2], Picking())
+        == await aask_model(calls[1:2], Picking())
+        == ["2"]
+    )
     assert ask_model(calls[:1], Picking()) == ["any text"]
     assert ask_model(calls[1:2], ScriptedModel("1 of them")) == ["1 of them"]
     assert ask_key("m", calls[0].request) != ask_key("m", Ask("p0", options=options))
@@ -267,10 +301,16 @@ def test_a_model_that_takes_schemas_is_given_them(on_loop: bool) -> None:
     ]
     model = Held("plain")
     jobs = jobs_of(calls, model, 8)
-    assert [[call.request.prompt for call in job] for job in jobs] == [["a"], ["b", "c"], ["d"]]
+    assert [[call.request.prompt for call in job] for job in jobs] == [
+        ["a"],
+        ["b", "c"],
+        ["d"],
+    ]
     answers = []
     for job in jobs:
-        answers += asyncio.run(aask_model(job, model)) if on_loop else ask_model(job, model)
+        answers += (
+            asyncio.run(aask_model(job, model)) if on_loop else ask_model(job, model)
+        )
     assert answers == ["a object", "plain", "plain", "d object"]
     plain = ScriptedModel("plain")
     assert ask_model(calls[:1], plain) == ["plain"]  # one that takes none

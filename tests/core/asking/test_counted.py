@@ -76,7 +76,11 @@ def test_usage_is_what_the_model_tells_also_behind_an_echo_and_from_the_cache() 
         text, margin = asked.run(steps())
         assert (text, margin) == ("Yes.", 0.5)
         assert (tokens_of("", text), tokens_of("", margin)) == ((100, 3), (100, 1))
-    assert (runner.usage.calls, runner.usage.prompt_tokens, runner.usage.answer_tokens) == (
+    assert (
+        runner.usage.calls,
+        runner.usage.prompt_tokens,
+        runner.usage.answer_tokens,
+    ) == (
         2,
         200,
         4,

@@ -48,20 +48,36 @@ def test_it_counts_what_the_run_then_spends(turns: list[list[Request]]) -> None:
     dry.run(asking(*turns))
     real = runner()
     real.run(remembering(together([asking(*turns)])))
-    for count in ("calls", "prompt_tokens", "embedded", "embedding_tokens", "cache_hits"):
+    for count in (
+        "calls",
+        "prompt_tokens",
+        "embedded",
+        "embedding_tokens",
+        "cache_hits",
+    ):
         assert getattr(dry.stages[""], count) == getattr(real.usage, count)
 
 
 def test_nobody_is_asked_and_stand_ins_answer() -> None:
     model, embedder = ScriptedModel(AssertionError("asked")), HashEmbedder()
-    run = DryRun(Runner(llm=model, embedder=embedder), stand_in=lambda request, n: f"answer {n}")
+    run = DryRun(
+        Runner(llm=model, embedder=embedder), stand_in=lambda request, n: f"answer {n}"
+    )
     ask, again = Ask("one"), Ask("two")
     (answers,) = run.run(
         asking(
-            [ask, again, ask, Embed(("a", "b")), Search("r", "q", None, 3), Choose("x", ("a", "b"))]
+            [
+                ask,
+                again,
+                ask,
+                Embed(("a", "b")),
+                Search("r", "q", None, 3),
+                Choose("x", ("a", "b")),
+            ]
         )
     )
-    assert answers[:3] == ["answer 3", "answer 4", "answer 4"]  # two texts were counted before
+    # Two texts were counted before.
+    assert answers[:3] == ["answer 3", "answer 4", "answer 4"]
     assert answers[3].shape == (2, 4) and np.array_equal(answers[3][0], answers[3][1])
     assert answers[4] == []
     assert isinstance(answers[5], Failed) and isinstance(answers[5].reason, ModelFailed)
@@ -77,7 +93,11 @@ def test_without_a_model_calls_fail_as_they_would() -> None:
 
 def test_what_the_cache_holds_is_answered_by_it() -> None:
     cache = Cache(":memory:")
-    models = {"llm": ScriptedModel(str.upper), "embedder": HashEmbedder(), "cache": cache}
+    models = {
+        "llm": ScriptedModel(str.upper),
+        "embedder": HashEmbedder(),
+        "cache": cache,
+    }
     turn = [Ask("one"), Embed(("a",)), Score("q", ("a",), Scorer())]
     Runner(**models).run(asking(turn))
     run = DryRun(Runner(**models))
@@ -104,10 +124,14 @@ def test_stages_are_counted_apart_and_groups_anew_without_a_cache() -> None:
     for cache, calls in ((None, 2), (Cache(":memory:"), 1)):
         run = DryRun(
             Runner(llm=ScriptedModel("x"), cache=cache),
-            stage_of=lambda request: request.component if isinstance(request, Ask) else "",
+            stage_of=lambda request: (
+                request.component if isinstance(request, Ask) else ""
+            ),
         )
         for _ in range(2):
-            run.run(asking([Ask("one", "first"), Ask("two", "second"), Ask("one", "first")]))
+            run.run(
+                asking([Ask("one", "first"), Ask("two", "second"), Ask("one", "first")])
+            )
             run.forget()
         assert {stage: usage.calls for stage, usage in run.stages.items()} == {
             "first": calls,

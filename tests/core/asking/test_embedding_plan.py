@@ -21,7 +21,9 @@ from structrag.asking.requests import Embed, TokenVectors, Usage
 from structrag.errors import InvalidAnswer
 
 
-def plan(request: Embed, cache: Cache | None = None, batch_size: int = 2) -> EmbeddingPlan:
+def plan(
+    request: Embed, cache: Cache | None = None, batch_size: int = 2
+) -> EmbeddingPlan:
     return EmbeddingPlan(request, HashEmbedder(), cache, Usage(), batch_size)
 
 
@@ -50,7 +52,9 @@ def test_documents_are_kept_in_the_cache_and_queries_are_not(tmp_path: Path) -> 
     assert plan(Embed(("text",), query=True), cache).missing == ["text"]
 
 
-def test_what_an_instant_embedder_makes_is_one_batch_and_not_kept(tmp_path: Path) -> None:
+def test_what_an_instant_embedder_makes_is_one_batch_and_not_kept(
+    tmp_path: Path,
+) -> None:
     class Instant(HashEmbedder):
         instant = True
 
@@ -83,11 +87,15 @@ def test_numbers_that_no_float_holds_are_refused() -> None:
 def test_token_vectors_are_checked(
     spans: list[list[int]], values: list[list[float]], width: int, message: str | None
 ) -> None:
-    tokens = TokenVectors(np.array([7]), np.array(spans), np.array(values), np.zeros(width))
+    tokens = TokenVectors(
+        np.array([7]), np.array(spans), np.array(values), np.zeros(width)
+    )
     if message is None:
         assert check_tokens([tokens], ["ab"], "model") == [tokens]
         return
-    with pytest.raises(InvalidAnswer, match=f"The token encoder 'model' returned {message} for"):
+    with pytest.raises(
+        InvalidAnswer, match=f"The token encoder 'model' returned {message} for"
+    ):
         check_tokens([tokens], ["ab"], "model")
 
 

@@ -76,7 +76,11 @@ def asking(request: Request) -> Steps[Any]:
 
 
 def asked(runner: Runner, request: Request, on_loop: bool) -> Any:
-    return asyncio.run(runner.arun(asking(request))) if on_loop else runner.run(asking(request))
+    return (
+        asyncio.run(runner.arun(asking(request)))
+        if on_loop
+        else runner.run(asking(request))
+    )
 
 
 @pytest.mark.parametrize("on_loop", [False, True])
@@ -88,9 +92,13 @@ def asked(runner: Runner, request: Request, on_loop: bool) -> Any:
         (Search("dense:raw", "q", None, 3), "route Down"),
     ],
 )
-def test_a_callers_object_that_raises_is_named(request_: Request, who: str, on_loop: bool) -> None:
+def test_a_callers_object_that_raises_is_named(
+    request_: Request, who: str, on_loop: bool
+) -> None:
     runner = Runner(embedder=Down(), routes={"dense:raw": Down()})
-    with pytest.raises(ModelFailed, match=f"The {who} raised OSError: no network") as failure:
+    with pytest.raises(
+        ModelFailed, match=f"The {who} raised OSError: no network"
+    ) as failure:
         asked(runner, request_, on_loop)
     assert isinstance(failure.value.__cause__, OSError)
 
@@ -98,7 +106,8 @@ def test_a_callers_object_that_raises_is_named(request_: Request, who: str, on_l
 @pytest.mark.timeout(20)  # on a loop it was waited for without an end
 @pytest.mark.parametrize("on_loop", [False, True])
 @pytest.mark.parametrize(
-    "request_", [Embed(("a",)), Score("q", ("a",), Stops()), Search("dense:raw", "q", None, 3)]
+    "request_",
+    [Embed(("a",)), Score("q", ("a",), Stops()), Search("dense:raw", "q", None, 3)],
 )
 @pytest.mark.parametrize("timeout", [None, 10])
 def test_an_iterator_at_its_end_is_a_failure_like_any(
@@ -204,7 +213,9 @@ def test_a_call_that_hangs_has_failed_and_the_others_are_answered(
     failed, *others = asyncio.run(runner.arun(steps)) if on_loop else runner.run(steps)
     assert time.monotonic() - began < 10
     assert isinstance(failed, Failed) and isinstance(failed.reason, TimedOut)
-    assert "The language model 'hangs' gave no answer within timeout=0.2" in str(failed.reason)
+    assert "The language model 'hangs' gave no answer within timeout=0.2" in str(
+        failed.reason
+    )
     assert others == ["answer to fast one", "answer to fast two"]
     assert runner.usage.calls == 3
     assert getattr(model, "cancelled", ["complete"]) == ["complete"]
@@ -228,8 +239,12 @@ def test_an_embedder_or_scorer_that_hangs_is_named(
     what: str, kind: type[Hangs], on_loop: bool
 ) -> None:
     model = kind()
-    request: Request = Embed(("a",)) if what == "embedder" else Score("q", ("a",), model)
-    with pytest.raises(ModelFailed, match=rf"The {what} 'hangs' gave no answer within timeout="):
+    request: Request = (
+        Embed(("a",)) if what == "embedder" else Score("q", ("a",), model)
+    )
+    with pytest.raises(
+        ModelFailed, match=rf"The {what} 'hangs' gave no answer within timeout="
+    ):
         asked(Runner(embedder=model, timeout=0.2), request, on_loop)
     model.let.set()
 
@@ -258,14 +273,20 @@ def test_what_a_call_raises_is_raised_where_it_was_asked_for(on_loop: bool) -> N
         answers: list[Any] = []
         for texts in (("a", "b"), ("c",)):
             try:
-                answers.append((yield ModelCall("model", HashEmbedder(4), "embed", texts)))
+                answers.append(
+                    (yield ModelCall("model", HashEmbedder(4), "embed", texts))
+                )
             except TypeError:  # `embed` takes one list
                 answers.append("refused")
         answers.append((yield ModelCall("model", "yes", "upper", ())))
         return answers
 
     limit = None
-    answers = asyncio.run(acall_models(calls(), limit)) if on_loop else call_models(calls(), limit)
+    answers = (
+        asyncio.run(acall_models(calls(), limit))
+        if on_loop
+        else call_models(calls(), limit)
+    )
     assert (answers[0], len(answers[1]), answers[2]) == ("refused", 1, "YES")
 
 
@@ -275,7 +296,9 @@ def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
         "TimedOut\ntry:\n    within(0.1, 'model', time.sleep, 60)\nexcept TimedOut:\n    "
         "print('timed out')"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=40
+    )
     assert done.stdout == "timed out\n"
 
 
@@ -284,9 +307,15 @@ def test_what_chunks_lack_is_counted_with_its_reason() -> None:
         return Chunk("c", "d", "s", 0, 4, "text", extras=extras)
 
     assert fallbacks_of([chunk()], []) == ({}, {})
-    lacking = [chunk(degraded=True), chunk(degraded=True, failure="why"), chunk(dropped=2)]
+    lacking = [
+        chunk(degraded=True),
+        chunk(degraded=True, failure="why"),
+        chunk(dropped=2),
+    ]
     counts, reasons = fallbacks_of(lacking, [])
     assert counts == {"chunks": 2, "enrichment": 2}
     assert reasons == {"chunks": "why", "enrichment": NOT_ITS_OWN}
-    assert fallbacks_of(lacking, [Failed(OSError("down"))])[1]["chunks"] == "OSError: down"
+    assert (
+        fallbacks_of(lacking, [Failed(OSError("down"))])[1]["chunks"] == "OSError: down"
+    )
     assert fallbacks_of(lacking[:1], [])[1] == {"chunks": "an answer cannot be used"}

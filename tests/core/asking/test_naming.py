@@ -131,7 +131,11 @@ def test_a_tokenizer_goes_by_its_vocabulary() -> None:
         model = tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]")
         return huggingface_counter(tokenizers.Tokenizer(model))
 
-    assert setting_name(counter("a")) == setting_name(counter("a")) != setting_name(counter("b"))
+    assert (
+        setting_name(counter("a"))
+        == setting_name(counter("a"))
+        != setting_name(counter("b"))
+    )
 
 
 def test_a_model_without_a_name_is_asked_again_and_a_warning_says_so() -> None:

@@ -30,7 +30,9 @@ def test_a_line_is_narrower_than_the_terminal(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("sys.stderr.fileno", lambda: 2)
-    monkeypatch.setattr("os.get_terminal_size", lambda descriptor: os.terminal_size((20, 9)))
+    monkeypatch.setattr(
+        "os.get_terminal_size", lambda descriptor: os.terminal_size((20, 9))
+    )
     ProgressLine()("asking the language model", 1, 2)
     assert capsys.readouterr().err == "asking the language\r"
 
@@ -47,7 +49,10 @@ def test_steps_of_documents_are_shown_beside_them(
     line("documents", 9, 9)
     line("embedding", 1, 1)
     lines = capsys.readouterr().err.splitlines()
-    assert [text.rstrip() for text in lines] == ["documents: 9 of 9", "embedding: 1 of 1"]
+    assert [text.rstrip() for text in lines] == [
+        "documents: 9 of 9",
+        "embedding: 1 of 1",
+    ]
 
 
 def test_a_notebook_writes_over_its_line(

@@ -9,7 +9,12 @@ from structrag.asking.requests import Failed, Usage, why_unusable
 
 def test_what_a_run_has_cost_reads_as_a_line() -> None:
     usage = Usage(
-        calls=1, prompt_tokens=1200, answer_tokens=40, embedded=11, embedding_tokens=1, cache_hits=1
+        calls=1,
+        prompt_tokens=1200,
+        answer_tokens=40,
+        embedded=11,
+        embedding_tokens=1,
+        cache_hits=1,
     )
     line = (
         "1 language-model call, 1,200 tokens of prompts and 40 of answers; 11 texts embedded, 1 "

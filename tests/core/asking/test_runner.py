@@ -18,9 +18,22 @@ from doubles import HashTokens, ScriptedModel
 from ticking import ticking
 
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Ask, Choose, Embed, EmbedTokens, Failed, Search, Steps
+from structrag.asking.requests import (
+    Ask,
+    Choose,
+    Embed,
+    EmbedTokens,
+    Failed,
+    Search,
+    Steps,
+)
 from structrag.asking.runner import Runner
-from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, ModelFailed
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidAnswer,
+    InvalidParameter,
+    ModelFailed,
+)
 from structrag.models.embedders import FunctionEmbedder
 
 Drive = Callable[[Runner, Any], Any]
@@ -40,7 +53,9 @@ class Model:
 
     name = "model-a"
 
-    def __init__(self, fail: str = "", error: Exception | None = None, margin: Any = 0.5) -> None:
+    def __init__(
+        self, fail: str = "", error: Exception | None = None, margin: Any = 0.5
+    ) -> None:
         self.asked: list[str] = []
         self.fail, self.error, self.margin = fail, error or RuntimeError("no"), margin
         self.open, self.most = 0, 0
@@ -83,7 +98,9 @@ class Vectors:
 
     def __init__(self, answer: Callable[[Sequence[str]], Any] | None = None) -> None:
         self.batches: list[list[str]] = []
-        self.answer = answer or (lambda texts: [[float(len(text)), 1.0] for text in texts])
+        self.answer = answer or (
+            lambda texts: [[float(len(text)), 1.0] for text in texts]
+        )
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         self.batches.append(list(texts))
@@ -204,21 +221,31 @@ def test_a_prompt_may_name_who_answers_it(drive: Drive) -> None:
     other.name = "model-b"
     runner = Runner(llm=own, cache=Cache(":memory:"), max_calls=3)
     steps = (Ask("a"), Ask("a", llm=other), Ask("b", llm=other))
-    assert drive(runner, yields(*steps)) == drive(runner, yields(*steps)) == ["A", "A", "B"]
+    assert (
+        drive(runner, yields(*steps))
+        == drive(runner, yields(*steps))
+        == ["A", "A", "B"]
+    )
     assert (own.asked, sorted(other.asked)) == (["a"], ["a", "b"])
     assert drive(Runner(), yields(Ask("a", llm=other))) == ["A"]
     assert runner.usage.as_dict()["calls"] == 3
 
 
-def test_equal_requests_are_one_call_unless_they_must_not_be_cached(drive: Drive) -> None:
+def test_equal_requests_are_one_call_unless_they_must_not_be_cached(
+    drive: Drive,
+) -> None:
     model = Model()
     assert drive(Runner(llm=model), yields(Ask("a"), Ask("a"))) == ["A", "A"]
     assert model.asked == ["a"]
-    drive(Runner(llm=model), yields(Ask("b", use_cache=False), Ask("b", use_cache=False)))
+    drive(
+        Runner(llm=model), yields(Ask("b", use_cache=False), Ask("b", use_cache=False))
+    )
     assert model.asked == ["a", "b", "b"]
 
 
-def test_a_run_that_crashed_repeats_no_finished_call(drive: Drive, tmp_path: Path) -> None:
+def test_a_run_that_crashed_repeats_no_finished_call(
+    drive: Drive, tmp_path: Path
+) -> None:
     texts = tuple(f"text {i}" for i in range(10))
 
     def steps() -> Any:
@@ -244,16 +271,22 @@ def test_a_run_that_crashed_repeats_no_finished_call(drive: Drive, tmp_path: Pat
             steps(),
         )
     model, vectors = Model(), Vectors()
-    runner = Runner(llm=model, embedder=vectors, cache=Cache(tmp_path / "c"), batch_size=2)
+    runner = Runner(
+        llm=model, embedder=vectors, cache=Cache(tmp_path / "c"), batch_size=2
+    )
     assert drive(runner, steps())[0] == ["ONE", "TWO"]
     assert model.asked == []
-    assert {text for batch in vectors.batches for text in batch} == set(texts) - set(sent)
+    assert {text for batch in vectors.batches for text in batch} == set(texts) - set(
+        sent
+    )
     assert runner.usage.cache_hits == 6
 
 
 def test_failed_answers_are_given_to_the_algorithm_and_not_kept(drive: Drive) -> None:
     cache = Cache(":memory:")
-    answers = drive(Runner(llm=Model(fail="bad"), cache=cache), yields(Ask("good"), Ask("bad")))
+    answers = drive(
+        Runner(llm=Model(fail="bad"), cache=cache), yields(Ask("good"), Ask("bad"))
+    )
     assert answers[0] == "GOOD"
     assert isinstance(answers[1], Failed)
     assert str(answers[1].reason) == "no"
@@ -262,16 +295,25 @@ def test_failed_answers_are_given_to_the_algorithm_and_not_kept(drive: Drive) ->
 
 @pytest.mark.parametrize(
     "change",
-    [{"name": "model-b"}, {"prompt": "q"}, {"component": "other"}, {"options": ("a", "c")}],
+    [
+        {"name": "model-b"},
+        {"prompt": "q"},
+        {"component": "other"},
+        {"options": ("a", "c")},
+    ],
 )
-def test_the_cache_key_holds_everything_that_changes_the_answer(change: dict[str, Any]) -> None:
+def test_the_cache_key_holds_everything_that_changes_the_answer(
+    change: dict[str, Any],
+) -> None:
     cache = Cache(":memory:")
     fields = {"prompt": "p", "options": ("a", "b"), "component": "c"}
     Runner(llm=Model(margin=0.25), cache=cache).run(yields(Choose(**fields)))
     model = Model(margin=-0.25)
     assert Runner(llm=model, cache=cache).run(yields(Choose(**fields))) == [0.25]
     model.name = change.pop("name", model.name)
-    assert Runner(llm=model, cache=cache).run(yields(Choose(**{**fields, **change}))) == [-0.25]
+    assert Runner(llm=model, cache=cache).run(
+        yields(Choose(**{**fields, **change}))
+    ) == [-0.25]
 
 
 def test_budget_makes_the_calls_it_allows_and_stops(drive: Drive) -> None:
@@ -298,7 +340,9 @@ def test_budget_makes_the_calls_it_allows_and_stops(drive: Drive) -> None:
         (lambda texts: [[1e300]] * 2, "NaN or infinite"),
     ],
 )
-def test_unusable_vectors_are_refused_and_not_kept(drive: Drive, answer: Any, message: str) -> None:
+def test_unusable_vectors_are_refused_and_not_kept(
+    drive: Drive, answer: Any, message: str
+) -> None:
     cache = Cache(":memory:")
     with pytest.raises(InvalidAnswer, match=message):
         drive(Runner(embedder=Vectors(answer), cache=cache), yields(Embed(("t", "uu"))))
@@ -310,7 +354,9 @@ def test_vectors_of_another_length_in_the_cache_are_noticed(drive: Drive) -> Non
     drive(Runner(embedder=Vectors(), cache=cache), yields(Embed(("t",))))
     with pytest.raises(InvalidAnswer, match="different dimensions"):
         drive(
-            Runner(embedder=Vectors(lambda texts: np.ones((len(texts), 3))), cache=cache),
+            Runner(
+                embedder=Vectors(lambda texts: np.ones((len(texts), 3))), cache=cache
+            ),
             yields(Embed(("t", "u"))),
         )
 
@@ -326,13 +372,17 @@ def test_margins_of_numpy_can_be_kept(drive: Drive) -> None:
     cache = Cache(":memory:")
     for _ in range(2):
         assert drive(
-            Runner(llm=Model(margin=np.float32(0.5)), cache=cache), yields(Choose("p", ("a", "b")))
+            Runner(llm=Model(margin=np.float32(0.5)), cache=cache),
+            yields(Choose("p", ("a", "b"))),
         ) == [0.5]
 
 
 def test_what_is_missing_is_named(drive: Drive) -> None:
     answers = drive(Runner(), yields(Ask("p"), Choose("p", ("a", "b"))))
-    assert all(isinstance(answer, Failed) and "llm=" in str(answer.reason) for answer in answers)
+    assert all(
+        isinstance(answer, Failed) and "llm=" in str(answer.reason)
+        for answer in answers
+    )
     with pytest.raises(ModelFailed, match="embedder="):
         drive(Runner(), yields(Embed(("t",))))
     with pytest.raises(InvalidParameter, match="'none'"):
@@ -363,7 +413,9 @@ def test_the_algorithm_is_closed_when_a_model_raises(drive: Drive) -> None:
     assert closed == [True]
 
 
-@pytest.mark.parametrize(("query", "cure"), [(True, "ask again"), (False, "call again")])
+@pytest.mark.parametrize(
+    ("query", "cure"), [(True, "ask again"), (False, "call again")]
+)
 def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> None:
     runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
     with pytest.raises(ModelFailed) as caught:
@@ -375,7 +427,10 @@ def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> N
 def test_an_error_of_ours_cancels_the_calls_that_wait(drive: Drive) -> None:
     model = Model(fail="p0", error=ModelFailed("key refused"))
     with pytest.raises(ModelFailed, match="key refused"):
-        drive(Runner(llm=model, max_concurrency=1), yields(*(Ask(f"p{i}") for i in range(50))))
+        drive(
+            Runner(llm=model, max_concurrency=1),
+            yields(*(Ask(f"p{i}") for i in range(50))),
+        )
     assert len(model.asked) < 50
     assert model.open <= 1
 
@@ -393,7 +448,10 @@ def test_context_variables_reach_the_models(drive: Drive) -> None:
 def test_progress_tells_every_step(drive: Drive) -> None:
     told: list[tuple[str, int, int]] = []
     runner = Runner(
-        llm=Model(), embedder=Vectors(), batch_size=2, progress=lambda *step: told.append(step)
+        llm=Model(),
+        embedder=Vectors(),
+        batch_size=2,
+        progress=lambda *step: told.append(step),
     )
     drive(runner, yields(Ask("a"), Ask("b"), Embed(("t", "u", "v"))))
     assert told == [
@@ -419,7 +477,9 @@ class Weigher:
 
     name = "weigher"
 
-    def __init__(self, fails: Sequence[str] = (), error: Exception | None = None) -> None:
+    def __init__(
+        self, fails: Sequence[str] = (), error: Exception | None = None
+    ) -> None:
         self.fails = fails
         self.error = error or RuntimeError("out of memory")
         self.together: list[list[str]] = []
@@ -445,11 +505,17 @@ class Weigher:
     def _margin(self, prompt: str, options: tuple[str, str]) -> float | None:
         if prompt in self.fails:
             raise self.error
-        return (len(prompt) if options == OPTIONS else -len(prompt)) / 10 if prompt else None
+        return (
+            (len(prompt) if options == OPTIONS else -len(prompt)) / 10
+            if prompt
+            else None
+        )
 
 
 class Awaited(Weigher):
-    async def achoose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> Any:
+    async def achoose_many(
+        self, prompts: Sequence[str], options: tuple[str, str]
+    ) -> Any:
         await asyncio.sleep(0)
         return self.choose_many(prompts, options)
 
@@ -492,19 +558,26 @@ def test_choices_go_out_together_and_every_answer_is_where_it_belongs(
     found = answers_of(runner, requests, mode)
     assert found == ["HELLO", 0.1, 0.2, 0.3, None, 0.2, 0.4, 0.5, -0.1, -0.3]
     assert (
-        sorted(model.together) == [["", "dddd", "eeeee"], ["a", "bb", "ccc"], ["a", "ccc"]]
+        sorted(model.together)
+        == [["", "dddd", "eeeee"], ["a", "bb", "ccc"], ["a", "ccc"]]
         and not model.single
     )
     assert runner.usage.calls == 9 and told[-1] == (9, 9) and len(cache) == 9
-    assert answers_of(runner, requests[1:], mode) == found[1:] and len(model.together) == 3
-    assert answers_of(runner, [Choose("new", OPTIONS)], mode) == [0.3] and model.single == ["new"]
+    assert (
+        answers_of(runner, requests[1:], mode) == found[1:] and len(model.together) == 3
+    )
+    assert answers_of(runner, [Choose("new", OPTIONS)], mode) == [
+        0.3
+    ] and model.single == ["new"]
 
 
 @MODES
 def test_one_that_fails_does_not_take_the_others_with_it(mode: str) -> None:
     model, cache = Weigher(fails=["bb"]), Cache(":memory:")
     found = answers_of(
-        Runner(llm=model, cache=cache), [Choose(p, OPTIONS) for p in ("a", "bb", "ccc")], mode
+        Runner(llm=model, cache=cache),
+        [Choose(p, OPTIONS) for p in ("a", "bb", "ccc")],
+        mode,
     )
     assert found[0] == 0.1 and found[2] == 0.3 and len(cache) == 2
     assert (
@@ -519,14 +592,18 @@ def test_one_that_fails_does_not_take_the_others_with_it(mode: str) -> None:
 def test_an_answer_of_another_length_is_not_trusted(mode: str, answer: Any) -> None:
     model = Awaited()
     model.choose_many = lambda prompts, options: answer  # type: ignore[method-assign]
-    found = answers_of(Runner(llm=model), [Choose("a", OPTIONS), Choose("bb", OPTIONS)], mode)
+    found = answers_of(
+        Runner(llm=model), [Choose("a", OPTIONS), Choose("bb", OPTIONS)], mode
+    )
     assert found == [0.1, 0.2] and model.single == ["a", "bb"]
 
 
 @MODES
 def test_margins_are_checked_one_by_one(mode: str) -> None:
     model = Weigher()
-    found = answers_of(Runner(llm=model), [Choose("x" * 20, OPTIONS), Choose("bb", OPTIONS)], mode)
+    found = answers_of(
+        Runner(llm=model), [Choose("x" * 20, OPTIONS), Choose("bb", OPTIONS)], mode
+    )
     assert (
         isinstance(found[0], Failed)
         and isinstance(found[0].reason, InvalidAnswer)
@@ -535,10 +612,14 @@ def test_margins_are_checked_one_by_one(mode: str) -> None:
 
 
 @MODES
-def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(mode: str) -> None:
+def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(
+    mode: str,
+) -> None:
     wrong = Weigher(fails=["a"], error=InvalidParameter("options must be others"))
     with pytest.raises(InvalidParameter, match="options must be others"):
-        answers_of(Runner(llm=wrong), [Choose("a", OPTIONS), Choose("bb", OPTIONS)], mode)
+        answers_of(
+            Runner(llm=wrong), [Choose("a", OPTIONS), Choose("bb", OPTIONS)], mode
+        )
     assert not wrong.single
     model, cache = Weigher(), Cache(":memory:")
     with pytest.raises(BudgetExceeded):
@@ -550,7 +631,9 @@ def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(mode: str)
     assert model.together == [["x", "xx"]] and len(cache) == 2
 
 
-def test_every_answer_is_kept_and_a_failed_call_is_repeated(drive: Drive, tmp_path: Path) -> None:
+def test_every_answer_is_kept_and_a_failed_call_is_repeated(
+    drive: Drive, tmp_path: Path
+) -> None:
     script: list[Any] = [TimeoutError("too slow"), "", "never"]
 
     def answer(prompt: str) -> str:
@@ -564,18 +647,24 @@ def test_every_answer_is_kept_and_a_failed_call_is_repeated(drive: Drive, tmp_pa
     def steps() -> Any:
         return (yield [Ask("?", "t"), Ask("?", "t")])
 
-    assert [str(failed) for failed in drive(runner, steps())] == ["TimeoutError: too slow"] * 2
+    assert [str(failed) for failed in drive(runner, steps())] == [
+        "TimeoutError: too slow"
+    ] * 2
     assert drive(runner, steps()) == drive(runner, steps()) == ["", ""]
     assert (runner.usage.calls, runner.usage.failed) == (2, 1)
 
 
-def test_a_run_of_which_every_call_fails_warns_with_the_first_reason(drive: Drive) -> None:
+def test_a_run_of_which_every_call_fails_warns_with_the_first_reason(
+    drive: Drive,
+) -> None:
     def steps() -> Any:
         first = yield [Ask("a"), Ask("b")]
         return [*first, *(yield [Ask("c")])]
 
     down = Runner(llm=ScriptedModel(ConnectionError("the service is down")))
-    with pytest.warns(UserWarning, match="first with ConnectionError: the service is down"):
+    with pytest.warns(
+        UserWarning, match="first with ConnectionError: the service is down"
+    ):
         drive(down, steps())
     assert (down.usage.calls, down.usage.failed) == (3, 3)
 
@@ -605,11 +694,15 @@ def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:
 
 def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None:
     widths = iter([3, 2])
-    embedder = FunctionEmbedder(lambda texts: [[1.0] * next(widths) for _ in texts], name="odd")
+    embedder = FunctionEmbedder(
+        lambda texts: [[1.0] * next(widths) for _ in texts], name="odd"
+    )
 
     def steps() -> Steps[None]:
         yield [Embed(("a",))]
         yield [Embed(("a",), query=True)]
 
-    with pytest.raises(InvalidAnswer, match="'odd' returned vectors of 3 dimensions, then of 2"):
+    with pytest.raises(
+        InvalidAnswer, match="'odd' returned vectors of 3 dimensions, then of 2"
+    ):
         drive(Runner(embedder=embedder), steps())

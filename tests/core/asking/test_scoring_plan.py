@@ -47,7 +47,9 @@ def test_each_text_is_scored_once_in_bounded_batches(drive: Drive) -> None:
     scorer, reports = Lengths(), []
     runner = Runner(batch_size=2, progress=lambda *report: reports.append(report))
     texts = ("a", "bb", "a", "ccc", "bb")
-    answers = drive(runner, scores(Score("q", texts, scorer), Score("qq", ("a",), scorer)))
+    answers = drive(
+        runner, scores(Score("q", texts, scorer), Score("qq", ("a",), scorer))
+    )
     assert answers == [[1 + len(text) / 3 for text in texts], [2 + 1 / 3]]
     assert scorer.batches == [("q", ["a", "bb"]), ("q", ["ccc"]), ("qq", ["a"])]
     assert runner.usage.scored == 4
@@ -78,13 +80,16 @@ def test_scores_of_a_named_scorer_are_kept_by_name_query_and_text(drive: Drive) 
     for _ in range(2):
         drive(runner, scores(Score("q", texts, nameless)))
     assert len(nameless.batches) == 2
-    assert len(cache) == 7  # three texts of "q" and two of "other" for "one", two for "two"
+    # Three texts of "q" and two of "other" for "one", two for "two".
+    assert len(cache) == 7
 
 
 @pytest.mark.parametrize(
     "bad", [[0.1], [float("nan")] * 2, ["x"] * 2, [[0.1]] * 2, [10**400] * 2, None]
 )
-def test_an_answer_that_cannot_be_used_is_refused_and_not_kept(drive: Drive, bad: Any) -> None:
+def test_an_answer_that_cannot_be_used_is_refused_and_not_kept(
+    drive: Drive, bad: Any
+) -> None:
     class Bad:
         name = "bad"
 
@@ -92,7 +97,9 @@ def test_an_answer_that_cannot_be_used_is_refused_and_not_kept(drive: Drive, bad
             return bad
 
     cache = Cache(":memory:")
-    with pytest.raises(InvalidAnswer, match=r"The scorer 'bad' must give one .* of the 2 texts"):
+    with pytest.raises(
+        InvalidAnswer, match=r"The scorer 'bad' must give one .* of the 2 texts"
+    ):
         drive(Runner(cache=cache), scores(Score("q", ("a", "b"), Bad())))
     assert len(cache) == 0
 
@@ -106,7 +113,10 @@ def test_a_scorer_that_raises_keeps_what_was_finished(drive: Drive) -> None:
 
     cache = Cache(":memory:")
     with pytest.raises(ModelFailed, match="out of memory"):
-        drive(Runner(cache=cache, batch_size=1), scores(Score("q", ("a", "b"), Failing("f"))))
+        drive(
+            Runner(cache=cache, batch_size=1),
+            scores(Score("q", ("a", "b"), Failing("f"))),
+        )
     assert len(cache) == 1
 
 
@@ -117,7 +127,9 @@ async def test_on_an_event_loop_scorers_are_awaited_or_run_in_a_worker_thread() 
             return self.score(query, texts)
 
     local, awaited = Lengths(), Awaited()
-    answers = await Runner().arun(scores(Score("q", ("a",), local), Score("q", ("a",), awaited)))
+    answers = await Runner().arun(
+        scores(Score("q", ("a",), local), Score("q", ("a",), awaited))
+    )
     assert answers[0] == answers[1] == [1 + 1 / 3]
     assert threading.get_ident() not in local.threads
     assert awaited.threads == {threading.get_ident()}

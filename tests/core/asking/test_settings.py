@@ -25,7 +25,10 @@ DOCUMENT = read_text("# A\n\nCats eat fish.\n\n# B\n\nPumps move water.\n", id="
     ("setting", "message"),
     [
         ({"batch_size": 0}, "batch_size must be a number of at least 1; got 0"),
-        ({"max_concurrency": 0}, "max_concurrency must be a number of at least 1; got 0"),
+        (
+            {"max_concurrency": 0},
+            "max_concurrency must be a number of at least 1; got 0",
+        ),
         ({"max_calls": -1}, "max_calls must be a number of at least 0; got -1"),
     ],
 )
@@ -39,12 +42,18 @@ def test_settings_out_of_range_are_refused(
 
 @pytest.mark.parametrize("make", [Runner, Index, D3Index, HiQAFormatter])
 def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
-    message = r"asking and batch_size must not be given together; .* Asking\(batch_size=...\)"
+    message = (
+        r"asking and batch_size must not be given together; .* Asking\(batch_size=...\)"
+    )
     with pytest.raises(InvalidParameter, match=message):
         make(asking=Asking(), batch_size=3)
-    with pytest.raises(InvalidParameter, match="asking must be an Asking or None; got int"):
+    with pytest.raises(
+        InvalidParameter, match="asking must be an Asking or None; got int"
+    ):
         make(asking=3)
-    with pytest.raises(TypeError, match=r"has no argument 'batchsize'\. Did you mean 'batch_size'"):
+    with pytest.raises(
+        TypeError, match=r"has no argument 'batchsize'\. Did you mean 'batch_size'"
+    ):
         make(batchsize=3)
 
 
@@ -58,7 +67,9 @@ def test_flat_names_are_the_record() -> None:
 def test_a_path_is_opened_once_for_all_who_share_the_record(tmp_path: Path) -> None:
     asking = Asking(cache=tmp_path / "calls.sqlite")
     assert isinstance(asking.cache, Cache)
-    assert Runner(asking=asking).cache is Index(asking=asking).runner.cache is asking.cache
+    assert (
+        Runner(asking=asking).cache is Index(asking=asking).runner.cache is asking.cache
+    )
 
 
 def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None:
@@ -70,7 +81,9 @@ def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None
     first, second = HashEmbedder(), HashEmbedder()
     index = D3Index(embedder=first, llm=by_record, asking=record)
     index.add([DOCUMENT])
-    retriever = D3Retriever(index, llm=by_record, strategy="base", asking=Asking(max_calls=9))
+    retriever = D3Retriever(
+        index, llm=by_record, strategy="base", asking=Asking(max_calls=9)
+    )
     flat = D3Index(embedder=second, llm=by_name, batch_size=1, cache=Cache(":memory:"))
     flat.add([DOCUMENT])
     same = D3Retriever(flat, llm=by_name, strategy="base", max_calls=9)
@@ -83,12 +96,15 @@ def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None
     assert again.runner.asking is record
 
 
-def test_true_stands_for_a_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_true_stands_for_a_line_on_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     progress = Asking(progress=True).progress
     assert callable(progress)
     progress("embed", 1, 2)
     progress("embed", 2, 2)
-    assert capsys.readouterr().err == "embed: 2 of 2\n"  # no terminal: the end of each stage
+    # No terminal: the end of each stage.
+    assert capsys.readouterr().err == "embed: 2 of 2\n"
     assert Asking(progress=False).progress is None
     with pytest.raises(
         InvalidParameter, match=r"progress must be a function .* or True for a line"
@@ -101,6 +117,10 @@ def test_true_stands_for_a_line_on_standard_error(capsys: pytest.CaptureFixture[
 def test_a_wrong_name_is_answered_with_the_nearest_and_the_list() -> None:
     with pytest.raises(TypeError, match="Index has no argument 'qembedder'") as caught:
         Index(qembedder=None)  # type: ignore[call-arg]
-    assert "Did you mean 'embedder'? Known: embedder, llm, splitter," in str(caught.value)
-    with pytest.raises(InvalidParameter, match="splitter must be a splitter of structrag"):
+    assert "Did you mean 'embedder'? Known: embedder, llm, splitter," in str(
+        caught.value
+    )
+    with pytest.raises(
+        InvalidParameter, match="splitter must be a splitter of structrag"
+    ):
         Index(splitter=3)  # type: ignore[arg-type]

@@ -61,7 +61,10 @@ class World:
 
     def answer(self, request: Request) -> Any:
         if isinstance(request, Embed):
-            rows = [[float(ord(text or " ")), float(request.query)] for text in request.texts]
+            rows = [
+                [float(ord(text or " ")), float(request.query)]
+                for text in request.texts
+            ]
             return np.array(rows, dtype=np.float32).reshape(len(rows), 2)
         self.asked += 1
         return f"{request} {self.asked}"
@@ -110,18 +113,28 @@ def test_rewritten_requests_go_out_changed(turns: list[list[Request]]) -> None:
 
     ours, theirs = World(), World()
     result = drive(rewrite(asking(turns), change), ours)
-    changed = [[change(request) for request in requests] for requests in turns if requests]
+    changed = [
+        [change(request) for request in requests] for requests in turns if requests
+    ]
     expected = iter(drive(asking(changed), theirs))
-    assert plain(result) == [plain(next(expected)) if requests else [] for requests in turns]
+    assert plain(result) == [
+        plain(next(expected)) if requests else [] for requests in turns
+    ]
     assert ours.turns == theirs.turns
 
 
 @given(TURNS)
-def test_remembered_answers_are_those_of_the_first_time(turns: list[list[Request]]) -> None:
+def test_remembered_answers_are_those_of_the_first_time(
+    turns: list[list[Request]],
+) -> None:
     world, first = World(), {}
     result = drive(remembering(asking(turns)), world)
     embedded = [
-        (r.kind, text) for t in world.turns for r in t if isinstance(r, Embed) for text in r.texts
+        (r.kind, text)
+        for t in world.turns
+        for r in t
+        if isinstance(r, Embed)
+        for text in r.texts
     ]
     in_turns = [
         {(r.kind, text) for r in requests if isinstance(r, Embed) for text in r.texts}
@@ -144,7 +157,9 @@ def test_remembered_answers_are_those_of_the_first_time(turns: list[list[Request
 def test_answers_that_are_there_are_not_asked_for(
     turns: list[list[Request]], prompts: set[str]
 ) -> None:
-    before: dict[Request, Any] = {Ask(prompt): f"{prompt} of before" for prompt in prompts}
+    before: dict[Request, Any] = {
+        Ask(prompt): f"{prompt} of before" for prompt in prompts
+    }
     answers, world = dict(before), World()
     result = drive(keeping(asking(turns), answers), world)
     for requests, replies in zip(turns, result, strict=True):
@@ -152,7 +167,9 @@ def test_answers_that_are_there_are_not_asked_for(
             if request in before:
                 assert reply == before[request]
     asked = [request for turn in world.turns for request in turn]
-    assert not before.keys() & {request for request in asked if not isinstance(request, Embed)}
+    assert not before.keys() & {
+        request for request in asked if not isinstance(request, Embed)
+    }
     for request in answers.keys() - before.keys():
         assert isinstance(request, Choose) or request.use_cache
 
@@ -165,13 +182,17 @@ def test_failed_calls_are_noted_and_nothing_else() -> None:
         noting_failures(asking([requests]), failures),
         lambda turn: [reasons.get(request.prompt, "yes") for request in turn],
     )
-    assert answers == [[reasons["a"], reasons["b"], "yes"]] and failures == [reasons["a"]]
+    assert answers == [[reasons["a"], reasons["b"], "yes"]] and failures == [
+        reasons["a"]
+    ]
 
 
 def test_failures_are_not_kept() -> None:
     answers: dict[Request, Any] = {}
     failed = Failed(ValueError("no"))
-    assert drive(keeping(asking([[Ask("a")]]), answers), lambda _: [failed]) == [[failed]]
+    assert drive(keeping(asking([[Ask("a")]]), answers), lambda _: [failed]) == [
+        [failed]
+    ]
     assert answers == {}
 
 
@@ -186,7 +207,9 @@ def test_steps_side_by_side_give_what_they_give_alone(
         ]
 
     results = drive(together([asking(turns) for turns in algorithms]), reply)
-    assert plain(results) == [plain(drive(asking(turns), reply)) for turns in algorithms]
+    assert plain(results) == [
+        plain(drive(asking(turns), reply)) for turns in algorithms
+    ]
 
 
 @given(TURNS)
@@ -225,7 +248,9 @@ class Counting(Runner):
 def test_side_by_side_all_texts_of_a_round_are_one_request() -> None:
     runner = Counting(embedder=HashEmbedder(), llm=ScriptedModel(str.upper))
     first = asking([[Embed(("a", "b")), Ask("one")], [Embed(("c",), query=True)]])
-    second = asking([[Ask("two"), Embed(("b",)), Embed((), query=True), Embed(("q",), query=True)]])
+    second = asking(
+        [[Ask("two"), Embed(("b",)), Embed((), query=True), Embed(("q",), query=True)]]
+    )
     one, two = runner.run(together([first, second]))
     assert [len(requests) for requests in runner.rounds] == [4, 1]
     vector = HashEmbedder().vector
@@ -241,11 +266,20 @@ def test_what_was_answered_is_not_asked_again_except_votes() -> None:
     vote = Ask("vote", use_cache=False)
     rounds = [
         [Ask("one"), Embed(("a", "b")), vote, vote],
-        [Ask("one"), Ask("two"), Embed(("b", "c")), Embed(("a",), query=True), vote, Embed(())],
+        [
+            Ask("one"),
+            Ask("two"),
+            Embed(("b", "c")),
+            Embed(("a",), query=True),
+            vote,
+            Embed(()),
+        ],
         [Ask("two"), Embed(("c", "a"))],
     ]
     remembered = Runner(embedder=embedder, llm=llm).run(remembering(asking(rounds)))
-    plain = Runner(embedder=HashEmbedder(), llm=ScriptedModel(str.upper)).run(asking(rounds))
+    plain = Runner(embedder=HashEmbedder(), llm=ScriptedModel(str.upper)).run(
+        asking(rounds)
+    )
     for ours, expected in zip(remembered, plain, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(ours, expected, strict=True))
     assert sorted(llm.prompts) == ["one", "two", "vote", "vote", "vote"]
@@ -262,7 +296,9 @@ def test_requests_of_different_models_are_embedded_apart() -> None:
     runner = Runner(embedder=own)
     first = embedding(Embed(("a", "b"), embedder=one), Embed(("a",)))
     second = embedding(
-        Embed(("b", "c"), embedder=one), Embed(("a",), embedder=two), Embed((), embedder=two)
+        Embed(("b", "c"), embedder=one),
+        Embed(("a",), embedder=two),
+        Embed((), embedder=two),
     )
     found = runner.run(remembering(together([first, second])))
     assert (one.texts, two.texts, own.texts) == (["a", "b", "c"], ["a"], ["a"])

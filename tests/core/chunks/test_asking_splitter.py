@@ -40,7 +40,11 @@ SPLITTER = PICSplitter(max_tokens=60, min_tokens=10)
 
 
 def test_groups_are_bounded_and_lazy() -> None:
-    assert [len(group) for group in groups_of(range(600), lambda _: 10)] == [256, 256, 88]
+    assert [len(group) for group in groups_of(range(600), lambda _: 10)] == [
+        256,
+        256,
+        88,
+    ]
     assert [len(group) for group in groups_of(range(5), lambda _: 200_000)] == [2, 2, 1]
     assert list(groups_of([], lambda _: 1)) == []
 
@@ -56,7 +60,9 @@ def test_an_index_splits_with_its_own_models_and_counts_them() -> None:
     report = index.add(DOCUMENTS)
     expected = list(
         SPLITTER.split_all(
-            DOCUMENTS, embedder=HashEmbedder(), llm=ScriptedModel("Document says thing 3.")
+            DOCUMENTS,
+            embedder=HashEmbedder(),
+            llm=ScriptedModel("Document says thing 3."),
         )
     )
     assert [chunk for chunks in expected for chunk in chunks] == index.chunks()
@@ -98,7 +104,9 @@ def test_reused_vectors_embed_nothing_twice_and_can_be_searched(
 ) -> None:
     embedder = HashEmbedder()
     index = Index(splitter=splitter, embedder=embedder, views=("raw",))
-    index.add([*DOCUMENTS, read_text("", id="empty"), read_text("Short one.", id="short")])
+    index.add(
+        [*DOCUMENTS, read_text("", id="empty"), read_text("Short one.", id="short")]
+    )
     sentences = {
         f"Document {d} says thing {i} of {i % 5}." for d in range(3) for i in range(40)
     } | {"Short one."}
@@ -112,7 +120,8 @@ def test_both_runs_cost_the_same_with_a_cache(tmp_path: Any) -> None:
     for _ in range(2):
         list(
             SPLITTER.split_all(
-                DOCUMENTS, runner=Runner(embedder=embedder, cache=Cache(tmp_path / "cache"))
+                DOCUMENTS,
+                runner=Runner(embedder=embedder, cache=Cache(tmp_path / "cache")),
             )
         )
     assert len(embedder.texts) == len(set(embedder.texts)) == 120
@@ -134,7 +143,9 @@ TEXT = " ".join(subject.format(i=i) for subject in SUBJECTS for i in range(12))
 DOCUMENT = read_text(TEXT, id="d")
 
 
-STATICS = StaticEmbedder.distil(HashEmbedder(128), texts=[TEXT], dimensions=16, cache=False)
+STATICS = StaticEmbedder.distil(
+    HashEmbedder(128), texts=[TEXT], dimensions=16, cache=False
+)
 
 
 def splitter(kind: str, **settings: Any) -> Any:
@@ -152,7 +163,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A sentence-transformers model with random weights and a vocabulary of the document's
     words."""
     torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-    transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+    transformers = pytest.importorskip(
+        "transformers", reason="the extra 'models' is not installed"
+    )
     package = pytest.importorskip(
         "sentence_transformers", reason="the extra 'models' is not installed"
     )
@@ -170,7 +183,9 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
     transformers.BertModel(config).save_pretrained(folder)
     transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
-    model = package.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    model = package.SentenceTransformer(
+        str(folder), device="cpu", local_files_only=True
+    )
     return SentenceTransformerEmbedder(model, name="tiny-encoder")
 
 
@@ -179,13 +194,19 @@ def test_an_index_cuts_by_the_static_vectors_and_searches_by_its_own(kind: str) 
     alone = splitter(kind).split(DOCUMENT, embedder=STATICS)
     assert len(alone) > 2 and "".join(chunk.text for chunk in alone) == TEXT
     own = HashEmbedder()
-    index = Index(embedder=own, splitter=splitter(kind, boundary_embedder=STATICS), views=("raw",))
+    index = Index(
+        embedder=own, splitter=splitter(kind, boundary_embedder=STATICS), views=("raw",)
+    )
     index.add([DOCUMENT])
-    assert len(index) == len(alone) and len(own.texts) == len(set(own.texts)) <= len(alone)
+    assert len(index) == len(alone) and len(own.texts) == len(set(own.texts)) <= len(
+        alone
+    )
     assert starts(
         splitter(kind, boundary_embedder=STATICS).split(DOCUMENT, embedder=own)
     ) == starts(alone)
-    assert starts(splitter(kind, boundary_embedder=STATICS).split(DOCUMENT)) == starts(alone)
+    assert starts(splitter(kind, boundary_embedder=STATICS).split(DOCUMENT)) == starts(
+        alone
+    )
     again = pickle.loads(pickle.dumps(splitter(kind, boundary_embedder=STATICS)))
     assert starts(asyncio.run(again.asplit(DOCUMENT, embedder=own))) == starts(alone)
 
@@ -207,20 +228,29 @@ def test_static_means_the_static_vectors_of_the_encoder_at_hand(
     runner = Runner(embedder=encoder, progress=lambda what, *_: told.append(what))
     fast = splitter(kind, boundary_embedder="static")
     chunks = fast.split(DOCUMENT, runner=runner)
-    assert told[0] == "distilling the encoder" and len(list((tmp_path / "static").iterdir())) == 1
+    assert (
+        told[0] == "distilling the encoder"
+        and len(list((tmp_path / "static").iterdir())) == 1
+    )
     distilled = StaticEmbedder.distil(encoder)
     assert starts(chunks) == starts(splitter(kind).split(DOCUMENT, embedder=distilled))
-    assert starts(asyncio.run(fast.asplit(DOCUMENT, embedder=encoder))) == starts(chunks)
+    assert starts(asyncio.run(fast.asplit(DOCUMENT, embedder=encoder))) == starts(
+        chunks
+    )
     index = Index(embedder=encoder, splitter=fast, views=("raw",))
     report = index.add([DOCUMENT])
     assert report.chunks == len(chunks) and report.usage["fallbacks"] == {}
 
 
-def test_tokens_of_an_encoder_are_embedded_between_its_own_special_tokens(encoder: Any) -> None:
+def test_tokens_of_an_encoder_are_embedded_between_its_own_special_tokens(
+    encoder: Any,
+) -> None:
     static = StaticEmbedder.distil(encoder, cache=False)
     tokenizer = encoder.model.tokenizer
     names = [
-        name for name, i in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]) if i > 5
+        name
+        for name, i in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
+        if i > 5
     ]
     direct = encoder.embed(names)
     centred = direct - direct.mean(axis=0)
@@ -228,12 +258,18 @@ def test_tokens_of_an_encoder_are_embedded_between_its_own_special_tokens(encode
     assert not static.model.embedding[:6].any() and static.dimension == 32
     cosines = (centred @ centred.T) / np.outer(*[np.linalg.norm(centred, axis=1)] * 2)
     assert np.allclose(
-        (rows @ rows.T) / np.outer(*[np.linalg.norm(rows, axis=1)] * 2), cosines, atol=1e-4
+        (rows @ rows.T) / np.outer(*[np.linalg.norm(rows, axis=1)] * 2),
+        cosines,
+        atol=1e-4,
     )
     changed = StaticEmbedder.distil(encoder, cache=False).name
     with_other_weights = pickle.loads(pickle.dumps(encoder))
     next(with_other_weights.model.parameters()).data += 1
-    assert changed == static.name != StaticEmbedder.distil(with_other_weights, cache=False).name
+    assert (
+        changed
+        == static.name
+        != StaticEmbedder.distil(with_other_weights, cache=False).name
+    )
 
 
 @pytest.mark.parametrize("kind", ["pic", "idms"])
@@ -243,7 +279,10 @@ def test_without_an_encoder_static_changes_nothing_and_lsa_can_be_chosen_beside_
     plain = splitter(kind).split(DOCUMENT)
     assert splitter(kind, boundary_embedder="static").split(DOCUMENT) == plain
     own = HashEmbedder()
-    assert splitter(kind, boundary_embedder=LsaEmbedder(64)).split(DOCUMENT, embedder=own) == plain
+    assert (
+        splitter(kind, boundary_embedder=LsaEmbedder(64)).split(DOCUMENT, embedder=own)
+        == plain
+    )
     assert not own.texts
 
 
@@ -251,12 +290,16 @@ def test_static_vectors_are_not_kept_in_a_cache_of_answers() -> None:
     cache = Cache(":memory:")
     runner = Runner(embedder=STATICS, cache=cache, batch_size=2)
     splitter("idms").split(DOCUMENT, runner=runner)
-    assert len(cache) == 0 and runner.usage.embedded == 36 and runner.usage.cache_hits == 0
+    assert (
+        len(cache) == 0 and runner.usage.embedded == 36 and runner.usage.cache_hits == 0
+    )
 
 
 @pytest.mark.parametrize("kind", ["pic", "idms"])
 @pytest.mark.parametrize("value", [3, "no/such-static-model", ""])
-def test_a_boundary_embedder_that_is_none_is_refused_at_once(kind: str, value: Any) -> None:
+def test_a_boundary_embedder_that_is_none_is_refused_at_once(
+    kind: str, value: Any
+) -> None:
     with pytest.raises(InvalidParameter):
         splitter(kind, boundary_embedder=value)
 
@@ -278,8 +321,12 @@ def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None
 
 def test_what_cannot_be_is_said() -> None:
     with pytest.raises(InvalidParameter, match="texts="):
-        splitter("idms", boundary_embedder="static").split(DOCUMENT, embedder=HashEmbedder())
-    static = Runner(embedder=STATICS).run(_one(Embed(("cat",), embedder=static_of_runner)))
+        splitter("idms", boundary_embedder="static").split(
+            DOCUMENT, embedder=HashEmbedder()
+        )
+    static = Runner(embedder=STATICS).run(
+        _one(Embed(("cat",), embedder=static_of_runner))
+    )
     assert np.array_equal(static, STATICS.embed(["cat"]))
 
 

@@ -24,8 +24,12 @@ from structrag.errors import InvalidParameter
 SEVEN = np.array([0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39])
 TWENTY = [20] * 7
 values_and_sizes = st.lists(
-    st.tuples(st.floats(-1, 1, allow_nan=False), st.integers(1, 60)), min_size=1, max_size=9
-).map(lambda pairs: (np.array([value for value, _ in pairs]), [size for _, size in pairs]))
+    st.tuples(st.floats(-1, 1, allow_nan=False), st.integers(1, 60)),
+    min_size=1,
+    max_size=9,
+).map(
+    lambda pairs: (np.array([value for value, _ in pairs]), [size for _, size in pairs])
+)
 
 
 def total(run: Run, sizes: Sequence[int]) -> int:
@@ -35,7 +39,9 @@ def total(run: Run, sizes: Sequence[int]) -> int:
 def merged(values: np.ndarray, sizes: Sequence[int], limits: Limits) -> list[Run]:
     mean = weighted_mean(values, sizes)
     runs = runs_of(changes(labels(values, threshold_of(values, "mean"))), len(values))
-    return join_small(runs, sizes, limits, lambda left, right: -abs(mean(left) - mean(right)))
+    return join_small(
+        runs, sizes, limits, lambda left, right: -abs(mean(left) - mean(right))
+    )
 
 
 def test_runs_lie_between_cuts() -> None:
@@ -45,7 +51,12 @@ def test_runs_lie_between_cuts() -> None:
 
 
 def test_a_small_run_joins_the_neighbour_of_closer_mean() -> None:
-    assert runs_of(changes(labels(SEVEN, SEVEN.mean())), 7) == [(0, 2), (2, 4), (4, 5), (5, 7)]
+    assert runs_of(changes(labels(SEVEN, SEVEN.mean())), 7) == [
+        (0, 2),
+        (2, 4),
+        (4, 5),
+        (5, 7),
+    ]
     joined = merged(SEVEN, TWENTY, Limits(40, 300))
     assert joined == [(0, 2), (2, 4), (4, 7)]
     assert weighted_mean(SEVEN, TWENTY)((4, 7)) == pytest.approx(0.5)
@@ -54,7 +65,10 @@ def test_a_small_run_joins_the_neighbour_of_closer_mean() -> None:
 def test_the_previous_neighbour_is_taken_on_ties_and_none_where_none_fits() -> None:
     runs = [(0, 2), (2, 3), (3, 5)]
     sizes = [30, 30, 10, 30, 30]
-    assert join_small(runs, sizes, Limits(20, 100), lambda left, right: 0.0) == [(0, 3), (3, 5)]
+    assert join_small(runs, sizes, Limits(20, 100), lambda left, right: 0.0) == [
+        (0, 3),
+        (3, 5),
+    ]
     assert join_small(runs, sizes, Limits(20, 65), lambda left, right: 0.0) == runs
 
 
@@ -79,15 +93,26 @@ def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
     for i, run in enumerate(runs):
         if total(run, sizes) < least:
             neighbours = [runs[k] for k in (i - 1, i + 1) if 0 <= k < len(runs)]
-            assert all(total(run, sizes) + total(other, sizes) > 120 for other in neighbours)
+            assert all(
+                total(run, sizes) + total(other, sizes) > 120 for other in neighbours
+            )
     assert join_small(runs, sizes, limits, closeness) == runs
 
 
 def test_a_large_run_is_cut_where_neighbours_are_least_alike() -> None:
     sizes = [10, 10, 10, 10]
-    assert split_large([(0, 4)], sizes, Limits(10, 30), [0, 0.1, 0.9, 0.5]) == [(0, 1), (1, 4)]
-    assert split_large([(0, 4)], sizes, Limits(20, 30), [0, 0.1, 0.9, 0.5]) == [(0, 2), (2, 4)]
-    assert split_large([(0, 4)], sizes, Limits(0, 30), [0, 0.5, 0.5, 0.5]) == [(0, 2), (2, 4)]
+    assert split_large([(0, 4)], sizes, Limits(10, 30), [0, 0.1, 0.9, 0.5]) == [
+        (0, 1),
+        (1, 4),
+    ]
+    assert split_large([(0, 4)], sizes, Limits(20, 30), [0, 0.1, 0.9, 0.5]) == [
+        (0, 2),
+        (2, 4),
+    ]
+    assert split_large([(0, 4)], sizes, Limits(0, 30), [0, 0.5, 0.5, 0.5]) == [
+        (0, 2),
+        (2, 4),
+    ]
     assert split_large([(0, 3)], [10, 50, 10], Limits(30, 40), [0, 0.1, 0.2]) == [
         (0, 1),
         (1, 2),
@@ -106,8 +131,12 @@ def test_splitting_keeps_the_limit_and_every_unit(
     units: list[tuple[int, float]], most: int
 ) -> None:
     sizes = [size for size, _ in units]
-    runs = split_large([(0, len(units))], sizes, Limits(0, most), [gap for _, gap in units])
-    assert [i for first, last in runs for i in range(first, last)] == list(range(len(units)))
+    runs = split_large(
+        [(0, len(units))], sizes, Limits(0, most), [gap for _, gap in units]
+    )
+    assert [i for first, last in runs for i in range(first, last)] == list(
+        range(len(units))
+    )
     assert all(total(run, sizes) <= most or run[1] - run[0] == 1 for run in runs)
 
 

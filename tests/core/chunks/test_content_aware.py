@@ -59,7 +59,9 @@ def split(text: str, **settings: Any) -> list[Chunk]:
     return ContentAwareSplitter(**settings).split(read_text(text, format="markdown"))
 
 
-def check(chunks: list[Chunk], text: str, limit: int, counter: Callable[[str], int]) -> None:
+def check(
+    chunks: list[Chunk], text: str, limit: int, counter: Callable[[str], int]
+) -> None:
     """What holds for every splitter and every input, overlap or not."""
     starts = [chunk.start for chunk in chunks]
     assert starts == sorted(set(starts))
@@ -91,7 +93,10 @@ def test_overlap_keeps_the_limit(
     counters: list[Any], text: str, limit: int, which: int, overlap: int
 ) -> None:
     chunks = split(
-        text, max_tokens=limit, counter=counters[which], overlap=min(overlap, limit // 2)
+        text,
+        max_tokens=limit,
+        counter=counters[which],
+        overlap=min(overlap, limit // 2),
     )
     check(chunks, text, limit, counters[which])
     assert all(later.start <= chunk.end for chunk, later in itertools.pairwise(chunks))
@@ -112,7 +117,9 @@ def test_joining_small_sections_keeps_tiling(
 def test_fixed_chunks_tile_and_keep_the_limit(
     counters: list[Any], text: str, limit: int, which: int, sections: bool, path: bool
 ) -> None:
-    splitter = FixedSplitter(limit, within_sections=sections, context=path, counter=counters[which])
+    splitter = FixedSplitter(
+        limit, within_sections=sections, context=path, counter=counters[which]
+    )
     chunks = splitter.split(read_text(text, format="markdown"))
     check(chunks, text, limit, counters[which])
     assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
@@ -122,13 +129,20 @@ def test_fixed_chunks_tile_and_keep_the_limit(
 @given(markdown, st.sampled_from([40, 80]))
 def test_a_heading_is_never_alone(text: str, limit: int) -> None:
     headings = markdown_headings(text)
-    bodies = [text[a.end : b.start] for a, b in zip(headings, [*headings[1:]], strict=False)]
-    bodies += [text[: headings[0].start], text[headings[-1].end :]] if headings else [text]
+    bodies = [
+        text[a.end : b.start] for a, b in zip(headings, [*headings[1:]], strict=False)
+    ]
+    bodies += (
+        [text[: headings[0].start], text[headings[-1].end :]] if headings else [text]
+    )
     if not any(body.strip() for body in bodies):
         return
     inside = {i for heading in headings for i in range(heading.start, heading.end)}
     for chunk in split(text, max_tokens=limit, context=False):
-        assert any(i not in inside and not text[i].isspace() for i in range(chunk.start, chunk.end))
+        assert any(
+            i not in inside and not text[i].isspace()
+            for i in range(chunk.start, chunk.end)
+        )
 
 
 def test_section_chunks_of_the_worked_example() -> None:
@@ -139,7 +153,9 @@ def test_section_chunks_of_the_worked_example() -> None:
     assert [chunk.context for chunk in chunks] == ["", "", "A"]
 
 
-@pytest.mark.parametrize("heading", ["", "# The table\n\n", "# The table\n\nText before it.\n\n"])
+@pytest.mark.parametrize(
+    "heading", ["", "# The table\n\n", "# The table\n\nText before it.\n\n"]
+)
 def test_each_piece_of_a_table_is_a_table_with_the_same_header(heading: str) -> None:
     rows = [f"| row {i} | value {i} |\n" for i in range(60)]
     text = f"{heading}| name | value |\n|------|-------|\n{''.join(rows)}"
@@ -149,7 +165,11 @@ def test_each_piece_of_a_table_is_a_table_with_the_same_header(heading: str) -> 
     seen = 0
     for chunk in chunks:
         tokens = parser.parse(chunk.index_text)
-        cells = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "th_open"]
+        cells = [
+            tokens[i + 1].content
+            for i, token in enumerate(tokens)
+            if token.type == "th_open"
+        ]
         bodies = [token for token in tokens if token.type == "tr_open"]
         if "| row" in chunk.text:
             assert cells == ["name", "value"]
@@ -159,7 +179,11 @@ def test_each_piece_of_a_table_is_a_table_with_the_same_header(heading: str) -> 
 
 
 def test_code_is_cut_between_lines() -> None:
-    text = "# C\n\n```\n" + "".join(f"    call(number_{i}, other)\n" for i in range(60)) + "```\n"
+    text = (
+        "# C\n\n```\n"
+        + "".join(f"    call(number_{i}, other)\n" for i in range(60))
+        + "```\n"
+    )
     chunks = split(text, max_tokens=40)
     assert len(chunks) > 3
     assert all(chunk.text.endswith("\n") for chunk in chunks)
@@ -169,9 +193,14 @@ def test_overlap_repeats_whole_sentences_and_no_rows() -> None:
     prose = " ".join(f"Sentence number {i} is here." for i in range(40))
     chunks = split(prose, max_tokens=40, overlap=10)
     repeated = [prose[b.start : a.end] for a, b in itertools.pairwise(chunks)]
-    assert all(text.startswith("Sentence") and 0 < count_tokens(text) <= 10 for text in repeated)
+    assert all(
+        text.startswith("Sentence") and 0 < count_tokens(text) <= 10
+        for text in repeated
+    )
     table = split(
-        TABLE + TABLE.replace("row", "line").partition("---|\n")[2], max_tokens=30, overlap=10
+        TABLE + TABLE.replace("row", "line").partition("---|\n")[2],
+        max_tokens=30,
+        overlap=10,
     )
     assert "".join(chunk.text for chunk in table).count("row 1") == 1
 
@@ -199,9 +228,15 @@ def test_small_sections_join_until_they_are_not_small() -> None:
 
 def test_flat_limit_holds_where_there_is_no_section() -> None:
     text = "Some words stand here. " * 300
-    assert max(chunk.extras["index_tokens"] for chunk in split(text, max_tokens=2000)) <= 300
     assert (
-        max(chunk.extras["index_tokens"] for chunk in split("# H\n\n" + text, max_tokens=2000))
+        max(chunk.extras["index_tokens"] for chunk in split(text, max_tokens=2000))
+        <= 300
+    )
+    assert (
+        max(
+            chunk.extras["index_tokens"]
+            for chunk in split("# H\n\n" + text, max_tokens=2000)
+        )
         > 300
     )
 
@@ -213,7 +248,9 @@ def test_blank_documents_have_no_chunk(text: str) -> None:
 
 
 def test_same_result_again_and_after_pickling() -> None:
-    splitter = ContentAwareSplitter(max_tokens=30, overlap=5, counter=tiktoken_counter())
+    splitter = ContentAwareSplitter(
+        max_tokens=30, overlap=5, counter=tiktoken_counter()
+    )
     document = read_text("".join(PARTS), format="markdown")
     first = splitter.split(document)
     splitter.split(read_text("# Other\n\ntext\n"))
@@ -270,11 +307,16 @@ def test_no_index_text_is_counted_twice(overlap: int) -> None:
         return count_tokens(text)
 
     words = (" ".join(f"w{i}" for i in range(k, k + 12)) + ".\n\n" for k in range(40))
-    document = read_text("# Pumps\n\n## Cleaning\n\n" + "".join(words), format="markdown")
+    document = read_text(
+        "# Pumps\n\n## Cleaning\n\n" + "".join(words), format="markdown"
+    )
     splitter = ContentAwareSplitter(max_tokens=60, overlap=overlap, counter=counter)
     chunks = [chunk for chunk in splitter.split(document) if chunk.context]
     assert len(chunks) > 5 and {times[chunk.index_text] for chunk in chunks} == {1}
-    assert all(chunk.extras["index_tokens"] == count_tokens(chunk.index_text) for chunk in chunks)
+    assert all(
+        chunk.extras["index_tokens"] == count_tokens(chunk.index_text)
+        for chunk in chunks
+    )
 
 
 @needs_data
@@ -296,7 +338,9 @@ def test_real_markdown_and_html(limit: int) -> None:
 @pytest.mark.slow
 def test_real_plain_text() -> None:
     with gzip.open(DATA / "cuad/documents.jsonl.gz", "rt", encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"] for _, line in zip(range(12), lines, strict=False)]
+        texts = [
+            json.loads(line)["text"] for _, line in zip(range(12), lines, strict=False)
+        ]
     for text in texts:
         document = read_text(text, format="text")
         chunks = ContentAwareSplitter(max_tokens=200).split(document)
@@ -306,7 +350,8 @@ def test_real_plain_text() -> None:
 
 def test_a_string_is_no_document() -> None:
     with pytest.raises(
-        InvalidParameter, match=r"document must be a Document; got str. Use structrag.read_text"
+        InvalidParameter,
+        match=r"document must be a Document; got str. Use structrag.read_text",
     ):
         ContentAwareSplitter().split("a text")  # type: ignore[arg-type]
 
@@ -326,7 +371,10 @@ def test_overlap_is_at_most_half_of_the_limit() -> None:
             max_tokens=2000, flat_max_tokens=40, overlap=overlap, counter=count_words
         )
         chunks = splitter.split(document)
-        return [count_words(text[b.start : a.end]) for a, b in itertools.pairwise(chunks)]
+        return [
+            count_words(text[b.start : a.end]) for a, b in itertools.pairwise(chunks)
+        ]
 
-    assert set(overlaps(1000)) == set(overlaps(20)) == {15}  # with sentences of five words
+    # With sentences of five words.
+    assert set(overlaps(1000)) == set(overlaps(20)) == {15}
     assert set(overlaps(10)) == {10}

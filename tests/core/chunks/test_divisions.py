@@ -32,7 +32,10 @@ def test_markdown_title_with_a_contents_mark_joins_the_first_section(
         "megapixels.\n"
     )
     chunks = splitter.split(Document(text, format="markdown"))  # type: ignore[attr-defined]
-    assert [chunk.path for chunk in chunks] == [("Nova A10", "Battery"), ("Nova A10", "Camera")]
+    assert [chunk.path for chunk in chunks] == [
+        ("Nova A10", "Battery"),
+        ("Nova A10", "Camera"),
+    ]
     assert "".join(chunk.text for chunk in chunks) == text
 
 
@@ -45,12 +48,16 @@ def test_restructuredtext_title_with_a_contents_directive_joins_the_first_sectio
         "mAh.\n\nCamera\n------\n\nIt sees well.\n"
     )
     chunks = HiQASplitter().split(Document(text))
-    assert [chunk.path for chunk in chunks] == [("Nova A10", "Battery"), ("Nova A10", "Camera")]
+    assert [chunk.path for chunk in chunks] == [
+        ("Nova A10", "Battery"),
+        ("Nova A10", "Camera"),
+    ]
     assert "".join(chunk.text for chunk in chunks) == text
 
 
 @pytest.mark.parametrize(
-    "body", ["[TOC] below", "Words.\n\n[TOC]", "[toc](contents.md)", ".. note:: Read this."]
+    "body",
+    ["[TOC] below", "Words.\n\n[TOC]", "[toc](contents.md)", ".. note:: Read this."],
 )
 def test_other_bodies_stay_chunks_of_their_own(body: str) -> None:
     text = f"# Nova A10\n\n{body}\n\n## Battery\n\nIt holds 500 mAh.\n"
@@ -60,7 +67,8 @@ def test_other_bodies_stay_chunks_of_their_own(body: str) -> None:
 
 def test_a_document_of_a_mark_alone_keeps_it() -> None:
     assert [
-        chunk.text for chunk in HiQASplitter().split(Document("[TOC]\n", format="markdown"))
+        chunk.text
+        for chunk in HiQASplitter().split(Document("[TOC]\n", format="markdown"))
     ] == ["[TOC]\n"]
 
 
@@ -75,7 +83,10 @@ def test_front_matter_is_a_block_of_its_own() -> None:
     text = "---\nowner: Ada\n---\nWords before all headings.\n\n# A\n\nb\n"
     outline = parse(Document(text, format="markdown"))
     blocks, _ = division_blocks(outline, next(iter(divide(outline))))
-    assert [text[block.start : block.end].split()[0] for block in blocks] == ["---", "Words"]
+    assert [text[block.start : block.end].split()[0] for block in blocks] == [
+        "---",
+        "Words",
+    ]
 
 
 def divided(text: str, exclude: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
@@ -93,7 +104,8 @@ def divided(text: str, exclude: tuple[str, ...] = ()) -> list[tuple[str, str, st
 def test_headings_without_a_body_go_with_the_text_below_them() -> None:
     text = "# A\n\n## B\n\nb\n\n## C\n\n# D\n\n## E\n\ne\n"
     assert divided(text) == [
-        ("# A\n\n## B\n\nb\n\n## C\n\n", "B", ""),  # C has nothing below: to the text before
+        # C has nothing below: to the text before.
+        ("# A\n\n## B\n\nb\n\n## C\n\n", "B", ""),
         ("# D\n\n## E\n\ne\n", "E", "D"),
     ]
 
@@ -127,7 +139,10 @@ def test_headings_beside_nothing_and_beside_what_is_excluded(
 def test_groups_end_where_a_section_is_left_out() -> None:
     text = "# A\n\na\n\n# B\n\nb\n\n# X\n\nx\n\n# C\n\nc\n"
     divisions = divide(parse(Document(text, format="markdown")), ["x"])
-    titles = [[each.section.title for each in group] for group in grouped(divisions, apart=False)]
+    titles = [
+        [each.section.title for each in group]
+        for group in grouped(divisions, apart=False)
+    ]
     assert titles == [["A", "B"], ["C"]]
     assert grouped(divisions, apart=True) == [[each] for each in divisions]
     assert grouped([], apart=False) == []
@@ -140,13 +155,16 @@ def test_the_leading_path_is_that_of_the_heading_a_text_starts_with() -> None:
 
 
 @pytest.mark.parametrize(
-    ("titles", "excluded"), [((), set()), (("  NOTES  and more ",), {2, 3}), (("deep",), {3})]
+    ("titles", "excluded"),
+    [((), set()), (("  NOTES  and more ",), {2, 3}), (("deep",), {3})],
 )
 def test_titles_are_compared_without_case_and_white_space(
     titles: tuple[str, ...], excluded: set[int]
 ) -> None:
     text = "# A\n\na\n\n# Notes  and more\n\nb\n\n## Deep\n\nc\n\n# Z\n\nz\n"
-    assert excluded_sections(parse(Document(text, format="markdown")), titles) == excluded
+    assert (
+        excluded_sections(parse(Document(text, format="markdown")), titles) == excluded
+    )
 
 
 def test_blocks_of_a_division_tile_it_and_say_where_its_last_headings_begin() -> None:

@@ -24,7 +24,9 @@ def fitter_and_units(text: str, limit: int | None) -> tuple[Fitter, list[Unit]]:
     return fitter, units_of(outline, division, cutter, None)
 
 
-def pieces(text: str, limit: int | None, least: int = 0) -> list[tuple[tuple[int, int], str]]:
+def pieces(
+    text: str, limit: int | None, least: int = 0
+) -> list[tuple[tuple[int, int], str]]:
     fitter, units = fitter_and_units(text, limit)
     sizes = [unit.tokens for unit in units]
     affinity = [0.0] + [1.0] * (len(units) - 1)
@@ -41,13 +43,19 @@ def test_a_run_that_fits_is_one_piece() -> None:
 
 def test_a_run_too_long_is_cut_where_units_go_together_least() -> None:
     text = "One two. Three four. Five six. Seven."
-    assert pieces(text, 6) == [((0, 3), "One two. Three four. Five six. "), ((3, 4), "Seven.")]
+    assert pieces(text, 6) == [
+        ((0, 3), "One two. Three four. Five six. "),
+        ((3, 4), "Seven."),
+    ]
     # Not where a part would be below the least size.
     assert [run for run, _ in pieces(text, 6, least=3)] == [(0, 2), (2, 4)]
 
 
 def test_a_unit_too_long_is_cut_between_words_and_belongs_to_each_piece() -> None:
-    assert pieces("one two three four", 2) == [((0, 1), "one two "), ((0, 1), "three four")]
+    assert pieces("one two three four", 2) == [
+        ((0, 1), "one two "),
+        ((0, 1), "three four"),
+    ]
     lines = "```\na b c\nd e f\n```\n"
     assert [run for run, _ in pieces(lines, 4)] == [(0, 1)] * 2
     assert "".join(piece for _, piece in pieces(lines, 4)) == lines
@@ -57,7 +65,8 @@ def test_the_longest_context_leaves_the_room() -> None:
     text = "# A long title\n\nOne two. Three four.\n"
     fitter, units = fitter_and_units(text, 20)
     division = units[0].division
-    assert fitter.context(division, leading=True).text == ""  # the text has the heading itself
+    # The text has the heading itself.
+    assert fitter.context(division, leading=True).text == ""
     assert fitter.context(division, leading=False).text == "A long title"
     assert fitter.room([division]) == 17
     assert fitter_and_units(text, None)[0].room([division]) is None
@@ -70,4 +79,7 @@ def test_only_the_first_piece_of_a_cut_unit_holds_the_heading_itself() -> None:
     fitter, units = fitter_and_units(text, 16)
     cut = list(fitter.pieces(units, (0, 1), [units[0].tokens], [0.0]))
     assert len(cut) > 1 and len(units) == 1
-    assert [context.text for _, _, context in cut] == ["", *["A title"] * (len(cut) - 1)]
+    assert [context.text for _, _, context in cut] == [
+        "",
+        *["A title"] * (len(cut) - 1),
+    ]

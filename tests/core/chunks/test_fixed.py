@@ -30,7 +30,9 @@ def test_sentences_are_packed_until_the_next_would_pass_the_limit() -> None:
 
 def test_sections_are_borders_only_when_asked() -> None:
     document = read_text(TEXT, format="markdown")
-    assert any("One" in c.text and "Two" in c.text for c in FixedSplitter(500).split(document))
+    assert any(
+        "One" in c.text and "Two" in c.text for c in FixedSplitter(500).split(document)
+    )
     inside = FixedSplitter(500, within_sections=True, context=True).split(document)
     assert [chunk.path for chunk in inside] == [("One",), ("One", "Two")]
     assert [chunk.context for chunk in inside] == ["One", "One > Two"]
@@ -57,13 +59,17 @@ def test_every_chunk_is_as_full_as_the_first() -> None:
 
 
 def test_a_character_above_the_limit_is_a_chunk_by_itself() -> None:
-    chunks = FixedSplitter(1, counter=lambda text: 2 * len(text)).split(read_text("abc"))
+    chunks = FixedSplitter(1, counter=lambda text: 2 * len(text)).split(
+        read_text("abc")
+    )
     assert [chunk.text for chunk in chunks] == ["a", "b", "c"]
     assert all(chunk.extras["oversize"] for chunk in chunks)
 
 
 def test_titles_are_left_out_within_sections_only() -> None:
-    with pytest.raises(InvalidParameter, match="exclude_titles must be empty where within_sect"):
+    with pytest.raises(
+        InvalidParameter, match="exclude_titles must be empty where within_sect"
+    ):
         FixedSplitter(exclude_titles=["Two"])
     splitter = FixedSplitter(within_sections=True, exclude_titles=["Two"])
     chunks = splitter.split(read_text(TEXT, format="markdown"))

@@ -50,8 +50,20 @@ SPLITTERS: dict[str, Split] = {
     "D3 parts": PartSplitter(20, 10).split,
 }
 LINES = [
-    *("# One", "## Two", "### Three", "# One more and so many words that it has to be cut in two"),
-    *("", "", "Words of a sentence. And one more of them.", "- item", "| a | b |", "|---|---|"),
+    *(
+        "# One",
+        "## Two",
+        "### Three",
+        "# One more and so many words that it has to be cut in two",
+    ),
+    *(
+        "",
+        "",
+        "Words of a sentence. And one more of them.",
+        "- item",
+        "| a | b |",
+        "|---|---|",
+    ),
     *("![alt](u)", "```", "<div>", "Title", "====="),
 ]
 TEXTS = st.tuples(
@@ -65,7 +77,9 @@ def split(text: str, **settings: Any) -> list[Chunk]:
 
 
 def test_later_pieces_of_a_section_carry_its_own_title_too() -> None:
-    first, *later = split("# Top\n\n## Part\n\n" + "Some words stand here. " * 30, max_tokens=40)
+    first, *later = split(
+        "# Top\n\n## Part\n\n" + "Some words stand here. " * 30, max_tokens=40
+    )
     assert first.context == ""
     assert first.text.startswith("# Top\n\n## Part\n\nSome")
     assert later
@@ -107,7 +121,9 @@ def test_a_body_begins_behind_the_headings_of_bad_input(name: str) -> None:
 
 
 def test_front_matter_and_headings_without_a_body_are_in_front_of_it() -> None:
-    document = read_text("---\ntitle: F\n---\n# A\n\n## B\n\nWords.\n\n# C\n", format="markdown")
+    document = read_text(
+        "---\ntitle: F\n---\n# A\n\n## B\n\nWords.\n\n# C\n", format="markdown"
+    )
     (chunk,) = ContentAwareSplitter().split(document)
     assert chunk.body == "\nWords.\n\n# C\n" and chunk.path == ("A", "B")
     (heading,) = ContentAwareSplitter().split(read_text("# Alone\n", format="markdown"))
@@ -122,13 +138,21 @@ def test_a_body_is_moved_into_the_chunk() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "words", "is_whole"),
-    [(40, 10, True), (40, 11, False), (43, 11, False), (44, 11, True), (None, 64, True)],
+    [
+        (40, 10, True),
+        (40, 11, False),
+        (43, 11, False),
+        (44, 11, True),
+        (None, 64, True),
+    ],
 )
 def test_a_heading_path_takes_a_quarter_of_the_limit(
     limit: int | None, words: int, is_whole: bool
 ) -> None:
     title = " ".join("word" for _ in range(words))
-    maker = ChunkMaker(Document(""), lambda text: len(text.split()), limit, with_context=True)
+    maker = ChunkMaker(
+        Document(""), lambda text: len(text.split()), limit, with_context=True
+    )
     assert (maker.context((title,), own=True).text == title) is is_whole
 
 
@@ -162,7 +186,8 @@ def test_a_long_heading_path_is_made_once_for_all_pieces() -> None:
         else:
             chunks = splitter.split(document)
         assert len(chunks) > 900
-        assert sum(calls) < 500_000  # a heading path a piece takes millions of characters
+        # A heading path a piece takes millions of characters.
+        assert sum(calls) < 500_000
 
 
 @pytest.mark.parametrize(("limit", "is_oversize"), [(3, True), (4, False), (5, False)])
@@ -170,7 +195,14 @@ def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
     limit: int, is_oversize: bool
 ) -> None:
     document = read_text("one two three four", format="text")
-    maker = ChunkMaker(document, lambda text: len(text.split()), limit, with_context=False)
+    maker = ChunkMaker(
+        document, lambda text: len(text.split()), limit, with_context=False
+    )
     section = parse(document).sections[0]
-    chunk = maker.chunk(section, Piece(0, len(document.text)), maker.context((), own=True))
-    assert chunk.extras["index_tokens"] == 4 and ("oversize" in chunk.extras) is is_oversize
+    chunk = maker.chunk(
+        section, Piece(0, len(document.text)), maker.context((), own=True)
+    )
+    assert (
+        chunk.extras["index_tokens"] == 4
+        and ("oversize" in chunk.extras) is is_oversize
+    )

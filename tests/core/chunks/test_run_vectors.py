@@ -20,7 +20,9 @@ def test_long_texts_are_windows_of_even_size() -> None:
 def test_a_units_vector_is_the_mean_of_its_windows() -> None:
     rows = np.array([[3.0, 0.0], [1.0, 0.0], [0.0, 5.0], [0.0, 0.0]])
     found = pooled(rows, [1, 2, 0, 1])
-    assert found == pytest.approx(np.array([[1, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0, 0]]))
+    assert found == pytest.approx(
+        np.array([[1, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0, 0]])
+    )
     assert pooled(np.zeros((0, 0)), [0, 0]).shape == (2, 1)
     assert pooled(np.zeros((0, 3)), []).shape[0] == 0
 

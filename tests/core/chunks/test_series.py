@@ -25,7 +25,9 @@ from structrag.errors import InvalidParameter
 series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
 
 
-def test_the_papers_case_study_has_two_irrelevant_and_three_relevant_sentences() -> None:
+def test_the_papers_case_study_has_two_irrelevant_and_three_relevant_sentences() -> (
+    None
+):
     similarities = np.array([0.493, 0.445, 0.572, 0.557, 0.703])
     threshold = threshold_of(similarities, "mean")
     assert threshold == pytest.approx(0.554)
@@ -38,13 +40,17 @@ def test_seven_sentences_make_four_runs() -> None:
     assert threshold_of(values, "mean") == pytest.approx(0.4929, abs=5e-5)
     assert values.std() == pytest.approx(0.1343, abs=5e-5)
     assert changes(labels(values, threshold_of(values, "mean"))) == [2, 4, 5]
-    assert threshold_of(values, "mean", 1.0) == pytest.approx(values.mean() + values.std())
+    assert threshold_of(values, "mean", 1.0) == pytest.approx(
+        values.mean() + values.std()
+    )
     assert threshold_of(values, "median") == 0.44
     assert threshold_of(values, 0.6) == 0.6
 
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
-def test_equal_similarities_are_all_relevant_whatever_their_mean_rounds_to(value: float) -> None:
+def test_equal_similarities_are_all_relevant_whatever_their_mean_rounds_to(
+    value: float,
+) -> None:
     for n in range(2, 60):
         for mean in (np.mean(np.full(n, value)), sum([value] * n) / n):
             assert labels(np.full(n, value), float(mean)).all()
@@ -58,7 +64,10 @@ def test_scaling_and_shifting_similarities_changes_no_label(
     if np.abs(values - threshold).min() < 1e-6:
         return
     moved = values * factor + shift
-    assert labels(moved, threshold_of(moved, "mean")).tolist() == labels(values, threshold).tolist()
+    assert (
+        labels(moved, threshold_of(moved, "mean")).tolist()
+        == labels(values, threshold).tolist()
+    )
 
 
 @given(series)
@@ -68,7 +77,9 @@ def test_infinite_thresholds_give_one_label(values: np.ndarray) -> None:
 
 
 @given(series, st.randoms(use_true_random=False))
-def test_permuting_similarities_permutes_labels(values: np.ndarray, random: Any) -> None:
+def test_permuting_similarities_permutes_labels(
+    values: np.ndarray, random: Any
+) -> None:
     order = list(range(len(values)))
     random.shuffle(order)
     before = labels(values, threshold_of(values, "median"))
@@ -88,7 +99,15 @@ def test_hysteresis_never_adds_runs(values: np.ndarray, margin: float) -> None:
 
 def test_hysteresis_changes_the_label_only_past_the_margin() -> None:
     values = np.array([0.9, 0.45, 0.55, 0.2, 0.55, 0.45, 0.7])
-    assert labels(values, 0.5, margin=0.1).tolist() == [True, True, True, False, False, False, True]
+    assert labels(values, 0.5, margin=0.1).tolist() == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_sentence_of_the_summary_is_compared_with_the_others_only() -> None:
@@ -103,7 +122,10 @@ def test_a_sentence_of_the_summary_is_compared_with_the_others_only() -> None:
     assert similarity_to_own(near, []).tolist() == [0.0, 0.0, 0.0]
 
 
-@given(arrays(np.float64, st.integers(1, 20), elements=st.floats(-1, 1, width=32)), st.data())
+@given(
+    arrays(np.float64, st.integers(1, 20), elements=st.floats(-1, 1, width=32)),
+    st.data(),
+)
 def test_prefix_sums_give_the_mean(values: np.ndarray, data: st.DataObject) -> None:
     first = data.draw(st.integers(0, len(values) - 1))
     last = data.draw(st.integers(first + 1, len(values)))
@@ -116,8 +138,17 @@ def test_prefix_sums_give_the_mean(values: np.ndarray, data: st.DataObject) -> N
 
 @pytest.mark.parametrize(
     ("threshold", "spread"),
-    [("max", 0), (math.nan, 0), (True, 0), ("mean", math.inf), ("mean", "1"), (0.5, 1.0)],
+    [
+        ("max", 0),
+        (math.nan, 0),
+        (True, 0),
+        ("mean", math.inf),
+        ("mean", "1"),
+        (0.5, 1.0),
+    ],
 )
-def test_thresholds_that_mean_nothing_are_refused(threshold: object, spread: object) -> None:
+def test_thresholds_that_mean_nothing_are_refused(
+    threshold: object, spread: object
+) -> None:
     with pytest.raises(InvalidParameter, match="threshold"):
         check_threshold(threshold, spread)

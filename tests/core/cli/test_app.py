@@ -27,10 +27,14 @@ from cli_running import run
     ],
 )
 def test_mistakes_end_with_one_sentence(
-    capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str], sentence: str
+    capsys: pytest.CaptureFixture[str],
+    manual: Path,
+    arguments: list[str],
+    sentence: str,
 ) -> None:
     code, out, err = run(
-        capsys, *[str(manual) if argument == "MANUAL" else argument for argument in arguments]
+        capsys,
+        *[str(manual) if argument == "MANUAL" else argument for argument in arguments],
     )
     assert code == 2
     assert sentence in err and "Traceback" not in err and not out
@@ -49,20 +53,29 @@ def test_a_missing_extra_is_the_users_to_mend(
 def test_the_package_runs_as_a_module(manual: Path) -> None:
     command = [sys.executable, "-m", "structrag", "outline", str(manual), "--json"]
     result = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
-    assert [json.loads(line)["path"] for line in result.stdout.splitlines()][1] == ["Pump"]
+    assert [json.loads(line)["path"] for line in result.stdout.splitlines()][1] == [
+        "Pump"
+    ]
     failed = subprocess.run(
-        [*command[:3], "split", "absent"], capture_output=True, encoding="utf-8", check=False
+        [*command[:3], "split", "absent"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert failed.returncode == 2 and "Cannot read 'absent'" in failed.stderr
 
 
-def test_pdf_files_have_a_reader(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_pdf_files_have_a_reader(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / "pump.pdf").write_bytes(b"%PDF-1.4")
     code, _, err = run(capsys, "outline", tmp_path / "pump.pdf", "--reader", "other")
     assert code == 2 and "reader must be one of" in err
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="the system has no full device"
+)
 def test_what_the_system_refuses_is_one_sentence(manual: Path) -> None:
     command = [sys.executable, "-m", "structrag", "outline", str(manual)]
     with open("/dev/full", "w", encoding="utf-8") as full:

@@ -26,7 +26,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_of_several_formats(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_a_folder_of_several_formats(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
     pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
     (folder / "meters.pdf").write_bytes(pdf_making.made(pdf_making.manual))
     code, out, err = run(capsys, "compare", folder, "--json")
@@ -70,16 +72,22 @@ def test_the_report_says_what_it_can_and_cannot_tell(
 def test_evidence_is_in_the_selftest_alone(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    code, out, _ = run(capsys, "compare", folder / "manual.md", "--method", "evidence,fixed")
-    assert code == 0 and "evidence by EvidenceRetriever, which makes no chunks" in " ".join(
-        out.split()
+    code, out, _ = run(
+        capsys, "compare", folder / "manual.md", "--method", "evidence,fixed"
+    )
+    assert (
+        code == 0
+        and "evidence by EvidenceRetriever, which makes no chunks"
+        in " ".join(out.split())
     )
     assert "against evidence" in out
     code, out, _ = run(capsys, "compare", folder / "manual.md", "--method", "evidence")
     assert code == 0 and "Self-test" in out and "embedded to split" not in out
 
 
-def test_markdown_has_the_same_tables(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_markdown_has_the_same_tables(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
     code, out, _ = run(
         capsys, "compare", folder / "manual.md", "--markdown", "--method", "fixed,hiqa"
     )
@@ -92,7 +100,9 @@ def test_markdown_has_the_same_tables(capsys: pytest.CaptureFixture[str], folder
     assert out.count("| fixed ") == out.count("| hiqa ") == 3
 
 
-def test_few_headings_have_no_selftest(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_few_headings_have_no_selftest(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
     code, out, _ = run(capsys, "compare", folder / "notes.txt", "--method", "fixed")
     assert code == 0 and "No self-test: it needs at least 10 headings" in out
 
@@ -108,7 +118,10 @@ def test_few_headings_have_no_selftest(capsys: pytest.CaptureFixture[str], folde
     ],
 )
 def test_mistakes_end_with_one_sentence(
-    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], sentence: str
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    arguments: list[str],
+    sentence: str,
 ) -> None:
     code, out, err = run(capsys, "compare", folder / "notes.txt", *arguments)
     assert code == 2 and sentence in err and not out and "Traceback" not in err
@@ -118,4 +131,7 @@ def test_a_folder_without_documents_is_said(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     code, _, err = run(capsys, "compare", tmp_path)
-    assert code == 2 and f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r}." in err
+    assert (
+        code == 2
+        and f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r}." in err
+    )

@@ -26,7 +26,9 @@ def test_files_are_indexed_and_searched(
 ) -> None:
     pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
     for name in ("pump", "valve"):
-        (tmp_path / f"{name}.md").write_text(f"# The {name}\n\nThe {name} is cleaned weekly.\n")
+        (tmp_path / f"{name}.md").write_text(
+            f"# The {name}\n\nThe {name} is cleaned weekly.\n"
+        )
     store = f"lancedb:{tmp_path / 'corpus'}"
     options = ("--method", "multiview", "--embedder", "minilm")
     code, out, err = run(

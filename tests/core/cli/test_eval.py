@@ -9,7 +9,10 @@ import pytest
 from cli_running import MANUAL, run
 
 QUESTIONS = [
-    {"question": "How often is the filter rinsed?", "quotes": ["Rinse the filter monthly."]},
+    {
+        "question": "How often is the filter rinsed?",
+        "quotes": ["Rinse the filter monthly."],
+    },
     {"question": "Where is it kept?", "answers": ["dry", "in a dry place"]},
     {"question": "pump", "docs": ["pump.md"]},
 ]
@@ -44,18 +47,24 @@ def test_a_report_is_printed_and_files_are_written(
         and "LSA (no --embedder was given) and BM25 (views: raw)" in out
     )
     assert "3 questions are few" in out
-    assert "Difference to content_aware\n─" in out and "holds 0" in out and "| " not in out
+    assert (
+        "Difference to content_aware\n─" in out and "holds 0" in out and "| " not in out
+    )
     assert "eval.md, eval.json, eval.png" in err
     written = (output / "eval.md").read_text(encoding="utf-8")
     assert (
-        run(capsys, "eval", manual.parent, "--questions", questions, "--markdown")[1].strip()
+        run(capsys, "eval", manual.parent, "--questions", questions, "--markdown")[
+            1
+        ].strip()
         in written
     )
     assert "## Difference to content_aware" in written
     assert (output / "eval.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads((output / "eval.json").read_text())
     assert found["questions"] == [question["question"] for question in QUESTIONS]
-    assert [method["recall"]["2000 tokens"]["mean"] for method in found["methods"]] == [1.0] * 6
+    assert [method["recall"]["2000 tokens"]["mean"] for method in found["methods"]] == [
+        1.0
+    ] * 6
     assert set(found["methods"][0]["recall"]) == {
         *("first 1", "first 3", "first 5", "first 10"),
         *("500 tokens", "1000 tokens", "2000 tokens"),
@@ -68,7 +77,9 @@ def test_evidence_beside_a_splitter(
     arguments = ("--method", "content_aware,evidence", "--budget", "20,200")
     code, out, _ = run(capsys, "eval", manual, "--questions", questions, *arguments)
     assert code == 0 and "evidence by EvidenceRetriever" in " ".join(out.split())
-    code, out, _ = run(capsys, "eval", manual, "--questions", questions, *arguments, "--json")
+    code, out, _ = run(
+        capsys, "eval", manual, "--questions", questions, *arguments, "--json"
+    )
     splitter, evidence = json.loads(out)["methods"]
     assert (splitter["name"], evidence["name"]) == ("content_aware", "evidence")
     assert evidence["chunks"] > splitter["chunks"]  # sentences
@@ -76,7 +87,9 @@ def test_evidence_beside_a_splitter(
     assert 0 < evidence["tokens"]["first 1"] <= evidence["tokens"]["first 3"]
 
 
-def test_json_and_views(capsys: pytest.CaptureFixture[str], manual: Path, questions: Path) -> None:
+def test_json_and_views(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
     arguments = ("--method", "hiqa", "--views", "raw, keywords", "--json")
     code, out, _ = run(capsys, "eval", manual, "--questions", questions, *arguments)
     found = json.loads(out)
@@ -101,31 +114,51 @@ def test_budgets_and_numbers_of_chunks(
     )
     code, out, _ = run(capsys, *arguments, "--json")
     assert code == 0
-    assert set(json.loads(out)["methods"][0]["recall"]) == {"300 tokens", "50 tokens", "first 2"}
+    assert set(json.loads(out)["methods"][0]["recall"]) == {
+        "300 tokens",
+        "50 tokens",
+        "first 2",
+    }
 
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--budget", "many"), ("--budget", "0"), ("--budget", ","), ("-k", "1,2.5"), ("-k", "-1")],
+    [
+        ("--budget", "many"),
+        ("--budget", "0"),
+        ("--budget", ","),
+        ("-k", "1,2.5"),
+        ("-k", "-1"),
+    ],
 )
 def test_mistakes_in_the_numbers(
-    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, option: str, value: str
+    capsys: pytest.CaptureFixture[str],
+    manual: Path,
+    questions: Path,
+    option: str,
+    value: str,
 ) -> None:
-    code, out, err = run(capsys, "eval", manual, "--questions", questions, f"{option}={value}")
+    code, out, err = run(
+        capsys, "eval", manual, "--questions", questions, f"{option}={value}"
+    )
     assert code == 2 and f"{option} must be whole numbers from 1" in err and not out
 
 
 def test_json_and_markdown_exclude_each_other(
     capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
 ) -> None:
-    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--json", "--markdown")
+    code, _, err = run(
+        capsys, "eval", manual, "--questions", questions, "--json", "--markdown"
+    )
     assert code == 2 and "--json and --markdown exclude each other" in err
 
 
 def test_one_method_has_no_difference(
     capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
 ) -> None:
-    _, out, _ = run(capsys, "eval", manual, "--questions", questions, "--method", "fixed")
+    _, out, _ = run(
+        capsys, "eval", manual, "--questions", questions, "--method", "fixed"
+    )
     assert "Difference" not in out and "\nfixed " in out
 
 
@@ -142,11 +175,18 @@ def test_one_method_has_no_difference(
             '{"question": "a", "quotes": ["wet"]}',
             "Line 1 of questions.jsonl: 'wet' was not found in the documents",
         ),
-        ('{"question": "a"}', "must have its gold as 'spans', 'quotes', 'answers' or 'docs'"),
+        (
+            '{"question": "a"}',
+            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'",
+        ),
     ],
 )
 def test_mistakes_in_the_questions(
-    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, line: str, sentence: str
+    capsys: pytest.CaptureFixture[str],
+    manual: Path,
+    questions: Path,
+    line: str,
+    sentence: str,
 ) -> None:
     questions.write_text(line, encoding="utf-8")
     code, out, err = run(capsys, "eval", manual, "--questions", questions)
@@ -157,9 +197,13 @@ def test_mistakes_in_the_questions(
 def test_mistakes_in_the_settings(
     capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
 ) -> None:
-    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--output", questions)
+    code, _, err = run(
+        capsys, "eval", manual, "--questions", questions, "--output", questions
+    )
     assert code == 2 and "--output must be a folder" in err
-    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--views", "title")
+    code, _, err = run(
+        capsys, "eval", manual, "--questions", questions, "--views", "title"
+    )
     assert code == 2 and "views must be some of 'raw', 'summary', 'keywords'" in err
     code, _, err = run(capsys, "eval", manual.parent / "no", "--questions", questions)
     assert code == 2 and "There is no file or folder" in err

@@ -15,7 +15,9 @@ def manuals(tmp_path: Path) -> Path:
     folder = tmp_path / "manuals"
     folder.mkdir()
     for name in ("pump", "valve", "filter"):
-        (folder / f"{name}.md").write_text(f"# The {name}\n\nThe {name} is cleaned weekly.\n")
+        (folder / f"{name}.md").write_text(
+            f"# The {name}\n\nThe {name} is cleaned weekly.\n"
+        )
     return folder
 
 
@@ -35,7 +37,18 @@ def test_what_it_indexes_is_searched(
     code, _, err = run(capsys, *arguments)
     assert (code, "0 documents added, 0 replaced, 3 unchanged" in err) == (0, True)
 
-    search = ("search", "--index", store, "--method", method, "-q", "the valve", "-k", 1, "--json")
+    search = (
+        "search",
+        "--index",
+        store,
+        "--method",
+        method,
+        "-q",
+        "the valve",
+        "-k",
+        1,
+        "--json",
+    )
     code, out, err = run(capsys, *search)
     assert code == 0
     assert json.loads(out)["document"] == str(manuals / "valve.md")
@@ -51,7 +64,9 @@ def test_nothing_to_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert (code, "There is no file or folder" in err) == (2, True)
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "bad.md").write_bytes(b"\x00")
-    code, _, err = run(capsys, "index", tmp_path / "files", "--store", store, "--workers", 1)
+    code, _, err = run(
+        capsys, "index", tmp_path / "files", "--store", store, "--workers", 1
+    )
     assert (code, "bad.md" in err) == (2, True)
 
 
@@ -72,8 +87,17 @@ def test_a_model_that_fails_names_the_files(
 ) -> None:
     (manuals / "a.md").write_text("# It\n\nIs DOWN.")
     monkeypatch.setattr("structrag.cli.kept_index._made", makers.broken_for)
-    monkeypatch.setattr("structrag.cli.kept_index.embedder_of", lambda name: makers.Broken())
-    store = ("--store", tmp_path / "store", "--method", "multiview", "--embedder", "any")
+    monkeypatch.setattr(
+        "structrag.cli.kept_index.embedder_of", lambda name: makers.Broken()
+    )
+    store = (
+        "--store",
+        tmp_path / "store",
+        "--method",
+        "multiview",
+        "--embedder",
+        "any",
+    )
     arguments = ("index", manuals, *store, "--workers", 1)
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
@@ -83,7 +107,9 @@ def test_a_model_that_fails_names_the_files(
     (manuals / "a.md").write_text("# It\n\nIs REFUSED.")
     code, _, err = run(capsys, *arguments)
     assert (code, "3 documents added" in err, "1 left out" in err) == (0, True, True)
-    assert f"left out: {str(manuals / 'a.md')!r} cannot be embedded: The embedder" in err
+    assert (
+        f"left out: {str(manuals / 'a.md')!r} cannot be embedded: The embedder" in err
+    )
 
 
 def test_another_embedder(

@@ -16,7 +16,9 @@ from structrag.cli.kept_index import Changes, KeptIndex
 from structrag.errors import InvalidParameter
 from structrag.models import LsaEmbedder
 
-PUMP = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+PUMP = (
+    "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+)
 TAP = "# Tap\n\nThe tap drips when its seal is worn.\n"
 
 
@@ -53,9 +55,21 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_only_changed_files_are_read_again(
     capsys: pytest.CaptureFixture[str], folder: Path, read: list[str], method: str
 ) -> None:
-    search = ("search", folder, "--index", folder.parent / "index", "--method", method, "-q")
+    search = (
+        "search",
+        folder,
+        "--index",
+        folder.parent / "index",
+        "--method",
+        method,
+        "-q",
+    )
     code, out, err = run(capsys, *search, "rinse the filter", "-k", 1)
-    assert code == 0 and out.startswith("1. Pump > Cleaning") and "2 documents added" in err
+    assert (
+        code == 0
+        and out.startswith("1. Pump > Cleaning")
+        and "2 documents added" in err
+    )
     assert read == ["pump.md", "tap.md"]
     code, out, err = run(capsys, *search, "rinse the filter", "-k", 1)
     assert code == 0 and out.startswith("1. Pump > Cleaning") and "2 unchanged" in err
@@ -64,7 +78,9 @@ def test_only_changed_files_are_read_again(
     write(folder / "valve.md", "# Valve\n\nThe valve is of steel.\n")
     (folder / "pump.md").unlink()
     code, out, err = run(capsys, *search, "What is of brass?", "-k", 1)
-    assert "brass" in out and "1 document added, 1 replaced, 0 unchanged, 1 removed" in err
+    assert (
+        "brass" in out and "1 document added, 1 replaced, 0 unchanged, 1 removed" in err
+    )
     assert read[2:] == ["tap.md", "valve.md"]
     _, out, _ = run(capsys, *search, "rinse the filter monthly")
     assert "Pump" not in out
@@ -115,7 +131,9 @@ def test_the_files_named_are_searched_and_the_others_stay(
 ) -> None:
     index = ("--index", folder.parent / "index")
     assert run(capsys, "search", folder, *index, "-q", "filter")[0] == 0
-    _, out, err = run(capsys, "search", folder / "tap.md", *index, "-q", "rinse the filter")
+    _, out, err = run(
+        capsys, "search", folder / "tap.md", *index, "-q", "rinse the filter"
+    )
     assert "Tap" in out and "Pump" not in out and "0 removed" in err
     assert "Pump" in run(capsys, "search", *index, "-q", "rinse the filter")[1]
 
@@ -163,12 +181,19 @@ def test_an_index_keeps_to_its_settings(
     index = ("--index", tmp_path / "index", "--method", "multiview", "-q", "x")
     assert run(capsys, "search", folder, *index)[0] == 0
     code, _, err = run(capsys, "search", folder, *index, "--max-tokens", 100)
-    assert code == 2 and "--max-tokens must be what the index in" in err and "300; got 100" in err
+    assert (
+        code == 2
+        and "--max-tokens must be what the index in" in err
+        and "300; got 100" in err
+    )
     code, _, err = run(capsys, "search", folder, *index, "--embedder", "other")
     assert code == 2 and "--embedder must be what" in err and "none; got other" in err
     file = tmp_path / "index" / "multiview.json"
     for content, why in (
-        (file.read_text().replace('"version": 1', '"version": 9'), "made by another release"),
+        (
+            file.read_text().replace('"version": 1', '"version": 9'),
+            "made by another release",
+        ),
         ("[]", "multiview.json is damaged"),
     ):
         file.write_text(content)
@@ -181,7 +206,9 @@ def test_nobodys_files_are_mixed_with_an_index(
 ) -> None:
     code, _, err = run(capsys, "search", folder, "--index", folder, "-q", "x")
     assert code == 2 and "holds other files" in err
-    code, _, err = run(capsys, "search", folder, "--index", folder / "tap.md", "-q", "x")
+    code, _, err = run(
+        capsys, "search", folder, "--index", folder / "tap.md", "-q", "x"
+    )
     assert code == 2 and "is a file" in err
     with pytest.raises(InvalidParameter, match="holds other files"):
         KeptIndex(folder)
@@ -191,7 +218,9 @@ def test_an_index_inside_of_the_folder_is_not_counted(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     for _ in range(2):
-        code, _, err = run(capsys, "search", folder, "--index", folder / "index", "-q", "drips")
+        code, _, err = run(
+            capsys, "search", folder, "--index", folder / "index", "-q", "drips"
+        )
         assert code == 0 and "left out" not in err
     (folder / "x.docx").write_text("x")
     index = ("--index", folder / "index")

@@ -25,7 +25,9 @@ def test_the_extra_is_named(
     assert code == 2 and "structrag[mcp]" in err
 
 
-def test_nothing_to_serve_is_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_nothing_to_serve_is_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     code, err = run(capsys, "mcp", tmp_path)
     assert code == 2 and "No Markdown, HTML, text or PDF file" in err

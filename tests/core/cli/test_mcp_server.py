@@ -16,7 +16,9 @@ from structrag.cli import mcp_server
 from structrag.cli.kept_index import KeptIndex
 from structrag.cli.mcp_server import Library, server_of
 
-PUMP = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+PUMP = (
+    "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+)
 
 
 @pytest.fixture
@@ -53,12 +55,21 @@ async def test_an_agent_is_told_the_tools(folder: Path) -> None:
         assert "answer a question" in (tools["evidence"].description or "")
 
 
-@pytest.mark.parametrize(("tool", "argument"), [("evidence", "question"), ("search", "query")])
-async def test_passages_are_cited_exactly(folder: Path, tool: str, argument: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "argument"), [("evidence", "question"), ("search", "query")]
+)
+async def test_passages_are_cited_exactly(
+    folder: Path, tool: str, argument: str
+) -> None:
     async with connected(folder) as client:
-        first = (await called(client, tool, **{argument: "When is the filter rinsed?"}))[0]
+        first = (
+            await called(client, tool, **{argument: "When is the filter rinsed?"})
+        )[0]
         assert first["document"] == "pump.md" and "Rinse the filter" in first["text"]
-        assert PUMP[first["start"] : first["end"]] == first["text"] and first["context"] == ""
+        assert (
+            PUMP[first["start"] : first["end"]] == first["text"]
+            and first["context"] == ""
+        )
         assert first["path"][0] == first["title"] == "Pump"
         section = await called(
             client, "read_section", document=first["document"], section=first["section"]
@@ -77,7 +88,10 @@ async def test_outlines_lead_to_sections(folder: Path) -> None:
     async with connected(folder) as client:
         documents = await called(client, "outline")
         assert documents["total"] == 2
-        assert [entry["document"] for entry in documents["entries"]] == ["more/tap.md", "pump.md"]
+        assert [entry["document"] for entry in documents["entries"]] == [
+            "more/tap.md",
+            "pump.md",
+        ]
         sections = await called(client, "outline", document="pump.md")
         assert [entry["path"] for entry in sections["entries"]] == [
             ["Pump"],
@@ -88,7 +102,11 @@ async def test_outlines_lead_to_sections(folder: Path) -> None:
         assert storage["text"] == "## Storage\n\nKeep it dry.\n" and not storage["more"]
         assert PUMP[storage["start"] : storage["end"]] == storage["text"]
         whole = await called(client, "read_section", document="pump.md", max_tokens=8)
-        assert whole["more"] and PUMP.startswith(whole["text"]) and whole["text"].endswith("\n")
+        assert (
+            whole["more"]
+            and PUMP.startswith(whole["text"])
+            and whole["text"].endswith("\n")
+        )
 
 
 async def test_long_lists_come_in_parts(folder: Path) -> None:
@@ -114,10 +132,16 @@ async def test_long_lists_come_in_parts(folder: Path) -> None:
 async def test_mistakes_are_said_and_nothing_else_is_read(folder: Path) -> None:
     async with connected(folder) as client:
         for name in ("../secret.md", str(folder.parent / "secret.md"), "none.md"):
-            assert "document must be one of" in await refused(client, "read_section", document=name)
-        assert "0 to 3" in await refused(client, "read_section", document="pump.md", section=9)
+            assert "document must be one of" in await refused(
+                client, "read_section", document=name
+            )
+        assert "0 to 3" in await refused(
+            client, "read_section", document="pump.md", section=9
+        )
         assert "got blanks" in await refused(client, "evidence", question=" ")
-        assert "max_tokens" in await refused(client, "evidence", question="x", max_tokens=0)
+        assert "max_tokens" in await refused(
+            client, "evidence", question="x", max_tokens=0
+        )
 
 
 async def test_files_that_change_are_read_again(
@@ -137,8 +161,17 @@ async def test_files_that_change_are_read_again(
 
 async def test_the_command_serves_on_standard_input_and_output(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    arguments = ["-m", "structrag", "mcp", str(folder), "--index", str(folder.parent / "index")]
-    parameters = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+    arguments = [
+        "-m",
+        "structrag",
+        "mcp",
+        str(folder),
+        "--index",
+        str(folder.parent / "index"),
+    ]
+    parameters = StdioServerParameters(
+        command=sys.executable, args=arguments, env=environment
+    )
     async with Client(parameters) as client:
         passages = await called(client, "search", query="filter", k=1)
         assert passages[0]["document"] == "pump.md"

@@ -25,7 +25,13 @@ def test_a_folder_leaves_out_what_is_no_text(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["search", "-q", "dry"], ["compare", "--method", "fixed"], ["outline"], ["split"], ["view"]],
+    [
+        ["search", "-q", "dry"],
+        ["compare", "--method", "fixed"],
+        ["outline"],
+        ["split"],
+        ["view"],
+    ],
 )
 def test_the_format_can_be_told(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
@@ -39,19 +45,29 @@ def test_the_format_can_be_told(
     [["search", "-q", "dry"], ["compare", "--method", "fixed"], ["outline"], ["index"]],
 )
 def test_an_unknown_reader_is_refused_before_anything_is_read(
-    capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str],
+    manual: Path,
+    arguments: list[str],
+    tmp_path: Path,
 ) -> None:
     store = ["--store", tmp_path / "store"] if arguments == ["index"] else []
     code, out, err = run(
         capsys, arguments[0], manual, *arguments[1:], *store, "--reader", "pymupdf"
     )
     assert (code, out) == (2, "") and "left out" not in err
-    assert "--reader must be one of 'docling', 'layout', 'pdfplumber'; got 'pymupdf'" in err
+    assert (
+        "--reader must be one of 'docling', 'layout', 'pdfplumber'; got 'pymupdf'"
+        in err
+    )
     assert not (tmp_path / "store").exists()
 
 
-def test_a_format_that_is_told_decides(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
-    _, out, _ = run(capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json")
+def test_a_format_that_is_told_decides(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
+    _, out, _ = run(
+        capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json"
+    )
     assert json.loads(out)["path"] != ["Pump", "Storage"]
 
 
@@ -62,17 +78,26 @@ def test_a_pdf_is_read_in_a_process_of_its_own(
     pytest.importorskip("reportlab")
     file = tmp_path / "manual.pdf"
     file.write_bytes(made(manual_pages))
-    monkeypatch.setattr(isolation, "_START", "import os, sys; sys.stdin.buffer.read(); os.abort()")
+    monkeypatch.setattr(
+        isolation, "_START", "import os, sys; sys.stdin.buffer.read(); os.abort()"
+    )
     for command in ("outline", "split"):
         code, _, err = run(capsys, command, file)
         assert code == 2 and "cannot be read: the process that read it ended" in err
         assert run(capsys, command, file, "--not-isolated")[0] == 0
-    (tmp_path / "a.md").write_text("# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it.")
+    (tmp_path / "a.md").write_text(
+        "# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it."
+    )
     code, out, err = run(capsys, "search", tmp_path, "-q", "water")
     assert code == 0 and "Pumps" in out and "left out" in err
 
 
-COMMANDS = (["search", "-q", "dry"], ["view"], ["compare"], ["eval", "--questions", "none.jsonl"])
+COMMANDS = (
+    ["search", "-q", "dry"],
+    ["view"],
+    ["compare"],
+    ["eval", "--questions", "none.jsonl"],
+)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
@@ -84,19 +109,29 @@ def test_that_nothing_was_read_is_an_error(
     code, out, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
     assert code == 2 and not out
     sentence = f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r} (2 .docx, "
-    assert sentence in err and "1 .csv" in err and "1 without suffix" in err and ".py" not in err
+    assert (
+        sentence in err
+        and "1 .csv" in err
+        and "1 without suffix" in err
+        and ".py" not in err
+    )
     (tmp_path / "d.md").write_bytes(b"\0\1")
     code, _, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
     assert code == 2 and "left out: " in err and "None of 1 file in" in err
 
 
-def test_files_of_other_kinds_are_counted(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+def test_files_of_other_kinds_are_counted(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
     for kind in "abcdefg":
         (manual.parent / f"x.{kind}").write_text("x")
     (manual.parent / "y.docx").write_text("x")
     (manual.parent / "z.docx").write_text("x")
     code, _, err = run(capsys, "search", manual.parent, "-q", "dry")
-    assert code == 0 and "left out: 2 .docx, 1 .a, 1 .b, 1 .c, 1 .d, 3 others (no Markdown" in err
+    assert (
+        code == 0
+        and "left out: 2 .docx, 1 .a, 1 .b, 1 .c, 1 .d, 3 others (no Markdown" in err
+    )
     assert "left out" not in run(capsys, "search", manual, "-q", "dry")[2]
 
 
@@ -106,7 +141,9 @@ def test_a_folder_is_no_file(
 ) -> None:
     code, _, err = run(capsys, command, tmp_path)
     assert code == 2
-    assert err == f"structrag: {command} takes one file; {str(tmp_path)!r} is a folder.\n"
+    assert (
+        err == f"structrag: {command} takes one file; {str(tmp_path)!r} is a folder.\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["minilm", "all-MiniLM-L6-v2"])
@@ -120,11 +157,21 @@ def test_minilm_is_the_one_that_is_installed(
     assert options.embedder_of("") is None
 
 
-@pytest.mark.parametrize("arguments", [["search", "-q", "dry"], ["compare"], ["view"], ["split"]])
+@pytest.mark.parametrize(
+    "arguments", [["search", "-q", "dry"], ["compare"], ["view"], ["split"]]
+)
 def test_an_unknown_embedder_is_said_in_words_of_the_shell(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
 ) -> None:
-    pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
-    code, _, err = run(capsys, arguments[0], manual, *arguments[1:], "--embedder", "nope")
-    assert code == 2 and "--embedder must be the folder of" in err and "or minilm (pip " in err
+    pytest.importorskip(
+        "sentence_transformers", reason="the extra 'models' is not installed"
+    )
+    code, _, err = run(
+        capsys, arguments[0], manual, *arguments[1:], "--embedder", "nope"
+    )
+    assert (
+        code == 2
+        and "--embedder must be the folder of" in err
+        and "or minilm (pip " in err
+    )
     assert "SentenceTransformer(" not in err

@@ -24,10 +24,14 @@ def test_no_command_prints_a_documents_escapes(
     path = tmp_path / "a\x1b[31m.md"
     try:
         words = NASTY.replace("\0", "")  # which no text file holds
-        path.write_text(f"# Ti{words}tle\n\nPumps {words} move water.\n", encoding="utf-8")
+        path.write_text(
+            f"# Ti{words}tle\n\nPumps {words} move water.\n", encoding="utf-8"
+        )
     except OSError:
         pytest.skip("such names are not allowed here")
-    options = {"search": ["-q", "water"], "compare": ["--method", "fixed"]}.get(command, [])
+    options = {"search": ["-q", "water"], "compare": ["--method", "fixed"]}.get(
+        command, []
+    )
     with pytest.raises(SystemExit):
         main([command, str(path), *options])
     out, err = capsys.readouterr()
@@ -45,10 +49,14 @@ def test_errors_and_warnings_are_one_harmless_line(
 
 
 @pytest.mark.filterwarnings("default::UserWarning")
-def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_warning_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    (folder / "a.md").write_text("# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it.")
+    (folder / "a.md").write_text(
+        "# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it."
+    )
     (tmp_path / "b.md").write_text("x")
     try:
         (folder / "b.md").symlink_to(tmp_path / "b.md")

@@ -14,14 +14,24 @@ def test_search_finds_the_section_and_shows_how(
 ) -> None:
     method = ("--method", "multiview")
     _, out, _ = run(
-        capsys, "search", manual.parent, "-q", "rinse the filter", "-k", 1, "--json", *method
+        capsys,
+        "search",
+        manual.parent,
+        "-q",
+        "rinse the filter",
+        "-k",
+        1,
+        "--json",
+        *method,
     )
     (hit,) = [json.loads(line) for line in out.splitlines()]
     assert hit["path"] == ["Pump", "Cleaning"]
     assert hit["views_hit"] and hit["routes"]["bm25:raw"] == 1
 
 
-def test_search_hands_over_evidence(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+def test_search_hands_over_evidence(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
     arguments = ("search", manual.parent, "-q", "rinse the filter", "-k", 1)
     _, out, _ = run(capsys, *arguments, "--json")
     (hit,) = [json.loads(line) for line in out.splitlines()]
@@ -48,13 +58,17 @@ def test_a_title_that_is_no_heading_leads_the_path(
     _, out, _ = run(capsys, *arguments)
     assert out.startswith("1. Pump X200 > Cleaning")
     _, out, _ = run(capsys, *arguments, "--json")
-    assert json.loads(out)["title"] == "Pump X200" and json.loads(out)["path"] == ["Cleaning"]
+    assert json.loads(out)["title"] == "Pump X200" and json.loads(out)["path"] == [
+        "Cleaning"
+    ]
     (tmp_path / "notes.txt").write_text("Rinse the sieve.")
     _, out, _ = run(capsys, "search", tmp_path, "-q", "sieve", "-k", 1)
     assert out.startswith("1. (no heading)")  # its title is the name of its file
 
 
-def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+def test_search_says_what_it_used(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
     _, out, err = run(capsys, "search", manual, "-q", "dry")
     assert "1 document added" in err and "LSA" in err
     assert out.startswith("1. Pump > Storage")
@@ -73,7 +87,9 @@ def test_something_to_search_is_named(capsys: pytest.CaptureFixture[str]) -> Non
     assert code == 2 and "Name files or folders" in err
 
 
-def test_that_nothing_was_found_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_that_nothing_was_found_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / "empty.md").write_text("")
     code, out, err = run(capsys, "search", tmp_path, "-q", "dry")
     assert code == 0 and "Nothing was found." in err and not out
@@ -89,11 +105,22 @@ def test_hits_in_a_pdf_have_their_pages(
 
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "meter.pdf").write_bytes(made(manual))
-    (tmp_path / "files" / "tap.md").write_text("# Tap\n\nThe tap has a chapter on drips.\n")
-    arguments = ("search", tmp_path / "files", "--method", method, "-q", "Chapter about item 3")
+    (tmp_path / "files" / "tap.md").write_text(
+        "# Tap\n\nThe tap has a chapter on drips.\n"
+    )
+    arguments = (
+        "search",
+        tmp_path / "files",
+        "--method",
+        method,
+        "-q",
+        "Chapter about item 3",
+    )
     arguments += ("--index", tmp_path / "index") if kept else ()
     _, out, _ = run(capsys, *arguments, "-k", 1)
     assert "meter.pdf[" in out and "] page 3\n" in out
     _, out, _ = run(capsys, *arguments, "--json", "-k", 99)
-    pages = {hit["document"][-3:]: hit["pages"] for hit in map(json.loads, out.splitlines())}
+    pages = {
+        hit["document"][-3:]: hit["pages"] for hit in map(json.loads, out.splitlines())
+    }
     assert pages[".md"] == "" and pages["pdf"]

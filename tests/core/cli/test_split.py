@@ -15,10 +15,14 @@ from structrag import read_file
 def test_split_json_quotes_the_document(
     capsys: pytest.CaptureFixture[str], manual: Path, method: str
 ) -> None:
-    _, out, _ = run(capsys, "split", manual, "--json", "--method", method, "--max-tokens", 12)
+    _, out, _ = run(
+        capsys, "split", manual, "--json", "--method", method, "--max-tokens", 12
+    )
     chunks = [json.loads(line) for line in out.splitlines()]
     assert "".join(chunk["text"] for chunk in chunks) == read_file(manual).text
-    assert all(MANUAL[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+    assert all(
+        MANUAL[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks
+    )
 
 
 def test_split_by_length_says_where_a_chunk_begins(
@@ -51,7 +55,13 @@ def test_split_draws_what_it_saw(
     assert code == 0 and "Pumps" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
     code, _, err = run(
-        capsys, "split", tmp_path / "pumps.md", "--method", method, "--plot", tmp_path / "pumps.txt"
+        capsys,
+        "split",
+        tmp_path / "pumps.md",
+        "--method",
+        method,
+        "--plot",
+        tmp_path / "pumps.txt",
     )
     assert code == 2 and "must end in .png, .svg or .pdf" in err
 

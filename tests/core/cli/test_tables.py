@@ -8,7 +8,10 @@ from structrag.evaluation.estimates import Estimate
 
 def test_embedders_are_named_for_people() -> None:
     assert embedder_text("LSA(256, english)") == "LSA (no --embedder was given)"
-    assert embedder_text("sentence-transformers/e5|query: |passage: ") == "sentence-transformers/e5"
+    assert (
+        embedder_text("sentence-transformers/e5|query: |passage: ")
+        == "sentence-transformers/e5"
+    )
 
 
 def test_tables_line_up() -> None:

@@ -29,14 +29,18 @@ def test_the_command_writes_a_page_of_files_and_folders(
         "-o",
         output,
     ]
-    for _ in range(2):  # the second time the page lies in the folder, and is no document
+    # The second time the page lies in the folder, and is no document.
+    for _ in range(2):
         code, out, err = run(capsys, *arguments)
         assert code == 0, err
         assert out.startswith(f"{output}: 2 documents by fixed, hiqa; ")
     data = data_of(output.read_text(encoding="utf-8"))
     assert [method["name"] for method in data["methods"]] == ["fixed", "hiqa"]
     assert [method["max_tokens"] for method in data["methods"]] == [50, 50]
-    assert [Path(document["id"]).name for document in data["documents"]] == ["pump.md", "tap.txt"]
+    assert [Path(document["id"]).name for document in data["documents"]] == [
+        "pump.md",
+        "tap.txt",
+    ]
     assert [len(search["hits"]) for search in data["searches"]] == [2, 2]
 
 
@@ -46,7 +50,10 @@ def test_evidence_is_shown_where_there_is_a_query(
     (tmp_path / "pump.md").write_text(MANUAL, encoding="utf-8")
     output = tmp_path / "page.html"
     assert run(capsys, "view", tmp_path, "-o", output)[0] == 0
-    names = [method["name"] for method in data_of(output.read_text(encoding="utf-8"))["methods"]]
+    names = [
+        method["name"]
+        for method in data_of(output.read_text(encoding="utf-8"))["methods"]
+    ]
     assert names == ["content_aware", "pic", "idms"]
     assert run(capsys, "view", tmp_path, "-o", output, "-q", "rinse")[0] == 0
     data = data_of(output.read_text(encoding="utf-8"))
@@ -82,8 +89,14 @@ def test_the_page_is_opened_only_when_asked(
         ),
         (["--method", " , "], "--method must be different names with commas between"),
         (["-o", "page.md"], "--output must end in .html or .htm; got 'page.md'."),
-        (["-o", "pump.html"], "--output must not be one of the documents; got 'pump.html'."),
-        (["--method", "fixed", "-q", "x", "-k", "0"], "k must be a number of at least 1; got 0."),
+        (
+            ["-o", "pump.html"],
+            "--output must not be one of the documents; got 'pump.html'.",
+        ),
+        (
+            ["--method", "fixed", "-q", "x", "-k", "0"],
+            "k must be a number of at least 1; got 0.",
+        ),
     ],
 )
 def test_mistakes_end_with_one_sentence_and_write_nothing(

@@ -13,7 +13,12 @@ from structrag.evaluation import macro_mean, paired_bootstrap
 
 def test_macro_mean_counts_what_it_leaves_out() -> None:
     result = macro_mean(["a", "b", "c", "d"], {"a": 1.0, "b": None, "c": 0.5})
-    assert (result.mean, result.n, result.skipped, result.no_prediction) == (0.5, 3, 1, 1)
+    assert (result.mean, result.n, result.skipped, result.no_prediction) == (
+        0.5,
+        3,
+        1,
+        1,
+    )
     assert result.std == pytest.approx((1 / 6) ** 0.5)
     empty = macro_mean(["a"], {"a": None})
     assert (empty.mean, empty.std, empty.n, empty.skipped) == (0.0, 0.0, 0, 1)
@@ -26,7 +31,12 @@ def test_unknown_question() -> None:
 
 def test_bootstrap_of_a_constant_difference() -> None:
     result = paired_bootstrap([0.75, 0.5, None], [0.5, 0.25, None])
-    assert (result.difference, result.low, result.high, result.n) == (0.25, 0.25, 0.25, 2)
+    assert (result.difference, result.low, result.high, result.n) == (
+        0.25,
+        0.25,
+        0.25,
+        2,
+    )
 
 
 def test_bootstrap_is_near_the_normal_interval_and_repeats() -> None:

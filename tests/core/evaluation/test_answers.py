@@ -20,13 +20,31 @@ from structrag.evaluation import (
 )
 
 WORDS = st.sampled_from(
-    ["Paris", "the", "Eiffel", "tower", "a", "3.50", "résumé", "手机", "हिन्दी", ",", "U.S.", ""]
+    [
+        "Paris",
+        "the",
+        "Eiffel",
+        "tower",
+        "a",
+        "3.50",
+        "résumé",
+        "手机",
+        "हिन्दी",
+        ",",
+        "U.S.",
+        "",
+    ]
 )
 PHRASES = st.lists(WORDS, max_size=5).map(" ".join)
 
 
 def test_tokens_keep_marks() -> None:
-    assert answer_tokens("Re\u0301sume\u0301, हिन्दी 1,234") == ["résumé", "हिन्दी", "1", "234"]
+    assert answer_tokens("Re\u0301sume\u0301, हिन्दी 1,234") == [
+        "résumé",
+        "हिन्दी",
+        "1",
+        "234",
+    ]
     assert answer_tokens("résumé", strip_marks=True) == ["resume"]
     assert answer_tokens("Straße Ⅳ") == ["strasse", "iv"]
 
@@ -66,7 +84,9 @@ def test_hits_at_k() -> None:
     assert hits_at_k([], chunks, 3) is None
     assert has_one_token_alias(["Eiffel Tower", "3"])
     assert not has_one_token_alias(["Eiffel Tower", "--"])
-    with pytest.raises(InvalidParameter, match="k must be a number of at least 1; got 0"):
+    with pytest.raises(
+        InvalidParameter, match="k must be a number of at least 1; got 0"
+    ):
         hits_at_k(["paris"], chunks, 0)
 
 
@@ -78,17 +98,27 @@ def test_hits_at_budget() -> None:
         (5, "stop", 0),
         (6, "stop", 1),
     ):
-        assert hits_at_budget(["five"], chunks, budget, sizes=[4, 2], cut=cut) == expected
+        assert (
+            hits_at_budget(["five"], chunks, budget, sizes=[4, 2], cut=cut) == expected
+        )
     assert hits_at_budget(["five"], [], 10, sizes=[]) == 0
 
 
-@given(st.lists(PHRASES, max_size=4), st.lists(PHRASES, min_size=1, max_size=3), PHRASES, PHRASES)
+@given(
+    st.lists(PHRASES, max_size=4),
+    st.lists(PHRASES, min_size=1, max_size=3),
+    PHRASES,
+    PHRASES,
+)
 def test_more_aliases_or_chunks_never_lower_hits(chunks, aliases, alias, chunk) -> None:
     score = hits_at_k(aliases, chunks, 9)
     if score is not None:
         assert hits_at_k([*aliases, alias], chunks, 9) >= score
         assert hits_at_k(aliases, [*chunks, chunk], 9) >= score
-        assert hits_at_budget(aliases, chunks, 1000, sizes=lambda text: len(text.split())) == score
+        assert (
+            hits_at_budget(aliases, chunks, 1000, sizes=lambda text: len(text.split()))
+            == score
+        )
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
@@ -121,7 +151,9 @@ def test_exact_match() -> None:
 
 def test_token_f1() -> None:
     assert token_f1(["eiffel tower"], "eiffel tower paris") == pytest.approx(0.80)
-    assert token_f1(["nothing", "eiffel tower"], "eiffel tower paris") == pytest.approx(0.80)
+    assert token_f1(["nothing", "eiffel tower"], "eiffel tower paris") == pytest.approx(
+        0.80
+    )
     assert token_f1(["no"], "no no yes") == pytest.approx(
         0.5
     )  # a bag: the second "no" is unmatched
@@ -150,5 +182,7 @@ def test_exact_match_implies_full_f1(prediction, references) -> None:
     ],
 )
 def test_gold_comes_first(call) -> None:
-    with pytest.raises(InvalidParameter, match=r"got (the|a) string.* The gold comes first"):
+    with pytest.raises(
+        InvalidParameter, match=r"got (the|a) string.* The gold comes first"
+    ):
         call()

@@ -34,16 +34,16 @@ RANKING, SIZES, GOLD = [("d", 0, 400), ("d", 400, 1200)], [100, 200], [("d", 300
     ],
 )
 def test_recall_at_budget_worked(budget, cut, expected) -> None:
-    assert recall_at_budget(GOLD, RANKING, budget, CHAR, sizes=SIZES, cut=cut) == pytest.approx(
-        expected
-    )
+    assert recall_at_budget(
+        GOLD, RANKING, budget, CHAR, sizes=SIZES, cut=cut
+    ) == pytest.approx(expected)
 
 
 def test_overlapping_text_costs_each_time() -> None:
     twice = [("d", 0, 400), ("d", 0, 400), ("d", 400, 1200)]
-    assert recall_at_budget(GOLD, twice, 200, CHAR, sizes=[100, 100, 200]) == pytest.approx(
-        100 / 600
-    )
+    assert recall_at_budget(
+        GOLD, twice, 200, CHAR, sizes=[100, 100, 200]
+    ) == pytest.approx(100 / 600)
 
 
 def test_tokens_taken() -> None:
@@ -96,7 +96,13 @@ def test_budget_invariants(gold, ranking, data) -> None:
         scores = {
             cut: [
                 recall_at_budget(
-                    gold, ranking, b, measure, sizes=sizes, cut=cut, token_spans=token_spans
+                    gold,
+                    ranking,
+                    b,
+                    measure,
+                    sizes=sizes,
+                    cut=cut,
+                    token_spans=token_spans,
                 )
                 for b in range(1, sum(sizes) + 2)
             ]
@@ -106,7 +112,8 @@ def test_budget_invariants(gold, ranking, data) -> None:
             assert values == sorted(values)
             assert values[-1] == span_recall(gold, ranking, measure)
         assert all(
-            t >= s for t, s in list(zip(*scores.values(), strict=True))[max(0, sizes[0] - 1) :]
+            t >= s
+            for t, s in list(zip(*scores.values(), strict=True))[max(0, sizes[0] - 1) :]
         )
     for budget in range(1, sum(sizes) + 2):
         assert sum(tokens_taken(sizes, budget)) == min(budget, sum(sizes))

@@ -79,11 +79,16 @@ def apart(draw):
 @given(apart(), apart())
 def test_versions_agree_without_touching_and_overlap(excerpts, chunks) -> None:
     edges = {a for _, a, _ in excerpts} | {b for _, _, b in excerpts}
-    clean, coded = chroma_scores(excerpts, chunks), chroma_scores(excerpts, chunks, as_coded=True)
+    clean, coded = (
+        chroma_scores(excerpts, chunks),
+        chroma_scores(excerpts, chunks, as_coded=True),
+    )
     assert (clean.recall, clean.precision, clean.iou) == pytest.approx(
         (coded.recall, coded.precision, coded.iou)
     )
-    assert clean.recall == pytest.approx(span_recall(excerpts, chunks, SpanMeasure(unit="char")))
+    assert clean.recall == pytest.approx(
+        span_recall(excerpts, chunks, SpanMeasure(unit="char"))
+    )
     if not edges & ({a for _, a, _ in chunks} | {b for _, _, b in chunks}):
         assert precision_omega(excerpts, chunks) == pytest.approx(
             precision_omega(excerpts, chunks, as_coded=True)
@@ -103,7 +108,9 @@ def test_versions_agree_without_touching_and_overlap(excerpts, chunks) -> None:
 @given(
     apart(),
     st.lists(
-        st.tuples(st.integers(0, 60), st.integers(0, 60)).map(lambda p: ("d", min(p), max(p))),
+        st.tuples(st.integers(0, 60), st.integers(0, 60)).map(
+            lambda p: ("d", min(p), max(p))
+        ),
         max_size=5,
     ),
 )
@@ -152,16 +159,21 @@ def cl100k(monkeypatch):
     tiktoken = pytest.importorskip("tiktoken")
     package = find_spec("llama_index.core")
     if package is None or package.origin is None:
-        pytest.skip("llama-index-core, which carries the cl100k_base file, is not installed.")
+        pytest.skip(
+            "llama-index-core, which carries the cl100k_base file, is not installed."
+        )
     monkeypatch.setenv(
-        "TIKTOKEN_CACHE_DIR", str(Path(package.origin).parent / "_static" / "tiktoken_cache")
+        "TIKTOKEN_CACHE_DIR",
+        str(Path(package.origin).parent / "_static" / "tiktoken_cache"),
     )
     return tiktoken.get_encoding("cl100k_base")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("splitter", "size", "overlap"), PUBLISHED)
-def test_published_precision_omega(chroma_data, cl100k, splitter, size, overlap) -> None:
+def test_published_precision_omega(
+    chroma_data, cl100k, splitter, size, overlap
+) -> None:
     splitters = pytest.importorskip("langchain_text_splitters")
     if splitter == "token":
         made = splitters.TokenTextSplitter(
@@ -175,7 +187,9 @@ def test_published_precision_omega(chroma_data, cl100k, splitter, size, overlap)
             separators=["\n\n", "\n", ".", "?", "!", " ", ""],
             chunk_size=size,
             chunk_overlap=overlap,
-            length_function=lambda text: len(cl100k.encode(text, disallowed_special=())),
+            length_function=lambda text: len(
+                cl100k.encode(text, disallowed_special=())
+            ),
         )
     documents, questions = chroma_data
     chunks = []
@@ -185,7 +199,9 @@ def test_published_precision_omega(chroma_data, cl100k, splitter, size, overlap)
             assert position is not None
             chunks.append((document["id"], *position))
     scores = [
-        precision_omega([tuple(span) for span in question["gold"]], chunks, as_coded=True)
+        precision_omega(
+            [tuple(span) for span in question["gold"]], chunks, as_coded=True
+        )
         for question in questions
     ]
     assert len(scores) == 472

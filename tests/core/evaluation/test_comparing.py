@@ -21,7 +21,9 @@ from structrag.reading import markdown
 from structrag.reading.files import read_text
 from structrag.records import Document, Heading
 
-TABLE = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | value {i} |\n" for i in range(12))
+TABLE = "| a | b |\n|---|---|\n" + "".join(
+    f"| row {i} | value {i} |\n" for i in range(12)
+)
 CODE = "```python\n" + "".join(f"x{i} = f(y{i})\n" for i in range(12)) + "```\n"
 MIXED = read_text(
     "# Data\n\nOne sentence. And another one here.\n\n- an item\n- a second "
@@ -43,12 +45,19 @@ def test_units_are_counted_and_cut() -> None:
     whole, small = found.methods
     assert whole.chunks == 1 and set(whole.cut.values()) == {0}
     assert small.cut["table"] == small.cut["code"] == 1 and small.cut["sentence"] == 0
-    assert small.tokens[0] <= small.tokens[1] <= small.tokens[2] <= small.tokens[3] <= 10
+    assert (
+        small.tokens[0] <= small.tokens[1] <= small.tokens[2] <= small.tokens[3] <= 10
+    )
     assert found.selftest is None
-    assert "at least 10 headings" in found.no_selftest and "1 headings" in found.no_selftest
+    assert (
+        "at least 10 headings" in found.no_selftest
+        and "1 headings" in found.no_selftest
+    )
 
 
-def test_every_method_pays_for_finding_the_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_method_pays_for_finding_the_sections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A document that was parsed just before is parsed anew while time is taken."""
     parsed: list[str] = []
     timing = False
@@ -69,7 +78,12 @@ def test_every_method_pays_for_finding_the_sections(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(markdown, "markdown_headings", headings)
     monkeypatch.setattr(comparing, "split_counted", split)
     compare(
-        [MIXED], {"one": ContentAwareSplitter(), "other": PICSplitter(), "third": IDMSSplitter()}
+        [MIXED],
+        {
+            "one": ContentAwareSplitter(),
+            "other": PICSplitter(),
+            "third": IDMSSplitter(),
+        },
     )
     assert len(parsed) == 3
 
@@ -90,7 +104,9 @@ def test_a_method_does_not_differ_from_itself() -> None:
         recall = found.selftest.recall["small"][kind]
         assert 0 <= recall.low <= recall.mean <= recall.high <= 1
         gap = found.selftest.difference["small"][kind]
-        assert gap.mean == pytest.approx(recall.mean - found.selftest.recall["first"][kind].mean)
+        assert gap.mean == pytest.approx(
+            recall.mean - found.selftest.recall["first"][kind].mean
+        )
     json.dumps(asdict(found))
 
 

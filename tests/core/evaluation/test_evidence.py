@@ -12,9 +12,12 @@ from structrag.evaluation import (
 
 
 def test_evidence_f1_duplicates() -> None:
-    assert evidence_f1([["a", "c"]], ["a", "a", "b"], deduplicate=False) == pytest.approx(0.40)
+    assert evidence_f1(
+        [["a", "c"]], ["a", "a", "b"], deduplicate=False
+    ) == pytest.approx(0.40)
     assert evidence_f1([["a", "c"]], ["a", "a", "b"]) == pytest.approx(0.50)
-    assert evidence_f1([["a", "a"]], ["a"]) == pytest.approx(2 / 3)  # gold keeps its duplicates
+    # Gold keeps its duplicates.
+    assert evidence_f1([["a", "a"]], ["a"]) == pytest.approx(2 / 3)
 
 
 def test_evidence_f1_edges() -> None:
@@ -36,9 +39,14 @@ PARAGRAPHS = st.lists(st.sampled_from("abcd"), max_size=5)
 
 
 @given(PARAGRAPHS, st.lists(PARAGRAPHS, min_size=1, max_size=3), PARAGRAPHS)
-def test_evidence_f1_is_the_maximum_over_annotators(predicted, annotations, more) -> None:
+def test_evidence_f1_is_the_maximum_over_annotators(
+    predicted, annotations, more
+) -> None:
     score = evidence_f1(annotations, predicted)
     assert 0 <= score <= 1
     assert score == max(evidence_f1([one], predicted) for one in annotations)
     assert evidence_f1([*annotations, more], predicted) >= score
-    assert evidence_f1(annotations, list(dict.fromkeys(predicted)), deduplicate=False) == score
+    assert (
+        evidence_f1(annotations, list(dict.fromkeys(predicted)), deduplicate=False)
+        == score
+    )

@@ -6,18 +6,28 @@ import pytest
 from doubles import ScriptedModel
 
 from structrag.errors import InvalidParameter
-from structrag.evaluation.judging import answer_prompt, judge_pair, parse_scores, winners
+from structrag.evaluation.judging import (
+    answer_prompt,
+    judge_pair,
+    parse_scores,
+    winners,
+)
 
 
 def test_the_prompts_are_those_of_the_figures() -> None:
     prompt = answer_prompt("What leaks?", ["The {blue} pump leaks."])
     assert prompt.startswith("You are a helpful question answering assistant.")
-    assert "Contents: The {blue} pump leaks.\n\nQuestion: What leaks?\n\nInstruction:" in prompt
+    assert (
+        "Contents: The {blue} pump leaks.\n\nQuestion: What leaks?\n\nInstruction:"
+        in prompt
+    )
     llm = ScriptedModel('They differ.\n{"answer_1_score":"7.5", "answer_2_score":"0"}')
     assert judge_pair("q", "t", ("a {1}", "b"), llm) == (7.5, 0.0)
     (prompt,) = llm.prompts
     assert "Ground truth answer: t\n\nAnswer 1: a {1}\nAnswer 2: b\n" in prompt
-    assert prompt.endswith('json format: {"answer_1_score":"...", "answer_2_score":"..."}')
+    assert prompt.endswith(
+        'json format: {"answer_1_score":"...", "answer_2_score":"..."}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +46,9 @@ def test_the_prompts_are_those_of_the_figures() -> None:
         ("", None),
     ],
 )  # fmt: skip
-def test_scores_are_read_or_there_are_none(answer: str, scores: tuple[float, float] | None) -> None:
+def test_scores_are_read_or_there_are_none(
+    answer: str, scores: tuple[float, float] | None
+) -> None:
     assert parse_scores(answer) == scores
 
 

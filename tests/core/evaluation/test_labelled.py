@@ -20,7 +20,10 @@ def test_every_kind_of_gold_is_read(tmp_path: Path) -> None:
             "question": "a",
             "spans": [["pump.md", 0, 6], {"doc": "docs/tank.md", "start": 2, "end": 6}],
         },
-        {"question": "b", "quotes": ["filter monthly with water.", "Fill it to 17 litres."]},
+        {
+            "question": "b",
+            "quotes": ["filter monthly with water.", "Fill it to 17 litres."],
+        },
         {"question": "c", "answer": ["7", "seven"]},
         {"question": "d", "docs": ["pump.md", "docs/tank.md"]},
         {"query": "e", "quote": "Rinse the filter", "doc": "docs/tank.md"},
@@ -33,7 +36,8 @@ def test_every_kind_of_gold_is_read(tmp_path: Path) -> None:
     assert place == ("docs/pump.md", PUMP.index("7 degrees"), PUMP.index(" degrees"))
     assert docs.docs == ("docs/pump.md", "docs/tank.md")
     assert (
-        inside.places == ((("docs/tank.md", TANK.index("Rinse"), TANK.index(" weekly")),),)
+        inside.places
+        == ((("docs/tank.md", TANK.index("Rinse"), TANK.index(" weekly")),),)
         and not inside.docs
     )
 
@@ -42,10 +46,16 @@ def test_recall_by_hand() -> None:
     measure = SpanMeasure({"d": "abcdefghij", "e": "abcdefghij"})
     found = [("d", 0, 5)]
     assert (
-        question_recall(GoldQuestion("q", spans=(("d", 0, 5), ("e", 0, 5))), found, measure) == 0.5
+        question_recall(
+            GoldQuestion("q", spans=(("d", 0, 5), ("e", 0, 5))), found, measure
+        )
+        == 0.5
     )
     places = ((("e", 0, 4), ("d", 3, 7)), (("d", 0, 2),))
-    assert question_recall(GoldQuestion("q", places=places), found, measure) == (0.5 + 1) / 2
+    assert (
+        question_recall(GoldQuestion("q", places=places), found, measure)
+        == (0.5 + 1) / 2
+    )
     assert question_recall(GoldQuestion("q", docs=("d", "e")), found, measure) == 0.5
     assert question_recall(GoldQuestion("q", docs=("d",)), [], measure) == 0
 

@@ -18,7 +18,9 @@ def test_trimmed_border_costs_nothing_in_nonspace() -> None:
     texts = {"d": "gold  sentence"}
     chunks = [("d", 0, 4), ("d", 6, 14)]
     assert span_recall([("d", 0, 14)], chunks, SpanMeasure(texts)) == 1
-    assert span_recall([("d", 0, 14)], chunks, SpanMeasure(texts, "char")) == pytest.approx(12 / 14)
+    assert span_recall(
+        [("d", 0, 14)], chunks, SpanMeasure(texts, "char")
+    ) == pytest.approx(12 / 14)
 
 
 def test_token_unit_counts_a_token_where_its_first_letter_is() -> None:
@@ -33,14 +35,18 @@ def test_token_unit_counts_a_token_where_its_first_letter_is() -> None:
 
 def test_headings_can_be_ignored() -> None:
     document = Document("# Title\nbody text\n", id="d")
-    outline = build_outline(document, [Heading(1, "Title", 0, 8)], lambda start, end: [])
+    outline = build_outline(
+        document, [Heading(1, "Title", 0, 8)], lambda start, end: []
+    )
     gold, chunks = [("d", 0, 18)], [("d", 8, 18)]
     assert heading_spans(outline) == [("d", 0, 8)]
     for unit, expected in (("nonspace", 8 / 14), ("char", 10 / 18)):
-        assert span_recall(gold, chunks, SpanMeasure({"d": document.text}, unit)) == pytest.approx(
-            expected
+        assert span_recall(
+            gold, chunks, SpanMeasure({"d": document.text}, unit)
+        ) == pytest.approx(expected)
+        ignoring = SpanMeasure(
+            {"d": document.text}, unit, ignore=heading_spans(outline)
         )
-        ignoring = SpanMeasure({"d": document.text}, unit, ignore=heading_spans(outline))
         assert span_recall(gold, chunks, ignoring) == 1
 
 

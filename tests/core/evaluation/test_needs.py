@@ -16,14 +16,20 @@ from structrag.reading.files import read_text
 
 @pytest.mark.parametrize(
     "splitter",
-    [PICSplitter(), IDMSSplitter(max_tokens=60, min_tokens=10), PICSplitter(max_tokens=60)],
+    [
+        PICSplitter(),
+        IDMSSplitter(max_tokens=60, min_tokens=10),
+        PICSplitter(max_tokens=60),
+    ],
 )
 def test_calls_are_those_that_a_model_gets(splitter: PICSplitter) -> None:
     pumps, tanks = (
         " ".join(f"The {name} of row {i} is rinsed with water." for i in range(30))
         for name in ("pump", "tank")
     )
-    document = read_text(f"# Pumps\n\n{pumps}\n\n## Tanks\n\n{tanks}", format="markdown")
+    document = read_text(
+        f"# Pumps\n\n{pumps}\n\n## Tanks\n\n{tanks}", format="markdown"
+    )
     asked: list[str] = []
 
     class Weighing(FunctionModel):
@@ -36,7 +42,8 @@ def test_calls_are_those_that_a_model_gets(splitter: PICSplitter) -> None:
         return "A summary."
 
     splitter.split(
-        document, runner=Runner(llm=Weighing(answer, name="double"), embedder=HashEmbedder())
+        document,
+        runner=Runner(llm=Weighing(answer, name="double"), embedder=HashEmbedder()),
     )
     assert model_calls(splitter, document) == len(asked) > 0
 
@@ -51,6 +58,8 @@ def test_a_splitter_that_asks_nothing_embeds_nothing_and_calls_nobody() -> None:
 def test_the_texts_that_a_splitter_embeds_are_counted() -> None:
     document = read_text("# Pumps\n\n" + "The pump is rinsed. " * 40, format="markdown")
     embedder = HashEmbedder()
-    chunks, embedded = split_counted(IDMSSplitter(), document, Runner(embedder=embedder))
+    chunks, embedded = split_counted(
+        IDMSSplitter(), document, Runner(embedder=embedder)
+    )
     assert chunks == IDMSSplitter().split(document, embedder=HashEmbedder())
     assert embedded >= len(embedder.texts) > 0

@@ -19,7 +19,9 @@ DOCUMENT = read_text(PUMP, id="pump")
 
 def test_every_limit_is_a_search_of_its_own() -> None:
     retriever = Passages().retriever([DOCUMENT], HashTokens())
-    (ranking,) = search_passages(retriever, ["rinse weekly"], depths=[1, 2], budgets=[5, 100])
+    (ranking,) = search_passages(
+        retriever, ["rinse weekly"], depths=[1, 2], budgets=[5, 100]
+    )
     ((_, start, end),) = ranking.first(1)
     assert PUMP[start:end] == "Rinse it weekly. Dry it." and len(ranking.first(2)) == 2
     assert ranking.tokens_of_first(1) == count_tokens(PUMP[start:end])
@@ -30,7 +32,9 @@ def test_every_limit_is_a_search_of_its_own() -> None:
 
 def test_they_stand_beside_splitters() -> None:
     place = PUMP.index("Rinse"), PUMP.index(" Dry")
-    question = GoldQuestion("How often do I rinse it weekly?", spans=(("pump", *place),))
+    question = GoldQuestion(
+        "How often do I rinse it weekly?", spans=(("pump", *place),)
+    )
     methods = {"fixed": FixedSplitter(8), "evidence": Passages({"max_tokens": 50})}
     result = evaluate([DOCUMENT], methods, [question], depths=[1], budgets=[8])
     fixed, evidence = result.methods
@@ -40,7 +44,11 @@ def test_they_stand_beside_splitters() -> None:
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
 def test_what_is_withheld_is_blank_and_all_else_stays_in_place(format: str) -> None:
-    text = PUMP if format == "markdown" else "<h1>Pump</h1><p>It leaks.</p><h2>Care</h2><p>Dry.</p>"
+    text = (
+        PUMP
+        if format == "markdown"
+        else "<h1>Pump</h1><p>It leaks.</p><h2>Care</h2><p>Dry.</p>"
+    )
     document = read_text(text, id="pump", format=format)
     sections = parse(document).sections[1:]
     withheld = {"pump": [(section.start, section.body_start) for section in sections]}

@@ -21,7 +21,12 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
     expected = questions_of(tmp_path, *records)
     (tmp_path / "q.json").write_text(json.dumps({"questions": records}))
     (tmp_path / "list.json").write_text(json.dumps(records))
-    rows = ["question,quote,doc,start,end", "a,Keep it dry,,,", "b,,pump.md,,", "c,,pump.md,2,6"]
+    rows = [
+        "question,quote,doc,start,end",
+        "a,Keep it dry,,,",
+        "b,,pump.md,,",
+        "c,,pump.md,2,6",
+    ]
     (tmp_path / "q.csv").write_text(
         "\ufeff" + "\r\n".join(rows) + "\r\n", encoding="utf-8", newline=""
     )
@@ -39,7 +44,10 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
             '{"question": "a"}',
             "must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none",
         ),
-        ('{"question": "a", "quote": "dry", "answer": "dry"}', "must have one kind of gold"),
+        (
+            '{"question": "a", "quote": "dry", "answer": "dry"}',
+            "must have one kind of gold",
+        ),
         (
             '{"question": "a", "quote": "Rinse the tank"}',
             "'Rinse the tank' was not found in the documents; it must",
@@ -52,14 +60,26 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
             '{"question": "a", "answers": ["x9", "y9"]}',
             "'x9' was not found in the documents (nor its 1 other spellings)",
         ),
-        ('{"question": "a", "quotes": [4]}', "'quotes' must be a text or a list of texts"),
-        ('{"question": "a", "doc": "well.md"}', "there is no document 'well.md'; there are 3"),
-        ('{"question": "a", "doc": "tank.md"}', "'tank.md' is the end of 2 documents' names"),
+        (
+            '{"question": "a", "quotes": [4]}',
+            "'quotes' must be a text or a list of texts",
+        ),
+        (
+            '{"question": "a", "doc": "well.md"}',
+            "there is no document 'well.md'; there are 3",
+        ),
+        (
+            '{"question": "a", "doc": "tank.md"}',
+            "'tank.md' is the end of 2 documents' names",
+        ),
         (
             '{"question": "a", "doc": ""}',
             "'docs' must be a text or a list of texts, none of them blank",
         ),
-        ('{"question": "a", "spans": [["pump.md", 4]]}', "a span must be [document, start, end]"),
+        (
+            '{"question": "a", "spans": [["pump.md", 4]]}',
+            "a span must be [document, start, end]",
+        ),
         (
             '{"question": "a", "spans": [["pump.md", 4, 4]]}',
             "a span must have 0 <= start < end <= ",
@@ -82,7 +102,9 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
 def test_a_bad_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"must end in \.jsonl, \.json or \.csv"):
         read_questions(tmp_path / "q.txt", DOCUMENTS)
-    with pytest.raises(InvalidParameter, match=r"Cannot read the questions in .*No such file"):
+    with pytest.raises(
+        InvalidParameter, match=r"Cannot read the questions in .*No such file"
+    ):
         read_questions(tmp_path / "q.jsonl", DOCUMENTS)
     for name, text, sentence in (
         ("q.jsonl", "\n \n", "There is no question"),

@@ -11,14 +11,19 @@ from structrag.records import Document
 
 @given(st.text("ab \n", max_size=30), st.text("ab \n", max_size=4))
 @settings(max_examples=200, deadline=None)
-def test_a_place_holds_the_quote_and_every_place_is_found(text: str, quote: str) -> None:
+def test_a_place_holds_the_quote_and_every_place_is_found(
+    text: str, quote: str
+) -> None:
     document = Document(text, id="d")
     found = QuoteFinder([document]).find(quote)
     for _, start, end in found:
         assert text[start:end].split() == quote.split()
     words, wanted = text.split(), quote.split()
     runs = (
-        sum(words[i : i + len(wanted)] == wanted for i in range(len(words) - len(wanted) + 1))
+        sum(
+            words[i : i + len(wanted)] == wanted
+            for i in range(len(words) - len(wanted) + 1)
+        )
         if wanted
         else 0
     )

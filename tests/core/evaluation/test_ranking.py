@@ -21,9 +21,9 @@ from structrag.evaluation import log_rank_index, log_rank_score, mid_ranks
     ],
 )
 def test_table_of_ten(gamma, expected) -> None:
-    assert [log_rank_score(rank, 10, gamma=gamma) for rank in (1, 2, 3, 5, 10)] == pytest.approx(
-        expected, abs=5e-5
-    )
+    assert [
+        log_rank_score(rank, 10, gamma=gamma) for rank in (1, 2, 3, 5, 10)
+    ] == pytest.approx(expected, abs=5e-5)
 
 
 def test_worked_numbers() -> None:
@@ -31,7 +31,9 @@ def test_worked_numbers() -> None:
     assert scores == pytest.approx([1, 0.8997, 0.6667, 0.3333, 0], abs=5e-5)
     assert log_rank_index([1, 4], 10) == pytest.approx(0.6990, abs=5e-5)
     assert log_rank_index([1, 2], 10) == pytest.approx(0.8495, abs=5e-5)
-    assert log_rank_index([1, 4], 10, normalised=True) == pytest.approx(0.8228, abs=5e-5)
+    assert log_rank_index([1, 4], 10, normalised=True) == pytest.approx(
+        0.8228, abs=5e-5
+    )
     assert log_rank_index([None], 10, missing="expected", retrieved=4) == pytest.approx(
         0.1249, abs=5e-5
     )
@@ -65,12 +67,18 @@ def test_score_invariants(n, gamma, data) -> None:
     score = log_rank_score(rank, n, gamma=gamma)
     assert 0 <= log_rank_score(rank + 1, n, gamma=gamma) < score <= 1
     if rank > 1:
-        assert log_rank_score(rank, n, gamma=gamma * 1.5) < score < log_rank_score(rank, n, gamma=0)
+        assert (
+            log_rank_score(rank, n, gamma=gamma * 1.5)
+            < score
+            < log_rank_score(rank, n, gamma=0)
+        )
 
 
 @given(st.integers(3, 100), st.data())
 def test_index_invariants(n, data) -> None:
-    ranks = data.draw(st.lists(st.integers(1, n), min_size=1, max_size=n - 1, unique=True))
+    ranks = data.draw(
+        st.lists(st.integers(1, n), min_size=1, max_size=n - 1, unique=True)
+    )
     score = log_rank_index(ranks, n)
     assert 0 <= score <= 1
     assert log_rank_index([*ranks, n], n) <= score
@@ -84,7 +92,10 @@ def test_index_invariants(n, data) -> None:
     [
         (lambda: log_rank_score(0, 10), "rank must be between 1 and n = 10; got 0"),
         (lambda: log_rank_score(11, 10), "rank must be between 1 and n = 10; got 11"),
-        (lambda: log_rank_score(1, 10, gamma=-1), "gamma must be a number of at least 0; got -1"),
+        (
+            lambda: log_rank_score(1, 10, gamma=-1),
+            "gamma must be a number of at least 0; got -1",
+        ),
         (lambda: log_rank_index([1], 0), "n must be a number of at least 1; got 0"),
         (
             lambda: log_rank_index([1, 2, 3], 2),

@@ -52,15 +52,25 @@ def test_references_lead_by_anchor_file_definition_and_number() -> None:
             "By [note][missing] all is told in [the list][terms].",
             "By [note][missing] all is told in the list.",
         ),
-        ("All words are told in [the list](terms.md#terms).", "All words are told in the list."),
+        (
+            "All words are told in [the list](terms.md#terms).",
+            "All words are told in the list.",
+        ),
         ("All words are told in [the list](terms.md).", None),  # leads to no section
         ("See the [terms][].", None),  # too short for a question
-        ("All words are told [elsewhere](https://terms.md#terms) by other people.", None),
+        (
+            "All words are told [elsewhere](https://terms.md#terms) by other people.",
+            None,
+        ),
     ],
 )
-def test_a_sentence_points_by_link_or_by_definition(sentence: str, words: str | None) -> None:
+def test_a_sentence_points_by_link_or_by_definition(
+    sentence: str, words: str | None
+) -> None:
     guide = read_text(
-        f"# Guide\n\n{sentence}\n\n[terms]: terms.md#terms\n", format="markdown", id="guide.md"
+        f"# Guide\n\n{sentence}\n\n[terms]: terms.md#terms\n",
+        format="markdown",
+        id="guide.md",
     )
     terms = read_text(
         "# Words\n\nThey mean.\n\n## Terms\n\nSome.\n", format="markdown", id="terms.md"
@@ -76,7 +86,9 @@ def test_sections_of_one_title_are_numbered_as_github_does() -> None:
         f"All that is written about {word} stands in [the notes](#notes{number}).\n\n"
         for word, number in (("pumps", ""), ("valves", "-1"), ("pipes", "-2"))
     )
-    text = f"# Notes\n\nOne.\n\n# Notes\n\nTwo.\n\n# Notes\n\nThree.\n\n# Links\n\n{links}"
+    text = (
+        f"# Notes\n\nOne.\n\n# Notes\n\nTwo.\n\n# Notes\n\nThree.\n\n# Links\n\n{links}"
+    )
     document = read_text(text, format="markdown", id="guide.md")
     targets = [reference.target for reference in references([parse(document)])]
     assert [target.start for target in targets] == [0, 15, 30]

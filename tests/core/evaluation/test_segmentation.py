@@ -98,7 +98,12 @@ def test_nltk_variant_equals_nltk(pair, k) -> None:
 def test_invariants(variant, pair, k) -> None:
     for metric in (pk, window_diff):
         assert metric(pair[0], pair[0], k=k, variant=variant) == 0
-    assert 0 <= pk(*pair, k=k, variant=variant) <= window_diff(*pair, k=k, variant=variant) <= 1
+    assert (
+        0
+        <= pk(*pair, k=k, variant=variant)
+        <= window_diff(*pair, k=k, variant=variant)
+        <= 1
+    )
 
 
 @given(pairs(), st.integers(1, 5))
@@ -108,10 +113,13 @@ def test_canonical_against_the_definition(pair, k) -> None:
     if n <= k:
         return
     windows = [
-        (reference[i - 1 : i - 1 + k], hypothesis[i - 1 : i - 1 + k]) for i in range(1, n - k + 1)
+        (reference[i - 1 : i - 1 + k], hypothesis[i - 1 : i - 1 + k])
+        for i in range(1, n - k + 1)
     ]
     assert all(len(a) == k for a, _ in windows)
-    assert pk(*pair, k=k) == pytest.approx(sum(any(a) != any(b) for a, b in windows) / (n - k))
+    assert pk(*pair, k=k) == pytest.approx(
+        sum(any(a) != any(b) for a, b in windows) / (n - k)
+    )
     assert window_diff(*pair, k=k) == pytest.approx(
         sum(sum(a) != sum(b) for a, b in windows) / (n - k)
     )
@@ -123,7 +131,8 @@ def test_boundary_f1() -> None:
     assert boundary_f1(REFERENCE, near, tolerance=1) == 1
     assert boundary_f1([0, 0], [0, 0]) == 1
     assert boundary_f1([0, 1], [0, 0]) == 0
-    assert boundary_f1([0, 1, 0], [1, 0, 1], tolerance=1) == pytest.approx(2 / 3)  # one to one
+    # One to one.
+    assert boundary_f1([0, 1, 0], [1, 0, 1], tolerance=1) == pytest.approx(2 / 3)
 
 
 @given(pairs(), st.integers(0, 4))
@@ -143,7 +152,12 @@ def test_baselines() -> None:
     assert sum(made["random"]) == 2
     assert made["fixed"] == boundaries([3, 3, 3, 1])
     assert made == baseline_segmentations(REFERENCE, seed=1)
-    assert baseline_segmentations([]) == {"none": [], "all": [], "random": [], "fixed": []}
+    assert baseline_segmentations([]) == {
+        "none": [],
+        "all": [],
+        "random": [],
+        "fixed": [],
+    }
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def test_nothing_that_is_asked_is_in_the_index(splitter: ContentAwareSplitter) -
     assert texts == [chunk.index_text for chunk in kept]
     for question in test.questions:
         assert not any(question.question in " ".join(text.split()) for text in texts)
-    assert not any("Care of" in text or "care-of" in text or "read [what" in text for text in texts)
+    assert not any(
+        "Care of" in text or "care-of" in text or "read [what" in text for text in texts
+    )
     assert any("must be rinsed" in text for text in texts)
 
 
@@ -78,7 +80,10 @@ def test_a_method_that_keeps_sections_whole_finds_all_of_them() -> None:
 
 
 def test_duplicate_short_and_long_sections_are_not_asked() -> None:
-    words = "The filter is rinsed with clear water and then left to dry for a day or two. " * 3
+    words = (
+        "The filter is rinsed with clear water and then left to dry for a day or two. "
+        * 3
+    )
     unique = "".join(f"## Topic {topic}\n\n{words}\n\n" for topic in TOPICS[:12])
     same = f"## Storage\n\n{words}\n\n## 4.2 storage\n\n{words}\n\n"
     rest = f"## Tiny\n\nYes.\n\n## 7\n\n{words}\n\n## Endless\n\n{words * 40}\n"
@@ -101,6 +106,8 @@ def test_few_headings_make_no_questions() -> None:
 def test_many_headings_are_drawn_the_same_each_time() -> None:
     first = make_selftest([manual()], most=11)
     assert first == make_selftest([manual()], most=11)
-    asked = [question.question for question in first.questions if question.kind == "heading"]
+    asked = [
+        question.question for question in first.questions if question.kind == "heading"
+    ]
     assert len(asked) == 11 and first.left_out["not drawn"] == 10
     assert len(first.questions) == 22

@@ -76,7 +76,9 @@ def test_against_sets_of_characters(measure, gold, retrieved) -> None:
     if not wanted:
         assert span_recall(gold, retrieved, measure) is None
         return
-    assert span_recall(gold, retrieved, measure) == pytest.approx(len(wanted & found) / len(wanted))
+    assert span_recall(gold, retrieved, measure) == pytest.approx(
+        len(wanted & found) / len(wanted)
+    )
     assert span_precision(gold, retrieved, measure) == pytest.approx(
         len(wanted & found) / max(1, len(found))
     )
@@ -100,7 +102,10 @@ def test_recall_invariants(mode, gold, retrieved, more, data) -> None:
         return
     assert 0 <= score <= 1
     assert span_recall(gold, retrieved + more, measure, mode=mode) >= score
-    assert span_recall(gold, [*reversed(retrieved), *retrieved], measure, mode=mode) == score
+    assert (
+        span_recall(gold, [*reversed(retrieved), *retrieved], measure, mode=mode)
+        == score
+    )
     halves = []
     for doc_id, start, end in retrieved:
         cut = data.draw(st.integers(start, end))
@@ -108,11 +113,17 @@ def test_recall_invariants(mode, gold, retrieved, more, data) -> None:
     assert span_recall(gold, halves, measure, mode=mode) == score
     assert (
         span_recall(
-            gold, [(doc_id, 0, len(text)) for doc_id, text in TEXTS.items()], measure, mode=mode
+            gold,
+            [(doc_id, 0, len(text)) for doc_id, text in TEXTS.items()],
+            measure,
+            mode=mode,
         )
         == 1
     )
-    assert paper_recall(gold, retrieved, measure) >= span_recall(gold, retrieved, measure) - 1e-12
+    assert (
+        paper_recall(gold, retrieved, measure)
+        >= span_recall(gold, retrieved, measure) - 1e-12
+    )
 
 
 @given(
@@ -137,7 +148,9 @@ def test_tilings(gold, cuts, more) -> None:
         gold, tiling(cuts), TEXTS
     )
     chunks = tiling(cuts)[::2]
-    assert paper_recall(gold, chunks, measure) == pytest.approx(span_recall(gold, chunks, measure))
+    assert paper_recall(gold, chunks, measure) == pytest.approx(
+        span_recall(gold, chunks, measure)
+    )
 
 
 @given(gold=spans(1), chunks=spans())
@@ -146,7 +159,10 @@ def test_chunking_error_against_all_pairs(gold, chunks) -> None:
     if not real:
         assert chunking_error(gold, chunks) is None
         return
-    inside = sum(any(c[0] == g[0] and c[1] <= g[1] and g[2] <= c[2] for c in chunks) for g in real)
+    inside = sum(
+        any(c[0] == g[0] and c[1] <= g[1] and g[2] <= c[2] for c in chunks)
+        for g in real
+    )
     assert chunking_error(gold, chunks) == pytest.approx(1 - inside / len(real))
 
 
@@ -173,7 +189,10 @@ RANKING, SIZES, GOLD = [("d", 0, 400), ("d", 400, 1200)], [100, 200], [("d", 300
         ),
         (lambda: tokens_taken([1], 0), "budget must be a number of at least 1; got 0"),
         (lambda: tokens_taken([-1], 5), "sizes must be a number of at least 0; got -1"),
-        (lambda: tokens_taken([1], 5, cut="drop"), "cut must be one of 'stop', 'truncate'"),
+        (
+            lambda: tokens_taken([1], 5, cut="drop"),
+            "cut must be one of 'stop', 'truncate'",
+        ),
         (
             lambda: recall_at_budget(GOLD, RANKING, 5, CHAR, sizes=[1]),
             "one entry per ranked chunk, here 2; got 1",

@@ -33,7 +33,14 @@ def test_a_title_of_a_number_or_an_article_keeps_its_words() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["# One two\n", "Some words here.\n", "\n", "- One two\n", "1. one two 7\n", "x\n"]
+            [
+                "# One two\n",
+                "Some words here.\n",
+                "\n",
+                "- One two\n",
+                "1. one two 7\n",
+                "x\n",
+            ]
         ),
         max_size=12,
     )
@@ -50,13 +57,19 @@ def test_what_is_left_is_the_text_without_what_is_withheld(lines: list[str]) -> 
         left = "".join("".join(chunk.index_text for chunk in kept).split())
         ranges = withheld.get("d", [])
         expected = "".join(
-            c for i, c in enumerate(document.text) if not any(a <= i < b for a, b in ranges)
+            c
+            for i, c in enumerate(document.text)
+            if not any(a <= i < b for a, b in ranges)
         )
         assert left == "".join(expected.split())
 
 
-@pytest.mark.parametrize(("length", "is_withheld"), [(199, True), (200, True), (201, False)])
-def test_a_line_of_contents_has_at_most_200_characters(length: int, is_withheld: bool) -> None:
+@pytest.mark.parametrize(
+    ("length", "is_withheld"), [(199, True), (200, True), (201, False)]
+)
+def test_a_line_of_contents_has_at_most_200_characters(
+    length: int, is_withheld: bool
+) -> None:
     line = "Drop scopes ".ljust(length - 2, ".") + " 3"
     text = f"Some words.\n\n{line}\n\n# Drop scopes\n\nBody.\n"
     spans = withheld_spans([parse(read_text(text, id="d", format="markdown"))], [])["d"]

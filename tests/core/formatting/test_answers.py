@@ -57,7 +57,9 @@ def test_restoring(core: str, answer: str, expected: str) -> None:
     ],
 )
 def test_what_a_model_puts_around_its_answer_is_taken_off(wrap: str) -> None:
-    formatted = small(lambda prompt: wrap.format(core_of(prompt))).format(numbered(2 * W))
+    formatted = small(lambda prompt: wrap.format(core_of(prompt))).format(
+        numbered(2 * W)
+    )
     assert formatted.document.text.strip() == numbered(2 * W).strip()
     assert formatted.report.retries == 0
 
@@ -69,14 +71,30 @@ def test_what_a_model_puts_around_its_answer_is_taken_off(wrap: str) -> None:
         ("", "", ""),
         ("---", "***", ""),
         ("---", "word", "has words where the source has none"),
-        (" ".join("x" * 20), " ".join("x" * 14), "leaves out 6 of the source's 20 words"),
-        (" ".join("x" * 20), " ".join("x" * 13), "has 13 words where the source has 20"),
-        (" ".join("x" * 20), " ".join("x" * 31), "has 31 words where the source has 20"),
+        (
+            " ".join("x" * 20),
+            " ".join("x" * 14),
+            "leaves out 6 of the source's 20 words",
+        ),
+        (
+            " ".join("x" * 20),
+            " ".join("x" * 13),
+            "has 13 words where the source has 20",
+        ),
+        (
+            " ".join("x" * 20),
+            " ".join("x" * 31),
+            "has 31 words where the source has 20",
+        ),
         (" ".join("x" * 20), " ".join("x" * 19), ""),
         (" ".join("x" * 20), " ".join("x" * 24), ""),
         (" ".join("x" * 20), " ".join("x" * 25), "has 5 words that the source has not"),
         ("Cafe\u0301 ﬁnd Straße", "CAFÉ find strasse", ""),
-        ("one two", "# 2 one\n\n# 1 two", "numbers the heading '1 two' after one numbered 2"),
+        (
+            "one two",
+            "# 2 one\n\n# 1 two",
+            "numbers the heading '1 two' after one numbered 2",
+        ),
         ("one two", "# 1.9 one\n\n# 1.10 two", ""),
         ("9 one 1 two", "# 9 one\n\n# 1 two", ""),  # as the source has it
         ("今天天气很好", "今天天气很好", ""),

@@ -32,7 +32,9 @@ def test_running_heads_stay_once_and_page_numbers_go() -> None:
 def test_running_heads_with_numbers_and_chapters() -> None:
     numbered = markdown_of_text(pages_of(5, "ACME Manual {0}", ""))
     assert numbered.text.count("ACME Manual") == 1
-    parts = "\f".join(f"Figure {n} shows it\n\n{BODY.format(n)}\n\nend {n}" for n in (3, 4, 9, 17))
+    parts = "\f".join(
+        f"Figure {n} shows it\n\n{BODY.format(n)}\n\nend {n}" for n in (3, 4, 9, 17)
+    )
     assert markdown_of_text(parts).removed == ()
     chapters = markdown_of_text(pages_of(5, "Chapter {0}", ""))
     assert [f"Chapter {i}" in chapters.text for i in range(1, 6)] == [True] * 5
@@ -48,7 +50,9 @@ def test_sixty_per_cent_of_the_pages(on: int, removed: int) -> None:
 
 
 def test_roman_page_numbers_go_and_a_year_on_every_page_stays_once() -> None:
-    roman = "\f".join(f"{BODY.format(number)}\n\n{number}" for number in ("iv", "v", "vi", "vii"))
+    roman = "\f".join(
+        f"{BODY.format(number)}\n\n{number}" for number in ("iv", "v", "vi", "vii")
+    )
     assert markdown_of_text(roman).removed == ("iv", "v", "vi", "vii")
     years = markdown_of_text(pages_of(5, "2019", ""))
     assert years.text.count("2019") == 1 and years.removed == ("2019",) * 4
@@ -70,7 +74,11 @@ def test_a_sentence_goes_on_over_a_page_break() -> None:
     ("text", "expected", "unsure"),
     [
         ("an example, an exam-\nple of it", "an example, an example\nof it", False),
-        ("a well-known fact, a well-\nknown one", "a well-known fact, a well-known\none", False),
+        (
+            "a well-known fact, a well-\nknown one",
+            "a well-known fact, a well-known\none",
+            False,
+        ),
         ("self-\ngoverning bodies", "self-governing\nbodies", False),
         ("state-of-the-\nart", "state-of-the-art", False),
         ("the con-\nclusion, then.", "the conclusion,\nthen.", True),

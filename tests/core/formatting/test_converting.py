@@ -13,7 +13,10 @@ from structrag.reading.markdown import markdown_headings
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (lambda prompt: core_of(prompt)[: len(core_of(prompt)) // 2], "words where the source has"),
+        (
+            lambda prompt: core_of(prompt)[: len(core_of(prompt)) // 2],
+            "words where the source has",
+        ),
         ("", "is empty"),
         ("Nothing that was there.", "words where the source has"),
         ("loop\n" * 10_000, "has 10000 words"),
@@ -57,7 +60,9 @@ def test_only_the_window_that_failed_falls_back() -> None:
 
     def answer(prompt: str) -> str:
         core = core_of(prompt)
-        return "" if f"w{W} " in core else f"# Title\n\n{core}" if "w0" in core else core
+        return (
+            "" if f"w{W} " in core else f"# Title\n\n{core}" if "w0" in core else core
+        )
 
     report = small(answer).format(text).report
     assert (report.windows, report.retries, report.fallbacks) == (3, 1, 1)
@@ -72,11 +77,17 @@ def test_only_the_window_that_failed_falls_back() -> None:
 
 def test_the_second_answer_counts() -> None:
     formatter = small(
-        lambda prompt: core_of(prompt) if "Your last answer cannot be used" in prompt else "no"
+        lambda prompt: (
+            core_of(prompt) if "Your last answer cannot be used" in prompt else "no"
+        )
     )
     formatted = formatter.format(numbered(W))
     assert formatted.document.text.split() == numbered(W).split()
-    assert (formatted.report.retries, formatted.report.fallbacks, formatter.usage.calls) == (
+    assert (
+        formatted.report.retries,
+        formatted.report.fallbacks,
+        formatter.usage.calls,
+    ) == (
         1,
         0,
         2,

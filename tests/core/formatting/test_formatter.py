@@ -76,7 +76,9 @@ def test_an_identity_on_any_text_keeps_each_word_as_often(
 def test_no_model_loses_words_of_the_source(data: st.DataObject) -> None:
     """Whatever the answers are: half of the core, nothing, other text, repetitions."""
     text = data.draw(
-        st.lists(st.sampled_from([*WORDS, "alpha", "beta.", "gamma"]), max_size=100).map(" ".join)
+        st.lists(
+            st.sampled_from([*WORDS, "alpha", "beta.", "gamma"]), max_size=100
+        ).map(" ".join)
     )
 
     def answer(prompt: str) -> str:
@@ -95,7 +97,9 @@ def test_no_model_loses_words_of_the_source(data: st.DataObject) -> None:
         if kind == 4:
             raise TimeoutError("no answer")
         return (
-            core + data.draw(st.text(max_size=20)) if kind == 5 else data.draw(st.text(max_size=60))
+            core + data.draw(st.text(max_size=20))
+            if kind == 5
+            else data.draw(st.text(max_size=60))
         )
 
     formatted = small(answer, window_words=data.draw(st.integers(1, 25))).format(text)
@@ -129,7 +133,9 @@ async def test_async_gives_the_same() -> None:
     sources = [text, numbered(50), "", PLAIN]
     expected = [small(answer).format(source) for source in sources]
     assert await small(answer).aformat(text) == expected[0]
-    assert [formatted async for formatted in small(answer).aformat_all(sources)] == expected
+    assert [
+        formatted async for formatted in small(answer).aformat_all(sources)
+    ] == expected
     assert list(small(answer).format_all(sources)) == expected
 
 
@@ -141,10 +147,16 @@ def test_progress_is_told_by_window() -> None:
 
 def test_markdown_is_kept_and_html_written_by_its_layout() -> None:
     never = ScriptedModel(AssertionError("not to be asked"))
-    markdown = read_text("# A\r\n\r\ntext  \n", format="markdown", id="m", meta={"year": 1})
+    markdown = read_text(
+        "# A\r\n\r\ntext  \n", format="markdown", id="m", meta={"year": 1}
+    )
     kept = HiQAFormatter(never).format(markdown)
     assert kept.report.mode == "kept"
-    assert (kept.document.text, kept.document.id, kept.document.title) == (markdown.text, "m", "A")
+    assert (kept.document.text, kept.document.id, kept.document.title) == (
+        markdown.text,
+        "m",
+        "A",
+    )
     assert kept.document.meta == {"year": 1, "source": "m"}
     page = HiQAFormatter(never).format(
         read_text("<title>T</title><h1>A</h1><p>b</p>", format="html", id="h")
@@ -167,11 +179,18 @@ def test_markdown_is_kept_and_html_written_by_its_layout() -> None:
 
 def test_the_new_document_keeps_its_name() -> None:
     original = read_text(
-        PLAIN, format="text", id="nova.txt", title="Nova manual", meta={"source": "x/nova.txt"}
+        PLAIN,
+        format="text",
+        id="nova.txt",
+        title="Nova manual",
+        meta={"source": "x/nova.txt"},
     )
     formatted = HiQAFormatter().format(original)
     assert formatted.report.mode == "rules"
-    assert (formatted.document.id, formatted.document.title) == ("nova.txt", "Nova manual")
+    assert (formatted.document.id, formatted.document.title) == (
+        "nova.txt",
+        "Nova manual",
+    )
     assert formatted.document.meta["source"] == "nova.txt"
     assert [s.path[-1] for s in parse(formatted.document).sections[1:]] == [
         "1. Battery",
@@ -194,7 +213,11 @@ def test_where_pages_begin_is_kept_with_the_text_alone() -> None:
     same = Document("# A\n\nOne two three.\n", id="a", format="markdown", meta=pages)
     formatted = small(core_of).format(same).document
     assert formatted.text == same.text and formatted.meta["page_starts"] == "0:1 5:2"
-    formatted = HiQAFormatter().format(read_text(PLAIN, id="b", format="text", meta=pages)).document
+    formatted = (
+        HiQAFormatter()
+        .format(read_text(PLAIN, id="b", format="text", meta=pages))
+        .document
+    )
     assert formatted.text != PLAIN and "page_starts" not in formatted.meta
 
 
@@ -206,7 +229,10 @@ def test_pages_by_their_layout_and_by_a_model() -> None:
     pages = [page_of(("Battery", 20.0), *body), page_of(("Camera", 20.0), *body)]
     by_layout = HiQAFormatter().format(pages)
     assert by_layout.report.mode == "layout"
-    assert [h.title for h in markdown_headings(by_layout.document.text)] == ["Battery", "Camera"]
+    assert [h.title for h in markdown_headings(by_layout.document.text)] == [
+        "Battery",
+        "Camera",
+    ]
     assert small(core_of).format(pages).document.text == by_layout.document.text
     fallen = small("nothing").format(pages)
     assert fallen.document.text == by_layout.document.text
@@ -283,33 +309,42 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("source", [None, 7, b"text", ["text"], {"a": 1}])
 def test_bad_sources(source: Any) -> None:
     with pytest.raises(
-        InvalidParameter, match="source must be a string, a Document or a sequence of Page"
+        InvalidParameter,
+        match="source must be a string, a Document or a sequence of Page",
     ):
         HiQAFormatter().format(source)
 
 
 def test_a_contract_by_a_model_that_forgets(data_dir: Path) -> None:
-    with gzip.open(data_dir / "cuad" / "documents.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        data_dir / "cuad" / "documents.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
         row = min(
-            (json.loads(line) for line in lines), key=lambda row: abs(len(row["text"]) - 40_000)
+            (json.loads(line) for line in lines),
+            key=lambda row: abs(len(row["text"]) - 40_000),
         )
 
     def forgetting(prompt: str) -> str:
         sentences = core_of(prompt).split(". ")
         return ". ".join(sentences[:5] + sentences[6:])
 
-    formatted = HiQAFormatter(ScriptedModel(forgetting)).format(Document(row["text"], id=row["id"]))
+    formatted = HiQAFormatter(ScriptedModel(forgetting)).format(
+        Document(row["text"], id=row["id"])
+    )
     assert formatted.report.windows > 3
     assert formatted.report.restored > 10
     assert not lost(row["text"], formatted)
 
 
 @pytest.mark.parametrize("refuses", [True, False])
-def test_formatter_asks_again_for_failed_calls_only(refuses: bool, tmp_path: Path) -> None:
+def test_formatter_asks_again_for_failed_calls_only(
+    refuses: bool, tmp_path: Path
+) -> None:
     text = "Engines\n\n" + "The red engine pulls the long train over the bridge.\n" * 12
     llm = Reluctant(
         lambda prompt: (
-            "# Engines\n\n" + "The red engine pulls the long train over the bridge.\n" * 12
+            "# Engines\n\n"
+            + "The red engine pulls the long train over the bridge.\n" * 12
         ),
         times=2,
         refuses=refuses,

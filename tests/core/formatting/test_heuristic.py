@@ -93,9 +93,9 @@ def titles(headings: list) -> list[tuple[int, str]]:
 def test_no_letter_is_lost_and_no_heading_is_an_accident(text: str) -> None:
     draft = markdown_of_text(text)
     if draft.removed:
-        assert Counter(letters(draft.text)) + Counter(letters("".join(draft.removed))) == Counter(
-            letters(text)
-        )
+        assert Counter(letters(draft.text)) + Counter(
+            letters("".join(draft.removed))
+        ) == Counter(letters(text))
     else:
         assert letters(draft.text) == letters(text)
     cleaned = cleaned_text(text).text
@@ -105,12 +105,16 @@ def test_no_letter_is_lost_and_no_heading_is_an_accident(text: str) -> None:
 
 
 def documents(data_dir: Path, name: str) -> list[dict[str, str]]:
-    with gzip.open(data_dir / name / "documents.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        data_dir / name / "documents.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
         return [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_contracts_keep_every_letter_and_get_their_headings(data_dir: Path, part: int) -> None:
+def test_contracts_keep_every_letter_and_get_their_headings(
+    data_dir: Path, part: int
+) -> None:
     for row in documents(data_dir, "cuad")[part::8]:
         draft = markdown_of_text(row["text"])
         assert letters(draft.text) == letters(row["text"]), row["id"]
@@ -128,7 +132,9 @@ def test_contracts_keep_every_letter_and_get_their_headings(data_dir: Path, part
 
 def test_markup_of_other_formats_read_as_plain_text_is_kept(data_dir: Path) -> None:
     paths = [
-        p for p in sorted((data_dir / "parsing").rglob("*")) if p.suffix in {".rst", ".tex", ".md"}
+        p
+        for p in sorted((data_dir / "parsing").rglob("*"))
+        if p.suffix in {".rst", ".tex", ".md"}
     ]
     assert len(paths) > 100
     for path in paths[::12]:
@@ -154,7 +160,8 @@ def test_blank_text() -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        ["name    kind", "bolt    steel", "nut     brass"],  # is the first row a header?
+        # Is the first row a header?
+        ["name    kind", "bolt    steel", "nut     brass"],
         ["a      1", "b      2      3", "c      4"],  # rows of two lengths
         ["name    n", "bolt  1", "nut         2"],  # columns at no common place
         [

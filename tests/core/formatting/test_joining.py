@@ -35,7 +35,9 @@ def test_lines_that_the_last_answer_ended_with_are_dropped() -> None:
         tail = last[1].split("\n")[-1] + "\n" if last else ""
         return tail + core_of(prompt)
 
-    formatted = small(repeating, window_words=32, padding_words=8).format("\n".join(lines))
+    formatted = small(repeating, window_words=32, padding_words=8).format(
+        "\n".join(lines)
+    )
     assert formatted.document.text.split("\n") == [*lines, ""]
     assert formatted.report.retries == 0
 
@@ -95,11 +97,16 @@ def test_what_stands_between_two_windows(
 
 def test_an_open_fence_does_not_swallow_the_next_window() -> None:
     assert with_closed_fences(["```py\nx", "# T"]) == (["```py\nx\n```", "# T"], [0])
-    assert with_closed_fences(["```py\nx", "y\n```\n# T"]) == (["```py\nx", "y\n```\n# T"], [])
+    assert with_closed_fences(["```py\nx", "y\n```\n# T"]) == (
+        ["```py\nx", "y\n```\n# T"],
+        [],
+    )
     assert with_closed_fences(["# T", "```py\nx"]) == (["# T", "```py\nx\n```"], [1])
     assert with_closed_fences(["````\n```\nx"]) == (["````\n```\nx\n````"], [0])
     text = "code alpha beta gamma delta\n\nTitle\n\nepsilon zeta eta theta"
-    answers = iter(["```\ncode alpha beta gamma delta", "# Title\n\nepsilon zeta eta theta"])
+    answers = iter(
+        ["```\ncode alpha beta gamma delta", "# Title\n\nepsilon zeta eta theta"]
+    )
     formatted = small(lambda prompt: next(answers), window_words=5).format(text)
     assert [h.title for h in markdown_headings(formatted.document.text)] == ["Title"]
     assert formatted.report.uncertain == (

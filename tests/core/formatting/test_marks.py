@@ -46,7 +46,9 @@ CORE = "The pump moves water.\n\nIt is cleaned once a year, and in the end it is
 def test_misspelt_marks_are_taken_out(begin: str, end: str) -> None:
     assert bare(f"{begin}\n{CORE}\n{end}", CORE) == CORE
     assert bare(f"Sure!\n\n{begin}\n{CORE}", CORE).endswith(CORE)
-    formatted = small(lambda prompt: f"{begin}\n{core_of(prompt)}\n{end}").format(numbered(100))
+    formatted = small(lambda prompt: f"{begin}\n{core_of(prompt)}\n{end}").format(
+        numbered(100)
+    )
     assert formatted.document.text.split() == numbered(100).split()
     assert formatted.report.retries == formatted.report.fallbacks == 0
 
@@ -74,7 +76,9 @@ def test_what_the_source_has_stays(core: str) -> None:
 
 
 def test_what_stands_outside_goes_unless_words_would_go() -> None:
-    assert bare(f"Here you are:\n<<BEGIN>>\n{CORE}\n<<END>>\nAnything else?", CORE) == CORE
+    assert (
+        bare(f"Here you are:\n<<BEGIN>>\n{CORE}\n<<END>>\nAnything else?", CORE) == CORE
+    )
     first, _, second = CORE.partition("\n\n")
     assert bare(f"{first}\n{END}\n{second}", CORE).split() == CORE.split()
     assert between_marks(f"{first}\n{END}\n{second}", CORE).strip() == first
@@ -101,14 +105,18 @@ def misspelt(draw: st.DrawFn, word: str) -> str:
         st.sampled_from([("<", ">"), ("＜", "＞"), ("&lt;", "&gt;"), ("\\<", "\\>")])
     )
     space = draw(st.sampled_from(["", " ", "\n"]))
-    left, right = draw(st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda n: sum(n) > 1))
+    left, right = draw(
+        st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda n: sum(n) > 1)
+    )
     mark = f"{less * left}{space}{word}{space}{greater * right}"
     dress = draw(st.sampled_from(["{}", "**{}**", "`{}`", "- {}", "# {}", "  {}  "]))
     return dress.format(mark)
 
 
 @given(begin=misspelt("BEGIN"), end=misspelt("END"), inline=st.booleans())
-def test_no_mark_stays_however_it_is_misspelt(begin: str, end: str, inline: bool) -> None:
+def test_no_mark_stays_however_it_is_misspelt(
+    begin: str, end: str, inline: bool
+) -> None:
     gap = " " if inline else "\n"
     answer = bare(f"{begin}{gap}{CORE}{gap}{end}", CORE)
     assert re.findall(r"\w+", answer) == re.findall(r"\w+", CORE), answer

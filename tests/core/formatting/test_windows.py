@@ -35,5 +35,7 @@ def test_windows_tile_the_text() -> None:
         ["five", "手"],
     ]
     assert text[found[-1].start : found[-1].end] == "z" * 250
-    assert text[found[1].padded_start : found[1].padded_end] == "two\n three\n\nfour five"
+    assert (
+        text[found[1].padded_start : found[1].padded_end] == "two\n three\n\nfour five"
+    )
     assert windows(" \n", 5, 1) == []

@@ -55,7 +55,9 @@ HTML = "<html><body><h1>T</h1><p>one</p></body></html>"
         ({}, "x", "auto"),
     ],
 )
-def test_metadata_tells_the_format(metadata: dict[str, Any], text: str, format: str) -> None:
+def test_metadata_tells_the_format(
+    metadata: dict[str, Any], text: str, format: str
+) -> None:
     assert metadata_format(metadata, text) == format
 
 
@@ -68,7 +70,9 @@ def test_a_format_that_is_chosen_counts_more_than_the_metadata() -> None:
 
 def test_title_and_metadata() -> None:
     when = datetime(2020, 1, 2, 3, 4)
-    document = read_document(HostDocument("words", {"file_path": "/a/terms.txt", "when": when}))
+    document = read_document(
+        HostDocument("words", {"file_path": "/a/terms.txt", "when": when})
+    )
     assert document.title == "terms"
     assert document.meta == {"file_path": "/a/terms.txt", "when": "2020-01-02T03:04:00"}
     titled = HostDocument("words", {"source": "a.txt", "title": "Terms"})
@@ -86,7 +90,9 @@ def test_title_and_metadata() -> None:
         (None, None, False),
     ],
 )
-def test_pdf_is_told_by_type_or_suffix(name: Any, media_type: Any, answer: bool) -> None:
+def test_pdf_is_told_by_type_or_suffix(
+    name: Any, media_type: Any, answer: bool
+) -> None:
     assert is_pdf(name, media_type) is answer
 
 
@@ -130,8 +136,14 @@ def test_both_frameworks_give_one_document_one_fingerprint() -> None:
     from llama_index.core.schema import Document as LlamaDocument
 
     text = "# A\n\nwords\n"
-    metadata = {"source": "a.md", "when": datetime(2020, 1, 2, 3, 4), "tags": {"b", "a"}}
-    first = langchain.MultiViewRetriever.from_documents([Document(text, metadata=metadata, id="a")])
+    metadata = {
+        "source": "a.md",
+        "when": datetime(2020, 1, 2, 3, 4),
+        "tags": {"b", "a"},
+    }
+    first = langchain.MultiViewRetriever.from_documents(
+        [Document(text, metadata=metadata, id="a")]
+    )
     second = llama_index.MultiViewRetriever.from_documents(
         [LlamaDocument(text=text, metadata=metadata, id_="a")]
     )
@@ -142,7 +154,10 @@ def test_both_frameworks_give_one_document_one_fingerprint() -> None:
 def test_ids_are_uuids_that_depend_on_the_parts_alone() -> None:
     first = stable_uuid("a", 1, "\ud800")
     assert str(UUID(first)) == first == stable_uuid("a", 1, "\ud800")
-    assert len({stable_uuid("a", "b"), stable_uuid("ab"), stable_uuid("b", "a"), first}) == 4
+    assert (
+        len({stable_uuid("a", "b"), stable_uuid("ab"), stable_uuid("b", "a"), first})
+        == 4
+    )
 
 
 class Kind(str, Enum):
@@ -236,7 +251,9 @@ def warnings_of(pages: list[HostDocument]) -> list[int]:
 
 
 def test_pages_of_one_file_are_warned_of_once_and_together() -> None:
-    pages = [HostDocument(FLAT, {**PAGE, "source": f"{name}.pdf"}) for name in "aaaabbbb"]
+    pages = [
+        HostDocument(FLAT, {**PAGE, "source": f"{name}.pdf"}) for name in "aaaabbbb"
+    ]
     # 3,360 characters a page: 8,000 are passed by the third.
     assert warnings_of(pages) == [2, 6]
     # One that comes between begins the count again.
@@ -263,7 +280,11 @@ def test_long_documents_without_a_heading_are_warned_of(
 
 def test_a_file_with_a_heading_on_one_page_is_not_warned_of() -> None:
     titled = (
-        "1 Introduction\n\nIt begins here.\n\n2 Pumps\n\nThey pump.\n\n3 Seals\n\nThey hold.\n\n"
+        "1 Introduction\n\nIt begins here.\n\n"
+        "2 Pumps\n\nThey pump.\n\n3 Seals\n\nThey hold.\n\n"
     )
-    pages = [HostDocument(text, {**PAGE, "source": "e.pdf"}) for text in (titled, *[FLAT] * 4)]
+    pages = [
+        HostDocument(text, {**PAGE, "source": "e.pdf"})
+        for text in (titled, *[FLAT] * 4)
+    ]
     assert warnings_of(pages) == []

@@ -53,7 +53,9 @@ def fitted(
 
 @pytest.mark.parametrize("size", [30, 80, 200, 2000])
 @pytest.mark.parametrize("label", [None, 5])
-def test_every_chunk_keeps_the_limit_with_what_the_host_adds(size: int, label: int | None) -> None:
+def test_every_chunk_keeps_the_limit_with_what_the_host_adds(
+    size: int, label: int | None
+) -> None:
     parts = fitted(PATHS, size, metadata=10, label=label)
     assert "".join(part.chunk.text for part in parts) == PATHS
     assert all(part.size == len(part.node) <= size for part in parts)
@@ -87,7 +89,9 @@ def test_a_splitter_that_asks_is_asked_through() -> None:
             return [answer]
 
     document = read_text("words")
-    assert drive(split_steps(Asking(), document), lambda requests: ["chunk"]) == ["chunk"]
+    assert drive(split_steps(Asking(), document), lambda requests: ["chunk"]) == [
+        "chunk"
+    ]
     chunks = drive(split_steps(FixedSplitter(), document), lambda requests: [])
     assert [chunk.text for chunk in chunks] == ["words"]
 
@@ -96,7 +100,9 @@ def test_the_longest_values_are_hidden_first() -> None:
     values = {"a": "x" * 5, "b": "x" * 9, "c": "x" * 9, "d": 12}
 
     def size_without(hidden: object) -> int:
-        return sum(len(str(value)) for key, value in values.items() if key not in hidden)
+        return sum(
+            len(str(value)) for key, value in values.items() if key not in hidden
+        )
 
     assert hide_longest(values, size_without, 25) == ([], 25)
     assert hide_longest(values, size_without, 16) == (["b"], 16)
@@ -105,7 +111,9 @@ def test_the_longest_values_are_hidden_first() -> None:
 
 
 @pytest.mark.parametrize(("size", "first"), [(20, (15, True)), (19, (19, False))])
-def test_a_label_may_take_a_quarter_of_the_limit(size: int, first: tuple[int, bool]) -> None:
+def test_a_label_may_take_a_quarter_of_the_limit(
+    size: int, first: tuple[int, bool]
+) -> None:
     limits: list[tuple[int, bool]] = []
     fitted("# A\n\nOne.\n", size, label=5, limits=limits)
     assert limits[0] == first

@@ -27,7 +27,9 @@ def test_presets_and_settings_that_are_none() -> None:
 
 def test_notes_of_a_result() -> None:
     formatted = HiQAFormatter().format(TEXT)
-    assert format_notes(formatted, report=False, flat=True) == {"text_format": "markdown"}
+    assert format_notes(formatted, report=False, flat=True) == {
+        "text_format": "markdown"
+    }
     deep = format_notes(formatted, report=True, flat=False)["format_report"]
     flat = format_notes(formatted, report=True, flat=True)["format_report"]
     assert json.loads(flat) == deep == json.loads(json.dumps(asdict(formatted.report)))

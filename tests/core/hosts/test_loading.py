@@ -23,7 +23,9 @@ from structrag.hosts.loading import FileReading, check_paths, load_bytes
         (b"<!doctype html><p>Pumps", "", None, "html"),
     ],
 )
-def test_the_format_is_told(data: bytes, name: str, media_type: str | None, format: str) -> None:
+def test_the_format_is_told(
+    data: bytes, name: str, media_type: str | None, format: str
+) -> None:
     loaded = load_bytes(data, name, media_type)
     assert loaded.text == data.decode() and loaded.metadata == {"text_format": format}
 
@@ -72,13 +74,17 @@ def test_bytes_that_are_no_text_are_counted() -> None:
 
 
 def test_paths_are_checked() -> None:
-    assert check_paths("a") == check_paths(Path("a")) == check_paths(["a"]) == [Path("a")]
+    assert (
+        check_paths("a") == check_paths(Path("a")) == check_paths(["a"]) == [Path("a")]
+    )
     for wrong in (3, [], [3], b"a", None, {"a": 1}):
         with pytest.raises(InvalidParameter, match="path must be a file, a folder"):
             check_paths(wrong)
 
 
 def test_an_unknown_reader_is_refused_before_anything_is_read() -> None:
-    with pytest.raises(InvalidParameter, match=r"reader must be one of .*; got 'pymupdf'"):
+    with pytest.raises(
+        InvalidParameter, match=r"reader must be one of .*; got 'pymupdf'"
+    ):
         FileReading("pymupdf")
     assert FileReading(len).reader is len

@@ -47,7 +47,16 @@ SHARED = {
     "views_hit",
     "two_hop_entities",
 }
-PREFIXES = ("pic_", "idms_", "hiqa_", "d3_", "source_", "structrag_", "format_", "text_format")
+PREFIXES = (
+    "pic_",
+    "idms_",
+    "hiqa_",
+    "d3_",
+    "source_",
+    "structrag_",
+    "format_",
+    "text_format",
+)
 
 
 PAGE = "<p>one</p><p>two &amp; three</p>"
@@ -61,7 +70,14 @@ def known(metadata: dict[str, Any]) -> set[str]:
 def test_notes_are_what_is_known_under_the_methods_keys() -> None:
     extras = {"relevant": False, "threshold": None, "added": [1], "part": 2}
     chunk = Chunk(
-        id="c", doc_id="d", section_id="0", start=0, end=1, text="x", kind="table", extras=extras
+        id="c",
+        doc_id="d",
+        section_id="0",
+        start=0,
+        end=1,
+        text="x",
+        kind="table",
+        extras=extras,
     )
     assert chunk_notes(chunk, PIC_KEYS) == {"pic_relevant": False}
     assert chunk_notes(chunk, HIQA_KEYS) == {"hiqa_kind": "table", "hiqa_part": 2}
@@ -72,7 +88,8 @@ def test_notes_are_what_is_known_under_the_methods_keys() -> None:
 def test_the_table_has_every_key() -> None:
     table = set(
         re.findall(
-            r"`(\w+)`", REFERENCE.read_text(encoding="utf-8").partition("\n## Metadata\n")[2]
+            r"`(\w+)`",
+            REFERENCE.read_text(encoding="utf-8").partition("\n## Metadata\n")[2],
         )
     )
     own = {value for name, value in vars(keys).items() if name.endswith("_KEY")}
@@ -92,13 +109,19 @@ def test_both_packages_split_with_the_same_keys(method: str, text: str) -> None:
     )
     from llama_index.core.schema import Document
 
-    chunks = getattr(langchain, f"{method}TextSplitter")(chunk_size=300).create_documents([text])
-    nodes = getattr(llama_index, f"{method}NodeParser")(chunk_size=75).get_nodes_from_documents(
-        [Document(text=text)]
-    )
+    chunks = getattr(langchain, f"{method}TextSplitter")(
+        chunk_size=300
+    ).create_documents([text])
+    nodes = getattr(llama_index, f"{method}NodeParser")(
+        chunk_size=75
+    ).get_nodes_from_documents([Document(text=text)])
     told = {key for chunk in chunks for key in known(chunk.metadata)}
-    assert told - {"table_header"} == {key for node in nodes for key in known(node.metadata)}
-    assert any(key.startswith(method.lower()) for key in told) or method == "ContentAware"
+    assert told - {"table_header"} == {
+        key for node in nodes for key in known(node.metadata)
+    }
+    assert (
+        any(key.startswith(method.lower()) for key in told) or method == "ContentAware"
+    )
     assert "source_end" in told or text == TEXT
 
 
@@ -110,7 +133,10 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
     from langchain_core.documents import Document
     from llama_index.core.schema import Document as LlamaDocument
 
-    own, theirs = [Document(TEXT, metadata={"source": "a.md"})], [LlamaDocument(text=TEXT, id_="a")]
+    own, theirs = (
+        [Document(TEXT, metadata={"source": "a.md"})],
+        [LlamaDocument(text=TEXT, id_="a")],
+    )
     for name in ("MultiViewRetriever", "HiQARetriever", "D3Retriever"):
         first = getattr(langchain, name).from_documents(own)
         second = getattr(llama_index, name).from_documents(theirs)
@@ -129,7 +155,14 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
 def test_the_place_in_the_markup() -> None:
     document = read_text(PAGE, format="html")
     start = document.text.index("two")
-    chunk = Chunk("c", "d", "0", start, len(document.text.rstrip()), document.text[start:].rstrip())
+    chunk = Chunk(
+        "c",
+        "d",
+        "0",
+        start,
+        len(document.text.rstrip()),
+        document.text[start:].rstrip(),
+    )
     notes = Parent().source_notes(chunk, document)
     assert PAGE[notes["source_start"] : notes["source_end"]] == "two &amp; three"
     moved = Parent(7).source_notes(chunk, document)
@@ -146,7 +179,10 @@ def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
 
 def test_titles_are_a_list_or_one_string() -> None:
     chunk = Chunk("c", "d", "d#2", 0, 1, "x", path=("A", "B"))
-    assert heading_notes(chunk, lists=True) == {"heading_path": ["A", "B"], "section_id": "d#2"}
+    assert heading_notes(chunk, lists=True) == {
+        "heading_path": ["A", "B"],
+        "section_id": "d#2",
+    }
     assert heading_notes(chunk) == {"heading_path": "A > B", "section_id": "d#2"}
 
 

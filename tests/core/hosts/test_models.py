@@ -52,7 +52,9 @@ class Server:
 
 def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | None:
     return weighing.margin(
-        ("1", "2"), lambda answer: answer, lambda parameters: server.ask(prompt, parameters)
+        ("1", "2"),
+        lambda answer: answer,
+        lambda parameters: server.ask(prompt, parameters),
     )
 
 
@@ -83,7 +85,9 @@ def test_parameters_that_are_refused_turn_them_off_once() -> None:
     weighing, server = LogProbabilities(), Server(knows=False)
     assert margin(weighing, server, "short") is None
     assert weighing.works == -1 and server.calls == [*PARAMETERS]
-    assert margin(weighing, server, "short") is None and len(server.calls) == len(PARAMETERS)
+    assert margin(weighing, server, "short") is None and len(server.calls) == len(
+        PARAMETERS
+    )
 
 
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
@@ -92,7 +96,10 @@ SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
 def test_a_schema_goes_with_every_call_of_a_model_that_takes_it() -> None:
     answers, server = JsonAnswers(), Server()
     for _ in range(2):
-        assert answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters)) == TOP
+        assert (
+            answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters))
+            == TOP
+        )
     shown = {"name": "answer", "schema": SCHEMA, "strict": True}
     expected = {"response_format": {"type": "json_schema", "json_schema": shown}}
     assert answers.takes and server.calls == [expected, expected]
@@ -116,7 +123,10 @@ def test_a_prompt_that_is_too_long_does_not_turn_schemas_off() -> None:
         with pytest.raises(Refused, match="context size"):
             answers.answer(SCHEMA, lambda parameters: server.ask("x" * 101, parameters))
         assert answers.takes is takes
-        assert answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters)) == TOP
+        assert (
+            answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters))
+            == TOP
+        )
 
     def fails(_: Mapping[str, Any]) -> Any:
         raise TimeoutError("too slow")
@@ -170,7 +180,9 @@ def test_of_attributes_without_a_name_only_steady_ones_are_shown() -> None:
 class Plain:
     """A model of a host that is no Pydantic model."""
 
-    def __init__(self, temperature: float, api_key: str, top_p: float | None = None) -> None:
+    def __init__(
+        self, temperature: float, api_key: str, top_p: float | None = None
+    ) -> None:
         self.temperature = temperature
         self.api_key = api_key
         self._top_p = top_p
@@ -179,7 +191,10 @@ class Plain:
 
 
 def test_settings_are_arguments_and_what_is_no_number_without_secrets() -> None:
-    assert settings_of(Plain(0.5, "secret")) == {"temperature": 0.5, "base_url": "http://one"}
+    assert settings_of(Plain(0.5, "secret")) == {
+        "temperature": 0.5,
+        "base_url": "http://one",
+    }
     assert settings_of(Plain(0.0, "secret", 0.9)) == {
         "temperature": 0.0,
         "top_p": 0.9,
@@ -190,23 +205,31 @@ def test_settings_are_arguments_and_what_is_no_number_without_secrets() -> None:
 def test_a_name_tells_settings_that_it_does_not_show_apart() -> None:
     names = [
         other_settings(Plain(temperature, key, top_p), ["base_url"])
-        for temperature, key, top_p in ((0.5, "a", None), (0.5, "b", None), (0.5, "a", 0.9))
+        for temperature, key, top_p in (
+            (0.5, "a", None),
+            (0.5, "b", None),
+            (0.5, "a", 0.9),
+        )
     ]
     assert names[0] == names[1] != names[2]
     assert other_settings(SimpleNamespace(url="", extra={}), []) == {}
     assert other_settings(SimpleNamespace(url="x"), ["url"]) == {}
     of_mappings = [
         other_settings(SimpleNamespace(extra=extra), [])
-        for extra in ({"a": [1], "b": {2, 3}}, {"b": {3, 2}, "a": [1], "api_key": "k"}, {"a": [2]})
+        for extra in (
+            {"a": [1], "b": {2, 3}},
+            {"b": {3, 2}, "a": [1], "api_key": "k"},
+            {"a": [2]},
+        )
     ]
     assert of_mappings[0] == of_mappings[1] != of_mappings[2]
 
 
 def test_numbers_stand_in_names_as_they_are_and_texts_as_digests() -> None:
     assert (setting_text(0.5), setting_text(True)) == ("0.5", "True")
-    assert "http" not in setting_text("http://one") and setting_text("http://one") != setting_text(
-        "http://two"
-    )
+    assert "http" not in setting_text("http://one") and setting_text(
+        "http://one"
+    ) != setting_text("http://two")
     assert settings_text({"a": "1", "b": "2"}) == "a=1, b=2"
 
 
@@ -309,7 +332,9 @@ def test_a_model_without_log_probabilities_is_asked_no_more() -> None:
     assert (weighing.works, model.calls) == (-1, [0, 1, 2])
 
 
-@pytest.mark.parametrize("error", [TypeError("x"), ValueError("x"), NotImplementedError("x")])
+@pytest.mark.parametrize(
+    "error", [TypeError("x"), ValueError("x"), NotImplementedError("x")]
+)
 def test_what_is_refused_without_any_parameter_is_raised(error: Exception) -> None:
     weighing, model = LogProbabilities(), Known(set(), error)
     with pytest.raises(type(error)):
@@ -375,7 +400,8 @@ def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "tried"), [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)]
+    ("status", "tried"),
+    [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)],
 )
 def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
     class Failed(Exception):
@@ -419,5 +445,7 @@ def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
     weighing = margin_model(held, normalised=False)
     assert weighing is not None and weighing.normalised is False
-    unknown = SimpleNamespace(_model=SimpleNamespace(forward=print), _tokenizer=Tokens())
+    unknown = SimpleNamespace(
+        _model=SimpleNamespace(forward=print), _tokenizer=Tokens()
+    )
     assert transformer_of(unknown) == (None, None)  # nothing says that it is causal

@@ -27,9 +27,13 @@ def test_pages_of_one_file_are_one_text() -> None:
 
 
 def test_numbers_are_those_that_people_count() -> None:
-    ((_, places),) = joined_pages([page("a", file_path="m", page_label=str(n)) for n in (7, 8)])
+    ((_, places),) = joined_pages(
+        [page("a", file_path="m", page_label=str(n)) for n in (7, 8)]
+    )
     assert [place.page for place in places] == [7, 8]
-    ((_, places),) = joined_pages([page("a", file_path="m", page_label=n) for n in ("i", "ii")])
+    ((_, places),) = joined_pages(
+        [page("a", file_path="m", page_label=n) for n in ("i", "ii")]
+    )
     assert [place.page for place in places] == [1, 2]
 
 

@@ -19,11 +19,15 @@ GUIDE = (
 )
 
 
-def again(text: str, chunk: Chunk, metadata: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+def again(
+    text: str, chunk: Chunk, metadata: dict[str, Any]
+) -> list[tuple[str, tuple[str, ...]]]:
     """Smaller chunks of a chunk, as (text there, path)."""
     document = read_text(chunk.text, format="markdown")
     parent = parent_of(document, {"heading_path": chunk.path, **metadata}, chunk.start)
-    small = FixedSplitter(max_tokens=4, within_sections=True, counter=lambda t: len(t.split()))
+    small = FixedSplitter(
+        max_tokens=4, within_sections=True, counter=lambda t: len(t.split())
+    )
     pieces = []
     for piece in small.split(document):
         start, end = parent.span(piece)
@@ -33,11 +37,17 @@ def again(text: str, chunk: Chunk, metadata: dict[str, Any]) -> list[tuple[str, 
 
 
 @pytest.mark.parametrize("size", [8, 12, 20, 200])
-def test_pieces_of_a_chunk_have_the_places_and_titles_of_the_document(size: int) -> None:
+def test_pieces_of_a_chunk_have_the_places_and_titles_of_the_document(
+    size: int,
+) -> None:
     whole = read_text(GUIDE, format="markdown", id="guide")
     sections = ContentAwareSplitter(max_tokens=None, context=False).split(whole)
-    path_at = {i: chunk.path for chunk in sections for i in range(chunk.start, chunk.end)}
-    splitter = ContentAwareSplitter(max_tokens=size, min_tokens=size // 2, context=False)
+    path_at = {
+        i: chunk.path for chunk in sections for i in range(chunk.start, chunk.end)
+    }
+    splitter = ContentAwareSplitter(
+        max_tokens=size, min_tokens=size // 2, context=False
+    )
     for chunk in splitter.split(whole):
         for piece, path in again(GUIDE, chunk, {}):
             assert path == path_at[GUIDE.index(piece)]
@@ -76,10 +86,16 @@ def test_the_place_in_the_file_goes_along() -> None:
     chunk = Chunk("c", "d", "0", 5, 10, "words")
     exact = parent_of(document, {"source_start": 100, "source_end": 110}, 40)
     assert exact.span(chunk) == (45, 50)
-    assert exact.source_notes(chunk, document) == {"source_start": 105, "source_end": 110}
+    assert exact.source_notes(chunk, document) == {
+        "source_start": 105,
+        "source_end": 110,
+    }
     # Of rendered markup only the place of the whole is known.
     rendered = parent_of(document, {"source_start": 100, "source_end": 190}, 40)
-    assert rendered.source_notes(chunk, document) == {"source_start": 100, "source_end": 190}
+    assert rendered.source_notes(chunk, document) == {
+        "source_start": 100,
+        "source_end": 190,
+    }
     lost = parent_of(document, {"source_start": UNKNOWN, "source_end": UNKNOWN}, None)
     assert lost.span(chunk) == (UNKNOWN, UNKNOWN)
     assert set(lost.source_notes(chunk, document).values()) == {UNKNOWN}
@@ -88,5 +104,7 @@ def test_the_place_in_the_file_goes_along() -> None:
 
 
 def test_a_chunk_of_no_section_is_under_all_that_its_text_is_under() -> None:
-    parent = parent_of(read_text("## B\n\nx", format="markdown"), {"heading_path": "A > B"}, 0)
+    parent = parent_of(
+        read_text("## B\n\nx", format="markdown"), {"heading_path": "A > B"}, 0
+    )
     assert parent.place(Chunk("c", "d", "0", 0, 1, "#")).path == ("A", "B")

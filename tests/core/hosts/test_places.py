@@ -107,7 +107,9 @@ def chunk_of(text: str, start: int = 0) -> Chunk:
         ("", ""),
     ],
 )
-def test_blank_lines_go_and_the_first_line_keeps_its_indentation(text: str, inner: str) -> None:
+def test_blank_lines_go_and_the_first_line_keeps_its_indentation(
+    text: str, inner: str
+) -> None:
     assert trimmed_text(text) == inner
 
 
@@ -189,4 +191,7 @@ def test_a_slice_that_begins_in_the_context_begins_with_the_text() -> None:
     metadata = {"start_index": 0, "end_index": 9, "heading_context": "Pump"}
     places = slice_places("Pump\nIt leaks.", metadata, 2, 7)
     assert places == {"start_index": 0, "end_index": 2}
-    assert slice_places("Pump\nIt leaks.", metadata, 0, 3) == {"start_index": 0, "end_index": 0}
+    assert slice_places("Pump\nIt leaks.", metadata, 0, 3) == {
+        "start_index": 0,
+        "end_index": 0,
+    }

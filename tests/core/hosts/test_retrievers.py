@@ -40,7 +40,12 @@ async def afound(question: str) -> list[str]:
 def chunk_of(text: str) -> Chunk:
     start = TEXTS.index(text)
     return Chunk(
-        id=str(start), doc_id="d", section_id="", start=start, end=start + len(text), text=text
+        id=str(start),
+        doc_id="d",
+        section_id="",
+        start=start,
+        end=start + len(text),
+        text=text,
     )
 
 
@@ -51,7 +56,10 @@ def hosted() -> HostRetriever:
 def test_results_are_hits_in_the_order_they_came() -> None:
     host = hosted()
     hits = host.runner.run(host.steps("X100 Zeta"))
-    assert [(hit.chunk.id, hit.rank, hit.score) for hit in hits] == [("0", 1, 1.0), ("2", 2, 0.5)]
+    assert [(hit.chunk.id, hit.rank, hit.score) for hit in hits] == [
+        ("0", 1, 1.0),
+        ("2", 2, 0.5),
+    ]
 
 
 async def test_two_hops_go_over_it_both_ways() -> None:
@@ -86,7 +94,9 @@ def test_titles_in_one_string_are_the_context_of_a_passage() -> None:
 
 
 def test_lsa_is_never_silent_unless_it_is_asked_for() -> None:
-    with pytest.warns(UserWarning, match="No embedding model was given, .* embedding='lsa'"):
+    with pytest.warns(
+        UserWarning, match="No embedding model was given, .* embedding='lsa'"
+    ):
         assert chosen_embedding("embedding", None) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -95,7 +105,9 @@ def test_lsa_is_never_silent_unless_it_is_asked_for() -> None:
 
 
 def test_documents_in_the_place_of_the_model_are_noticed() -> None:
-    with pytest.raises(InvalidParameter, match=r"embedding must be .* got list\. Are the"):
+    with pytest.raises(
+        InvalidParameter, match=r"embedding must be .* got list\. Are the"
+    ):
         chosen_embedding("embedding", ["a document"])
 
 
@@ -108,7 +120,9 @@ def test_chunks_are_noticed() -> None:
 def test_two_names_for_one_argument() -> None:
     names = {"k": "similarity_top_k"}
     assert alike({"similarity_top_k": 3}, names) == alike({"k": 3}, names)
-    with pytest.raises(InvalidParameter, match="similarity_top_k and k mean the same; got both"):
+    with pytest.raises(
+        InvalidParameter, match="similarity_top_k and k mean the same; got both"
+    ):
         alike({"k": 3, "similarity_top_k": 3}, names)
 
 

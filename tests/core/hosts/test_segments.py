@@ -40,9 +40,15 @@ def test_results_are_told_by_key_name_or_place(index: Index) -> None:
     results = (
         EngineResult(names=(None, 7, second.id)),
         EngineResult(chunk_id=third.id),
-        EngineResult(names=("gone",), doc_id="doc", start=first.start + 1, end=first.end),
+        EngineResult(
+            names=("gone",), doc_id="doc", start=first.start + 1, end=first.end
+        ),
     )
-    assert ranking(index, *results) == [(second.id, 1.0), (third.id, 0.5), (first.id, 1 / 3)]
+    assert ranking(index, *results) == [
+        (second.id, 1.0),
+        (third.id, 0.5),
+        (first.id, 1 / 3),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,8 @@ def test_strangers_are_left_out_and_only_strangers_are_an_error(index: Index) ->
     assert ranking(index, stranger, EngineResult(chunk.id)) == [(chunk.id, 0.5)]
     assert ranking(index) == []
     with pytest.raises(
-        InvalidParameter, match=r"none of its 1 results is one\. The first has the id 'x'\. Index"
+        InvalidParameter,
+        match=r"none of its 1 results is one\. The first has the id 'x'\. Index",
     ):
         ranking(index, stranger)
 
@@ -81,7 +88,9 @@ def test_segments_that_the_index_has_lost_are_no_error(index: Index) -> None:
 
 def test_segments_to_be_indexed_elsewhere(index: Index) -> None:
     segments = list(indexed_segments(index.store, "raw"))
-    assert [chunk.id for chunk, _ in segments] == [chunk.id for chunk in index.store.chunks()]
+    assert [chunk.id for chunk, _ in segments] == [
+        chunk.id for chunk in index.store.chunks()
+    ]
     assert all(chunk.text.strip() in text for chunk, text in segments)
 
 

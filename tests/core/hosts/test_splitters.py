@@ -26,7 +26,10 @@ def test_defaults_make_the_default_splitter(splitter: type) -> None:
 
 def test_settings_of_the_splitter_are_taken_out() -> None:
     settings = {"threshold": 0.5, "cache": None, "language": "german"}
-    assert take_settings(PICSplitter, settings) == {"threshold": 0.5, "language": "german"}
+    assert take_settings(PICSplitter, settings) == {
+        "threshold": 0.5,
+        "language": "german",
+    }
     assert settings == {"cache": None}
 
 
@@ -38,7 +41,11 @@ def test_a_preset_is_what_it_changes() -> None:
 
 def test_idms_without_models_goes_by_words() -> None:
     assert idms_margin("auto", None, None) == "words"
-    assert idms_margin("auto", "embedder", None) == idms_margin("auto", None, "llm") == "auto"
+    assert (
+        idms_margin("auto", "embedder", None)
+        == idms_margin("auto", None, "llm")
+        == "auto"
+    )
     assert idms_margin("similarity", None, None) == "similarity"
 
 
@@ -49,5 +56,7 @@ def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
 
 def test_overlap_is_at_most_half_of_the_size() -> None:
     check_overlap(5, 10)
-    with pytest.raises(InvalidParameter, match=r"at most half of chunk_size \(10\); got 6"):
+    with pytest.raises(
+        InvalidParameter, match=r"at most half of chunk_size \(10\); got 6"
+    ):
         check_overlap(6, 10)

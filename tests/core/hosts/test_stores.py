@@ -72,7 +72,9 @@ def test_strangers_are_passed_over_and_more_is_asked_for(index: Index) -> None:
     assert asked == [2, 4, 8]
 
 
-def test_a_condition_narrows_and_ends_the_search_where_its_rows_are_there(index: Index) -> None:
+def test_a_condition_narrows_and_ends_the_search_where_its_rows_are_there(
+    index: Index,
+) -> None:
     ids = chunk_ids(index)
     ranking, asked = search(index, ids, n=3, where={"doc_id": "d1"})
     assert ([name for name, _ in ranking], asked) == ([ids[1]], [3])
@@ -82,7 +84,10 @@ def test_it_ends_where_the_store_has_no_more_or_gives_no_more(index: Index) -> N
     ids = chunk_ids(index)
     assert search(index, ids[:1], n=4)[1] == [4]
     assert search(index, [None] * 9, n=1, most=3) == ([], [1, 2, 3])
-    assert search(index, ids, n=5, most=3) == ([(ids[i], 1 / (i + 1)) for i in range(3)], [3])
+    assert search(index, ids, n=5, most=3) == (
+        [(ids[i], 1 / (i + 1)) for i in range(3)],
+        [3],
+    )
 
 
 def test_the_first_question_may_be_larger(index: Index) -> None:
@@ -117,6 +122,12 @@ def test_an_entry_for_a_store_that_embeds_and_for_one_that_does_not() -> None:
     entry = Entry(document, "", chunks, views, {"raw": vectors})
     texts = [(chunk.id, view, text) for chunk, view, text in entry_texts(entry)]
     assert texts == [("c0", "raw", "a"), ("c1", "raw", "b"), ("c1", "summary", "s")]
-    parts = [(chunk.id, view, n, text) for chunk, view, n, text, _ in entry_vectors(entry)]
-    assert parts == [("c0", "raw", 0, "a"), ("c0", "raw", 1, "a"), ("c1", "raw", 0, "b")]
+    parts = [
+        (chunk.id, view, n, text) for chunk, view, n, text, _ in entry_vectors(entry)
+    ]
+    assert parts == [
+        ("c0", "raw", 0, "a"),
+        ("c0", "raw", 1, "a"),
+        ("c1", "raw", 0, "b"),
+    ]
     assert [vector for *_, vector in entry_vectors(entry)] == np.eye(3).tolist()

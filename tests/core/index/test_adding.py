@@ -94,8 +94,12 @@ USABLE: dict[str, Any] = {
 }
 
 
-def add(script: Any, *, preset: str = "default", **options: Any) -> tuple[Index, AddReport]:
-    index = Index(embedder=HashEmbedder(), llm=ScriptedModel(script), preset=preset, **options)
+def add(
+    script: Any, *, preset: str = "default", **options: Any
+) -> tuple[Index, AddReport]:
+    index = Index(
+        embedder=HashEmbedder(), llm=ScriptedModel(script), preset=preset, **options
+    )
     return index, index.add([Document(TEXT, id="d", title="Manual", format="markdown")])
 
 
@@ -109,7 +113,10 @@ def test_indexing_finishes(name: str, preset: str) -> None:
     assert all(raw) and "".join(chunk.text for chunk in index.chunks()) == TEXT
     fell_back = sum(report.usage["fallbacks"].values())
     # Only what failed is made again; what was answered badly has its answer.
-    assert index.store.degraded("d") == (fell_back if name in FAILING else 0) and fell_back > 0
+    assert (
+        index.store.degraded("d") == (fell_back if name in FAILING else 0)
+        and fell_back > 0
+    )
     assert "views fell back to the extractive default" in str(report)
     for view in ("summary", "keywords"):
         texts = [index.store.view_text(row, view) for row in rows]
@@ -124,14 +131,18 @@ def test_indexing_finishes(name: str, preset: str) -> None:
 @pytest.mark.parametrize("name", ["raises", "refuses", "empty", "no string"])
 def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     index, report = add(BAD[name], splitter=ContentAwareSplitter(max_tokens=None))
-    plain = Index(embedder=HashEmbedder(), splitter=ContentAwareSplitter(max_tokens=None))
+    plain = Index(
+        embedder=HashEmbedder(), splitter=ContentAwareSplitter(max_tokens=None)
+    )
     plain.add([Document(TEXT, id="d", title="Manual", format="markdown")])
     for row in range(len(index)):
         for view in index.views:
             assert index.store.view_text(row, view) == plain.store.view_text(row, view)
     long = sum(len(chunk.text) > 1000 for chunk in index.chunks())
     assert report.usage["fallbacks"] == {"summary": long, "keywords": len(index)}
-    assert f"{long + len(index)} views fell back to the extractive default: " in str(report)
+    assert f"{long + len(index)} views fell back to the extractive default: " in str(
+        report
+    )
     reason = {
         "raises": "ConnectionError: the service is down",
         "refuses": "the answer cannot be used: \"I'm sorry, but I can't help with that.\"",
@@ -140,7 +151,9 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     }[name]
     assert report.usage["reasons"] == {"summary": reason, "keywords": reason}
     assert index.usage.reasons == report.usage["reasons"]
-    assert str(report).endswith(f"keywords {len(index)} ({reason}), summary {long} ({reason})")
+    assert str(report).endswith(
+        f"keywords {len(index)} ({reason}), summary {long} ({reason})"
+    )
 
 
 @pytest.mark.parametrize("name", USABLE)
@@ -156,7 +169,9 @@ def test_usable_answers_in_any_dress(name: str) -> None:
         if name == "another language"
         else ("Pumps move water.", "pump, valve")
     )
-    summary, keywords = (index.store.view_text(0, view) or "" for view in ("summary", "keywords"))
+    summary, keywords = (
+        index.store.view_text(0, view) or "" for view in ("summary", "keywords")
+    )
     assert (summary.splitlines()[-1], keywords) == expected
 
 
@@ -164,7 +179,9 @@ async def test_async_falls_back_alike() -> None:
     for script in (BAD["raises"], BAD["refuses"], BAD["no string"]):
         sync, report = add(script)
         index = Index(embedder=HashEmbedder(), llm=ScriptedModel(script))
-        again = await index.aadd([Document(TEXT, id="d", title="Manual", format="markdown")])
+        again = await index.aadd(
+            [Document(TEXT, id="d", title="Manual", format="markdown")]
+        )
         assert again.usage["fallbacks"] == report.usage["fallbacks"]
         assert [index.store.view_text(0, view) for view in index.views] == [
             sync.store.view_text(0, view) for view in sync.views
@@ -187,7 +204,9 @@ def test_a_model_that_fails_now_and_then_is_asked_again_for_what_failed_only() -
     first = len(model.prompts)
     outlet = sum("Outlet" in prompt for prompt in model.prompts)
     report = index.add([document])  # still failing
-    assert (report.replaced, report.unchanged) == (0, 1) and len(model.prompts) == first + outlet
+    assert (report.replaced, report.unchanged) == (0, 1) and len(
+        model.prompts
+    ) == first + outlet
     failing = False
     report = index.add([document])
     assert (
@@ -227,7 +246,10 @@ def test_document_whose_view_fell_back_is_asked_for_again_and_nothing_else(
     index = reluctant_index(llm, Cache(tmp_path / "c") if cached else None)
     document = guide()
     first = index.add([document])
-    assert first.usage["fallbacks"] == {"summary": 1, "keywords": 1} and first.usage["calls"] == 2
+    assert (
+        first.usage["fallbacks"] == {"summary": 1, "keywords": 1}
+        and first.usage["calls"] == 2
+    )
     second = index.add([document])
     assert second.usage["calls"] == 1 and not second.usage["fallbacks"]
     assert second.replaced == 1 and not second.unchanged
@@ -239,18 +261,30 @@ def test_document_whose_view_fell_back_is_asked_for_again_and_nothing_else(
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_document_that_comes_out_equal_is_unchanged(cached: bool, tmp_path: Path) -> None:
+def test_document_that_comes_out_equal_is_unchanged(
+    cached: bool, tmp_path: Path
+) -> None:
     llm = Reluctant(GUIDE_VIEWS, word="crane", times=9)
     index = reluctant_index(llm, Cache(tmp_path / "c") if cached else None)
     document = guide()
     index.add([document])
     changes, embedded = index.store.changes, len(index.embedder.texts)
     report = index.add([document])
-    assert (report.added, report.replaced, report.unchanged, report.chunks) == (0, 0, 1, 0)
-    assert report.usage["fallbacks"] == {"summary": 1, "keywords": 1} and report.usage["calls"] == 1
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (
+        0,
+        0,
+        1,
+        0,
+    )
+    assert (
+        report.usage["fallbacks"] == {"summary": 1, "keywords": 1}
+        and report.usage["calls"] == 1
+    )
     assert index.store.changes == changes and len(index.embedder.texts) == embedded
     changed = index.add([guide(meta={"year": 2020})])
-    assert changed.replaced == 1 and index.store.document("guide.md").meta["year"] == 2020
+    assert (
+        changed.replaced == 1 and index.store.document("guide.md").meta["year"] == 2020
+    )
 
 
 def test_a_failed_call_of_an_earlier_run_is_repeated(tmp_path: Path) -> None:
@@ -259,19 +293,30 @@ def test_a_failed_call_of_an_earlier_run_is_repeated(tmp_path: Path) -> None:
     reluctant_index(llm, Cache(tmp_path / "c")).add([document])
     report = reluctant_index(llm, Cache(tmp_path / "c")).add([document])
     assert report.usage["calls"] == 1 and not report.usage["fallbacks"]
-    assert reluctant_index(llm, Cache(tmp_path / "c")).add([document]).usage["calls"] == 0
+    assert (
+        reluctant_index(llm, Cache(tmp_path / "c")).add([document]).usage["calls"] == 0
+    )
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_an_answer_that_cannot_be_used_is_not_asked_for_again(cached: bool, tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_used_is_not_asked_for_again(
+    cached: bool, tmp_path: Path
+) -> None:
     document = guide()
     llm = Reluctant(GUIDE_VIEWS, word="crane", refuses=True)
     index = reluctant_index(llm, Cache(tmp_path / "c") if cached else None)
     first = index.add([document])
-    assert first.usage["fallbacks"] == {"summary": 1, "keywords": 1} and first.usage["calls"] == 2
+    assert (
+        first.usage["fallbacks"] == {"summary": 1, "keywords": 1}
+        and first.usage["calls"] == 2
+    )
     assert index.store.degraded(document.id) == 0 and not any(index.kept.values())
     again = index.add([document])
-    assert again.unchanged == 1 and again.usage["calls"] == 0 and not again.usage["reasons"]
+    assert (
+        again.unchanged == 1
+        and again.usage["calls"] == 0
+        and not again.usage["reasons"]
+    )
     index.save(tmp_path / "index")
     loaded = Index.load(
         tmp_path / "index",
@@ -287,7 +332,9 @@ def test_an_answer_that_cannot_be_used_is_not_asked_for_again(cached: bool, tmp_
 
 
 @pytest.mark.parametrize(("answer", "asked"), [(OSError("no GPU"), 2), ("", 1)])
-def test_an_image_is_described_again_only_if_its_call_failed(answer: Any, asked: int) -> None:
+def test_an_image_is_described_again_only_if_its_call_failed(
+    answer: Any, asked: int
+) -> None:
     prompts: list[str] = []
 
     def describe(reference: str) -> Any:
@@ -296,11 +343,19 @@ def test_an_image_is_described_again_only_if_its_call_failed(answer: Any, asked:
             raise answer
         return answer
 
-    index = Index(embedder=HashEmbedder(), splitter=HiQASplitter(describe_image=describe))
-    document = read_text("# Pump\n\nIt leaks.\n\n![A pump](pump.png)\n", format="markdown", id="d")
+    index = Index(
+        embedder=HashEmbedder(), splitter=HiQASplitter(describe_image=describe)
+    )
+    document = read_text(
+        "# Pump\n\nIt leaks.\n\n![A pump](pump.png)\n", format="markdown", id="d"
+    )
     report = index.add([document])
     assert report.usage["fallbacks"] == {"chunks": 1}
-    expected = "OSError: no GPU" if isinstance(answer, Exception) else "an answer cannot be used"
+    expected = (
+        "OSError: no GPU"
+        if isinstance(answer, Exception)
+        else "an answer cannot be used"
+    )
     assert report.usage["reasons"] == {"chunks": expected}
     assert index.add([document]).unchanged == 1
     assert len(prompts) == asked
@@ -315,10 +370,18 @@ def test_an_image_is_described_again_only_if_its_call_failed(answer: Any, asked:
         ({"preset": "paper", "invented_keywords": False}, "pumps"),
     ],
 )
-def test_invented_keywords_only_where_they_are_allowed(options: Any, keywords: str) -> None:
-    index = Index(llm=ScriptedModel('["pumps", "submarine"]'), embedder=HashEmbedder(), **options)
-    report = index.add([read_text("# Pump\n\nIt leaks.\n\nThe pump is red.\n", format="markdown")])
-    assert [index.store.view_text(row, "keywords") for row in range(len(index))] == [keywords]
+def test_invented_keywords_only_where_they_are_allowed(
+    options: Any, keywords: str
+) -> None:
+    index = Index(
+        llm=ScriptedModel('["pumps", "submarine"]'), embedder=HashEmbedder(), **options
+    )
+    report = index.add(
+        [read_text("# Pump\n\nIt leaks.\n\nThe pump is red.\n", format="markdown")]
+    )
+    assert [index.store.view_text(row, "keywords") for row in range(len(index))] == [
+        keywords
+    ]
     assert not report.usage["fallbacks"]
     # What is allowed decides what is indexed.
     other = Index(llm=ScriptedModel("[]"), embedder=HashEmbedder(), **options)
@@ -327,19 +390,25 @@ def test_invented_keywords_only_where_they_are_allowed(options: Any, keywords: s
 
 
 def test_a_dead_server_is_named_and_warned_of() -> None:
-    with pytest.warns(UserWarning, match="Every call of the language model failed, the first with"):
+    with pytest.warns(
+        UserWarning, match="Every call of the language model failed, the first with"
+    ):
         add(BAD["raises"])
 
 
 def test_merged_answer_that_lacks_a_view_is_kept() -> None:
     llm = ScriptedModel('{"summary": "A red machine."}')
-    index = Index(embedder=HashEmbedder(), llm=llm, splitter=ContentAwareSplitter(max_tokens=None))
+    index = Index(
+        embedder=HashEmbedder(), llm=llm, splitter=ContentAwareSplitter(max_tokens=None)
+    )
     document = read_text(f"# Engines\n\n{GUIDE_WORDS}", id="a.md")
     assert index.add([document]).usage["fallbacks"] == {"keywords": 1}
     assert index.add([document]).unchanged == 1 and len(llm.prompts) == 1
 
 
-def test_answers_kept_without_a_cache_are_dropped_with_the_document(tmp_path: Path) -> None:
+def test_answers_kept_without_a_cache_are_dropped_with_the_document(
+    tmp_path: Path,
+) -> None:
     llm = Reluctant(GUIDE_VIEWS, word="crane", times=2)
     index = reluctant_index(llm, None)
     document = guide()
@@ -360,15 +429,21 @@ def test_asynchronously(tmp_path: Path) -> None:
     import asyncio
 
     llm = Reluctant(GUIDE_VIEWS, word="crane")
-    report = asyncio.run(_add_twice(reluctant_index(llm, Cache(tmp_path / "c")), guide()))
+    report = asyncio.run(
+        _add_twice(reluctant_index(llm, Cache(tmp_path / "c")), guide())
+    )
     assert report.usage["calls"] == 1 and not report.usage["fallbacks"]
 
 
-def test_windows_repeat_the_heading_path_where_it_leaves_room(embedder: HashEmbedder) -> None:
+def test_windows_repeat_the_heading_path_where_it_leaves_room(
+    embedder: HashEmbedder,
+) -> None:
     embedder.max_tokens = 20
     body = " ".join(f"Sentence{i} tells something new." for i in range(12))
     windows = split_windows(f"Manual > Pump\n{body}", embedder, overflow="windows")
-    assert len(windows) > 2 and all(window.startswith("Manual > Pump\n") for window in windows)
+    assert len(windows) > 2 and all(
+        window.startswith("Manual > Pump\n") for window in windows
+    )
     long_path = " > ".join(f"Level{i}" for i in range(9))
     windows = split_windows(f"{long_path}\n{body}", embedder, overflow="windows")
     assert sum(long_path in window for window in windows) <= 1
@@ -391,7 +466,9 @@ def test_the_first_line_is_repeated_where_it_takes_half_the_room_at_most(
     body = " ".join(f"One{i} two{i} three{i} four{i}." for i in range(6))
     embedder = HashEmbedder(max_tokens=limit)
     windows = split_windows(f"{line}\n{body}", embedder, overflow="windows")
-    assert [line in window for window in windows] == ([True] * 3 if is_repeated else [True, False])
+    assert [line in window for window in windows] == (
+        [True] * 3 if is_repeated else [True, False]
+    )
     assert max(len(window.split()) for window in windows) <= limit
     fitting = " ".join(f"word{i}" for i in range(limit))
     assert split_windows(fitting, embedder, overflow="windows") == [fitting]
@@ -403,7 +480,9 @@ def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
     filler = "The annual report lists the members of the board and their offices. " * 40
     text = f"# Report\n\n{filler}\n\nThe axolotl regrows its legs after an injury.\n"
     windows = split_windows(f"Report\n{text}", minilm, overflow="windows")
-    assert len(windows) > 1 and all(minilm.count_tokens(window) <= 256 for window in windows)
+    assert len(windows) > 1 and all(
+        minilm.count_tokens(window) <= 256 for window in windows
+    )
     scores = {}
     for preset in ("default", "paper"):
         from structrag import ContentAwareSplitter
@@ -422,17 +501,30 @@ def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
 
 def test_a_chunk_longer_than_the_encoder_reads_scores_as_its_best_window() -> None:
     embedder = HashEmbedder(dimensions=512, max_tokens=40)
-    sentences = [f"Sentence{i} tells of topic{i} and thing{i} with detail{i}." for i in range(30)]
-    index = Index(embedder=embedder, views=("raw",), splitter=ContentAwareSplitter(max_tokens=None))
+    sentences = [
+        f"Sentence{i} tells of topic{i} and thing{i} with detail{i}." for i in range(30)
+    ]
+    index = Index(
+        embedder=embedder,
+        views=("raw",),
+        splitter=ContentAwareSplitter(max_tokens=None),
+    )
     index.add(
-        [Document(f"# Long\n\n{' '.join(sentences)}\n", id="d", format="markdown", title="Manual")]
+        [
+            Document(
+                f"# Long\n\n{' '.join(sentences)}\n",
+                id="d",
+                format="markdown",
+                title="Manual",
+            )
+        ]
     )
     (hit,) = index.search("topic29 thing29 detail29")
     windows = embedder.texts
     assert len(windows) > 4 and all(len(text.split()) <= 40 for text in windows)
-    assert all(any(sentence in window for window in windows) for sentence in sentences), (
-        "no sentence is lost or cut"
-    )
+    assert all(
+        any(sentence in window for window in windows) for sentence in sentences
+    ), "no sentence is lost or cut"
     query = embedder.vector("topic29 thing29 detail29")
     assert hit.score == pytest.approx(
         max(float(embedder.vector(window) @ query) for window in windows), abs=1e-6
@@ -440,11 +532,18 @@ def test_a_chunk_longer_than_the_encoder_reads_scores_as_its_best_window() -> No
     assert hit.score > float(embedder.vector(hit.chunk.index_text) @ query) + 0.1
 
 
-def test_windows_can_be_made_smaller_and_paper_leaves_truncation_to_the_encoder() -> None:
+def test_windows_can_be_made_smaller_and_paper_leaves_truncation_to_the_encoder() -> (
+    None
+):
     text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
     smaller, paper = HashEmbedder(max_tokens=60), HashEmbedder(max_tokens=60)
-    Index(embedder=smaller, views=("raw",), window_tokens=20).add([Document(text, id="d")])
-    assert len(smaller.texts) >= 20 and max(len(window.split()) for window in smaller.texts) <= 20
+    Index(embedder=smaller, views=("raw",), window_tokens=20).add(
+        [Document(text, id="d")]
+    )
+    assert (
+        len(smaller.texts) >= 20
+        and max(len(window.split()) for window in smaller.texts) <= 20
+    )
     Index(embedder=paper, views=("raw",), preset="paper").add(
         [Document(f"# A\n{text}", id="d", format="markdown")]
     )
@@ -459,11 +558,18 @@ def test_a_function_with_a_limit_gets_windows_by_a_cautious_count() -> None:
         return np.ones((len(texts), 4))
 
     text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
-    index = Index(embedder=FunctionEmbedder(embed, name="ones", max_tokens=50), views=("raw",))
+    index = Index(
+        embedder=FunctionEmbedder(embed, name="ones", max_tokens=50), views=("raw",)
+    )
     index.add([Document(text, id="d")])
     assert len(seen) > 10 and max(map(len, seen)) <= 150
     seen.clear()
-    index.add([Document("word " * 30, id="150 characters"), Document("word " * 30 + "x", id="151")])
+    index.add(
+        [
+            Document("word " * 30, id="150 characters"),
+            Document("word " * 30 + "x", id="151"),
+        ]
+    )
     assert sorted(map(len, seen)) == [1, 150]  # equal windows are embedded once
 
 
@@ -489,7 +595,9 @@ def prepared_of(*entries: Entry, **fallbacks: int) -> Prepared:
 
 def entry_of(name: str, degraded: int = 0) -> Entry:
     chunk = Chunk(f"{name}:0", name, f"{name}#0", 0, 2, "It")
-    return Entry(Document("It", id=name), "1", (chunk,), {"raw": ("It",)}, {}, degraded=degraded)
+    return Entry(
+        Document("It", id=name), "1", (chunk,), {"raw": ("It",)}, {}, degraded=degraded
+    )
 
 
 def test_levels_of_a_document_are_one_entry() -> None:
@@ -507,7 +615,11 @@ def test_levels_of_a_document_are_one_entry() -> None:
     joined = at_levels(first, further, held)
     (entry,) = joined.entries
     assert asked == [["a", "b"]] and joined.unchanged == 1
-    assert (entry.document.id, entry.degraded, list(entry.levels)) == ("a", 7, ["parts", "outline"])
+    assert (entry.document.id, entry.degraded, list(entry.levels)) == (
+        "a",
+        7,
+        ["parts", "outline"],
+    )
     assert entry.levels["parts"].chunks == further["parts"].entries[0].chunks
     assert joined.fallbacks == {"chunks": 1, "summary": 3}
     assert joined.reasons == {"chunks": "down", "summary": "down"}
@@ -515,10 +627,14 @@ def test_levels_of_a_document_are_one_entry() -> None:
 
 
 def preparation(embedder: HashEmbedder, **settings: Any) -> Preparation:
-    return Preparation(ContentAwareSplitter(), ViewSettings(**settings), embedder, "windows", None)
+    return Preparation(
+        ContentAwareSplitter(), ViewSettings(**settings), embedder, "windows", None
+    )
 
 
-def test_the_raw_view_is_embedded_unless_its_vectors_are_there(embedder: HashEmbedder) -> None:
+def test_the_raw_view_is_embedded_unless_its_vectors_are_there(
+    embedder: HashEmbedder,
+) -> None:
     how = preparation(embedder)
     views = {"raw": ("It leaks.", "It hums."), "summary": (None, "Hums.")}
     assert windows_of(views, how, raw=True) == {
@@ -538,7 +654,10 @@ def test_a_place_in_markup_is_that_of_the_text_without_white_space() -> None:
     assert source[start:end] == "It &amp; we leak."
     inside = document.text.index("we")
     padded = replace(
-        whole, start=inside - 1, end=inside + 2, text=document.text[inside - 1 : inside + 2]
+        whole,
+        start=inside - 1,
+        end=inside + 2,
+        text=document.text[inside - 1 : inside + 2],
     )
     found = _in_source(document, padded)
     assert source[found.extras["source_start"] : found.extras["source_end"]] == "we"
@@ -570,7 +689,9 @@ def test_what_a_splitter_and_the_views_lack_is_counted_together() -> None:
 def test_vectors_of_a_splitter_stay_out_of_other_views() -> None:
     embedder = HashEmbedder()
     splitter = IDMSSplitter(margin="words")
-    document = read_text("# Pumps\n\n" + " ".join(f"Pump {i} hums." for i in range(30)), id="d")
+    document = read_text(
+        "# Pumps\n\n" + " ".join(f"Pump {i} hums." for i in range(30)), id="d"
+    )
     for views in (["raw", "summary"], ["summary"]):
         index = Index(embedder=embedder, splitter=splitter, views=views)
         index.add([document])
@@ -591,11 +712,14 @@ def test_groups_are_of_a_size_and_tell_how_far_they_are() -> None:
         Document("word " * 25_400, id="a"),  # 127 thousand: 128 counted
         Document("word " * 25_400, id="b"),
         Document("short", id="c"),
-        Document("word " * 51_000, id="d"),  # 255 thousand: 256 counted with what is begun
+        # 255 thousand: 256 counted with what is begun.
+        Document("word " * 51_000, id="d"),
     ]
     sizes = [len(group) for group in index._adding(documents).groups(lambda *_: None)]
     assert sizes == [2, 2]
-    sizes = [len(group) for group in index._adding(documents[1:]).groups(lambda *_: None)]
+    sizes = [
+        len(group) for group in index._adding(documents[1:]).groups(lambda *_: None)
+    ]
     assert sizes == [3]
     index.add(documents)
     assert [done for what, done, total in told if what == "documents"] == [0, 2, 4]

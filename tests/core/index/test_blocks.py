@@ -55,11 +55,15 @@ def test_what_was_written_comes_back(
 def large(tmp_path: Path) -> tuple[Path, np.ndarray, str]:
     """A file of several blocks."""
     values = np.arange(3 * BLOCK // 8, dtype=np.int64)
-    digest = write_arrays(tmp_path / "file", {"a": [values[:5], values[5:]], "b": [values[:9]]}, {})
+    digest = write_arrays(
+        tmp_path / "file", {"a": [values[:5], values[5:]], "b": [values[:9]]}, {}
+    )
     return tmp_path / "file", values, digest
 
 
-def test_a_changed_block_is_noticed_when_it_is_read_and_not_before(tmp_path: Path) -> None:
+def test_a_changed_block_is_noticed_when_it_is_read_and_not_before(
+    tmp_path: Path,
+) -> None:
     path, values, digest = large(tmp_path)
     content = bytearray(path.read_bytes())
     content[BLOCK + 7] ^= 1
@@ -71,14 +75,18 @@ def test_a_changed_block_is_noticed_when_it_is_read_and_not_before(tmp_path: Pat
     assert np.array_equal(column.part(2 * first, 3 * first), values[2 * first :])
     assert np.array_equal(file.column("b").all(), values[:9])
     for read in (lambda: column.part(first - 1, first + 1), column.all, file.verify):
-        with pytest.raises(IndexDamaged, match=f"bytes from {BLOCK:,} have changed.*build it"):
+        with pytest.raises(
+            IndexDamaged, match=f"bytes from {BLOCK:,} have changed.*build it"
+        ):
             read()
     with pytest.raises(IndexDamaged):
         file.copy(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_block_is_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_is_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, values, _ = large(tmp_path)
     column = ArrayFile(path).column("a")
     assert np.array_equal(column.all(), values)
@@ -97,9 +105,15 @@ def test_a_block_is_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (lambda content: content[10:], "bytes|contents|altered|changed"),
         (lambda content: b"", "cannot be read"),
         (lambda content: b"x" * 50, "its end is missing"),
-        (lambda content: content[:-24] + b"\xff" * 8 + content[-16:], "its end was altered"),
+        (
+            lambda content: content[:-24] + b"\xff" * 8 + content[-16:],
+            "its end was altered",
+        ),
         (lambda content: content[:-24] + bytes(8) + content[-16:], "not readable"),
-        (lambda content: content.replace(b'"meta"', b'"mets"'), "its content has changed"),
+        (
+            lambda content: content.replace(b'"meta"', b'"mets"'),
+            "its content has changed",
+        ),
     ],
 )
 def test_a_file_that_is_not_ours_is_refused(tmp_path: Path, harm, what: str) -> None:  # type: ignore[no-untyped-def]
@@ -121,7 +135,9 @@ def test_missing_files_and_arrays(tmp_path: Path) -> None:
         ArrayFile(path)
 
 
-def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(descriptor: int) -> None:
         raise OSError("No space left on device")
 

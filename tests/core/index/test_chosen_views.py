@@ -21,7 +21,9 @@ from structrag.index.chosen_views import (
 from structrag.text.extractive import keywords, most_keywords
 
 BODY = "The pump moves water. A heron stands by the lake. Rinse the filter every week."
-LONG = " ".join(f"Sentence number {i} tells of thing{i} and of part{i} of it." for i in range(60))
+LONG = " ".join(
+    f"Sentence number {i} tells of thing{i} and of part{i} of it." for i in range(60)
+)
 
 
 class Scores:
@@ -66,7 +68,9 @@ def test_there_are_as_many_keywords_as_without_a_model_each_of_them_extracted() 
 @given(st.lists(st.sampled_from(LONG.split(". ")), max_size=30), st.integers(-5, 5))
 def test_a_summary_is_sentences_in_their_order(sentences: list[str], sign: int) -> None:
     body = ". ".join(sentences)
-    steps = chosen_summaries_steps(sections(body), [0], Scores(lambda text: sign * len(text)))
+    steps = chosen_summaries_steps(
+        sections(body), [0], Scores(lambda text: sign * len(text))
+    )
     (summary,) = Runner().run(steps).values()
     assert len(summary.split()) <= 200
     rest = body
@@ -87,7 +91,9 @@ def test_a_chosen_summary_stands_under_its_path() -> None:
 
 @pytest.mark.parametrize("llm", [None, lambda prompt: "x"])
 def test_a_model_without_likelihoods_is_refused(llm: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"choose_views=True.* must give likelihoods"):
+    with pytest.raises(
+        InvalidParameter, match=r"choose_views=True.* must give likelihoods"
+    ):
         Index(llm=llm, choose_views=True)
 
 
@@ -102,7 +108,9 @@ def test_an_estimate_counts_what_will_be_scored() -> None:
 
 def test_a_model_that_raises_leaves_the_document_out() -> None:
     class Broken(Favours):
-        def score(self, prompt: str, texts: Sequence[str], *, chat: bool = True) -> list[float]:
+        def score(
+            self, prompt: str, texts: Sequence[str], *, chat: bool = True
+        ) -> list[float]:
             raise OSError("out of memory")
 
     index = Index(llm=Broken("x"), choose_views=True)

@@ -29,7 +29,10 @@ DOCUMENT = Document(TEXT, id="d", title="Manual", format="markdown")
 
 def contexts(llm: Any = None, **options: Any) -> list[str | None]:
     index = Index(
-        llm=llm, views=["context"], splitter=ContentAwareSplitter(max_tokens=60), **options
+        llm=llm,
+        views=["context"],
+        splitter=ContentAwareSplitter(max_tokens=60),
+        **options,
     )
     index.add([DOCUMENT])
     reader = index.reader()
@@ -58,10 +61,16 @@ def test_the_line_stands_above_the_raw_text() -> None:
 def test_a_model_is_asked_for_each_chunk_and_bad_answers_are_extracted() -> None:
     llm = ScriptedModel("How the Nova's\nfilter is rinsed.")
     texts = contexts(llm)
-    assert len(set(llm.prompts)) == len(llm.prompts) == len(texts) - 1  # two pieces are equal
-    assert all(text and text.startswith("How the Nova's filter is rinsed.\n") for text in texts)
+    # Two pieces are equal.
+    assert len(set(llm.prompts)) == len(llm.prompts) == len(texts) - 1
+    assert all(
+        text and text.startswith("How the Nova's filter is rinsed.\n") for text in texts
+    )
     # chunks are asked for at once, so their prompts come in any order
-    assert any("Title: Pump > Filter" in asked and "Nova pump" in asked for asked in llm.prompts)
+    assert any(
+        "Title: Pump > Filter" in asked and "Nova pump" in asked
+        for asked in llm.prompts
+    )
     for bad in ("", "I am sorry, I cannot.", "word " * 90, TimeoutError("no answer")):
         assert contexts(ScriptedModel(bad)) == contexts()
     index = Index(llm=ScriptedModel(""), views=["context"])
@@ -71,7 +80,10 @@ def test_a_model_is_asked_for_each_chunk_and_bad_answers_are_extracted() -> None
 def test_the_prompt_can_be_another() -> None:
     llm = ScriptedModel("A line.")
     contexts(llm, prompts=Prompts(context="Situate {text} in {surroundings}."))
-    assert any(asked.startswith("Situate \nThe Nova pump moves water.") for asked in llm.prompts)
+    assert any(
+        asked.startswith("Situate \nThe Nova pump moves water.")
+        for asked in llm.prompts
+    )
     with pytest.raises(InvalidParameter, match="surroundings"):
         Prompts(summary="{text} {surroundings}")
 
@@ -81,10 +93,14 @@ def test_reading_a_line() -> None:
     assert read_line("a\nb") == "a b" and read_line("I cannot help.") == ""
 
 
-PATHS = st.lists(st.sampled_from([(), ("A",), ("A", "B"), ("C",)]), min_size=1, max_size=12)
+PATHS = st.lists(
+    st.sampled_from([(), ("A",), ("A", "B"), ("C",)]), min_size=1, max_size=12
+)
 
 
-@given(paths=PATHS, size=st.sampled_from([5, MOST_CHARACTERS // 3, 2 * MOST_CHARACTERS]))
+@given(
+    paths=PATHS, size=st.sampled_from([5, MOST_CHARACTERS // 3, 2 * MOST_CHARACTERS])
+)
 def test_a_chunk_is_within_its_surroundings_which_are_bounded(
     paths: list[tuple[str, ...]], size: int
 ) -> None:
@@ -95,7 +111,10 @@ def test_a_chunk_is_within_its_surroundings_which_are_bounded(
     ]
     around = surroundings(chunks, bodies)
     for body, text in zip(bodies, around, strict=True):
-        assert body in text and len(text) <= MOST_CHARACTERS + 3 * size + 2 * len(bodies)
+        assert body in text and len(text) <= MOST_CHARACTERS + 3 * size + 2 * len(
+            bodies
+        )
     assert (
-        extracted_lines(around[:1] * 2, "english")[0] == extracted_lines(around[:1], "english")[0]
+        extracted_lines(around[:1] * 2, "english")[0]
+        == extracted_lines(around[:1], "english")[0]
     )

@@ -46,7 +46,9 @@ def reference(
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     n_rows, dimension = draw(st.integers(1, 40)), draw(st.integers(1, 6))
-    owner = np.array(sorted(draw(st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=60))))
+    owner = np.array(
+        sorted(draw(st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=60)))
+    )
     values = st.integers(-2, 2)  # few values: many equal vectors, so many ties
     matrix = draw(
         st.lists(
@@ -68,7 +70,9 @@ def test_equals_the_reference_everywhere(
     index = DenseIndex.from_vectors(matrix, owner, n_rows=n_rows)
     start = data.draw(st.integers(0, n_rows))
     stop = data.draw(st.integers(start, n_rows))
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows)))
+    mask = np.array(
+        data.draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows))
+    )
     for where, rows in (
         (None, list(range(n_rows))),
         (slice(start, stop), list(range(start, stop))),
@@ -83,7 +87,9 @@ def test_equals_the_reference_everywhere(
 
 
 def random_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
+    return (
+        np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
+    )
 
 
 def test_equal_vectors_tie_wherever_they_stand() -> None:
@@ -91,7 +97,12 @@ def test_equal_vectors_tie_wherever_they_stand() -> None:
     copies = [3, 250, 251, 777, 999]
     matrix[copies] = matrix[3]
     index = DenseIndex.from_vectors(matrix)
-    for where in (None, slice(1, 1000), np.arange(1000) % 2 == 1, np.isin(np.arange(1000), copies)):
+    for where in (
+        None,
+        slice(1, 1000),
+        np.arange(1000) % 2 == 1,
+        np.isin(np.arange(1000), copies),
+    ):
         found = index.search(matrix[3] + 0.1, 20, where)
         rows = [row for row, _ in found if row in copies]
         assert rows == sorted(rows)
@@ -103,7 +114,9 @@ def test_a_part_scores_as_the_whole() -> None:
     index = DenseIndex.from_vectors(matrix)
     query = random_vectors(1, 48, seed=1)[0]
     whole = dict(index.search(query, 3000))
-    assert all(whole[row] == score for row, score in index.search(query, 10, slice(1234, 1300)))
+    assert all(
+        whole[row] == score for row, score in index.search(query, 10, slice(1234, 1300))
+    )
     assert index.search(query, 7) == index.search(query, 3000)[:7]
     assert index.scores(query, 3000).tolist() == [whole[row] for row in range(3000)]
 
@@ -123,7 +136,9 @@ def test_near_ties_are_ordered_by_exact_scores_not_by_the_float32_product() -> N
 
 
 def test_length_does_not_matter_and_zero_scores_zero() -> None:
-    index = DenseIndex.from_vectors([[3.0, 4.0], [0.0, 0.0], [1e-300, 0.0], [1e300, 1e300]])
+    index = DenseIndex.from_vectors(
+        [[3.0, 4.0], [0.0, 0.0], [1e-300, 0.0], [1e300, 1e300]]
+    )
     assert index.search([30, 40], 4) == [
         (0, pytest.approx(1.0, abs=1e-6)),
         (3, pytest.approx(1.4 / 2**0.5, abs=1e-6)),
@@ -144,13 +159,18 @@ def test_a_row_has_the_score_of_its_best_window() -> None:
     )
 
 
-@given(st.lists(st.integers(0, 8), min_size=1, max_size=5), st.integers(1, 12), st.data())
+@given(
+    st.lists(st.integers(0, 8), min_size=1, max_size=5), st.integers(1, 12), st.data()
+)
 def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
     sizes: list[int], n: int, data: st.DataObject
 ) -> None:
     total = sum(sizes)
-    alive = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), bool)
-    order = data.draw(st.permutations(range(total)))  # segments may lie between each other
+    alive = np.array(
+        data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), bool
+    )
+    # Segments may lie between each other.
+    order = data.draw(st.permutations(range(total)))
     matrix = unit_vectors(random_vectors(max(total, 1), 4))[:total]
     parts, places, first = [], {}, 0
     for size in sizes:
@@ -158,7 +178,9 @@ def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
         live = [row for row in rows if alive[row]]
         places.update({row: int(alive[:row].sum()) for row in live})
         positions = np.array([places.get(row, -1) for row in rows], dtype=np.int64)
-        table = VectorTable(Column(matrix[rows]), Column(np.arange(size, dtype=np.int32)))
+        table = VectorTable(
+            Column(matrix[rows]), Column(np.arange(size, dtype=np.int32))
+        )
         parts.append(VectorPart(table, RowMap(size, 0, positions)))
         first += size
     with patch.object(dense, "_SMALL", data.draw(st.sampled_from([0, 4, 256]))):
@@ -174,9 +196,16 @@ def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
 
 def test_parts_of_few_vectors_are_searched_as_one_behind_the_large() -> None:
     tables = []
-    for size, owner in ((300, range(300)), (3, [0, 0, 2]), (257, range(257)), (256, range(256))):
+    for size, owner in (
+        (300, range(300)),
+        (3, [0, 0, 2]),
+        (257, range(257)),
+        (256, range(256)),
+    ):
         matrix = unit_vectors(random_vectors(size, 8, seed=size))
-        tables.append(VectorTable(Column(matrix), Column(np.array(owner, dtype=np.int32))))
+        tables.append(
+            VectorTable(Column(matrix), Column(np.array(owner, dtype=np.int32)))
+        )
     # The second has a row without a vector and the last one a deleted row between others.
     places = [
         RowMap(300),
@@ -209,9 +238,9 @@ def test_float16_ranks_as_its_own_vectors_say() -> None:
     query = random_vectors(1, 32, seed=2)[0]
     target = unit_vectors(query[None, :])[0].astype(np.float64)
     scores = kept(half).astype(np.float64) @ target
-    assert [row for row, _ in half.search(query, 50)] == np.argsort(-scores, kind="stable")[
-        :50
-    ].tolist()
+    assert [row for row, _ in half.search(query, 50)] == np.argsort(
+        -scores, kind="stable"
+    )[:50].tolist()
     exact = DenseIndex.from_vectors(matrix).scores(query, 2000)
     assert np.abs(half.scores(query, 2000) - exact).max() < 2e-3
 
@@ -230,7 +259,10 @@ def test_an_empty_index_finds_nothing() -> None:
     ("matrix", "sentence"),
     [
         ([[1.0, float("nan")]], "contain NaN or infinity, first at position 0"),
-        ([[1.0, 2.0], [float("inf"), 0.0]], "contain NaN or infinity, first at position 1"),
+        (
+            [[1.0, 2.0], [float("inf"), 0.0]],
+            "contain NaN or infinity, first at position 1",
+        ),
         ([1.0, 2.0], r"must be a matrix of shape \(texts, dimensions\); got \(2,\)"),
         ([[1.0, 2.0], [1.0]], "must be numbers, rows of equal length"),
         ([["a", "b"]], "must be numbers"),

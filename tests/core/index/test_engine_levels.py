@@ -42,16 +42,27 @@ def level(chunks: Sequence[Chunk], *, vectors: bool = True) -> Level:
     if not vectors:
         return Level(tuple(chunks), {"raw": texts}, {})
     matrix = np.array([vector(text) for text in texts]).reshape(-1, len(WORDS))
-    return Level(tuple(chunks), {"raw": texts}, {"raw": Vectors(matrix, np.arange(len(texts)))})
+    return Level(
+        tuple(chunks), {"raw": texts}, {"raw": Vectors(matrix, np.arange(len(texts)))}
+    )
 
 
-def entry(doc_id: str, paragraphs: Sequence[str], *, fingerprint: str = "1", **meta: Any) -> Entry:
+def entry(
+    doc_id: str, paragraphs: Sequence[str], *, fingerprint: str = "1", **meta: Any
+) -> Entry:
     """Paragraphs, parts of two of them, and an outline without vectors."""
     ends = [10 * (i + 1) for i in range(len(paragraphs))]
     spans = list(zip([0, *ends], ends, strict=False))
-    units = [chunk(doc_id, *span, text) for span, text in zip(spans, paragraphs, strict=True)]
+    units = [
+        chunk(doc_id, *span, text) for span, text in zip(spans, paragraphs, strict=True)
+    ]
     parts = [
-        chunk(doc_id, units[i].start, units[min(i + 1, len(units) - 1)].end, " ".join(of_part))
+        chunk(
+            doc_id,
+            units[i].start,
+            units[min(i + 1, len(units) - 1)].end,
+            " ".join(of_part),
+        )
         for i in range(0, len(units), 2)
         for of_part in [paragraphs[i : i + 2]]
     ]
@@ -73,7 +84,9 @@ ENTRIES = [
 ]
 
 
-def both(address: str, entries: Sequence[Entry] = ENTRIES) -> tuple[Store, EngineLevels]:
+def both(
+    address: str, entries: Sequence[Entry] = ENTRIES
+) -> tuple[Store, EngineLevels]:
     """A store in memory and one in an engine, of the same documents."""
     near = Store(LEVELS)
     far = open_levels(address, near.settings)
@@ -110,7 +123,12 @@ def check_same(near: Store, far: EngineLevels) -> None:
         assert list(other.with_chunks(mine.document_ids)) == list(
             mine.with_chunks(mine.document_ids)
         )
-        for where in (None, {"year": 2021}, lambda meta: meta["doc_id"] != "b", slice(1, 2)):
+        for where in (
+            None,
+            {"year": 2021},
+            lambda meta: meta["doc_id"] != "b",
+            slice(1, 2),
+        ):
             if isinstance(where, slice) and len(mine) < 2:
                 continue
             for query in ("pump", "water brass", "none"):
@@ -138,8 +156,12 @@ def test_an_engine_gives_what_memory_gives(address: str) -> None:
 
 def test_no_level_is_searched_with_the_words_of_another(address: str) -> None:
     _, far = both(address)
-    assert [row for row, _ in far.reader("outline").search_lexical("raw", "brass", 9)] == [1]
-    assert [row for row, _ in far.reader("parts").search_lexical("raw", "seal", 9)] == [1]
+    assert [
+        row for row, _ in far.reader("outline").search_lexical("raw", "brass", 9)
+    ] == [1]
+    assert [row for row, _ in far.reader("parts").search_lexical("raw", "seal", 9)] == [
+        1
+    ]
     assert far.reader("outline").search_dense("raw", vector("pump"), 9) == []
 
 
@@ -162,7 +184,10 @@ def test_documents_change_at_all_levels_at_once(
     check_same(near, far)
     assert sorted(read) == ["a", "c"]  # the others are known
     assert far.snapshot() is far.snapshot() and far.changes == far.snapshot().changes
-    assert len(before.reader()) == 5 and before.reader().chunk(0).text == "the pump moves water"
+    assert (
+        len(before.reader()) == 5
+        and before.reader().chunk(0).text == "the pump moves water"
+    )
     read.clear()
     for store in (near, far):
         assert store.delete("b") and not store.delete("b")
@@ -199,14 +224,19 @@ def test_rows_and_selections(address: str) -> None:
     assert reader.first_rows(reader.select({"doc_id": "b"}), 1) == [3]
     assert reader.first_rows(None, 2) == [0, 1]
     assert reader.among(np.array([1, 3])).tolist() == [False, True, False, True, False]
-    assert [chunk.text for chunk in reader.chunks_at([4, 1])] == ["water water pump", "the valve"]
+    assert [chunk.text for chunk in reader.chunks_at([4, 1])] == [
+        "water water pump",
+        "the valve",
+    ]
     assert "a" in reader and "none" not in reader and reader.row_of("none") is None
     nothing = np.zeros(len(reader), dtype=bool)
     assert reader.search_lexical("raw", "pump", 9, nothing) == []
     assert reader.search_dense("raw", vector("pump"), 9, nothing) == []
     with pytest.raises(UnknownDocument, match="doc_id must be the id of a document"):
         reader.rows_of("none")
-    with pytest.raises(InvalidParameter, match="where must use keys of the documents' metadata"):
+    with pytest.raises(
+        InvalidParameter, match="where must use keys of the documents' metadata"
+    ):
         reader.select({"colour": 1})
     for search in (
         lambda: reader.search_dense("other", vector("pump"), 1),

@@ -16,7 +16,20 @@ from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.engine_store import EngineStore
 from structrag.index.store import Store
 
-WORDS = ["apple", "banana", "cherry", "plum", "pear", "fig", "and", "or", "AND", "*", '"', "don't"]
+WORDS = [
+    "apple",
+    "banana",
+    "cherry",
+    "plum",
+    "pear",
+    "fig",
+    "and",
+    "or",
+    "AND",
+    "*",
+    '"',
+    "don't",
+]
 METAS: list[dict[str, Any]] = [
     {"year": 2020, "tags": ["x", "y"]},
     {"year": 2021},
@@ -34,8 +47,12 @@ def stores(
     own = Store(VIEWS)
     entries = []
     for number in range(24):
-        texts = [" ".join(rng.choice(WORDS[:6], size=rng.integers(1, 9))) for _ in range(5)]
-        entries.append(entry(f"d{number}", texts, METAS[number % 4], windows=number % 3 == 0))
+        texts = [
+            " ".join(rng.choice(WORDS[:6], size=rng.integers(1, 9))) for _ in range(5)
+        ]
+        entries.append(
+            entry(f"d{number}", texts, METAS[number % 4], windows=number % 3 == 0)
+        )
     own.put_all(entries)
     with address_in(request.param, tmp_path_factory.mktemp("engine")) as address:
         far = opened(address, own.settings)
@@ -46,7 +63,9 @@ def stores(
 
 def as_ids(store: Any, ranking: Any) -> list[tuple[str, float]]:
     reader = store.reader()
-    return [(reader.chunk(row).id, pytest.approx(score, abs=2e-6)) for row, score in ranking]
+    return [
+        (reader.chunk(row).id, pytest.approx(score, abs=2e-6)) for row, score in ranking
+    ]
 
 
 CONDITIONS = [
@@ -83,7 +102,9 @@ def test_bm25_is_that_of_the_embedded_store(
 
 @settings(max_examples=25)
 @given(
-    st.lists(st.floats(-1, 1), min_size=3, max_size=3).filter(lambda v: np.linalg.norm(v) > 0.01),
+    st.lists(st.floats(-1, 1), min_size=3, max_size=3).filter(
+        lambda v: np.linalg.norm(v) > 0.01
+    ),
     st.sampled_from([1, 7, 200]),
     st.sampled_from(CONDITIONS),
 )
@@ -104,7 +125,9 @@ def test_rows_are_in_document_order(stores: tuple[EngineStore, Store]) -> None:
     rows = reader.first_rows(None, 200)
     assert rows == sorted(rows) and reader.chunks_at(rows) == own.chunks()
     assert list(reader.rows_of("d1")) == reader.first_rows({"doc_id": "d1"}, 9)
-    assert reader.row_of(own.chunk(7).id) == rows[7] and reader.row_of("nothing") is None
+    assert (
+        reader.row_of(own.chunk(7).id) == rows[7] and reader.row_of("nothing") is None
+    )
     assert reader.chunks("d2") == own.chunks("d2")
     with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
         reader.rows_of("nowhere")
@@ -116,8 +139,13 @@ def test_searches_that_find_nothing_and_those_that_are_wrong(
     stores: tuple[EngineStore, Store],
 ) -> None:
     reader = stores[0].reader()
-    assert reader.search_lexical("raw", "the of", 5) == reader.search_lexical("raw", " ", 5) == []
-    assert reader.search_dense("keywords", [1.0, 2.0, 3.0], 5) == []  # no vectors in this view
+    assert (
+        reader.search_lexical("raw", "the of", 5)
+        == reader.search_lexical("raw", " ", 5)
+        == []
+    )
+    # No vectors in this view.
+    assert reader.search_dense("keywords", [1.0, 2.0, 3.0], 5) == []
     assert reader.search_dense("raw", [1.0, 2.0, 3.0], 0) == []
     with pytest.raises(InvalidAnswer, match=r"must have shape \(3,\); got \(2,\)"):
         reader.search_dense("raw", [1.0, 2.0], 5)

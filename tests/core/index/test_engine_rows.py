@@ -69,18 +69,26 @@ def test_a_document_is_a_head_its_chunks_and_their_windows() -> None:
     assert {key_of(row.id) for row in rows} == {7}
     assert row_of_id(rows[2].id) == row_of_id(rows[3].id) == row_of_id(rows[1].id) + 1
     assert id_of_row(row_of_id(rows[3].id)) == rows[2].id
-    assert {row.document for row in rows} == {quoted("it's \u00e9")} and rows[0].document.isascii()
+    assert {row.document for row in rows} == {quoted("it's \u00e9")} and rows[
+        0
+    ].document.isascii()
     head = read_head(rows[0].id, rows[0].record or b"")
     assert (head.key, head.fingerprint, head.degraded) == (7, "print", 2)
     assert head.record["meta"] == {"year": 2020, "tags": ["a"]}
-    assert rows[2].terms == {"raw": "blue valve", "keywords": None} and not rows[3].terms
+    assert (
+        rows[2].terms == {"raw": "blue valve", "keywords": None} and not rows[3].terms
+    )
     assert row_of(rows[1].record or b"").chunk.text == "red pump\n"
-    assert rows[1].vectors.keys() == {"raw", "keywords"} and rows[3].vectors.keys() == {"raw"}
+    assert rows[1].vectors.keys() == {"raw", "keywords"} and rows[3].vectors.keys() == {
+        "raw"
+    }
     assert rows[3].vectors["raw"].tolist() == [0, 0, 1]
 
 
 def test_what_an_engine_cannot_hold_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="store must be a folder for this kind of index"):
+    with pytest.raises(
+        InvalidParameter, match="store must be a folder for this kind of index"
+    ):
         prepare_for(entry(arrays={"text": np.zeros(3)}), SETTINGS)
     windows = Vectors(np.ones((4097, 3)), np.zeros(4097, dtype=int))
     long = entry()
@@ -89,8 +97,12 @@ def test_what_an_engine_cannot_hold_is_refused() -> None:
         prepare_for(long, SETTINGS)
 
 
-@given(st.dictionaries(st.text(max_size=3), JSON, max_size=3), st.text(max_size=3), JSON)
-def test_tags_find_what_equality_finds(meta: dict[str, Any], key: str, value: Any) -> None:
+@given(
+    st.dictionaries(st.text(max_size=3), JSON, max_size=3), st.text(max_size=3), JSON
+)
+def test_tags_find_what_equality_finds(
+    meta: dict[str, Any], key: str, value: Any
+) -> None:
     values = meta.get(key)
     items = values if isinstance(values, list) else [values]
     assert (value_tag(key, value) in tags_of(meta)) == (key in meta and value in items)
@@ -101,7 +113,11 @@ def test_tags_are_short_and_of_json_alone() -> None:
     assert value_tag("year", True) == value_tag("year", 1.0) == value_tag("year", 1)
     assert value_tag("year", float("nan")) is value_tag("year", {1, 2}) is None
     long = value_tag("text", "x" * 1000)
-    assert long is not None and len(long) <= LONGEST_TAG and long != value_tag("text", "x" * 999)
+    assert (
+        long is not None
+        and len(long) <= LONGEST_TAG
+        and long != value_tag("text", "x" * 999)
+    )
 
 
 def test_conditions_become_filters() -> None:
@@ -118,12 +134,16 @@ def test_conditions_become_filters() -> None:
 
 @pytest.mark.parametrize("value", [{"$gt": 2020}, object()])
 def test_operators_and_what_no_metadata_can_be_are_refused(value: Any) -> None:
-    with pytest.raises(InvalidParameter, match="must be a dict of values to be equal to"):
+    with pytest.raises(
+        InvalidParameter, match="must be a dict of values to be equal to"
+    ):
         filter_of({"year": value})
 
 
 def test_functions_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match=r"where must be None or a dict .* got a function"):
+    with pytest.raises(
+        InvalidParameter, match=r"where must be None or a dict .* got a function"
+    ):
         filter_of(lambda meta: True)
     with pytest.raises(InvalidParameter, match="got 'year'"):
         filter_of("year")
@@ -132,7 +152,8 @@ def test_functions_are_refused() -> None:
 def test_documents_that_are_there_keep_their_keys_and_others_take_the_next() -> None:
     empty: dict[str, Any] = {"raw": (), "keywords": ()}
     entries = {
-        name: Entry(Document("", id=name), name, (), empty, {}) for name in ("new", "old", "newer")
+        name: Entry(Document("", id=name), name, (), empty, {})
+        for name in ("new", "old", "newer")
     }
     prepared = {name: prepare_for(of, SETTINGS) for name, of in entries.items()}
     heads = {"old": Head(3, {}, "", 0)}
@@ -143,5 +164,7 @@ def test_documents_that_are_there_keep_their_keys_and_others_take_the_next() -> 
 def test_vectors_of_a_view_have_one_width() -> None:
     rows = engine_rows(entry(), prepare_for(entry(), SETTINGS), 7, SETTINGS)
     assert widths_of(rows, {"summary": 5}) == {"raw": 3, "keywords": 3, "summary": 5}
-    with pytest.raises(InvalidAnswer, match=r"of view 'raw' must have 4 dimensions .* brings 3"):
+    with pytest.raises(
+        InvalidAnswer, match=r"of view 'raw' must have 4 dimensions .* brings 3"
+    ):
         widths_of(rows, {"raw": 4})

@@ -54,7 +54,10 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
     store, own = opened(address, Store(VIEWS).settings, made="here"), small_store()
     for doc_id in own.document_ids:
         assert doc_id not in store
-    entries = [entry("b", ["fig", "plum pear"], {"year": 2021}), entry("it's", ["apple"])]
+    entries = [
+        entry("b", ["fig", "plum pear"], {"year": 2021}),
+        entry("it's", ["apple"]),
+    ]
     store.put_all(entries)
     own = Store(VIEWS)
     own.put_all(entries)
@@ -73,7 +76,8 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
 @settings(max_examples=5)
 @given(
     changes=st.lists(
-        st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(WORDS), max_size=3)), max_size=6
+        st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(WORDS), max_size=3)),
+        max_size=6,
     ),
 )
 def test_every_history_is_that_of_the_embedded_store(
@@ -85,7 +89,9 @@ def test_every_history_is_that_of_the_embedded_store(
         store = opened(address, own.settings)
         for doc_id, texts in changes:
             if texts:
-                given_entry = entry(doc_id, texts, {"n": len(texts)}, windows=len(texts) == 2)
+                given_entry = entry(
+                    doc_id, texts, {"n": len(texts)}, windows=len(texts) == 2
+                )
                 store.put(given_entry)
                 own.put(given_entry)
             else:
@@ -98,7 +104,9 @@ def test_every_history_is_that_of_the_embedded_store(
         store.save(address)
         for word in WORDS:
             right = [score for _, score in own.search_lexical("raw", word, 9)]
-            scores = [score for _, score in store.reader().search_lexical("raw", word, 9)]
+            scores = [
+                score for _, score in store.reader().search_lexical("raw", word, 9)
+            ]
             assert scores == pytest.approx(right, rel=0.02)
 
 
@@ -106,7 +114,9 @@ def test_a_replaced_document_keeps_its_place_and_readers_what_they_have_opened(
     address: str,
 ) -> None:
     store = opened(address, Store(VIEWS).settings)
-    store.put_all([entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])])
+    store.put_all(
+        [entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])]
+    )
     before = store.reader()
     store.put(entry("a", ["cherry"]))
     assert store.document_ids == ["a", "b"]
@@ -121,7 +131,9 @@ def test_a_group_is_refused_whole(address: str) -> None:
     store.put(entry("a", ["apple"]))
     bad = entry("b", ["fig"])
     bad.vectors["raw"].matrix[0].append(1.0)  # type: ignore[index, union-attr]
-    with pytest.raises(InvalidAnswer, match="must have 3 dimensions like the store's; document"):
+    with pytest.raises(
+        InvalidAnswer, match="must have 3 dimensions like the store's; document"
+    ):
         store.put_all([entry("c", ["plum"]), bad])
     assert store.document_ids == ["a"]
     store.put_all([])
@@ -143,7 +155,9 @@ def test_half_precision_is_kept(address: str) -> None:
     for each in (store, own):
         each.put(entry("a", ["apple", "fig"]))
     right = [score for _, score in own.search_dense("raw", [1.0, 2.0, 3.0], 5)]
-    scores = [score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)]
+    scores = [
+        score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)
+    ]
     assert scores == pytest.approx(right, abs=2e-3) and len(scores) == 2
 
 
@@ -151,7 +165,10 @@ def test_strings_of_any_kind_and_length_come_back(address: str) -> None:
     """Ids, metadata and texts that no language of filters could quote, and one above any limit."""
     text = " ".join(f"w{i * i}" for i in range(30_000))
     odd = "it's \\ \" \u00e9 \U0001f600 \ud800"
-    entries = [entry(odd, [text, "fig"], {odd: odd, "long": "x" * 3000}), entry("b", ["plum"])]
+    entries = [
+        entry(odd, [text, "fig"], {odd: odd, "long": "x" * 3000}),
+        entry("b", ["plum"]),
+    ]
     store, own = opened(address, Store(VIEWS).settings), Store(VIEWS)
     for each in (store, own):
         each.put_all(entries)
@@ -162,9 +179,13 @@ def test_strings_of_any_kind_and_length_come_back(address: str) -> None:
     assert store.reader().chunk(best[0]).text == text
 
 
-def test_fingerprints_are_of_whole_documents_and_asked_for_together(address: str) -> None:
+def test_fingerprints_are_of_whole_documents_and_asked_for_together(
+    address: str,
+) -> None:
     store, own = opened(address, Store(VIEWS).settings), small_store()
-    entries = [replace(entry(f"d{i}", ["apple"]), degraded=int(i == 2)) for i in range(6)]
+    entries = [
+        replace(entry(f"d{i}", ["apple"]), degraded=int(i == 2)) for i in range(6)
+    ]
     for one in (store, own):
         one.put_all(entries)
     asked = [f"d{i}" for i in range(4)] + ["it's new"]
@@ -174,10 +195,16 @@ def test_fingerprints_are_of_whole_documents_and_asked_for_together(address: str
 
 
 def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
-    texts = {"": ["pear"], "?tenant=acme": ["apple fig", "apple"], "?tenant=acme_2": ["apple plum"]}
+    texts = {
+        "": ["pear"],
+        "?tenant=acme": ["apple fig", "apple"],
+        "?tenant=acme_2": ["apple plum"],
+    }
     stores = {}
     for tenant, of_tenant in texts.items():
-        stores[tenant] = opened(f"{address}{tenant}", Store(VIEWS).settings, made=tenant)
+        stores[tenant] = opened(
+            f"{address}{tenant}", Store(VIEWS).settings, made=tenant
+        )
         stores[tenant].put(entry("a", of_tenant, {"for": tenant}))
         stores[tenant].save(f"{address}{tenant}")
     stores["?tenant=acme"].put(entry("b", ["fig"]))
@@ -195,12 +222,16 @@ def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
             right = [score for _, score in own.search_lexical("raw", word, 9)]
             scores = [score for _, score in far.reader().search_lexical("raw", word, 9)]
             assert scores == pytest.approx(right, rel=1e-4)
-    with pytest.raises(InvalidParameter, match=f"path must be '{re.escape(stores[''].uri)}'"):
+    with pytest.raises(
+        InvalidParameter, match=f"path must be '{re.escape(stores[''].uri)}'"
+    ):
         stores[""].save(f"{address}?tenant=acme")
     with pytest.raises(NoIndex):
         open_store(f"{address}?tenant=other")
     for name in ("", "Acme", "a/b", "..", "x" * 65):
-        with pytest.raises(InvalidParameter, match="store must name a tenant by 1 to 64"):
+        with pytest.raises(
+            InvalidParameter, match="store must name a tenant by 1 to 64"
+        ):
             open_store(f"{address}?tenant={name}", Store(VIEWS).settings)
 
 
@@ -236,10 +267,16 @@ def test_a_full_volume_is_a_sentence_and_what_was_finished_stays(address: str) -
     code = FULL.format(tests=str(Path(__file__).parents[2]), address=address)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     outcome = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
     )
     refused, then = outcome.stdout.splitlines()
-    assert "File too large" in refused and "Documents finished before are kept" in refused
+    assert (
+        "File too large" in refused and "Documents finished before are kept" in refused
+    )
     store, expected = opened(address), {"a": ["apple fig"]}
     if then == "c":
         expected["c"] = ["plum"]
@@ -249,7 +286,8 @@ def test_a_full_volume_is_a_sentence_and_what_was_finished_stays(address: str) -
     expected["d"] = ["pear"]
     store = opened(address)
     assert {
-        name: [chunk.text for chunk in store.chunks(name)] for name in store.document_ids
+        name: [chunk.text for chunk in store.chunks(name)]
+        for name in store.document_ids
     } == expected
 
 
@@ -260,7 +298,8 @@ def test_a_search_among_some_rows_compares_all_their_windows(address: str) -> No
         store.put(some)
         own.put(some)
     far, near = store.reader(), own.reader()
-    assert far.fingerprints() == near.fingerprints() == dict.fromkeys("abc")  # a model failed
+    # A model failed.
+    assert far.fingerprints() == near.fingerprints() == dict.fromkeys("abc")
     assert [*far.with_chunks(["c", "a"])] == [*near.with_chunks(["c", "a"])]
     numbers = far.row_numbers
     assert near.row_numbers is None and len(numbers) == len(near)
@@ -274,7 +313,9 @@ def test_a_search_among_some_rows_compares_all_their_windows(address: str) -> No
         for n in (1, 2, 12):
             found = far.search_dense("raw", [3.0, 1, 2], n, far.among(numbers[rows]))
             expected = near.search_dense("raw", [3.0, 1, 2], n, near.among(rows))
-            assert [row for row, _ in found] == [int(numbers[row]) for row, _ in expected]
+            assert [row for row, _ in found] == [
+                int(numbers[row]) for row, _ in expected
+            ]
             assert [score for _, score in found] == pytest.approx(
                 [score for _, score in expected], abs=1e-5
             )
@@ -290,7 +331,9 @@ def test_a_search_among_some_rows_compares_all_their_windows(address: str) -> No
 
 
 def test_an_index_is_the_same_in_all(address: str, embedder: HashEmbedder) -> None:
-    texts = [f"# Pump {i}\n\nThe pump {i} leaks.\n\n## Valve\n\nValve {i}." for i in range(9)]
+    texts = [
+        f"# Pump {i}\n\nThe pump {i} leaks.\n\n## Valve\n\nValve {i}." for i in range(9)
+    ]
     documents = [read_text(text, id=f"d{i}") for i, text in enumerate(texts)]
     own, far = Index(embedder=embedder), Index(embedder=embedder, store=address)
     assert own.add(documents).chunks == far.add(documents).chunks == 18
@@ -301,7 +344,9 @@ def test_an_index_is_the_same_in_all(address: str, embedder: HashEmbedder) -> No
     for query in ("Which pump leaks?", "valve 5", "unheardof"):
         hits, others = ours.search(query), theirs.search(query)
         assert [hit.chunk for hit in hits] == [hit.chunk for hit in others]
-        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in others], abs=1e-4)
+        assert [hit.score for hit in hits] == pytest.approx(
+            [hit.score for hit in others], abs=1e-4
+        )
     (hit,) = far.search("valve 5", 1, route="bm25")
     assert hit.chunk == own.search("valve 5", 1, route="bm25")[0].chunk
     reopened = Index.load(address, embedder=embedder)
@@ -336,15 +381,25 @@ def test_what_no_engine_keeps_is_refused_in_one_sentence(
 ) -> None:
     document = read_text("The pump leaks.", id="a")
     folder = Path(address.partition(":")[2]).parent
-    for own in (Index(embedder=embedder), D3Index(embedder=embedder), EvidenceRetriever(embedder)):
+    for own in (
+        Index(embedder=embedder),
+        D3Index(embedder=embedder),
+        EvidenceRetriever(embedder),
+    ):
         own.add([document])
-        with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
+        with pytest.raises(
+            InvalidParameter, match=rf"path must be a folder here; got '{address}'"
+        ):
             own.save(address)
-    with pytest.raises(InvalidParameter, match=rf"path must be a folder here; got '{address}'"):
+    with pytest.raises(
+        InvalidParameter, match=rf"path must be a folder here; got '{address}'"
+    ):
         EvidenceRetriever.load(address)
     with pytest.raises(NoIndex):
         D3Index.load(address)
-    with pytest.raises(UnknownArgument, match="Index and D3Index take it; EvidenceRetriever has"):
+    with pytest.raises(
+        UnknownArgument, match="Index and D3Index take it; EvidenceRetriever has"
+    ):
         EvidenceRetriever(store=address)
     assert not list(folder.iterdir())
 

@@ -30,13 +30,20 @@ from structrag.records import Block, Chunk, Heading, Layout, SourceMap
 def test_chunks_come_in_any_order_with_their_vectors_and_texts() -> None:
     tidy = entry("a", ["apple", "banana plum", "cherry"], windows=True)
     order = [2, 0, 1]
-    matrix, owner = np.array(tidy.vectors["raw"].matrix), np.array(tidy.vectors["raw"].owner)
+    matrix, owner = (
+        np.array(tidy.vectors["raw"].matrix),
+        np.array(tidy.vectors["raw"].owner),
+    )
     mixed = replace(
         tidy,
         chunks=tuple(tidy.chunks[i] for i in order),
-        views={view: tuple(texts[i] for i in order) for view, texts in tidy.views.items()},
+        views={
+            view: tuple(texts[i] for i in order) for view, texts in tidy.views.items()
+        },
         vectors={
-            "raw": Vectors(np.concatenate([matrix[owner == i] for i in order]), [0, 0, 1, 1, 2, 2])
+            "raw": Vectors(
+                np.concatenate([matrix[owner == i] for i in order]), [0, 0, 1, 1, 2, 2]
+            )
         },
     )
     stores = [Store(VIEWS), Store(VIEWS)]
@@ -51,7 +58,11 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
     raw = {"raw": good.views["raw"]}
     document = good.document
     return {
-        "same id": (replace(good, chunks=(first, first)), InvalidParameter, "'a:0-5' twice"),
+        "same id": (
+            replace(good, chunks=(first, first)),
+            InvalidParameter,
+            "'a:0-5' twice",
+        ),
         "other document": (
             replace(good, chunks=(first, replace(second, doc_id="z"))),
             InvalidParameter,
@@ -88,7 +99,9 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
             "chunk 'a:5-9'.*finite",
         ),
         "nan": (
-            replace(good, vectors={"raw": Vectors([[1.0, 2, 3], [math.nan, 1, 2]], [0, 1])}),
+            replace(
+                good, vectors={"raw": Vectors([[1.0, 2, 3], [math.nan, 1, 2]], [0, 1])}
+            ),
             InvalidAnswer,
             "view 'raw, document a' contain NaN or infinity, first at position 1",
         ),
@@ -119,9 +132,20 @@ def test_chunk_ids_of_another_form_are_found() -> None:
     odd = entry("a", ["apple", "plum"])
     store = small_store()
     store.put(
-        replace(odd, chunks=(replace(odd.chunks[0], id="one"), replace(odd.chunks[1], id="b:zzz")))
+        replace(
+            odd,
+            chunks=(
+                replace(odd.chunks[0], id="one"),
+                replace(odd.chunks[1], id="b:zzz"),
+            ),
+        )
     )
-    assert [store.row_of(name) for name in ("one", "b:zzz", "b:0-4", "none")] == [0, 1, 2, None]
+    assert [store.row_of(name) for name in ("one", "b:zzz", "b:0-4", "none")] == [
+        0,
+        1,
+        2,
+        None,
+    ]
 
 
 KEYWORDS = '["pump", "valve"]'
@@ -141,18 +165,32 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "splitter size": {"splitter": ContentAwareSplitter(max_tokens=50)},
     "splitter titles": {"splitter": ContentAwareSplitter(exclude_titles=("Notes",))},
     "splitter counter": {"splitter": ContentAwareSplitter(counter=len)},
-    "splitter lambda": {"splitter": ContentAwareSplitter(counter=lambda text: 2 * len(text))},
-    "splitter other lambda": {"splitter": ContentAwareSplitter(counter=lambda text: 3 * len(text))},
+    "splitter lambda": {
+        "splitter": ContentAwareSplitter(counter=lambda text: 2 * len(text))
+    },
+    "splitter other lambda": {
+        "splitter": ContentAwareSplitter(counter=lambda text: 3 * len(text))
+    },
     "no own vectors": {"dense_store": HostStore(wants_vectors=False)},
 }
 
 
 SAME: list[dict[str, Any]] = [
-    {"batch_size": 3, "max_concurrency": 1, "max_calls": 9, "progress": print, "cache": ":memory:"},
+    {
+        "batch_size": 3,
+        "max_concurrency": 1,
+        "max_calls": 9,
+        "progress": print,
+        "cache": ":memory:",
+    },
     {"dtype": "float16"},
     {"lexical": "okapi"},
     {"splitter": ContentAwareSplitter()},
-    {"prompts": Prompts(), "preset": "default", "views": ["raw", "summary", "keywords"]},
+    {
+        "prompts": Prompts(),
+        "preset": "default",
+        "views": ["raw", "summary", "keywords"],
+    },
     {"dense_store": HostStore(wants_vectors=True)},
 ]
 
@@ -169,7 +207,10 @@ def test_every_setting_and_model_name_decides_the_fingerprint() -> None:
 @pytest.mark.parametrize("options", SAME)
 def test_nothing_else_decides_the_fingerprint(options: dict[str, Any]) -> None:
     expected = Index(embedder=HashEmbedder()).fingerprint(document(1))
-    assert Index(**{"embedder": HashEmbedder(), **options}).fingerprint(document(1)) == expected
+    assert (
+        Index(**{"embedder": HashEmbedder(), **options}).fingerprint(document(1))
+        == expected
+    )
 
 
 def test_the_fingerprint_sees_text_title_format_metadata_and_markup() -> None:
@@ -200,19 +241,31 @@ def test_the_fingerprint_sees_text_title_format_metadata_and_markup() -> None:
         {"layout": layouts[1]},
     ]
     index = Index(embedder=HashEmbedder())
-    prints = [index.fingerprint(Document(**{**base, **variant})) for variant in variants]
+    prints = [
+        index.fingerprint(Document(**{**base, **variant})) for variant in variants
+    ]
     assert len(set(prints)) == len(prints)
     reordered = Document(**{**base, "meta": {"b": (1, {"c": None}), "a": 1}})
     assert index.fingerprint(reordered) == prints[0], (
         "the order of keys, and tuples for lists, do not count"
     )
     moved = Document(**{**base, "layout": layouts[2]})
-    assert index.fingerprint(moved) == prints[7], "where the text stood in the file does not count"
+    assert index.fingerprint(moved) == prints[7], (
+        "where the text stood in the file does not count"
+    )
 
 
-def test_changed_headings_of_equal_visible_text_are_noticed(embedder: HashEmbedder) -> None:
+def test_changed_headings_of_equal_visible_text_are_noticed(
+    embedder: HashEmbedder,
+) -> None:
     index = Index(embedder=embedder)
-    index.add([read_text("<h1>A</h1><p>one</p><h1>B</h1><p>two</p>", format="html", id="page")])
+    index.add(
+        [
+            read_text(
+                "<h1>A</h1><p>one</p><h1>B</h1><p>two</p>", format="html", id="page"
+            )
+        ]
+    )
     report = index.add(
         [read_text("<h1>A</h1><p>one</p><p>B</p><p>two</p>", format="html", id="page")]
     )
@@ -229,34 +282,48 @@ def test_a_splitter_without_fields_is_told_apart_by_its_attributes() -> None:
             return ContentAwareSplitter().split(document)
 
     def fingerprint(where: float) -> str:
-        return Index(embedder=HashEmbedder(), splitter=Halves(where)).fingerprint(document(1))
+        return Index(embedder=HashEmbedder(), splitter=Halves(where)).fingerprint(
+            document(1)
+        )
 
     assert fingerprint(0.5) == fingerprint(0.5) != fingerprint(0.6)
 
 
-def test_a_setting_without_a_name_is_the_same_in_this_process_alone(tmp_path: Path) -> None:
+def test_a_setting_without_a_name_is_the_same_in_this_process_alone(
+    tmp_path: Path,
+) -> None:
     def counter(text: str) -> int:
         return len(text.split())
 
     def index_with(count: Any) -> Index:
-        return Index(embedder=HashEmbedder(), splitter=ContentAwareSplitter(counter=count))
+        return Index(
+            embedder=HashEmbedder(), splitter=ContentAwareSplitter(counter=count)
+        )
 
     index = index_with(counter)
     index.add([document(1)])
     assert index.add([document(1)]).unchanged == 1
-    assert index_with(counter).fingerprint(document(1)) == index.fingerprint(document(1))
+    assert index_with(counter).fingerprint(document(1)) == index.fingerprint(
+        document(1)
+    )
     other = index_with(lambda text: len(text.split()))
     assert other.fingerprint(document(1)) != index.fingerprint(document(1))
     with pytest.warns(UserWarning, match="has no name"):
         index.save(tmp_path / "index")
-    again = Index.load(tmp_path / "index", embedder=HashEmbedder(), splitter=other.splitter)
+    again = Index.load(
+        tmp_path / "index", embedder=HashEmbedder(), splitter=other.splitter
+    )
     assert again.search("word", 1) == index.search("word", 1)
     assert again.add([document(1)]).unchanged == 0
 
 
 def test_a_row_is_kept_as_a_line_that_holds_a_text_once() -> None:
-    chunk = Chunk("a:0-10", "a", "s", 0, 10, "It stops.\n", path=("Valve",), context="Valve")
-    row = Row(chunk, {"raw": chunk.index_text, "keywords": "stop", "summary": "It stops."})
+    chunk = Chunk(
+        "a:0-10", "a", "s", 0, 10, "It stops.\n", path=("Valve",), context="Valve"
+    )
+    row = Row(
+        chunk, {"raw": chunk.index_text, "keywords": "stop", "summary": "It stops."}
+    )
     line = line_of(row)
     assert row_of(line) == row
     assert line.count(b"It stops.") == 2  # the chunk's own, and the summary's

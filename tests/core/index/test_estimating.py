@@ -32,7 +32,9 @@ TEXT = "# Guide\n\n" + "\n\n".join(
     )
     for noun in NOUNS
 )
-GOOD = json.dumps({"summary": "Parts are checked near Oslo.", "keywords": ["Oslo", "team"]})
+GOOD = json.dumps(
+    {"summary": "Parts are checked near Oslo.", "keywords": ["Oslo", "team"]}
+)
 
 
 def pages() -> list[Document]:
@@ -59,13 +61,18 @@ def test_calls_are_exact_where_the_splitter_asks_nothing(
 ) -> None:
     splitter = ContentAwareSplitter(max_tokens=max_tokens)
     embedder, llm = silent()
-    found = Index(embedder=embedder, llm=llm, preset=preset, splitter=splitter).estimate(pages())
+    found = Index(
+        embedder=embedder, llm=llm, preset=preset, splitter=splitter
+    ).estimate(pages())
     assert not llm.prompts and not embedder.texts
     answers = {"merged": GOOD, "paper": '["Oslo", "team"]'}[
         "merged" if preset == "default" else "paper"
     ]
     index = Index(
-        embedder=HashEmbedder(), llm=ScriptedModel(answers), preset=preset, splitter=splitter
+        embedder=HashEmbedder(),
+        llm=ScriptedModel(answers),
+        preset=preset,
+        splitter=splitter,
     )
     report = index.add(pages())
     assert (found.documents, found.unchanged, found.chunks) == (2, 0, len(index))
@@ -76,7 +83,11 @@ def test_calls_are_exact_where_the_splitter_asks_nothing(
     )
     assert total.calls > 0 and found.stages["split"] == IndexCost()
     assert found.stages["index"].embedded >= len(index)
-    assert report.usage["embedded"] <= total.embedded <= report.usage["embedded"] + 2 * len(index)
+    assert (
+        report.usage["embedded"]
+        <= total.embedded
+        <= report.usage["embedded"] + 2 * len(index)
+    )
 
 
 def test_texts_to_embed_are_exact_without_a_language_model() -> None:
@@ -130,14 +141,19 @@ def test_a_document_that_fell_back_costs_what_is_missing() -> None:
     assert len(model.prompts) == before
     report = index.add(pages())
     assert (
-        found.total.calls == report.usage["calls"] > 0 and report.replaced == found.documents == 2
+        found.total.calls == report.usage["calls"] > 0
+        and report.replaced == found.documents == 2
     )
 
 
 @pytest.mark.parametrize(
     ("splitter", "model", "expected"),
     [
-        (PICSplitter(), ScriptedModel("The parts are checked near Oslo."), nullcontext()),
+        (
+            PICSplitter(),
+            ScriptedModel("The parts are checked near Oslo."),
+            nullcontext(),
+        ),
         (
             PICSplitter(scope="document", summary_window=100),
             ScriptedModel("Parts are checked near Oslo."),
@@ -156,7 +172,9 @@ def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) 
     embedder, llm = silent()
     llm = type(model)(AssertionError("asked"))
     with expected:
-        found = Index(embedder=embedder, llm=llm, splitter=splitter, views="raw").estimate(pages())
+        found = Index(
+            embedder=embedder, llm=llm, splitter=splitter, views="raw"
+        ).estimate(pages())
     assert not llm.prompts and not embedder.texts
     index = Index(embedder=HashEmbedder(), llm=model, splitter=splitter, views="raw")
     with expected:
@@ -170,7 +188,10 @@ def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) 
 def test_nothing_is_embedded_by_lsa_or_for_a_store_that_embeds() -> None:
     assert Index().estimate(pages()).total == IndexCost()
     store = HostStore(wants_vectors=False)
-    assert Index(dense_store=store).estimate(pages()).total.embedded == 0 and not store.entries
+    assert (
+        Index(dense_store=store).estimate(pages()).total.embedded == 0
+        and not store.entries
+    )
     assert Index(splitter=PICSplitter()).estimate(pages()).chunks > 0
 
 

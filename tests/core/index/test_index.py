@@ -53,7 +53,12 @@ def test_add_and_search(embedder: HashEmbedder) -> None:
     index = Index(embedder=embedder)
     report = index.add([document(1), document(2)])
     assert isinstance(report, AddReport) and ALGORITHM_VERSION
-    assert (report.added, report.replaced, report.unchanged, report.chunks) == (2, 0, 0, 8)
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (
+        2,
+        0,
+        0,
+        8,
+    )
     assert (
         len(index) == 8
         and index.document_ids == ["doc1", "doc2"]
@@ -78,15 +83,22 @@ def test_chunks_are_those_of_the_splitter_in_reading_order(
 ) -> None:
     index = Index(embedder=embedder)
     index.add([document(2), document(1), read_text(" ", id="blank")])
-    split = {f"doc{number}": ContentAwareSplitter().split(document(number)) for number in (1, 2)}
+    split = {
+        f"doc{number}": ContentAwareSplitter().split(document(number))
+        for number in (1, 2)
+    }
     assert index.chunks("doc1") == split["doc1"] and index.chunks("blank") == []
     assert index.chunks() == split["doc2"] + split["doc1"]
     index.save(tmp_path / "index")
-    assert Index.load(tmp_path / "index", embedder=embedder).chunks("doc2") == split["doc2"]
+    assert (
+        Index.load(tmp_path / "index", embedder=embedder).chunks("doc2")
+        == split["doc2"]
+    )
     index.delete("doc2")
     assert index.chunks() == split["doc1"]
     with pytest.raises(
-        InvalidParameter, match=r"doc_id must be .* got 'doc2'\. `document_ids` lists them"
+        InvalidParameter,
+        match=r"doc_id must be .* got 'doc2'\. `document_ids` lists them",
     ):
         index.chunks("doc2")
 
@@ -102,9 +114,18 @@ def test_what_is_unchanged_costs_nothing(embedder: HashEmbedder) -> None:
     index.add([document(1), document(2)])
     embedded, asked, before = len(embedder.texts), len(llm.prompts), state(index)
     report = index.add([document(2), document(1)])
-    assert (report.added, report.replaced, report.unchanged, report.chunks) == (0, 0, 2, 0)
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (
+        0,
+        0,
+        2,
+        0,
+    )
     assert report.usage["calls"] == report.usage["embedded"] == 0
-    assert (len(embedder.texts), len(llm.prompts), state(index)) == (embedded, asked, before)
+    assert (len(embedder.texts), len(llm.prompts), state(index)) == (
+        embedded,
+        asked,
+        before,
+    )
 
 
 def test_a_changed_document_is_made_again_alone(embedder: HashEmbedder) -> None:
@@ -117,13 +138,17 @@ def test_a_changed_document_is_made_again_alone(embedder: HashEmbedder) -> None:
     assert len(llm.prompts) == 4 and all(
         "2" in prompt or "Gearbox" in prompt for prompt in llm.prompts
     )
-    assert not any("document 1" in text or "document 3" in text for text in embedder.texts)
+    assert not any(
+        "document 1" in text or "document 3" in text for text in embedder.texts
+    )
     fresh = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
     fresh.add([document(1), document(2, "Now with a turbine."), document(3)])
     assert state(index) == state(fresh)
 
 
-def test_with_a_cache_a_changed_section_costs_its_own_calls_only(embedder: HashEmbedder) -> None:
+def test_with_a_cache_a_changed_section_costs_its_own_calls_only(
+    embedder: HashEmbedder,
+) -> None:
     llm = ScriptedModel(KEYWORDS)
     index = Index(embedder=embedder, llm=llm, cache=Cache(":memory:"))
     index.add([document(1)])
@@ -144,7 +169,9 @@ def test_update_and_delete(embedder: HashEmbedder) -> None:
         index.update([document(1, "Changed."), document(3)])
     assert state(index) == before
     assert index.update([document(1, "Changed.")]).replaced == 1
-    assert index.delete("doc1") and not index.delete("doc1") and not index.delete("doc9")
+    assert (
+        index.delete("doc1") and not index.delete("doc1") and not index.delete("doc9")
+    )
     fresh = Index(embedder=HashEmbedder())
     fresh.add([document(2)])
     assert state(index) == state(fresh) and len(index) == 4
@@ -154,7 +181,9 @@ def test_update_and_delete(embedder: HashEmbedder) -> None:
 def test_what_is_no_id_deletes_nothing(embedder: HashEmbedder, wrong: Any) -> None:
     index = Index(embedder=embedder)
     index.add([document(1)])
-    with pytest.raises(InvalidParameter, match="doc_id must be the id of a document, or several"):
+    with pytest.raises(
+        InvalidParameter, match="doc_id must be the id of a document, or several"
+    ):
         index.delete(wrong)
     assert index.document_ids == ["doc1"]
 
@@ -167,8 +196,14 @@ def test_documents_are_checked_before_anything_changes(
     bad: list[tuple[Any, str]] = [
         (document(1, "Again."), "Two documents of one call have the id 'doc1'"),
         ("a text", "documents must be structrag Documents; got str"),
-        (document(4, meta={"when": object()}), "meta of document 'doc4'\\['when'\\] must be"),
-        (document(4, meta={"score": float("nan")}), "meta of document 'doc4'\\['score'\\] must be"),
+        (
+            document(4, meta={"when": object()}),
+            "meta of document 'doc4'\\['when'\\] must be",
+        ),
+        (
+            document(4, meta={"score": float("nan")}),
+            "meta of document 'doc4'\\['score'\\] must be",
+        ),
     ]
     for value, sentence in bad:
         with pytest.raises(InvalidParameter, match=sentence):
@@ -185,12 +220,17 @@ def test_documents_may_come_from_a_generator(embedder: HashEmbedder) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "\n\n"])
-def test_a_blank_document_is_in_the_index_without_chunks(text: str, embedder: HashEmbedder) -> None:
+def test_a_blank_document_is_in_the_index_without_chunks(
+    text: str, embedder: HashEmbedder
+) -> None:
     index = Index(embedder=embedder)
     assert index.add([Document(text, id="blank")]).added == 1
     assert index.add([Document(text, id="blank")]).unchanged == 1
     assert index.document_ids == ["blank"] and len(index) == 0
-    assert index.search("anything") == [] and MultiViewRetriever(index).search("anything") == []
+    assert (
+        index.search("anything") == []
+        and MultiViewRetriever(index).search("anything") == []
+    )
 
 
 # -- fingerprints
@@ -248,7 +288,10 @@ def test_an_embedder_that_fails_half_way(
     group_of_one(monkeypatch)
     embedder = Broken(how)
     index = Index(
-        embedder=embedder, llm=ScriptedModel(KEYWORDS), cache=Cache(":memory:"), batch_size=1
+        embedder=embedder,
+        llm=ScriptedModel(KEYWORDS),
+        cache=Cache(":memory:"),
+        batch_size=1,
     )
     documents = [document(1), document(2, "Has a turbine."), document(3)]
     with pytest.raises(error, match=sentence):
@@ -264,7 +307,9 @@ def test_an_embedder_that_fails_half_way(
     assert not (set(embedder.texts) & done - failed), (
         "vectors that were made before are not made again"
     )
-    assert len(index.runner.llm.prompts) == asked + 4, "only the third document is asked about"  # type: ignore[union-attr]
+    assert len(index.runner.llm.prompts) == asked + 4, (
+        "only the third document is asked about"
+    )  # type: ignore[union-attr]
     fresh = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
     fresh.add(documents)
     assert state(index) == state(fresh)
@@ -276,7 +321,8 @@ def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> Non
     before = state(index)
     index.runner.embedder = HashEmbedder(dimensions=8)
     with pytest.raises(
-        InvalidAnswer, match="must have 64 dimensions like the store's; document 'doc2' brings 8"
+        InvalidAnswer,
+        match="must have 64 dimensions like the store's; document 'doc2' brings 8",
     ):
         index.add([document(2)])
     index.runner.embedder = embedder
@@ -340,7 +386,9 @@ def test_max_calls(embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch) -> N
     group_of_one(monkeypatch)
     cache = Cache(":memory:")
     llm = ScriptedModel(KEYWORDS)
-    index = Index(embedder=embedder, llm=llm, max_calls=6, cache=cache, max_concurrency=1)
+    index = Index(
+        embedder=embedder, llm=llm, max_calls=6, cache=cache, max_concurrency=1
+    )
     with pytest.raises(BudgetExceeded, match="max_calls=6"):
         index.add([document(1), document(2)])
     assert index.document_ids == ["doc1"] and len(llm.prompts) <= 6
@@ -378,7 +426,9 @@ def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) 
 
 
 async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
-    documents = [document(i, "Sentences about pumps and valves. " * 400) for i in range(6)]
+    documents = [
+        document(i, "Sentences about pumps and valves. " * 400) for i in range(6)
+    ]
     sync = Index()
     sync.add(documents)
     index = Index()
@@ -430,7 +480,9 @@ async def test_a_cancelled_add_leaves_whole_documents_only(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert 0 < len(index.document_ids) < 20 and len(index) == 4 * len(index.document_ids)
+    assert 0 < len(index.document_ids) < 20 and len(index) == 4 * len(
+        index.document_ids
+    )
     await index.aadd([document(i) for i in range(20)])
     assert len(index) == 80
 
@@ -445,10 +497,13 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
         index.add([document(i) for i in range(5)])
         index.save(tmp_path / dtype)
         sizes[dtype] = sum(
-            file.stat().st_size - 128 for file in (tmp_path / dtype).rglob("dense-*-matrix.npy")
+            file.stat().st_size - 128
+            for file in (tmp_path / dtype).rglob("dense-*-matrix.npy")
         )
         best[dtype] = [index.search(query, 1)[0].chunk.id for query in QUERIES]
-    assert sizes["float16"] * 2 == sizes["float32"] and best["float16"] == best["float32"]
+    assert (
+        sizes["float16"] * 2 == sizes["float32"] and best["float16"] == best["float32"]
+    )
 
 
 # -- conditions, windows
@@ -464,7 +519,10 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
         (lambda index: index.search("a", route="sparse"), "route must be one of"),
         (lambda index: Index(preset="best"), "preset must be one of"),
         (lambda index: Index(views=()), "views must be some of"),
-        (lambda index: Index(window_tokens=3), "window_tokens must be a number of at least 16"),
+        (
+            lambda index: Index(window_tokens=3),
+            "window_tokens must be a number of at least 16",
+        ),
         (lambda index: Index(embedder=3), "embedder must be None"),
         (lambda index: Index(llm=3), "llm must be None"),
         (lambda index: Index(dtype="int8"), "dtype must be one of"),
@@ -489,9 +547,9 @@ def test_a_host_store_takes_the_place_of_our_vectors(wants_vectors: bool) -> Non
     own.add([document(1), document(2)])
     assert bool(embedder.texts) is wants_vectors
     assert state(index) == state(own)
-    assert [h.chunk.id for h in MultiViewRetriever(index).search("pump pressure 2")] == [
-        h.chunk.id for h in MultiViewRetriever(own).search("pump pressure 2")
-    ]
+    assert [
+        h.chunk.id for h in MultiViewRetriever(index).search("pump pressure 2")
+    ] == [h.chunk.id for h in MultiViewRetriever(own).search("pump pressure 2")]
     assert bool(embedder.queries) is wants_vectors
     assert index.store.search_dense("raw", embedder.vector("pump"), 5) == [], (
         "our own store keeps no vectors beside the host's"
@@ -574,7 +632,10 @@ def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
         hits = MultiViewRetriever(held, k=9).search("filter water")
         assert len(hits) == len(index)
         for hit in hits:
-            start, end = hit.chunk.extras["source_start"], hit.chunk.extras["source_end"]
+            start, end = (
+                hit.chunk.extras["source_start"],
+                hit.chunk.extras["source_end"],
+            )
             source_map = PAGE.layout.source_map
             text = hit.chunk.text.strip()
             first = hit.chunk.start + hit.chunk.text.index(text)
@@ -583,7 +644,9 @@ def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
                 source_map.to_source(first + len(text) - 1) + 1,
             )
         (pumps,) = [hit for hit in hits if hit.chunk.path == ("Pumps",)]
-        shown = HTML[pumps.chunk.extras["source_start"] : pumps.chunk.extras["source_end"]]
+        shown = HTML[
+            pumps.chunk.extras["source_start"] : pumps.chunk.extras["source_end"]
+        ]
         assert shown.startswith("Pumps</h1>") and shown.endswith("oil.")
 
 
@@ -591,7 +654,10 @@ def test_every_splitter_and_d3(tmp_path: Path) -> None:
     for splitter in (FixedSplitter(8), PICSplitter()):
         index = Index(embedder=HashEmbedder(), splitter=splitter, views="raw")
         index.add([PAGE])
-        assert all({"source_start", "source_end"} <= set(chunk.extras) for chunk in index.chunks())
+        assert all(
+            {"source_start", "source_end"} <= set(chunk.extras)
+            for chunk in index.chunks()
+        )
     index = D3Index(embedder=HashEmbedder())
     index.add([PAGE])
     for join in (False, True):
@@ -599,7 +665,9 @@ def test_every_splitter_and_d3(tmp_path: Path) -> None:
             "How often is the filter rinsed?"
         )
         for hit in hits:
-            markup = HTML[hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]]
+            markup = HTML[
+                hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]
+            ]
             assert visible(markup) == " ".join(hit.chunk.text.split())
 
 
@@ -633,11 +701,15 @@ def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> No
         and loaded.views == index.views
         and loaded.preset == index.preset
     )
-    assert loaded.add([document(1), document(2)]).unchanged == 2 and embedder.texts == []
+    assert (
+        loaded.add([document(1), document(2)]).unchanged == 2 and embedder.texts == []
+    )
     loaded.delete("doc1")
     loaded.add([document(3)])
     loaded.save(tmp_path / "index")
-    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(loaded)
+    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(
+        loaded
+    )
 
 
 def test_a_loaded_lsa_index_answers_like_the_saved_one(tmp_path: Path) -> None:
@@ -711,13 +783,17 @@ def test_a_crash_while_saving_leaves_the_old_index_or_none(
                 index.save(tmp_path / "index")
         if existing:
             assert (
-                state(Index.load(tmp_path / "index", embedder=HashEmbedder(), verify=True))
+                state(
+                    Index.load(tmp_path / "index", embedder=HashEmbedder(), verify=True)
+                )
                 == before
             )
         else:
             assert list(tmp_path.iterdir()) == []
     index.save(tmp_path / "index")
-    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(index)
+    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(
+        index
+    )
 
 
 def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None:
@@ -730,7 +806,9 @@ def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None
     assert loaded.add([document(1)]).unchanged == 1
 
 
-def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(tmp_path: Path) -> None:
+def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(
+    tmp_path: Path,
+) -> None:
     def embed(texts: list[str]) -> list[list[float]]:
         return [[float(len(text)), 1.0] for text in texts]
 
@@ -744,7 +822,10 @@ def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(tmp_p
 
 
 def test_words_by_their_stems(tmp_path: Path) -> None:
-    documents = [read_text("The pumps leak.", id="a"), read_text("A valve rusts.", id="b")]
+    documents = [
+        read_text("The pumps leak.", id="a"),
+        read_text("A valve rusts.", id="b"),
+    ]
     plain, stemmed = Index(views=["raw"]), Index(views=["raw"], stems=True)
     for index in (plain, stemmed):
         index.add(documents)
@@ -762,4 +843,6 @@ def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> Non
     index = Index(embedder=embedder, views="raw")
     index.add([document(1)])
     index.save(tmp_path / "index")
-    assert Index.load(tmp_path / "index", embedder=embedder, views="raw").views == ("raw",)
+    assert Index.load(tmp_path / "index", embedder=embedder, views="raw").views == (
+        "raw",
+    )

@@ -52,12 +52,16 @@ WORDS = ["apple", "banana", "cherry", "plum"]
 
 
 def store_at(place: Path, **options: Any) -> LanceStore:
-    return LanceStore.open(str(place), Store(VIEWS, **options).settings, {"made": "here"})
+    return LanceStore.open(
+        str(place), Store(VIEWS, **options).settings, {"made": "here"}
+    )
 
 
 def test_a_replaced_document_keeps_its_place_and_leaves_nothing(tmp_path: Path) -> None:
     store = store_at(tmp_path)
-    store.put_all([entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])])
+    store.put_all(
+        [entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])]
+    )
     before = store.reader()
     store.put(entry("a", ["cherry"]))
     assert store.document_ids == ["a", "b"] and [c.text for c in store.chunks()] == [
@@ -106,7 +110,9 @@ def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     for group in range(4):
         texts = [f"{WORDS[i % 4]} number{i} {'fig ' * (i % 7)}" for i in range(100)]
         store.put(entry(str(group), texts))
-    exact = [score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)]
+    exact = [
+        score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 99)
+    ]
     store.save(tmp_path)
     assert store._joining is not None
     store._joining.join()
@@ -119,7 +125,8 @@ def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     store.put(entry("more", [f"{WORDS[i % 4]} more{i}" for i in range(298)]))
     store.save(tmp_path)
     store._joining.join()
-    assert coverage(store._table, "vector_raw") == (404, 299)  # few enough to be compared
+    # Few enough to be compared.
+    assert coverage(store._table, "vector_raw") == (404, 299)
     store.optimize()
     assert coverage(store._table, "vector_raw") == (703, 0)
 
@@ -180,7 +187,9 @@ def test_what_is_joined_in_the_background_is_waited_for(
 
 def test_a_place_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidParameter, match="store must be new, an empty folder or a store"):
+    with pytest.raises(
+        InvalidParameter, match="store must be new, an empty folder or a store"
+    ):
         store_at(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     with pytest.raises(NoIndex, match="There is no store of structrag"):
@@ -196,7 +205,9 @@ def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None
         LanceStore.open(str(tmp_path), Store(["raw"]).settings)
     database = lancedb.connect(tmp_path)
     database.open_table(CHUNKS).drop_columns(["record"])
-    with pytest.raises(IndexDamaged, match=r"changed by another program.*column 'record'"):
+    with pytest.raises(
+        IndexDamaged, match=r"changed by another program.*column 'record'"
+    ):
         store_at(tmp_path)
     for content, message in (
         (b'{"format": "structrag-lancedb", "version": 99}', "has format version 99"),
@@ -227,8 +238,13 @@ def test_a_table_that_another_program_changes_is_one_sentence(
         table.add_columns({"note": "1"})
     else:
         table.drop_columns([column])
-    assert [chunk.text for chunk in before.chunks("a")] == ["apple"]  # of the version it opened
-    for use in (lambda: store.put(entry("b", ["fig"])), store.reader, lambda: store.delete("a")):
+    # Of the version it opened.
+    assert [chunk.text for chunk in before.chunks("a")] == ["apple"]
+    for use in (
+        lambda: store.put(entry("b", ["fig"])),
+        store.reader,
+        lambda: store.delete("a"),
+    ):
         with pytest.raises(IndexDamaged, match=message):
             use()  # type: ignore[no-untyped-call]
     assert table.count_rows("document = '\"b\"'") == 0
@@ -242,7 +258,9 @@ def test_an_interrupted_creation_is_begun_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_made_anew", [False, True])
-def test_a_table_that_goes_away_is_one_sentence(tmp_path: Path, is_made_anew: bool) -> None:
+def test_a_table_that_goes_away_is_one_sentence(
+    tmp_path: Path, is_made_anew: bool
+) -> None:
     store = store_at(tmp_path)
     store.put(entry("a", ["apple"]))
     before = store.reader()
@@ -262,16 +280,23 @@ def test_a_table_that_goes_away_is_one_sentence(tmp_path: Path, is_made_anew: bo
     if is_made_anew:
         assert LanceStore.open(str(tmp_path)).document_ids == ["z"]
     else:
-        with pytest.raises(IndexDamaged, match="restore it from a copy, or build it again"):
+        with pytest.raises(
+            IndexDamaged, match="restore it from a copy, or build it again"
+        ):
             LanceStore.open(str(tmp_path))
 
 
-def test_a_table_whose_indexes_or_columns_are_gone_is_saved_or_refused(tmp_path: Path) -> None:
+def test_a_table_whose_indexes_or_columns_are_gone_is_saved_or_refused(
+    tmp_path: Path,
+) -> None:
     store = store_at(tmp_path)
     store.put(entry("a", ["apple"]))
 
     def names() -> set[str]:
-        return {index.name for index in lancedb.connect(tmp_path).open_table(CHUNKS).list_indices()}
+        return {
+            index.name
+            for index in lancedb.connect(tmp_path).open_table(CHUNKS).list_indices()
+        }
 
     there = names()
     for name in there:
@@ -289,7 +314,9 @@ def test_a_table_whose_indexes_or_columns_are_gone_is_saved_or_refused(tmp_path:
 def test_a_bucket_that_is_down_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("AWS_ENDPOINT", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        monkeypatch.setenv(
+            "AWS_ENDPOINT", f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        )
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
             monkeypatch.setenv(name, "nobody")
         monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
@@ -308,7 +335,9 @@ def test_a_package_that_is_missing_is_named(
 # -- an index over it
 
 
-def test_a_folder_is_kept_as_documents_come(tmp_path: Path, embedder: HashEmbedder) -> None:
+def test_a_folder_is_kept_as_documents_come(
+    tmp_path: Path, embedder: HashEmbedder
+) -> None:
     index = Index(embedder=embedder, store=tmp_path / "corpus")
     index.add([read_text("A pump.", id="a"), read_text("A valve.", id="b")])
     assert Index.load(tmp_path / "corpus", embedder=embedder).document_ids == ["a", "b"]
@@ -360,7 +389,9 @@ store.save(store.uri)
 def test_a_process_that_ends_makes_its_indexes_first(tmp_path: Path) -> None:
     code = LEAVER.format(tests=str(Path(__file__).parents[2]), place=str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env=environment)
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=120, env=environment
+    )
     assert coverage(LanceStore.open(str(tmp_path))._table, "vector_raw") == (61, 0)
 
 
@@ -378,7 +409,9 @@ def test_two_writers_take_turns_and_one_that_is_killed_leaves_whole_documents(
         other.communicate(timeout=120)
     assert other.returncode == 0
     ids = store.document_ids
-    assert len(ids) == len(set(ids)) >= 15 and {f"d{i}" for i in range(1000, 1010)} <= set(ids)
+    assert len(ids) == len(set(ids)) >= 15 and {
+        f"d{i}" for i in range(1000, 1010)
+    } <= set(ids)
     assert all(len(store.chunks(doc_id)) == 2 for doc_id in ids)
     store.put(entry("after", ["plum"]))
     assert store.document_ids[-1] == "after"
@@ -406,8 +439,13 @@ def test_a_writer_that_is_stopped_holds_up_no_search_and_other_writers_not_for_e
         with ThreadPoolExecutor(1) as pool:
             put = pool.submit(store.put, entry("late", ["plum"]))
             time.sleep(0.1)
-            assert len(store.reader().search_lexical("raw", "apple", 2)) == 2 and not put.done()
-            with pytest.raises(SaveFailed, match=r"writing to .* for 5 seconds.*end it if"):
+            assert (
+                len(store.reader().search_lexical("raw", "apple", 2)) == 2
+                and not put.done()
+            )
+            with pytest.raises(
+                SaveFailed, match=r"writing to .* for 5 seconds.*end it if"
+            ):
                 put.result()
         assert store.document_ids == ids
         monkeypatch.undo()
@@ -428,7 +466,9 @@ def test_adding_again_asks_the_store_once_for_many_documents(
     queries: list[Any] = []
     ask = LanceReader._where
     monkeypatch.setattr(
-        LanceReader, "_where", lambda self, *args: queries.append(args) or ask(self, *args)
+        LanceReader,
+        "_where",
+        lambda self, *args: queries.append(args) or ask(self, *args),
     )
     reopened = Index.load(f"lancedb:{tmp_path}", embedder=HashEmbedder())
     assert reopened.add(documents).unchanged == 60
@@ -456,7 +496,9 @@ def manuals() -> list[Document]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "make"), [(MultiViewRetriever, Index), (D3Retriever, D3Index)], ids=["views", "d3"]
+    ("kind", "make"),
+    [(MultiViewRetriever, Index), (D3Retriever, D3Index)],
+    ids=["views", "d3"],
 )
 def test_a_bucket_holds_what_memory_holds(
     bucket: Bucket, embedder: HashEmbedder, kind: Any, make: Any
@@ -472,7 +514,9 @@ def test_a_bucket_holds_what_memory_holds(
     for question in ("What moves oil?", "no part", "Rinse part 3"):
         for where in (None, {"year": [2020, 2021]}):
             expected = [hit.chunk for hit in kind(near).search(question, where=where)]
-            assert [hit.chunk for hit in kind(opened).search(question, where=where)] == expected
+            assert [
+                hit.chunk for hit in kind(opened).search(question, where=where)
+            ] == expected
     assert all(name.startswith("corpus/tenant_acme/") for name in bucket.objects)
 
 
@@ -492,7 +536,10 @@ def test_a_bucket_that_refuses_any_request_of_a_change_has_old_or_new_documents_
 ) -> None:
     address = f"lancedb:{bucket.uri}/corpus"
     before = manuals()[:2]
-    after = [replace(before[0], text="# Pump 0\n\nNew.\n\n## All\n\nNew."), *manuals()[1:]]
+    after = [
+        replace(before[0], text="# Pump 0\n\nNew.\n\n## All\n\nNew."),
+        *manuals()[1:],
+    ]
     contents = []
     for documents in (before, after):
         alone = Index(embedder=embedder)
@@ -534,7 +581,9 @@ def test_a_bucket_that_cannot_be_read_is_an_error_and_later_is_read(
 def test_a_later_search_of_a_bucket_takes_a_dozen_requests(
     bucket: Bucket, embedder: HashEmbedder
 ) -> None:
-    index = Index(embedder=embedder, store=f"lancedb:{bucket.uri}/corpus", views=["raw"])
+    index = Index(
+        embedder=embedder, store=f"lancedb:{bucket.uri}/corpus", views=["raw"]
+    )
     bucket.asked.clear()
     index.add(manuals())
     assert 20 < len(bucket.asked) < 90  # what docs/stores.md says
@@ -545,7 +594,9 @@ def test_a_later_search_of_a_bucket_takes_a_dozen_requests(
     assert 2 < len(bucket.asked) < 20
 
 
-def test_an_ingestion_into_a_bucket_is_gone_on_with(bucket: Bucket, tmp_path: Path) -> None:
+def test_an_ingestion_into_a_bucket_is_gone_on_with(
+    bucket: Bucket, tmp_path: Path
+) -> None:
     for i in range(5):
         (tmp_path / f"p{i}.md").write_text(f"# Pump {i}\n\nIt leaks.", encoding="utf-8")
     address = f"lancedb:{bucket.uri}/corpus"

@@ -23,7 +23,9 @@ from structrag.text.terms import Tokenizer
 
 def pumps(count: int) -> Index:
     index = Index()
-    index.add([read_text(f"# D{i}\n\nPump {i} valve w{i}.", id=f"d{i}") for i in range(count)])
+    index.add(
+        [read_text(f"# D{i}\n\nPump {i} valve w{i}.", id=f"d{i}") for i in range(count)]
+    )
     return index
 
 
@@ -60,8 +62,14 @@ def test_the_fit_of_a_snapshot_is_its_own() -> None:
     index.delete("d3")
     level = SearchedLevel(index.store, LsaEmbedder())
     assert len(level.reader()) == 3
-    assert len(level.reader(snapshot)) == 4 and level.reader(snapshot).changes == snapshot.changes
-    assert len(level.reader()) in (3, 4) and len(SearchedLevel(index.store, None).reader()) == 3
+    assert (
+        len(level.reader(snapshot)) == 4
+        and level.reader(snapshot).changes == snapshot.changes
+    )
+    assert (
+        len(level.reader()) in (3, 4)
+        and len(SearchedLevel(index.store, None).reader()) == 3
+    )
 
 
 def test_a_model_needs_no_fit() -> None:
@@ -85,7 +93,9 @@ def test_a_loaded_index_has_the_fit_it_was_saved_with(
     kind: Any, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = kind(dtype=dtype)
-    text = "# D{0}\n\n## Pump\n\nPump {0} valve w{0}.\n\n## Tap\n\nTap {0} has no valve.\n"
+    text = (
+        "# D{0}\n\n## Pump\n\nPump {0} valve w{0}.\n\n## Tap\n\nTap {0} has no valve.\n"
+    )
     index.add([read_text(text.format(i), id=f"d{i}") for i in range(5)])
     index.warm_up()
     index.save(tmp_path / "index")
@@ -107,7 +117,9 @@ def searched(index: Any) -> list[Any]:
         retriever: Any = D3Retriever(index)
     else:
         retriever = (
-            TreeRetriever(index) if isinstance(index, TreeIndex) else MultiViewRetriever(index)
+            TreeRetriever(index)
+            if isinstance(index, TreeIndex)
+            else MultiViewRetriever(index)
         )
     return [retriever.search(query) for query in ("valve w2", "pump", "unknown")]
 

@@ -45,7 +45,9 @@ TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=12)
 
 def test_lucene_worked_example() -> None:
     index = LexicalIndex.from_texts(WORKED, tokenizer=PLAIN)
-    assert index.scores("b").tolist() == pytest.approx([0.293752, 0, 0.188001], abs=1e-6)
+    assert index.scores("b").tolist() == pytest.approx(
+        [0.293752, 0, 0.188001], abs=1e-6
+    )
     assert [row for row, _ in index.search("b", 5)] == [0, 2]
 
 
@@ -76,7 +78,9 @@ def test_lucene_equals_bm25s(texts: list[str], query: list[str]) -> None:
 
 
 @given(TEXTS, st.lists(WORDS, min_size=1, max_size=4))
-def test_okapi_equals_rank_bm25_with_its_negative_idf(texts: list[str], query: list[str]) -> None:
+def test_okapi_equals_rank_bm25_with_its_negative_idf(
+    texts: list[str], query: list[str]
+) -> None:
     rank_bm25 = pytest.importorskip("rank_bm25")
     tokens = [PLAIN(text) for text in texts]
     scores = LexicalIndex.from_texts(texts, bm25=Bm25("okapi"), tokenizer=PLAIN).scores(
@@ -94,18 +98,30 @@ def test_the_papers_preset_scores_real_papers_as_rank_bm25_does() -> None:
     if not (DATA / "qasper").is_dir():
         pytest.skip(f"no evaluation data at {DATA}; set STRUCTRAG_DATA to its folder")
     papers, asked = (
-        list(map(json.loads, gzip.decompress((DATA / "qasper" / file).read_bytes()).splitlines()))
+        list(
+            map(
+                json.loads,
+                gzip.decompress((DATA / "qasper" / file).read_bytes()).splitlines(),
+            )
+        )
         for file in ("documents.jsonl.gz", "questions.jsonl.gz")
     )
     index = Index(preset="paper")
-    index.add([Document(row["text"], id=row["id"], format=row["format"]) for row in papers[:3]])
+    index.add(
+        [
+            Document(row["text"], id=row["id"], format=row["format"])
+            for row in papers[:3]
+        ]
+    )
     reader, tokenizer = index.reader(), index.store.settings.tokenizer
     for view in index.views:
         texts = [reader.view_text(row, view) for row in range(len(reader))]
         oracle = rank_bm25.BM25Okapi([tokenizer(text) for text in texts if text])
         found = 0
         for question in [row["question"] for row in asked[:20]]:
-            scores = reader.lexical(view).scores(question)[[bool(text) for text in texts]]
+            scores = reader.lexical(view).scores(question)[
+                [bool(text) for text in texts]
+            ]
             expected = oracle.get_scores(tokenizer(question))
             assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-9)
             found += abs(expected).max() > 1
@@ -146,10 +162,14 @@ def test_ties_follow_the_rows() -> None:
 
 @pytest.mark.parametrize("method", ["lucene", "okapi"])
 def test_absent_rows_count_nowhere(method: str) -> None:
-    with_gaps = LexicalIndex.from_texts([None, *WORKED, None], bm25=Bm25(method), tokenizer=PLAIN)
+    with_gaps = LexicalIndex.from_texts(
+        [None, *WORKED, None], bm25=Bm25(method), tokenizer=PLAIN
+    )
     without = LexicalIndex.from_texts(WORKED, bm25=Bm25(method), tokenizer=PLAIN)
     assert with_gaps.scores("b").tolist() == [0.0, *without.scores("b").tolist(), 0.0]
-    assert with_gaps.search("b", 9) == [(row + 1, score) for row, score in without.search("b", 9)]
+    assert with_gaps.search("b", 9) == [
+        (row + 1, score) for row, score in without.search("b", 9)
+    ]
 
 
 @given(TEXTS, st.lists(WORDS, max_size=3).map(" ".join), st.data())
@@ -162,16 +182,23 @@ def test_a_search_within_rows_filters_the_full_one(
         start = data.draw(st.integers(0, len(texts)))
         stop = data.draw(st.integers(start, len(texts)))
         mask = np.array(
-            data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool
+            data.draw(
+                st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))
+            ),
+            dtype=bool,
         )
         assert index.search(query, 99, slice(start, stop)) == [
             hit for hit in everything if start <= hit[0] < stop
         ]
-        assert index.search(query, 99, mask) == [hit for hit in everything if mask[hit[0]]]
+        assert index.search(query, 99, mask) == [
+            hit for hit in everything if mask[hit[0]]
+        ]
 
 
 @given(st.lists(TEXTS, max_size=4))
-def test_joined_and_turned_rows_equal_rows_counted_at_once(parts: list[list[str]]) -> None:
+def test_joined_and_turned_rows_equal_rows_counted_at_once(
+    parts: list[list[str]],
+) -> None:
     vocabulary: dict[str, int] = {}
     joined = join_rows([count_terms(part, PLAIN, vocabulary) for part in parts])
     texts = [text for part in parts for text in part]
@@ -179,7 +206,10 @@ def test_joined_and_turned_rows_equal_rows_counted_at_once(parts: list[list[str]
     part = LexicalPart(postings, vocabulary, RowMap(len(texts)))
     index = LexicalIndex([part], tokenizer=PLAIN)
     fresh = LexicalIndex.from_texts(texts, tokenizer=PLAIN)
-    assert index.scores("alpha beta the").tolist() == fresh.scores("alpha beta the").tolist()
+    assert (
+        index.scores("alpha beta the").tolist()
+        == fresh.scores("alpha beta the").tolist()
+    )
     back = to_rows(postings)
     again = to_postings(back, len(vocabulary))
     assert again.rows.all().tolist() == postings.rows.all().tolist()
@@ -196,7 +226,9 @@ def test_parts_with_deleted_rows_score_as_one_index_of_the_rest(
     parts: list[list[str]], query: str, method: str, data: st.DataObject
 ) -> None:
     total = sum(map(len, parts))
-    alive = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool)
+    alive = np.array(
+        data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool
+    )
     indexed, rest, first = [], [], 0
     for texts in parts:
         live = alive[first : first + len(texts)]
@@ -205,7 +237,9 @@ def test_parts_with_deleted_rows_score_as_one_index_of_the_rest(
         rest += [text for text, is_alive in zip(texts, live, strict=True) if is_alive]
         vocabulary: dict[str, int] = {}
         postings = to_postings(count_terms(texts, PLAIN, vocabulary), len(vocabulary))
-        indexed.append(LexicalPart(postings, vocabulary, RowMap(len(texts), 0, positions)))
+        indexed.append(
+            LexicalPart(postings, vocabulary, RowMap(len(texts), 0, positions))
+        )
     index = LexicalIndex(indexed, bm25=Bm25(method), tokenizer=PLAIN)
     fresh = LexicalIndex.from_texts(rest, bm25=Bm25(method), tokenizer=PLAIN)
     assert len(index) == len(rest)
@@ -271,7 +305,11 @@ def expected(
         for word in query.split():
             df = sum(word in count for count in known)
             f = (counts[row] or Counter())[word]
-            k = 1.2 * (0.25 + 0.75 * (counts[row] or Counter()).total() / average) if f else 1.0
+            k = (
+                1.2 * (0.25 + 0.75 * (counts[row] or Counter()).total() / average)
+                if f
+                else 1.0
+            )
             score += log(1 + (len(known) - df + 0.5) / (df + 0.5)) * f / (f + k)
         if score > 0:
             found.append((row, score))
@@ -284,16 +322,22 @@ LARGE = [
 ]
 
 
-def check_equal(found: list[tuple[int, float]], wanted: list[tuple[int, float]]) -> None:
+def check_equal(
+    found: list[tuple[int, float]], wanted: list[tuple[int, float]]
+) -> None:
     assert [row for row, _ in found] == [row for row, _ in wanted]
-    assert [score for _, score in found] == pytest.approx([score for _, score in wanted], abs=1e-9)
+    assert [score for _, score in found] == pytest.approx(
+        [score for _, score in wanted], abs=1e-9
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.integers(0, 150),
-    st.lists(st.sampled_from([*NAMES, "unknown"]), min_size=1, max_size=7).map(" ".join),
+    st.lists(st.sampled_from([*NAMES, "unknown"]), min_size=1, max_size=7).map(
+        " ".join
+    ),
     st.sampled_from([1, 2, 5, 20, 400]),
     st.sampled_from([0.02, 0.3, 0.9, 1.0]),
     st.tuples(st.integers(0, 150), st.integers(0, 150)),
@@ -306,10 +350,13 @@ def test_a_search_equals_scoring_every_row(
     check_equal(index.search(query, n), expected(texts, query, n, range(size)))
     mask = np.random.default_rng(seed).random(size) < share
     check_equal(
-        index.search(query, n, mask), expected(texts, query, n, np.flatnonzero(mask).tolist())
+        index.search(query, n, mask),
+        expected(texts, query, n, np.flatnonzero(mask).tolist()),
     )
     run = slice(min(bounds), max(bounds))
-    check_equal(index.search(query, n, run), expected(texts, query, n, range(size)[run]))
+    check_equal(
+        index.search(query, n, run), expected(texts, query, n, range(size)[run])
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -342,22 +389,37 @@ def plain_norm(size: int) -> LengthNorm:
 
 
 def term(rows: Sequence[int], weight: float) -> Term:
-    return Term(np.array(rows, dtype=np.int32), np.ones(len(rows), dtype=np.int32), weight)
+    return Term(
+        np.array(rows, dtype=np.int32), np.ones(len(rows), dtype=np.int32), weight
+    )
 
 
-def test_a_frequent_term_that_cannot_change_who_is_best_is_looked_up_in_few_rows() -> None:
+def test_a_frequent_term_that_cannot_change_who_is_best_is_looked_up_in_few_rows() -> (
+    None
+):
     size = 10 * FEW
     terms = [term([3, 40], 5.0), term(range(size), 0.1)]
-    rows, scores = add_terms(terms, plain_norm(size), np.arange(size), np.zeros(size), 2)
+    rows, scores = add_terms(
+        terms, plain_norm(size), np.arange(size), np.zeros(size), 2
+    )
     assert rows.tolist() == [3, 40] and scores.tolist() == [2.55, 2.55]
-    rows, scores = add_terms(terms, plain_norm(size), np.arange(size), np.zeros(size), 3)
+    rows, scores = add_terms(
+        terms, plain_norm(size), np.arange(size), np.zeros(size), 3
+    )
     assert len(rows) == size and scores[[3, 40, 41]].tolist() == [2.55, 2.55, 0.05]
 
 
 def test_a_row_that_can_still_catch_up_stays() -> None:
     size = 10 * FEW
-    terms = [term([3, 40], 2.0), term([60], 1.8), term([7], 0.1), Term(*frequent(size, 60), 0.9)]
-    rows, scores = add_terms(terms, plain_norm(size), np.arange(size), np.zeros(size), 2)
+    terms = [
+        term([3, 40], 2.0),
+        term([60], 1.8),
+        term([7], 0.1),
+        Term(*frequent(size, 60), 0.9),
+    ]
+    rows, scores = add_terms(
+        terms, plain_norm(size), np.arange(size), np.zeros(size), 2
+    )
     assert rows.tolist() == [3, 40, 60]
     assert scores.tolist() == pytest.approx([1.45, 1.45, 0.9 + 0.9 * 99 / 100])
 

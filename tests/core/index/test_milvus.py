@@ -64,14 +64,20 @@ def proxy(tmp_path: Path) -> Iterator[FaultyProxy]:
 
 
 def texts_of(store: Any) -> dict[str, list[str]]:
-    return {name: [chunk.text for chunk in store.chunks(name)] for name in store.document_ids}
+    return {
+        name: [chunk.text for chunk in store.chunks(name)]
+        for name in store.document_ids
+    }
 
 
 def rankings(store: Any) -> list[Any]:
     """What is found for each word, in both views."""
     reader = store.reader()
     return [
-        [(reader.chunk(row).text, score) for row, score in reader.search_lexical(view, word, 99)]
+        [
+            (reader.chunk(row).text, score)
+            for row, score in reader.search_lexical(view, word, 99)
+        ]
         for view in VIEWS
         for word in WORDS
     ]
@@ -82,7 +88,10 @@ def assert_same(store: MilvusStore, own: Store) -> None:
     store.save(store.uri)
     assert texts_of(store) == texts_of(own) and len(store) == len(own)
     expected = [
-        [(own.chunk(row).text, score) for row, score in own.search_lexical(view, word, 99)]
+        [
+            (own.chunk(row).text, score)
+            for row, score in own.search_lexical(view, word, 99)
+        ]
         for view in VIEWS
         for word in WORDS
     ]
@@ -94,7 +103,8 @@ def assert_same(store: MilvusStore, own: Store) -> None:
         scores = [score for _, score in right]
         assert [score for _, score in ranking] == pytest.approx(scores, rel=0.02)
     n_rows = {
-        view: sum(own.view_text(row, view) is not None for row in range(len(own))) for view in VIEWS
+        view: sum(own.view_text(row, view) is not None for row in range(len(own)))
+        for view in VIEWS
     }
     assert store._state().n_rows == n_rows
 
@@ -118,7 +128,10 @@ def test_a_change_that_fails_at_any_call_leaves_all_documents_whole(
         return answer(self, ask, *given, **options)
 
     for n_calls in range(100):
-        change = [entry("a", [f"cherry {'fig ' * n_calls}"]), entry(f"n{n_calls}", ["fig", "plum"])]
+        change = [
+            entry("a", [f"cherry {'fig ' * n_calls}"]),
+            entry(f"n{n_calls}", ["fig", "plum"]),
+        ]
         left[0] = n_calls
         with monkeypatch.context() as patch:
             patch.setattr(MilvusDatabase, "_answer", failing)
@@ -147,7 +160,9 @@ def test_what_was_replaced_is_removed_after_a_while(
     store.optimize()
     assert store._database.count(CHUNKS, "version >= 0") == 6
     assert not store._state().hidden and not store._state().outdated
-    segments = sum(n_parts for of in store._state().counts.values() for _, n_parts, _ in of)
+    segments = sum(
+        n_parts for of in store._state().counts.values() for _, n_parts, _ in of
+    )
     assert store._database.count(STATE, "id >= 0") == segments + 2
     assert_same(store, own)
     monkeypatch.setattr(milvus_reader, "KEPT", 0.0)  # the reader is older than that
@@ -172,7 +187,9 @@ def test_a_writer_waits_where_too_much_was_replaced(
 def test_counts_of_terms_are_few_segments_and_exact(place: str) -> None:
     store, own = MilvusStore.open(place, SETTINGS), Store(VIEWS)
     for number in range(12):
-        new = entry(f"d{number % 7}", [f"word{number} {WORDS[number % 6]}", "fig fig pear"])
+        new = entry(
+            f"d{number % 7}", [f"word{number} {WORDS[number % 6]}", "fig fig pear"]
+        )
         for each in (store, own):
             each.put(new)
     for each in (store, own):
@@ -241,7 +258,9 @@ def test_of_two_writers_on_a_server_the_overtaken_one_fails(proxy: FaultyProxy) 
     assert texts_of(first) == texts_of(second) == {"a": ["apple"], "b": ["fig", "plum"]}
     first.put(entry("c", ["pear"]))
     own = Store(VIEWS)
-    own.put_all([entry("a", ["apple"]), entry("b", ["fig", "plum"]), entry("c", ["pear"])])
+    own.put_all(
+        [entry("a", ["apple"]), entry("b", ["fig", "plum"]), entry("c", ["pear"])]
+    )
     assert_same(second, own)
 
 
@@ -259,13 +278,17 @@ def test_connections_that_break_are_made_again(proxy: FaultyProxy) -> None:
 
 
 def test_a_server_that_is_slow_or_down_is_a_sentence(
-    proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    proxy: FaultyProxy,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     store = MilvusStore.open(f"http://{proxy.address}", SETTINGS)
     store.put(entry("a", ["apple"]))
     store._database.seconds = 0.5
     proxy.answers_after = 3.0
-    with pytest.raises(TimedOut, match=r"gave no answer in 0\.5 seconds .*MILVUS_TIMEOUT"):
+    with pytest.raises(
+        TimedOut, match=r"gave no answer in 0\.5 seconds .*MILVUS_TIMEOUT"
+    ):
         store.put(entry("a", ["fig"]))
     proxy.answers_after, proxy.is_down = 0.0, True
     proxy.cut()
@@ -295,7 +318,9 @@ def test_other_places_and_contents_are_refused(place: str, tmp_path: Path) -> No
         with pytest.raises(IndexDamaged, match=message):
             MilvusStore.open(place)
     (tmp_path / "notes.db").write_text("mine")
-    with pytest.raises(InvalidParameter, match="store must be new or a file of Milvus Lite"):
+    with pytest.raises(
+        InvalidParameter, match="store must be new or a file of Milvus Lite"
+    ):
         MilvusStore.open(str(tmp_path / "notes.db"), SETTINGS)
     assert (tmp_path / "notes.db").read_text() == "mine"
     with pytest.raises(InvalidParameter, match=r"a file that ends in '\.db'"):
@@ -324,7 +349,9 @@ def test_a_collection_that_changes_under_a_reader_is_a_sentence(
     if is_made_anew and name == vectors_of("raw"):
         create_vectors(database, "raw", 5)
     elif is_made_anew:
-        _create(database, name, [("note", database.types.VARCHAR, {"max_length": 9})], [])
+        _create(
+            database, name, [("note", database.types.VARCHAR, {"max_length": 9})], []
+        )
     uses: dict[str, list[Callable[[MilvusReader], Any]]] = {
         CHUNKS: [
             lambda reader: reader.document_ids,
@@ -332,12 +359,16 @@ def test_a_collection_that_changes_under_a_reader_is_a_sentence(
             lambda reader: reader.chunk(1),
         ],
         terms_of("raw"): [lambda reader: reader.search_lexical("raw", "apple", 5)],
-        vectors_of("raw"): [lambda reader: reader.search_dense("raw", [1.0, 2.0, 3.0], 5)],
+        vectors_of("raw"): [
+            lambda reader: reader.search_dense("raw", [1.0, 2.0, 3.0], 5)
+        ],
     }
     how = "was made anew" if is_made_anew else "is missing"
     for reader in (before, store.reader()):
         for use in uses[name]:
-            with pytest.raises(IndexDamaged, match=f"its collection {name} {how}. Open it again"):
+            with pytest.raises(
+                IndexDamaged, match=f"its collection {name} {how}. Open it again"
+            ):
                 use(reader)
     state = store._state()
     for change in (lambda: store.put(entry("b", ["plum"])), lambda: store.delete("a")):
@@ -346,7 +377,9 @@ def test_a_collection_that_changes_under_a_reader_is_a_sentence(
     assert store._state() == state
 
 
-def test_a_store_that_was_made_anew_takes_nothing_of_who_had_opened_the_other(place: str) -> None:
+def test_a_store_that_was_made_anew_takes_nothing_of_who_had_opened_the_other(
+    place: str,
+) -> None:
     store = MilvusStore.open(place, SETTINGS)
     store.put(entry("a", ["apple"]))
     for name in store._database.collections():
@@ -387,7 +420,9 @@ def test_adding_again_asks_the_store_for_many_documents_at_once(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [read_text(f"# D{i}\n\nPump {i}.", id=f"d{i}") for i in range(60)]
-    Index(embedder=HashEmbedder(), store=f"milvus:{place}", views=("raw",)).add(documents)
+    Index(embedder=HashEmbedder(), store=f"milvus:{place}", views=("raw",)).add(
+        documents
+    )
     calls: list[Any] = []
     answer = MilvusDatabase._answer
     monkeypatch.setattr(

@@ -36,12 +36,16 @@ class Client:
         return "v2.6.5"
 
 
-def test_credentials_and_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_and_limits_come_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     client = Client()
     monkeypatch.setattr(pymilvus, "MilvusClient", client)
     address = "https://milvus.example:19530/manuals"
     assert not MilvusDatabase(address).is_lite
-    assert client.options.keys() == {"uri", "timeout"} and client.options["uri"] == address
+    assert (
+        client.options.keys() == {"uri", "timeout"} and client.options["uri"] == address
+    )
     for name, value in {
         "MILVUS_TOKEN": "root:secret",
         "MILVUS_USER": "root",
@@ -61,18 +65,24 @@ def test_credentials_and_limits_come_from_the_environment(monkeypatch: pytest.Mo
     }
     for wrong in ("soon", "0", "inf", "nan"):
         monkeypatch.setenv("MILVUS_TIMEOUT", wrong)
-        with pytest.raises(InvalidParameter, match=f"MILVUS_TIMEOUT must be .* got '{wrong}'"):
+        with pytest.raises(
+            InvalidParameter, match=f"MILVUS_TIMEOUT must be .* got '{wrong}'"
+        ):
             MilvusDatabase(address)
 
 
 def test_who_may_not_ask_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = pymilvus.MilvusException(1800, "auth check failure, please check the password")
+    refused = pymilvus.MilvusException(
+        1800, "auth check failure, please check the password"
+    )
     monkeypatch.setattr(pymilvus, "MilvusClient", Client(refused))
     with pytest.raises(ModelFailed, match=r"refuses who asks .*: set MILVUS_TOKEN"):
         MilvusDatabase("http://milvus.example:19530")
     odd = pymilvus.MilvusException(99, "no such database: manuals")
     monkeypatch.setattr(pymilvus, "MilvusClient", Client(odd))
-    with pytest.raises(ModelFailed, match=r"raised MilvusException: .*no such database"):
+    with pytest.raises(
+        ModelFailed, match=r"raised MilvusException: .*no such database"
+    ):
         MilvusDatabase("http://milvus.example:19530/manuals")
 
 
@@ -85,7 +95,9 @@ def test_a_file_is_told_by_its_name(name: str, tmp_path: Path) -> None:
             check_file(str(tmp_path / name))
 
 
-def test_all_rows_come_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_rows_come_in_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(milvus_client, "MOST_HITS", 40)
     monkeypatch.setattr(milvus_client, "BATCH", 7)
     file = str(tmp_path / "new" / "corpus.db")
@@ -104,7 +116,9 @@ def test_all_rows_come_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     stop_milvus(file)
 
 
-def test_an_encrypted_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encrypted_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     grpc = pytest.importorskip("grpc")
     from milvus_lite.adapter.grpc.server import _build_server
     from milvus_lite.db import MilvusLite
@@ -139,11 +153,16 @@ def _certificate() -> tuple[bytes, bytes]:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.timezone.utc)
     certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        x509.CertificateBuilder(
+            name, name, key.public_key(), x509.random_serial_number()
+        )
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            ),
+            False,
         )
         .sign(key, hashes.SHA256())
     )

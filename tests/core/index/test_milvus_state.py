@@ -13,9 +13,14 @@ def visible(state: State, version: int) -> bool:
     return bool(eval(state.visible(), {"version": version}))
 
 
-@given(st.integers(0, 30), st.lists(st.tuples(st.sampled_from([1.0, 2.0]), st.integers(1, 30))))
+@given(
+    st.integers(0, 30),
+    st.lists(st.tuples(st.sampled_from([1.0, 2.0]), st.integers(1, 30))),
+)
 def test_what_is_hidden_is_not_seen(last: int, hidden: list[tuple[float, int]]) -> None:
-    state = State(last=last, widths={"raw": 3}, counts={"raw": [(1, 2, 3)]}, writing=(4, 5))
+    state = State(
+        last=last, widths={"raw": 3}, counts={"raw": [(1, 2, 3)]}, writing=(4, 5)
+    )
     for since, version in hidden:
         state.hide(since, version, version)
     again = State.from_text(state.to_text())

@@ -14,14 +14,24 @@ from structrag.index.store import Store
 
 @pytest.mark.parametrize("address", ["qdrant:corpus", "s3://bucket/corpus", "lancedb:"])
 def test_unknown_engines_are_named(address: str) -> None:
-    with pytest.raises(InvalidParameter, match=f"lancedb:PLACE, milvus:PLACE.*; got '{address}'"):
+    with pytest.raises(
+        InvalidParameter, match=f"lancedb:PLACE, milvus:PLACE.*; got '{address}'"
+    ):
         engine_of(address)
 
 
 def test_a_drive_or_a_path_is_a_folder() -> None:
-    assert engine_of("C:\\corpus") is engine_of(Path("a/corpus")) is engine_of("./a:b") is None
+    assert (
+        engine_of("C:\\corpus")
+        is engine_of(Path("a/corpus"))
+        is engine_of("./a:b")
+        is None
+    )
     assert engine_of("lancedb:s3://bucket/corpus") == ("lancedb", "s3://bucket/corpus")
-    assert engine_of("milvus:https://host:19530/db") == ("milvus", "https://host:19530/db")
+    assert engine_of("milvus:https://host:19530/db") == (
+        "milvus",
+        "https://host:19530/db",
+    )
 
 
 def test_a_folder_is_opened_or_begun(tmp_path: Path) -> None:
@@ -29,9 +39,15 @@ def test_a_folder_is_opened_or_begun(tmp_path: Path) -> None:
     with pytest.raises(NoIndex, match="There is no saved index"):
         open_store(tmp_path / "corpus")
     begun = open_store(tmp_path / "corpus", settings, {"a": 1})
-    assert begun.settings == settings and begun.config == {"a": 1} and not begun.document_ids
+    assert (
+        begun.settings == settings
+        and begun.config == {"a": 1}
+        and not begun.document_ids
+    )
     small_store().save(tmp_path / "corpus", config={"b": 2})
     opened = open_store(tmp_path / "corpus", small_store().settings)
-    assert opened.document_ids == small_store().document_ids and opened.config == {"b": 2}
+    assert opened.document_ids == small_store().document_ids and opened.config == {
+        "b": 2
+    }
     with pytest.raises(InvalidParameter, match=r"views, dtype, .* must be those"):
         open_store(tmp_path / "corpus", Store(["raw"]).settings)

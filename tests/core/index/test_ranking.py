@@ -11,7 +11,15 @@ from structrag.index.ranking import RowMap, as_ranking, best_positions, joined, 
 
 
 @pytest.mark.parametrize(
-    "order", ["random", "ascending", "descending", "equal", "best in the sample", "best outside it"]
+    "order",
+    [
+        "random",
+        "ascending",
+        "descending",
+        "equal",
+        "best in the sample",
+        "best outside it",
+    ],
 )
 @pytest.mark.parametrize("n", [1, 7, 100, 999, 5000])
 def test_equals_sorting(order: str, n: int) -> None:
@@ -38,7 +46,9 @@ def test_equals_sorting(order: str, n: int) -> None:
 @given(st.lists(st.integers(0, 60), max_size=60), st.integers(-1, 70))
 def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None:
     scores = np.array([0.5 + step * 1e-10 for step in steps])
-    expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[: max(0, n)]
+    expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[
+        : max(0, n)
+    ]
     assert best_positions(scores, n).tolist() == expected
 
 
@@ -50,7 +60,11 @@ def test_places_of_segments_that_follow_each_other_need_no_table() -> None:
 
 def test_places_of_segments_that_do_not_follow_each_other_are_listed() -> None:
     swapped = joined([RowMap(2, 1), RowMap(1)])
-    assert swapped.n_rows == 3 and swapped.positions_of(np.arange(3)).tolist() == [1, 2, 0]
+    assert swapped.n_rows == 3 and swapped.positions_of(np.arange(3)).tolist() == [
+        1,
+        2,
+        0,
+    ]
     holed = joined([RowMap(1), RowMap(3, 0, np.array([2, -1, 1]))])
     assert holed.live_rows().tolist() == [0, 1, 3]
     assert holed.positions_of(holed.live_rows()).tolist() == [0, 2, 1]
@@ -76,10 +90,14 @@ def test_selections_of_positions_are_those_of_the_segments_rows(
     alive = [row for row, place in enumerate(places) if place >= 0]
     assert rows.live_rows().tolist() == alive and rows.n_live == len(alive)
     assert rows.live is None or np.flatnonzero(rows.live).tolist() == alive
-    assert rows.positions_of(np.array(alive, dtype=np.int64)).tolist() == [places[i] for i in alive]
+    assert rows.positions_of(np.array(alive, dtype=np.int64)).tolist() == [
+        places[i] for i in alive
+    ]
     start = data.draw(st.integers(0, total))
     stop = data.draw(st.integers(start, total))
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool)
+    mask = np.array(
+        data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool
+    )
     for where, chosen in (
         (slice(start, stop), set(range(start, stop))),
         (mask, set(np.flatnonzero(mask).tolist())),

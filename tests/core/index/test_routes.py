@@ -40,7 +40,9 @@ def test_lsa_is_fitted_once_for_many_searches(monkeypatch: pytest.MonkeyPatch) -
     fits: list[int] = []
     original = LsaEmbedder.fit
     monkeypatch.setattr(
-        LsaEmbedder, "fit", lambda self, texts: fits.append(len(texts)) or original(self, texts)
+        LsaEmbedder,
+        "fit",
+        lambda self, texts: fits.append(len(texts)) or original(self, texts),
     )
     index = Index()
     index.add([document(i) for i in range(3)])
@@ -57,7 +59,8 @@ def test_lsa_is_fitted_once_for_many_searches(monkeypatch: pytest.MonkeyPatch) -
 
 def test_lsa_with_a_view_that_no_chunk_has() -> None:
     index = Index()
-    index.add([Document("of the and", id="a"), Document("in on at", id="b")])  # stop words only
+    # Stop words only.
+    index.add([Document("of the and", id="a"), Document("in on at", id="b")])
     assert index.search("of the", view="keywords") == []
     assert len(MultiViewRetriever(index).search("of the")) == 2
 
@@ -75,7 +78,8 @@ def test_a_query_of_unknown_words_hits_no_view() -> None:
     hits = MultiViewRetriever(index, k=3).search("xylophone")
     assert [hit.rank for hit in hits] == [1, 2, 3]
     assert all(
-        not hit.routes and not hit.chunk.extras["views_hit"] and hit.score == 0 for hit in hits
+        not hit.routes and not hit.chunk.extras["views_hit"] and hit.score == 0
+        for hit in hits
     )
     assert index.search("xylophone") == []
     assert MultiViewRetriever(index, k=1).search("gearbox")[0].chunk.extras["views_hit"]

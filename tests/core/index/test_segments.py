@@ -37,12 +37,18 @@ def segment(entries: dict[int, Entry]) -> Segment:
         prepared = prepare(of_document, LEVELS, "float32")
         rows = prepared.levels["chunks"].rows
         terms = {
-            view: count_terms([row.texts[view] for row in rows], Tokenizer(), vocabulary)
+            view: count_terms(
+                [row.texts[view] for row in rows], Tokenizer(), vocabulary
+            )
             for view in VIEWS
         }
-        stored = StoredDocument(prepared.record, of_document.fingerprint, of_document.degraded)
+        stored = StoredDocument(
+            prepared.record, of_document.fingerprint, of_document.degraded
+        )
         documents.append(
-            PendingDocument(key, stored, prepared.levels, {"chunks": terms}, prepared.arrays)
+            PendingDocument(
+                key, stored, prepared.levels, {"chunks": terms}, prepared.arrays
+            )
         )
     return segment_of(documents, LEVELS, vocabulary, "float32")
 
@@ -61,7 +67,10 @@ def content(of: Segment) -> list[object]:
             number = numbers.get(term)
             if number is not None and number < postings.n_terms:
                 first, last = postings.indptr.part(number, number + 2).tolist()
-                rows, counts = postings.rows.part(first, last), postings.counts.part(first, last)
+                rows, counts = (
+                    postings.rows.part(first, last),
+                    postings.counts.part(first, last),
+                )
                 if len(rows):
                     terms[view, term] = rows.tolist(), counts.tolist()
                 assert of.vocabulary.get(term) == number
@@ -71,17 +80,30 @@ def content(of: Segment) -> list[object]:
         [table.row(row) for row in range(table.n_rows)],
         table.bounds.tolist(),
         terms,
-        {view: postings.lengths.all().tolist() for view, postings in table.postings.items()},
-        {view: vectors.matrix.all().tolist() for view, vectors in table.vectors.items()},
+        {
+            view: postings.lengths.all().tolist()
+            for view, postings in table.postings.items()
+        },
+        {
+            view: vectors.matrix.all().tolist()
+            for view, vectors in table.vectors.items()
+        },
         {view: vectors.owner.all().tolist() for view, vectors in table.vectors.items()},
-        {name: [_listed(of.array(name, i)) for i in range(len(of))] for name in of.arrays},
+        {
+            name: [_listed(of.array(name, i)) for i in range(len(of))]
+            for name in of.arrays
+        },
         table.ids.of_rows().tolist(),
     ]
 
 
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), max_size=3)
+TEXTS = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), max_size=3
+)
 GROUPS = st.lists(
-    st.dictionaries(st.integers(0, 30), TEXTS, min_size=1, max_size=4), min_size=1, max_size=4
+    st.dictionaries(st.integers(0, 30), TEXTS, min_size=1, max_size=4),
+    min_size=1,
+    max_size=4,
 )
 
 
@@ -124,15 +146,19 @@ def test_merged_is_as_made_at_once(
     assert list(folder.iterdir()) == [written.path]
     again = Merge([written], [None])
     assert again.write(folder).name == written.name  # equal content, equal file
-    opened = open_segment(segment_path(folder, written.name or ""), written.name or "", verify=True)
-    assert content(opened) == expected and opened.size == written.size
-    assert [opened.number_of[made.document.id] for _, made in sorted(alive.items())] == list(
-        range(len(alive))
+    opened = open_segment(
+        segment_path(folder, written.name or ""), written.name or "", verify=True
     )
+    assert content(opened) == expected and opened.size == written.size
+    assert [
+        opened.number_of[made.document.id] for _, made in sorted(alive.items())
+    ] == list(range(len(alive)))
 
 
 def test_runs_follow_the_keys() -> None:
-    first = segment({0: entry("a", ["fig"]), 1: entry("b", []), 5: entry("c", ["fig", "plum"])})
+    first = segment(
+        {0: entry("a", ["fig"]), 1: entry("b", []), 5: entry("c", ["fig", "plum"])}
+    )
     second = segment({3: entry("d", ["pear"]), 7: entry("e", ["pear"])})
     runs = runs_of([first, second], [None, np.array([True, False])])
     assert runs.tolist() == [[0, 0, 2], [1, 0, 1], [0, 2, 3]]

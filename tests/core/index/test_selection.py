@@ -39,9 +39,20 @@ def test_select() -> None:
         slice(2, 6),
         store.select({"year": 2021}),
     ):
-        assert {row for row, _ in store.search_lexical("raw", "apple fig", 9, where)} == {3, 4, 5}
-        assert {row for row, _ in store.search_dense("raw", [1, 2, 3], 9, where)} == {2, 3, 4, 5}
-    assert {row for row, _ in store.search_lexical("raw", "apple fig", 9, mask)} == {0, 1, 5}
+        assert {
+            row for row, _ in store.search_lexical("raw", "apple fig", 9, where)
+        } == {3, 4, 5}
+        assert {row for row, _ in store.search_dense("raw", [1, 2, 3], 9, where)} == {
+            2,
+            3,
+            4,
+            5,
+        }
+    assert {row for row, _ in store.search_lexical("raw", "apple fig", 9, mask)} == {
+        0,
+        1,
+        5,
+    }
 
 
 def test_select_refuses() -> None:
@@ -60,9 +71,13 @@ def test_select_refuses() -> None:
     assert Store(VIEWS).select({"year": 2020}) == slice(0, 0)
 
 
-@pytest.mark.parametrize("value", [{"$gt": 2020}, [{"$ne": 2020}], Path("a.md"), [2020, b"x"]])
+@pytest.mark.parametrize(
+    "value", [{"$gt": 2020}, [{"$ne": 2020}], Path("a.md"), [2020, b"x"]]
+)
 def test_what_meets_nothing_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"must be a dict of values .* for 'year'"):
+    with pytest.raises(
+        InvalidParameter, match=r"must be a dict of values .* for 'year'"
+    ):
         small_store().select({"year": value})
 
 
@@ -89,7 +104,9 @@ def test_a_selection_sees_the_store_as_it_was_when_it_began() -> None:
 
 def test_where_limits_every_route(embedder: HashEmbedder) -> None:
     index = Index(embedder=embedder)
-    index.add([document(i, meta={"year": 2020 + i, "tags": ["a", str(i)]}) for i in range(4)])
+    index.add(
+        [document(i, meta={"year": 2020 + i, "tags": ["a", str(i)]}) for i in range(4)]
+    )
     cases: list[tuple[Any, set[str]]] = [
         ({"doc_id": "doc2"}, {"doc2"}),
         ({"doc_id": ["doc0", "doc3"]}, {"doc0", "doc3"}),
@@ -102,10 +119,12 @@ def test_where_limits_every_route(embedder: HashEmbedder) -> None:
     for where, expected in cases:
         for route in ("dense", "bm25"):
             assert {
-                hit.chunk.doc_id for hit in index.search("pump", 50, route=route, where=where)
+                hit.chunk.doc_id
+                for hit in index.search("pump", 50, route=route, where=where)
             } == expected
         assert {
-            hit.chunk.doc_id for hit in MultiViewRetriever(index).search("pump", 50, where=where)
+            hit.chunk.doc_id
+            for hit in MultiViewRetriever(index).search("pump", 50, where=where)
         } == expected
     with pytest.raises(InvalidParameter, match="'colour'"):
         index.search("pump", where={"colour": "red"})
@@ -116,7 +135,8 @@ def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
     index.add([document(1)])
     for search in (index.search, MultiViewRetriever(index).search):
         with pytest.raises(
-            InvalidParameter, match=r"where must be a function .* 'doc1' it raised KeyError: 'year'"
+            InvalidParameter,
+            match=r"where must be a function .* 'doc1' it raised KeyError: 'year'",
         ) as caught:
             search("pump", where=lambda meta: meta["year"] > 2000)
         assert isinstance(caught.value.__cause__, KeyError)

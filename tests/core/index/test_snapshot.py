@@ -15,7 +15,11 @@ from structrag.index.store import Store
 def test_a_reader_stays_as_it_was() -> None:
     store = small_store()
     reader = store.reader()
-    before = [reader.chunks(), reader.search_lexical("raw", "apple", 9), reader.document_ids]
+    before = [
+        reader.chunks(),
+        reader.search_lexical("raw", "apple", 9),
+        reader.document_ids,
+    ]
     store.put(entry("a", ["cherry"]))
     store.delete("b")
     store.compact()
@@ -42,13 +46,23 @@ def test_documents_of_a_reader() -> None:
         range(0),
     ]
     assert [record["id"] for record, _ in reader.records()] == reader.document_ids
-    assert [rows for _, rows in reader.records() if rows] == [range(2), range(2, 3), range(3, 4)]
+    assert [rows for _, rows in reader.records() if rows] == [
+        range(2),
+        range(2, 3),
+        range(3, 4),
+    ]
     assert list(reader.fingerprints()) == reader.document_ids
-    assert {id: reader.stored(id).fingerprint for id in reader.document_ids}["b"] == "print of b"
+    assert {id: reader.stored(id).fingerprint for id in reader.document_ids}[
+        "b"
+    ] == "print of b"
     assert reader.row_of("b:0-3") == 2 and reader.row_of("b:0-4") is None
-    with pytest.raises(InvalidParameter, match="doc_id must be the id of a document that is in"):
+    with pytest.raises(
+        InvalidParameter, match="doc_id must be the id of a document that is in"
+    ):
         reader.chunks("z")
-    with pytest.raises(InvalidParameter, match="level must be one of 'chunks'; got 'x'"):
+    with pytest.raises(
+        InvalidParameter, match="level must be one of 'chunks'; got 'x'"
+    ):
         store.reader("x")
 
 
@@ -60,9 +74,13 @@ def test_other_vectors_belong_to_their_reader() -> None:
     )
     assert (fitted.basis, plain.basis) == ("basis", None)
     assert [row for row, _ in fitted.search_dense("raw", [0, 0, 1, 0], 1)] == [2]
-    assert fitted.search_dense("keywords", [1.0, 1.0], 9) == [(5, pytest.approx(0.5**0.5))]
+    assert fitted.search_dense("keywords", [1.0, 1.0], 9) == [
+        (5, pytest.approx(0.5**0.5))
+    ]
     assert plain.search_dense("keywords", [1.0], 9) == []
-    assert fitted.search_lexical("raw", "apple", 9) == plain.search_lexical("raw", "apple", 9)
+    assert fitted.search_lexical("raw", "apple", 9) == plain.search_lexical(
+        "raw", "apple", 9
+    )
     with pytest.raises(InvalidAnswer, match="from 0 to 5"):
         plain.with_vectors({"raw": ([[1.0]], [6])}, None)
     with pytest.raises(InvalidParameter, match="view must be one of"):
@@ -72,7 +90,9 @@ def test_other_vectors_belong_to_their_reader() -> None:
 def with_levels(name: str, texts: list[str]) -> Entry:
     """A document of small chunks, and one of all its text."""
     small, whole = entry(name, texts), entry(name, [" ".join(texts)])
-    level = Level(whole.chunks, {"raw": whole.views["raw"]}, {"raw": Vectors([[1.0, 2.0]], [0])})
+    level = Level(
+        whole.chunks, {"raw": whole.views["raw"]}, {"raw": Vectors([[1.0, 2.0]], [0])}
+    )
     return Entry(
         small.document, small.fingerprint, small.chunks, small.views, small.vectors,
         levels={"sections": level}, arrays={"facts": np.array([[len(texts), 7]], dtype=np.int32)},
@@ -89,7 +109,10 @@ def test_levels_change_together(tmp_path) -> None:  # type: ignore[no-untyped-de
         snapshot = held.snapshot()
         chunks, sections = snapshot.reader(), snapshot.reader("sections")
         assert (len(chunks), len(sections)) == (5, 2)
-        assert [chunk.text for chunk in sections.chunks()] == ["cherry fig fig", "apple pie b plum"]
+        assert [chunk.text for chunk in sections.chunks()] == [
+            "cherry fig fig",
+            "apple pie b plum",
+        ]
         assert [row for row, _ in sections.search_lexical("raw", "fig", 9)] == [0]
         assert [row for row, _ in chunks.search_lexical("raw", "fig", 9)] == [1, 2]
         assert [row for row, _ in sections.search_dense("raw", [1.0, 2.0], 9)] == [0, 1]
@@ -111,19 +134,34 @@ def test_levels_change_together(tmp_path) -> None:  # type: ignore[no-untyped-de
 def test_an_empty_snapshot() -> None:
     assert answers(Store(VIEWS)) == answers(Store(VIEWS))
     reader = Store(VIEWS).reader()
-    assert len(reader) == 0 and reader.document_ids == [] and reader.select({}) == slice(0, 0)
+    assert (
+        len(reader) == 0
+        and reader.document_ids == []
+        and reader.select({}) == slice(0, 0)
+    )
 
 
 def test_numbers_of_ranges() -> None:
-    assert _ranges(np.array([5, 2, 9]), np.array([2, 3, 1])).tolist() == [5, 6, 2, 3, 4, 9]
-    assert _ranges(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
+    assert _ranges(np.array([5, 2, 9]), np.array([2, 3, 1])).tolist() == [
+        5,
+        6,
+        2,
+        3,
+        4,
+        9,
+    ]
+    assert (
+        _ranges(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist()
+        == []
+    )
 
 
 def test_rows_of_segments_whose_documents_have_changed() -> None:
     store = Store(VIEWS)
     for name in "abcd":
         store.put(entry(name, [f"{name} one", f"{name} two"]))
-        assert len(store.reader()) == 2 * "abcd".index(name) + 2  # each a segment of its own
+        # Each a segment of its own.
+        assert len(store.reader()) == 2 * "abcd".index(name) + 2
     assert store.snapshot().is_sequence
     old = store.reader()
     gone = [chunk.id for chunk in old.chunks("b")]

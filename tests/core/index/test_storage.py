@@ -49,7 +49,9 @@ def test_addresses_of_engines_are_no_folders(
     monkeypatch.chdir(tmp_path)
     for address in (f"{engine}:corpus" for engine in ENGINES):
         for use in (small_store().save, Store.load):
-            with pytest.raises(InvalidParameter, match=f"must be a folder here; got '{address}'"):
+            with pytest.raises(
+                InvalidParameter, match=f"must be a folder here; got '{address}'"
+            ):
                 use(address)  # type: ignore[operator]
     assert not list(tmp_path.iterdir())
     small_store().save("lancedbs")
@@ -57,7 +59,12 @@ def test_addresses_of_engines_are_no_folders(
 
 @pytest.mark.parametrize(
     "tokenizer",
-    [None, Tokenizer(stopwords=()), Tokenizer("german"), Tokenizer(stopwords=("plum",))],
+    [
+        None,
+        Tokenizer(stopwords=()),
+        Tokenizer("german"),
+        Tokenizer(stopwords=("plum",)),
+    ],
 )
 @pytest.mark.parametrize(
     "options", [{}, {"lexical": "okapi", "dtype": "float16", "k1": 0.9, "b": 0.4}]
@@ -85,13 +92,24 @@ def test_results_are_equal_after_loading_in_a_new_process(
     assert loaded.config == {"model": "m"}
 
 
-def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(tmp_path: Path) -> None:
+def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "index"
     small_store().save(path)
     loaded = Store.load(path)
     reader = loaded.reader()
-    table, postings = reader.dense("raw").parts[0].table, reader.lexical("raw").parts[0].postings
-    for column in (table.matrix, table.owner, postings.rows, postings.counts, postings.lengths):
+    table, postings = (
+        reader.dense("raw").parts[0].table,
+        reader.lexical("raw").parts[0].postings,
+    )
+    for column in (
+        table.matrix,
+        table.owner,
+        postings.rows,
+        postings.counts,
+        postings.lengths,
+    ):
         assert not column.values.flags.writeable and not column.values.flags.owndata
     before = answers(loaded)
     loaded.save(path)
@@ -102,7 +120,10 @@ def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(tmp_p
     again = Store.load(path, verify=True)
     assert answers(again) == answers(loaded)
     assert again.document_ids == ["a", "b"]
-    assert sorted(entry.name for entry in path.iterdir()) == ["manifest.json", "segments"]
+    assert sorted(entry.name for entry in path.iterdir()) == [
+        "manifest.json",
+        "segments",
+    ]
     again.compact()
     again.save(path)
     (file,) = (path / "segments").iterdir()
@@ -122,7 +143,9 @@ def test_any_character_survives(tmp_path: Path) -> None:
     store.put(odd)
     store.save(tmp_path / "index")
     for held in (store, Store.load(tmp_path / "index")):
-        assert held.chunk(0) == replace(odd.chunks[0], extras={"note": [text, 1, 2.5, None, True]})
+        assert held.chunk(0) == replace(
+            odd.chunks[0], extras={"note": [text, 1, 2.5, None, True]}
+        )
         assert held.view_text(0, "raw") == text + "!"
         assert held.document(odd.document.id) == odd.document
         assert held.fingerprint(odd.document.id) == text
@@ -258,7 +281,9 @@ def test_a_refused_write_changes_nothing_and_says_so(
     for stage in ("_write_manifest", "_put_file"):
         with monkeypatch.context() as patch:
             patch.setattr(f"structrag.index.storage.{stage}", full)
-            with pytest.raises(SaveFailed, match=r"No space left on device.*save again"):
+            with pytest.raises(
+                SaveFailed, match=r"No space left on device.*save again"
+            ):
                 store.save(path)
     assert sorted(tmp_path.rglob("*")) == before
     assert answers(Store.load(path, verify=True)) == answers(small_store())
@@ -267,7 +292,9 @@ def test_a_refused_write_changes_nothing_and_says_so(
 
 
 @pytest.mark.parametrize("at", range(20, 3000, 149))
-def test_a_changed_manifest_is_refused_or_means_the_same(tmp_path: Path, at: int) -> None:
+def test_a_changed_manifest_is_refused_or_means_the_same(
+    tmp_path: Path, at: int
+) -> None:
     path = saved(tmp_path)
     file = path / "manifest.json"
     content = bytearray(file.read_bytes())
@@ -283,15 +310,22 @@ def test_a_changed_manifest_is_refused_or_means_the_same(tmp_path: Path, at: int
 
 def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
     for place in (tmp_path / "absent", tmp_path):
-        with pytest.raises(IndexDamaged, match=r"There is no saved index at .*Check the path"):
+        with pytest.raises(
+            IndexDamaged, match=r"There is no saved index at .*Check the path"
+        ):
             Store.load(place)
     (tmp_path / "file").write_text("x")
     with pytest.raises(IndexDamaged, match="no saved index"):
         Store.load(tmp_path / "file")
     path = saved(tmp_path)
     manifest = json.loads((path / "manifest.json").read_text())
-    for version, remedy in ((VERSION + 1, "Update structrag, or build"), (VERSION - 1, "Build")):
-        (path / "manifest.json").write_text(json.dumps({**manifest, "version": version}))
+    for version, remedy in (
+        (VERSION + 1, "Update structrag, or build"),
+        (VERSION - 1, "Build"),
+    ):
+        (path / "manifest.json").write_text(
+            json.dumps({**manifest, "version": version})
+        )
         with pytest.raises(
             IndexDamaged,
             match=rf"format version {version}, this release reads {VERSION}\. {remedy}",
@@ -394,7 +428,12 @@ def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
     mine, other = TemporaryFolder(), None
     os.utime(mine.path, (0, 0))
     other = TemporaryFolder()
-    assert mine.path.exists() and other.path.exists() and young.exists() and not dead.exists()
+    assert (
+        mine.path.exists()
+        and other.path.exists()
+        and young.exists()
+        and not dead.exists()
+    )
     monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 0)
     store = Store(VIEWS)
     store.put(entry("a", ["apple"]))
@@ -444,7 +483,9 @@ def test_a_saver_that_hangs_is_not_waited_for_for_ever(
     store.save(tmp_path / "index")
     store.put(entry("late", ["plum"]))
     monkeypatch.setattr("structrag.index.storage.PATIENCE", 0.2)
-    sentence = r"^Another process has been writing to '.*index' for 0\.2 seconds, .*end it if"
+    sentence = (
+        r"^Another process has been writing to '.*index' for 0\.2 seconds, .*end it if"
+    )
     with one_saver(tmp_path / "index"), pytest.raises(SaveFailed, match=sentence):
         store.save(tmp_path / "index")
     assert "late" not in Store.load(tmp_path / "index")
@@ -461,7 +502,8 @@ def test_a_loader_notices_that_equal_content_was_saved_again(
 
     def gone_for_a_moment(*arguments: object, **options: object) -> object:
         if once.pop() if once else False:
-            small_store().save(path)  # another saver had removed the file, this one brings it back
+            # Another saver had removed the file, this one brings it back.
+            small_store().save(path)
             raise IndexDamaged("it is missing")
         return opened(*arguments, **options)  # type: ignore[arg-type]
 
@@ -475,7 +517,9 @@ def test_first_savers_at_one_path(tmp_path: Path) -> None:
         store.put(entry(f"d{number}", ["apple"]))
     for attempt in range(10):
         path = tmp_path / f"index-{attempt}"
-        threads = [threading.Thread(target=store.save, args=(path,)) for store in stores]
+        threads = [
+            threading.Thread(target=store.save, args=(path,)) for store in stores
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -36,12 +36,24 @@ def test_rows_follow_documents_and_chunk_starts() -> None:
         "b:14-17",
         "c:0-8",
     ]
-    assert [store.view_text(row, "keywords") for row in range(3)] == ["apple", None, "plum"]
+    assert [store.view_text(row, "keywords") for row in range(3)] == [
+        "apple",
+        None,
+        "plum",
+    ]
     assert [row for row, _ in store.search_lexical("raw", "apple", 9)] == [1, 0, 3]
     assert [row for row, _ in store.search_lexical("keywords", "apple", 9)] == [0]
     assert store.search_dense("keywords", [1.0], 9) == []
-    assert (store.fingerprint("b"), store.degraded("b"), "b" in store) == ("print of b", 3, True)
-    assert (store.fingerprint("z"), store.degraded("z"), "z" in store) == (None, 0, False)
+    assert (store.fingerprint("b"), store.degraded("b"), "b" in store) == (
+        "print of b",
+        3,
+        True,
+    )
+    assert (store.fingerprint("z"), store.degraded("z"), "z" in store) == (
+        None,
+        0,
+        False,
+    )
     assert store.document("a") == Document(
         "", id="a", title="A", meta={"year": 2020, "tags": ["x", "y"]}
     )
@@ -57,14 +69,18 @@ def test_a_replaced_document_keeps_its_place_and_a_deleted_one_is_gone() -> None
     assert store.delete("b") is False
     assert [chunk.doc_id for chunk in store.chunks()] == ["a", "c"]
     assert store.search_lexical("raw", "plum", 9) == []
-    assert {store.chunk(row).doc_id for row, _ in store.search_dense("raw", [1, 1, 1], 9)} == {
+    assert {
+        store.chunk(row).doc_id for row, _ in store.search_dense("raw", [1, 1, 1], 9)
+    } == {
         "a",
         "c",
     }
     assert store.row_of("b:0-4") is None
 
 
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), max_size=3)
+TEXTS = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), max_size=3
+)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.sampled_from("abcd"), TEXTS, st.booleans()),
@@ -91,7 +107,9 @@ def test_any_history_equals_a_fresh_store(
     wanted: dict[str, Entry] = {}
     for step in steps:
         if step[0] == "put":
-            wanted[step[1]] = entry(step[1], step[2], {"size": len(step[2])}, windows=step[3])
+            wanted[step[1]] = entry(
+                step[1], step[2], {"size": len(step[2])}, windows=step[3]
+            )
             store.put(wanted[step[1]])
         elif step[0] == "delete":
             assert store.delete(step[1]) == (wanted.pop(step[1], None) is not None)
@@ -110,7 +128,8 @@ def test_any_history_equals_a_fresh_store(
     assert answers(store) == answers(fresh)
     one, two = (read_manifest(folder / name) for name in ("one", "two"))
     differing = {"save", "checksum"}
-    assert {key for key in one if one[key] != two[key]} == differing  # equal content, equal files
+    # Equal content, equal files.
+    assert {key for key in one if one[key] != two[key]} == differing
     shutil.rmtree(folder)
 
 
@@ -121,7 +140,9 @@ def test_words_of_deleted_documents_leave_the_mean_idf_of_okapi() -> None:
         target.put(entry("a", ["apple apple", "apple plum", "pear"]))
     store.delete("z")
     # apple is in two of three chunks: its idf is negative, so the mean stands in for it
-    assert store.search_lexical("raw", "apple", 9) == fresh.search_lexical("raw", "apple", 9)
+    assert store.search_lexical("raw", "apple", 9) == fresh.search_lexical(
+        "raw", "apple", 9
+    )
 
 
 @given(st.permutations(["a", "b", "c"]))
@@ -134,7 +155,10 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
     store = Store(VIEWS)
     for name in order:
         store.put(entry(name, texts[name]))
-    found = [(store.chunk(row).id, score) for row, score in store.search_lexical("raw", "apple", 9)]
+    found = [
+        (store.chunk(row).id, score)
+        for row, score in store.search_lexical("raw", "apple", 9)
+    ]
     assert [name for name, _ in found[:1]] == ["a:0-5"]
     ties = [name for name, score in found if score == found[1][1]]
     assert [name.partition(":")[0] for name in ties] == [
@@ -146,7 +170,9 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
 def test_the_only_document_may_change_its_dimension() -> None:
     store = Store(VIEWS)
     store.put(entry("a", ["apple"]))
-    store.put(replace(entry("a", ["apple"]), vectors={"raw": Vectors([[1.0, 0.0]], [0])}))
+    store.put(
+        replace(entry("a", ["apple"]), vectors={"raw": Vectors([[1.0, 0.0]], [0])})
+    )
     assert store.search_dense("raw", [2.0, 0.0], 1) == [(0, 1.0)]
 
 
@@ -163,11 +189,17 @@ def test_the_only_document_may_change_its_dimension() -> None:
         ),
         (lambda store: store.chunk(6), "row must be from 0 to 5; got 6"),
         (lambda store: store.chunk(-1), "row must be from 0 to 5; got -1"),
-        (lambda store: store.document("z"), "doc_id must be a document of the store; 'z' is not"),
+        (
+            lambda store: store.document("z"),
+            "doc_id must be a document of the store; 'z' is not",
+        ),
         (lambda store: Store(()), "views must be one or more different names"),
         (lambda store: Store("raw"), "views must be one or more different names"),
         (lambda store: Store(("a", "a")), "views must be one or more different names"),
-        (lambda store: Store(("raw",), config={"x": object()}), "config\\['x'\\] must be"),
+        (
+            lambda store: Store(("raw",), config={"x": object()}),
+            "config\\['x'\\] must be",
+        ),
     ],
 )
 def test_bad_arguments(call, sentence: str) -> None:  # type: ignore[no-untyped-def]
@@ -181,7 +213,11 @@ def test_an_empty_store_is_valid(tmp_path: Path) -> None:
     for _ in range(2):
         assert len(store) == 0
         assert "hollow" in store
-        assert store.search_lexical("raw", "apple", 3) == store.search_dense("raw", [1.0], 3) == []
+        assert (
+            store.search_lexical("raw", "apple", 3)
+            == store.search_dense("raw", [1.0], 3)
+            == []
+        )
         assert store.row_of("hollow:0-1") is None
         store.save(tmp_path / "index")
         store = Store.load(tmp_path / "index", verify=True)
@@ -237,13 +273,16 @@ def test_segments_are_joined_in_the_background(monkeypatch: pytest.MonkeyPatch) 
     assert store.document_ids == names
 
 
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked on this system")
+forks = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="no process is forked on this system"
+)
 
 
 def exit_code_of_child(work: Callable[[], object]) -> int | None:
     """Of a forked process that does the work; None if it did not end."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12: the process has threads
+        # From 3.12: the process has threads.
+        warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
         code = 1
@@ -263,7 +302,9 @@ def exit_code_of_child(work: Callable[[], object]) -> int | None:
 
 
 @forks
-def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(tmp_path: Path) -> None:
+def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
+    tmp_path: Path,
+) -> None:
     store, is_held = small_store(), threading.Event()
 
     def change_and_save() -> None:
@@ -287,11 +328,15 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(tmp_path: Pat
 
 
 @forks
-def test_a_forked_process_leaves_the_files_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_process_leaves_the_files_of_its_parent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 1)
     stores = [small_store()]
     stores[0].snapshot()
-    files = [segment.path for segment in stores[0]._segments if segment.path is not None]
+    files = [
+        segment.path for segment in stores[0]._segments if segment.path is not None
+    ]
 
     def work() -> None:
         stores.clear()

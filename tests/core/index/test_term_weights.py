@@ -24,11 +24,15 @@ from structrag.index.term_weights import (
 )
 
 WORDS = ["apple", "banana", "cherry", "plum"]
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join), min_size=1)
+TEXTS = st.lists(
+    st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join), min_size=1
+)
 
 
 @given(TEXTS, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
-def test_products_are_the_scores_of_the_embedded_store(texts: list[str], words: list[str]) -> None:
+def test_products_are_the_scores_of_the_embedded_store(
+    texts: list[str], words: list[str]
+) -> None:
     own = Store(("raw", "keywords"))
     own.put_all([entry(str(row), [text]) for row, text in enumerate(texts)])
     expected = dict(own.search_lexical("raw", " ".join(words), 99))
@@ -68,9 +72,13 @@ def test_row_counts_add_up_and_come_back(
     parts = counts.to_parts(size)
     assert parts and all(0 < len(part) <= size for part in parts)
     again = RowCounts.from_parts(parts)
-    right = Counter(number for row in rows + others for number in row if number != NO_TERM)
+    right = Counter(
+        number for row in rows + others for number in row if number != NO_TERM
+    )
     both = summed([again, more])
-    assert {n: both.frequency(n) for n in right} == dict(right) and len(both) == len(right)
+    assert {n: both.frequency(n) for n in right} == dict(right) and len(both) == len(
+        right
+    )
     assert both.frequency(NO_TERM) == 0
     left = summed([both, -more])
     assert left.numbers.tolist() == counts.numbers.tolist()

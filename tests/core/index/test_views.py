@@ -17,7 +17,9 @@ from structrag.index import Prompts
 from structrag.index.views import VIEWS, ViewSettings, ViewTexts, view_steps
 
 MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
-PAPER = ViewSettings(with_context=False, merged=False, use_llm=True, invented_keywords=True)
+PAPER = ViewSettings(
+    with_context=False, merged=False, use_llm=True, invented_keywords=True
+)
 IN_TEXT = ViewSettings(use_llm=True)
 # Most tests are of other things than where keywords come from.
 DEFAULT = replace(IN_TEXT, invented_keywords=True)
@@ -33,10 +35,15 @@ def markdown(*bodies: str, title: str = "") -> Document:
 
 
 def made(
-    document: Document, llm: Any = None, settings: ViewSettings = DEFAULT, **splitting: Any
+    document: Document,
+    llm: Any = None,
+    settings: ViewSettings = DEFAULT,
+    **splitting: Any,
 ) -> ViewTexts:
     splitting = {"max_tokens": 2000, **splitting}
-    chunks = ContentAwareSplitter(context=settings.with_context, **splitting).split(document)
+    chunks = ContentAwareSplitter(context=settings.with_context, **splitting).split(
+        document
+    )
     return Runner(llm=llm).run(
         view_steps(document, chunks, settings, counter=lambda text: len(text.split()))
     )
@@ -68,8 +75,12 @@ def test_paper_asks_twice_a_section_and_uses_bodies_alone() -> None:
     assert len(llm.prompts) == 2
     assert views.texts["summary"] == ("A short summary.",)
     assert views.texts["keywords"] == ("pump, valve",)
-    assert views.texts["raw"][0] is not None and views.texts["raw"][0].strip() == words(300)
-    assert all("Title: Part 0" in prompt and words(300) in prompt for prompt in llm.prompts)
+    assert views.texts["raw"][0] is not None and views.texts["raw"][0].strip() == words(
+        300
+    )
+    assert all(
+        "Title: Part 0" in prompt and words(300) in prompt for prompt in llm.prompts
+    )
 
 
 @pytest.mark.parametrize(("length", "calls"), [(199, 0), (200, 0), (201, 1)])
@@ -112,7 +123,11 @@ def test_a_long_summary_is_cut_to_ten_sentences_and_200_words() -> None:
     llm = ScriptedModel(" ".join(f"Sentence {i} says {words(20)}." for i in range(30)))
     views = made(markdown(words(2000)), llm, PAPER, max_tokens=None)
     summary = views.texts["summary"][0]
-    assert summary is not None and len(summary.split()) <= 200 and summary.count("Sentence") <= 10
+    assert (
+        summary is not None
+        and len(summary.split()) <= 200
+        and summary.count("Sentence") <= 10
+    )
 
 
 def test_braces_in_a_document_are_left_alone() -> None:
@@ -138,7 +153,9 @@ def test_prompts_can_be_replaced() -> None:
     llm = ScriptedModel(MERGED)
     prompts = Prompts(merged="Fasse {text} zusammen, Titel {title}, als {{}}.")
     made(markdown("body " * 201), llm, ViewSettings(use_llm=True, prompts=prompts))
-    assert llm.prompts == [f"Fasse \n{'body ' * 201}\n\n zusammen, Titel Part 0, als {{}}."]
+    assert llm.prompts == [
+        f"Fasse \n{'body ' * 201}\n\n zusammen, Titel Part 0, als {{}}."
+    ]
 
 
 @pytest.mark.parametrize("name", ["merged", "summary", "keywords"])
@@ -160,7 +177,9 @@ def test_prompts_can_be_replaced() -> None:
         (3, "must be a string; got int"),
     ],
 )
-def test_a_prompt_that_is_no_template_is_refused(name: str, template: Any, sentence: str) -> None:
+def test_a_prompt_that_is_no_template_is_refused(
+    name: str, template: Any, sentence: str
+) -> None:
     with pytest.raises(InvalidParameter) as caught:
         Prompts(**{name: template})
     assert sentence in str(caught.value) and repr(name) in str(caught.value)
@@ -178,8 +197,12 @@ def test_unknown_views_are_refused(names: tuple[str, ...]) -> None:
 # -- keywords
 
 
-@pytest.mark.parametrize("settings", [IN_TEXT, replace(IN_TEXT, merged=False, with_context=False)])
-def test_keywords_are_words_of_the_section_or_its_titles(settings: ViewSettings) -> None:
+@pytest.mark.parametrize(
+    "settings", [IN_TEXT, replace(IN_TEXT, merged=False, with_context=False)]
+)
+def test_keywords_are_words_of_the_section_or_its_titles(
+    settings: ViewSettings,
+) -> None:
     llm = ScriptedModel(
         lambda prompt: (
             "A short summary."
@@ -187,7 +210,14 @@ def test_keywords_are_words_of_the_section_or_its_titles(settings: ViewSettings)
             else json.dumps(
                 {
                     "summary": "A short summary.",
-                    "keywords": ["Part", "valves", "submarine", "cleaning", "x" * 100_000, "4"],
+                    "keywords": [
+                        "Part",
+                        "valves",
+                        "submarine",
+                        "cleaning",
+                        "x" * 100_000,
+                        "4",
+                    ],
                 }
             )
         )
@@ -202,7 +232,9 @@ def test_keywords_are_words_of_the_section_or_its_titles(settings: ViewSettings)
 def test_keywords_that_are_all_invented_are_no_answer() -> None:
     llm = ScriptedModel('["submarine", "whale"]')
     views = made(markdown("The valve is cleaned."), llm, IN_TEXT)
-    assert views.fallbacks == {"keywords": 1} and "submarine" not in str(views.texts["keywords"])
+    assert views.fallbacks == {"keywords": 1} and "submarine" not in str(
+        views.texts["keywords"]
+    )
     assert "submarine" in views.reasons["keywords"] and not views.failed
 
 
@@ -215,12 +247,15 @@ def test_one_bad_part_of_a_merged_answer_does_not_spoil_the_other() -> None:
 
 
 @pytest.mark.parametrize("settings", [DEFAULT, PAPER])
-@pytest.mark.parametrize(("length", "is_used"), [(209, True), (210, True), (211, False)])
+@pytest.mark.parametrize(
+    ("length", "is_used"), [(209, True), (210, True), (211, False)]
+)
 def test_a_summary_longer_than_its_text_is_not_used(
     settings: ViewSettings, length: int, is_used: bool
 ) -> None:
     summary = words(length, "summary")
-    body = words(210, "word" * 10)  # long words: as long as the caller counts, not by characters
+    # Long words: as long as the caller counts, not by characters.
+    body = words(210, "word" * 10)
     llm = ScriptedModel(
         lambda prompt: (
             '["pump"]'
@@ -245,17 +280,31 @@ def test_the_papers_prompts_are_those_of_its_figures() -> None:
     llm = ScriptedModel(lambda prompt: '["pump"]' if "[...]" in prompt else "Short.")
     views = made(markdown(words(300)), llm, settings)
     keywords, summary = sorted(llm.prompts)  # both are asked at once
-    assert summary.startswith("You are a helpful summarization assistant. Please help me summarize")
-    assert "no more than 10 sentences or 200 words.\n\nSection Name: Part 0\n\n" in summary
-    assert keywords.startswith("You are a helpful keyword extractor. You need to extract keywords")
-    assert " **End of text**" in keywords.partition("Section Text: **Beginning of text** ")[2]
+    assert summary.startswith(
+        "You are a helpful summarization assistant. Please help me summarize"
+    )
+    assert (
+        "no more than 10 sentences or 200 words.\n\nSection Name: Part 0\n\n" in summary
+    )
+    assert keywords.startswith(
+        "You are a helpful keyword extractor. You need to extract keywords"
+    )
+    assert (
+        " **End of text**"
+        in keywords.partition("Section Text: **Beginning of text** ")[2]
+    )
     assert keywords.endswith("Do not output anything else aside from this list.")
-    assert views.texts["summary"] == ("Short.",) and views.texts["keywords"] == ("pump",)
+    assert views.texts["summary"] == ("Short.",) and views.texts["keywords"] == (
+        "pump",
+    )
 
 
 def test_the_papers_sections_have_a_name_and_no_path() -> None:
     text = "# Guide\n\n## Cleaning\n\nRinse the filter."
-    for preset, name in (("paper", "Name: Cleaning\n"), ("default", "Title: Guide > Cleaning\n")):
+    for preset, name in (
+        ("paper", "Name: Cleaning\n"),
+        ("default", "Title: Guide > Cleaning\n"),
+    ):
         llm = ScriptedModel('["filter"]')
         Index(preset=preset, llm=llm).add([read_text(text, format="markdown")])
         assert [name in prompt for prompt in llm.prompts] == [True]
@@ -299,6 +348,8 @@ def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
         model = Held()
         assert not Index(llm=model, **options).add([document]).usage["failed"]
         asked[name] = model.asked
-    assert {tuple(required) for required in asked["merged"]} == {("summary", "keywords")}
+    assert {tuple(required) for required in asked["merged"]} == {
+        ("summary", "keywords")
+    }
     assert {tuple(required) for required in asked["keywords"]} == {("keywords",)}
     assert asked["paper"] == asked["own"] == []

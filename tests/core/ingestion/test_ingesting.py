@@ -30,11 +30,17 @@ BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
 
 @pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence, makers.d3])
-def test_it_gives_what_one_process_gives(tmp_path: Path, make: Callable[[], Any]) -> None:
+def test_it_gives_what_one_process_gives(
+    tmp_path: Path, make: Callable[[], Any]
+) -> None:
     files = write_files(tmp_path / "files", 30 if make is makers.evidence else 70)
     seen: list[Progress] = []
     report = ingest(
-        tmp_path / "files", tmp_path / "many.index", make=make, workers=2, progress=seen.append
+        tmp_path / "files",
+        tmp_path / "many.index",
+        make=make,
+        workers=2,
+        progress=seen.append,
     )
     alone = make()
     alone.add([structrag.read_file(file) for file in files])
@@ -60,7 +66,9 @@ def test_its_index_is_searched_by_the_class_that_made_it(tmp_path: Path) -> None
     (hit,) = structrag.MultiViewRetriever(index, k=1).search("number 2")
     assert hit.chunk.doc_id.endswith("002.md")
     ingest(tmp_path / "files", tmp_path / "evidence")  # LSA, by default
-    (hit,) = structrag.EvidenceRetriever.load(tmp_path / "evidence").search("Title 2", k=1)
+    (hit,) = structrag.EvidenceRetriever.load(tmp_path / "evidence").search(
+        "Title 2", k=1
+    )
     assert hit.chunk.doc_id.endswith("002.md")
 
 
@@ -68,7 +76,9 @@ def test_what_has_not_changed_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = write_files(tmp_path / "files", 5)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     run()
     files[1].write_text("# Other\n\nNow it is another text.")
     files[2].touch()  # read again, and found to be as it was
@@ -124,11 +134,15 @@ def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> Non
     assert report.added == 2
     assert list(report.errors) == [str(files[1]), "/dev/zero", pipe]
     assert "NUL" in report.errors[str(files[1])]
-    assert "'/dev/zero': it is a pipe, a device or a socket" in report.errors["/dev/zero"]
+    assert (
+        "'/dev/zero': it is a pipe, a device or a socket" in report.errors["/dev/zero"]
+    )
     summary = json.loads((tmp_path / "index.ingested.json").read_text())
     assert summary["errors"] == report.errors
     files[1].write_text("# Mended\n\nNow it is a text.")
-    mended = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    mended = ingest(
+        tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     assert (mended.added, mended.errors) == (1, {})
 
 
@@ -140,7 +154,9 @@ def test_what_the_system_refuses_is_in_the_report(
     outside = tmp_path / "outside.md"
     outside.write_text("# Other\n\nIt is elsewhere.")
     (tmp_path / "files" / "out.md").symlink_to(outside)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     assert run().added == 3
     listed = os.scandir
 
@@ -155,10 +171,16 @@ def test_what_the_system_refuses_is_in_the_report(
     secret, link = (str(tmp_path / "files" / name) for name in ("secret", "out.md"))
     assert (report.unchanged, report.removed) == (2, 0)  # it may be there the next time
     assert sorted(report.errors) == [link, secret]
-    assert report.errors[secret] == f"The folder {secret!r} was left out: Permission denied."
+    assert (
+        report.errors[secret]
+        == f"The folder {secret!r} was left out: Permission denied."
+    )
     assert "is a link to a file outside of the folder" in report.errors[link]
     assert (seen[-1].errors, seen[-1].files, seen[-1].total) == (2, 2, 2)
-    assert json.loads((tmp_path / "index.ingested.json").read_text())["errors"] == report.errors
+    assert (
+        json.loads((tmp_path / "index.ingested.json").read_text())["errors"]
+        == report.errors
+    )
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no such file here")
@@ -167,7 +189,11 @@ def test_a_file_that_cannot_be_read_though_it_is_regular(tmp_path: Path) -> None
     memory = tmp_path / "files" / "memory.md"
     memory.symlink_to("/proc/self/mem")  # whose first byte nobody may read
     report = ingest(
-        tmp_path / "files", tmp_path / "index", make=makers.index, workers=1, follow_links=True
+        tmp_path / "files",
+        tmp_path / "index",
+        make=makers.index,
+        workers=1,
+        follow_links=True,
     )
     assert (report.added, list(report.errors)) == (1, [str(memory)])
     assert report.errors[str(memory)].startswith(f"Cannot read {str(memory)!r}: ")
@@ -183,7 +209,9 @@ def test_names_that_are_no_utf8_and_files_too_large(tmp_path: Path) -> None:
     except OSError:  # a system that refuses such names
         pytest.skip("file names must be UTF-8 here")
     os.utime(latin, ns=(LONG_AGO, LONG_AGO))
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     report = run()
     assert report.added == 2
     (sentence,) = report.errors.values()
@@ -192,7 +220,9 @@ def test_names_that_are_no_utf8_and_files_too_large(tmp_path: Path) -> None:
     assert (run().unchanged, run().added) == (2, 0)
 
 
-def test_a_file_that_goes_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_goes_while_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
     files = write_files(tmp_path / "files", 12)
     last = files[-1]
@@ -201,22 +231,34 @@ def test_a_file_that_goes_while_it_runs(tmp_path: Path, monkeypatch: pytest.Monk
         last.unlink(missing_ok=True)
 
     report = ingest(
-        tmp_path / "files", tmp_path / "index", make=makers.index, workers=1, progress=go
+        tmp_path / "files",
+        tmp_path / "index",
+        make=makers.index,
+        workers=1,
+        progress=go,
     )
     assert report.added == 11
-    assert report.errors == {str(last): f"Cannot read {str(last)!r}: No such file or directory."}
+    assert report.errors == {
+        str(last): f"Cannot read {str(last)!r}: No such file or directory."
+    }
 
 
-def test_a_place_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (file,) = write_files(tmp_path / "files", 1)
-    with pytest.raises(SaveFailed, match=r"cannot be written: .*exists.*choose another store"):
+    with pytest.raises(
+        SaveFailed, match=r"cannot be written: .*exists.*choose another store"
+    ):
         ingest(file, file / "index", make=makers.index, workers=1)
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("structrag.ingestion.ingesting.write_summary", full)
-    with pytest.raises(SaveFailed, match=r"ingested\.json' cannot be written: No space left"):
+    with pytest.raises(
+        SaveFailed, match=r"ingested\.json' cannot be written: No space left"
+    ):
         ingest(file, tmp_path / "index", make=makers.index, workers=1)
     assert content(tmp_path / "index")["ids"] == [str(file)]
     monkeypatch.undo()
@@ -227,7 +269,9 @@ def test_a_place_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.M
 def test_documents_stay_whose_files_cannot_be_looked_at(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     (there,) = write_files(tmp_path / "files" / "share", 1)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     assert run().added == 2
     there.parent.rename(tmp_path / "away")
     there.parent.symlink_to("share")  # a circle, as a share that does not answer
@@ -240,7 +284,9 @@ def test_documents_stay_whose_files_cannot_be_looked_at(tmp_path: Path) -> None:
 def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 3)
     files[1].write_bytes(BIN_MD)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     assert list(run().errors) == [str(files[1])]
     assert list(run().errors) == [str(files[1])]
     files[1].unlink()
@@ -248,13 +294,20 @@ def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "index.ingested.json").read_text())["errors"] == {}
 
 
-def test_files_are_read_again_for_another_reading_and_while_they_are_young(tmp_path: Path) -> None:
+def test_files_are_read_again_for_another_reading_and_while_they_are_young(
+    tmp_path: Path,
+) -> None:
     files = write_files(tmp_path / "files", 3)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     assert run().added == 3
     assert run().bytes == 0
     as_text = run(format="text")
-    assert (as_text.replaced, as_text.bytes) == (3, sum(file.stat().st_size for file in files))
+    assert (as_text.replaced, as_text.bytes) == (
+        3,
+        sum(file.stat().st_size for file in files),
+    )
     size, state = files[0].stat().st_size, files[0].stat()
     os.utime(files[0])  # now, as by a change of equal length within the clock's step
     run(format="text")
@@ -265,7 +318,9 @@ def test_files_are_read_again_for_another_reading_and_while_they_are_young(tmp_p
 
 def test_a_document_that_was_stored_stays_when_its_file_breaks(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 2)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1
+    )
     run()
     before = content(tmp_path / "index")
     files[0].write_bytes(BIN_MD)
@@ -277,14 +332,18 @@ def test_a_file_that_kills_or_raises_does_not_stop_the_others(tmp_path: Path) ->
     files = write_files(tmp_path / "files", 8)
     for number, word in ((1, "KILL"), (6, "RAISE")):
         files[number].write_text(f"# Bad\n\n{word} {number}")
-    report = ingest(tmp_path / "files", tmp_path / "index", make=makers.moody, workers=2)
+    report = ingest(
+        tmp_path / "files", tmp_path / "index", make=makers.moody, workers=2
+    )
     assert sorted(report.errors) == [str(files[number]) for number in (1, 6)]
     assert (
         "2 processes that prepared it ended, the last one by signal 9"
         in report.errors[str(files[1])]
     )
     assert report.errors[str(files[6])] == "ZeroDivisionError: a fault of ours"
-    assert content(tmp_path / "index")["ids"] == [str(files[i]) for i in (0, 2, 3, 4, 5, 7)]
+    assert content(tmp_path / "index")["ids"] == [
+        str(files[i]) for i in (0, 2, 3, 4, 5, 7)
+    ]
 
 
 def test_a_file_that_takes_too_long_does_not_stop_the_others(
@@ -295,14 +354,20 @@ def test_a_file_that_takes_too_long_does_not_stop_the_others(
     files = write_files(tmp_path / "files", 3)
     files[1].write_text("# Bad\n\nSLEEP")
     report = ingest(
-        tmp_path / "files", tmp_path / "index", make=makers.moody, workers=1, max_seconds=8
+        tmp_path / "files",
+        tmp_path / "index",
+        make=makers.moody,
+        workers=1,
+        max_seconds=8,
     )
     assert list(report.errors) == [str(files[1])]
     assert "more than 8 seconds" in report.errors[str(files[1])]
     assert content(tmp_path / "index")["ids"] == [str(files[i]) for i in (0, 2)]
 
 
-def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(tmp_path: Path) -> None:
+def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(
+    tmp_path: Path,
+) -> None:
     files = write_files(tmp_path / "files", 70)
     files[-1].write_text("# Bad\n\nThe server goes DOWN.")
     log = tmp_path / "calls"
@@ -320,34 +385,54 @@ def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(tmp_path: Pat
         "the cause and begin the same ingestion again: it goes on where it stopped."
     ) in str(failure.value)
     assert len(Store.load(tmp_path / "index").document_ids) == 64
-    assert log.stat().st_size == 2 * 2 + 3  # calls: two a group, then all, the first alone, a probe
+    # calls: two a group, then all, the first alone, a probe.
+    assert log.stat().st_size == 2 * 2 + 3
     files[-1].write_text("# Good\n\nIt is up.")
     report = run()
     assert (report.unchanged, report.added) == (64, 6)
 
 
-def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(tmp_path: Path) -> None:
+def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
+    tmp_path: Path,
+) -> None:
     files = write_files(tmp_path / "files", 40)
     for file in (files[3], files[-1]):
         file.write_text("# Bad\n\nThis is REFUSED.")
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.broken, workers=2)
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", make=makers.broken, workers=2
+    )
     report = run()
-    assert (report.added, sorted(report.errors)) == (38, [str(files[3]), str(files[-1])])
-    assert "ValueError: not this text. The model takes other texts." in report.errors[str(files[3])]
+    assert (report.added, sorted(report.errors)) == (
+        38,
+        [str(files[3]), str(files[-1])],
+    )
+    assert (
+        "ValueError: not this text. The model takes other texts."
+        in report.errors[str(files[3])]
+    )
     files[3].write_text("# Good\n\nIt is taken.")
     report = run()  # of the two files one is refused again
-    assert (report.added, report.unchanged, list(report.errors)) == (1, 38, [str(files[-1])])
+    assert (report.added, report.unchanged, list(report.errors)) == (
+        1,
+        38,
+        [str(files[-1])],
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (makers.number, "make must give an EvidenceRetriever, an Index, .* got int"),
-        (makers.raising, "make must give a retriever; it raised OSError: no weights here"),
+        (
+            makers.raising,
+            "make must give a retriever; it raised OSError: no weights here",
+        ),
         (lambda: None, "make must be something that pickle can send"),
     ],
 )
-def test_a_make_that_gives_no_retriever(tmp_path: Path, make: Any, sentence: str) -> None:
+def test_a_make_that_gives_no_retriever(
+    tmp_path: Path, make: Any, sentence: str
+) -> None:
     write_files(tmp_path / "files", 1)
     with pytest.raises(InvalidParameter, match=sentence):
         ingest(tmp_path / "files", tmp_path / "index", make=make, workers=1)
@@ -360,14 +445,18 @@ def test_processes_that_never_get_ready(tmp_path: Path) -> None:
         ingest(tmp_path / "files", tmp_path / "index", make=makers.dying, workers=1)
 
 
-def test_a_process_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_files(tmp_path / "files", 1)
 
     def full(*_: Any, **__: Any) -> None:
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr("subprocess.Popen", full)
-    with pytest.raises(ModelFailed, match=r"started: Cannot allocate memory\. Give fewer workers"):
+    with pytest.raises(
+        ModelFailed, match=r"started: Cannot allocate memory\. Give fewer workers"
+    ):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
 
 
@@ -381,7 +470,9 @@ def test_other_arguments(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="workers must be"):
         run(make=makers.index, workers=0)
     for name in ("runner", "format", "reader"):
-        with pytest.raises(InvalidParameter, match=f"{name} must be one of .*; got 'word'"):
+        with pytest.raises(
+            InvalidParameter, match=f"{name} must be one of .*; got 'word'"
+        ):
             run(make=makers.index, **{name: "word"})
     assert not (tmp_path / "index").exists()
     run(make=makers.index, workers=1)
@@ -396,7 +487,9 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in listing.split()]
 
 
-linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc on this system")
+linux = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="no /proc on this system"
+)
 
 
 @linux
@@ -412,7 +505,9 @@ def test_two_at_once_into_one_index(tmp_path: Path) -> None:
         "index",
         "index.ingested.json",
     ]
-    assert ingest(tmp_path / "files", tmp_path / "index", make=makers.slow).unchanged == 60
+    assert (
+        ingest(tmp_path / "files", tmp_path / "index", make=makers.slow).unchanged == 60
+    )
 
 
 @linux
@@ -479,11 +574,15 @@ def test_all_levels_of_d3_are_filled_in_an_engine(tmp_path: Path, engine: str) -
         assert opened.config() == alone.config()
         for level in ("sections", "parts", "paragraphs"):
             assert getattr(opened, level).chunks() == getattr(alone, level).chunks()
-        assert ingest(tmp_path / "files", store, make=makers.d3, workers=1).unchanged == 5
+        assert (
+            ingest(tmp_path / "files", store, make=makers.d3, workers=1).unchanged == 5
+        )
 
 
 @pytest.mark.parametrize("engine", ["folder", *ENGINES])
-def test_answers_stay_the_same_while_an_ingestion_runs(tmp_path: Path, engine: str) -> None:
+def test_answers_stay_the_same_while_an_ingestion_runs(
+    tmp_path: Path, engine: str
+) -> None:
     """Of a reader that was opened before; the index itself finds the new documents after."""
     with (
         nullcontext(tmp_path / "index")
@@ -500,7 +599,10 @@ def test_answers_stay_the_same_while_an_ingestion_runs(tmp_path: Path, engine: s
         def answers() -> list[Any]:
             return [
                 [reader.search_dense("raw", vector, 8) for vector in vectors],
-                [reader.search_lexical("raw", f"title word{i} {i}", 8) for i in range(5)],
+                [
+                    reader.search_lexical("raw", f"title word{i} {i}", 8)
+                    for i in range(5)
+                ],
                 [chunk.id for chunk in reader.chunks(str(files[7]))],
             ]
 

@@ -42,7 +42,11 @@ def test_a_worker_has_the_model_as_it_is() -> None:
     model = HashTokens()
     with ModelServer(model) as server:
         there = remote(server)
-        assert (there.name, there.max_tokens, there.gives_tokens) == (model.name, None, True)
+        assert (there.name, there.max_tokens, there.gives_tokens) == (
+            model.name,
+            None,
+            True,
+        )
         assert (there.embed(["a b", "c"]) == model.embed(["a b", "c"])).all()
         (tokens,) = there.embed_tokens(["a b"], query=True)
         assert (tokens.vectors == model.embed_tokens(["a b"])[0].vectors).all()
@@ -83,7 +87,10 @@ def test_those_who_wait_are_answered_together_and_each_gets_its_own() -> None:
         def ask(text: str) -> None:
             vectors[text] = there.embed([text, text + " more"])
 
-        threads = [threading.Thread(target=ask, args=(word,)) for word in ("one", "two", "three")]
+        threads = [
+            threading.Thread(target=ask, args=(word,))
+            for word in ("one", "two", "three")
+        ]
         threads[0].start()
         assert entered.wait(60)
         for thread in threads[1:]:
@@ -111,7 +118,9 @@ def test_a_failure_and_a_wrong_number_of_vectors_are_told() -> None:
 def test_the_index_is_that_of_one_process(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 30)
     model = HashTokens()
-    report = ingest(tmp_path / "files", tmp_path / "many", model, one_model=True, workers=2)
+    report = ingest(
+        tmp_path / "files", tmp_path / "many", model, one_model=True, workers=2
+    )
     assert (report.added, report.errors) == (30, {})
     alone = structrag.EvidenceRetriever(HashTokens())
     alone.add([structrag.read_file(file) for file in files])
@@ -120,23 +129,33 @@ def test_the_index_is_that_of_one_process(tmp_path: Path) -> None:
         there, here = many.search(question), alone.search(question)
         assert [hit.chunk for hit in there] == [hit.chunk for hit in here]
         # the workers' batches are other ones, so a rounded token vector may be too
-        assert [hit.score for hit in there] == pytest.approx([hit.score for hit in here], abs=1e-3)
+        assert [hit.score for hit in there] == pytest.approx(
+            [hit.score for hit in here], abs=1e-3
+        )
 
 
 def test_with_a_make_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 5)
     arguments = {"make": makers.index_with, "one_model": True, "workers": 1}
-    ingest(tmp_path / "files", tmp_path / "index", HashEmbedder(max_tokens=40), **arguments)
+    ingest(
+        tmp_path / "files", tmp_path / "index", HashEmbedder(max_tokens=40), **arguments
+    )
     store = Store.load(tmp_path / "index")
     assert len(store.document_ids) == 5
     assert store.search_dense("raw", np.ones(64), 3)
 
 
-def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(tmp_path: Path) -> None:
+def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(
+    tmp_path: Path,
+) -> None:
     files = write_files(tmp_path / "files", 3)
     files[0].write_text("# It\n\nIs DOWN.")
     files[1].write_text("# It\n\nIs REFUSED.")
-    arguments: dict[str, Any] = {"make": makers.index_with, "one_model": True, "workers": 1}
+    arguments: dict[str, Any] = {
+        "make": makers.index_with,
+        "one_model": True,
+        "workers": 1,
+    }
     target = tmp_path / "index"
     with pytest.raises(ModelFailed, match=r"no server.*/000\.md'; what was finished"):
         ingest(files[1:] + files[:1], target, makers.Broken(), **arguments)
@@ -156,6 +175,8 @@ def test_a_text_that_is_refused_fails_the_worker_alone_that_asked_for_it() -> No
 
 def test_lsa_is_refused(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
-    with pytest.raises(InvalidParameter, match="one_model needs an embedding that is a model"):
+    with pytest.raises(
+        InvalidParameter, match="one_model needs an embedding that is a model"
+    ):
         ingest(tmp_path / "files", tmp_path / "index", one_model=True)
     assert not (tmp_path / "index").exists()

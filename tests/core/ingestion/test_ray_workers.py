@@ -42,7 +42,9 @@ def undisturbed(folder: Path, make: Any) -> dict[str, Any]:
     return content(folder / "undisturbed")
 
 
-def test_without_ray_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_its_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_files(tmp_path / "files", 1)
     monkeypatch.setitem(sys.modules, "ray", None)
     run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index)
@@ -74,14 +76,18 @@ def test_its_rows_are_those_of_processes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence])
-def test_what_vectors_share_reaches_all_actors(cluster: Any, tmp_path: Path, make: Any) -> None:
+def test_what_vectors_share_reaches_all_actors(
+    cluster: Any, tmp_path: Path, make: Any
+) -> None:
     write_files(tmp_path / "files", 70)
     ingest(tmp_path / "files", tmp_path / "index", make=make, workers=2, runner="ray")
     assert content(tmp_path / "index") == undisturbed(tmp_path, make)
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_or_takes_too_long(cluster: Any, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_or_takes_too_long(
+    cluster: Any, tmp_path: Path
+) -> None:
     files = write_files(tmp_path / "files", 40)
     files[5].write_text("# Bad\n\nKILL")
     files[7].write_text("# Bad\n\nRAISE")
@@ -104,7 +110,9 @@ def test_a_worker_that_is_killed_or_takes_too_long(cluster: Any, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_model_whose_actor_is_killed_is_asked_again(cluster: Any, tmp_path: Path) -> None:
+def test_a_model_whose_actor_is_killed_is_asked_again(
+    cluster: Any, tmp_path: Path
+) -> None:
     files = write_files(tmp_path / "files", 40)
     files[5].write_text("# Good\n\nIt is no KILL the second time.")
     log = tmp_path / "died"
@@ -130,18 +138,28 @@ def test_what_is_raised_elsewhere_is_raised_here(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_files(tmp_path / "files", 1)
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", workers=1, runner="ray")
+    run = partial(
+        ingest, tmp_path / "files", tmp_path / "index", workers=1, runner="ray"
+    )
     with pytest.raises(InvalidParameter, match="it raised OSError: no weights here"):
         run(make=makers.raising)
-    with pytest.raises(InvalidParameter, match="one_model needs an embedding that is a model"):
+    with pytest.raises(
+        InvalidParameter, match="one_model needs an embedding that is a model"
+    ):
         run(one_model=True)
-    with pytest.raises(InvalidParameter, match="embedding must be the name or folder of a model"):
+    with pytest.raises(
+        InvalidParameter, match="embedding must be the name or folder of a model"
+    ):
         run(lambda texts: texts, one_model=True)
-    with pytest.raises(ModelFailed, match="3 processes in a row ended with Ray's ActorDied"):
+    with pytest.raises(
+        ModelFailed, match="3 processes in a row ended with Ray's ActorDied"
+    ):
         run(make=makers.dying)
     with monkeypatch.context() as patch:
         patch.setattr(os, "getcwd", lambda: "/no/such/folder")
-        with pytest.raises(InvalidParameter, match=r"'/no/such/folder' on .*: No such file"):
+        with pytest.raises(
+            InvalidParameter, match=r"'/no/such/folder' on .*: No such file"
+        ):
             run(make=makers.index)
     assert not (tmp_path / "index").exists()
 
@@ -158,7 +176,11 @@ def test_the_driver_is_killed_and_begins_again(
     assert driver.wait() < 0
     before = n_saved(tmp_path / "index")
     report = ingest(
-        tmp_path / "files", tmp_path / "index", make=makers.slow, workers=2, runner="ray"
+        tmp_path / "files",
+        tmp_path / "index",
+        make=makers.slow,
+        workers=2,
+        runner="ray",
     )
     assert 0 < report.unchanged == before < 100
     assert content(tmp_path / "index") == undisturbed(tmp_path, makers.slow)

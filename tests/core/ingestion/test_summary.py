@@ -7,21 +7,32 @@ from pathlib import Path
 import pytest
 
 from structrag.ingestion.file_state import FileState
-from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
+from structrag.ingestion.summary import (
+    Summary,
+    read_summary,
+    summary_path,
+    write_summary,
+)
 
 
 def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
     place = summary_path(tmp_path / "manuals.index")
     assert place.name == "manuals.index.ingested.json"
     files = {"ä.md": FileState(3, 4)}
-    summary = Summary({"embedder": "hash"}, files, {"b.md": "It is empty."}, {"added": 1})
+    summary = Summary(
+        {"embedder": "hash"}, files, {"b.md": "It is empty."}, {"added": 1}
+    )
     write_summary(place, summary)
     assert read_summary(place) == summary
     assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"files": 3}', b"\xff", b"null"])
-def test_one_that_cannot_be_read_is_empty(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "content", [None, b"", b"{", b"[]", b'{"files": 3}', b"\xff", b"null"]
+)
+def test_one_that_cannot_be_read_is_empty(
+    tmp_path: Path, content: bytes | None
+) -> None:
     place = tmp_path / "summary.json"
     if content is not None:
         place.write_bytes(content)

@@ -48,7 +48,10 @@ def test_documents_are_prepared_and_not_kept(tmp_path: Path) -> None:
     preparer = Preparer(Setup(makers.index, {}))
     paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
     done = preparer.done(Task(7, paths, {}, {}))
-    assert (done.number, [entry.document.id for entry in done.entries]) == (7, list(paths))
+    assert (done.number, [entry.document.id for entry in done.entries]) == (
+        7,
+        list(paths),
+    )
     assert {entry.document.text for entry in done.entries} == {""}
     assert (done.chunks, done.errors, done.is_settled) == (2, {}, True)
     assert done.usage["embedded"] > 0
@@ -62,16 +65,22 @@ def test_what_the_first_documents_decide_is_taken_over(tmp_path: Path) -> None:
     """The axes of token vectors is the same in all workers."""
     paths = files(tmp_path, "# A\n\nOne pump.", "# B\n\nTwo cats sleep.")
     first = Preparer(Setup(makers.evidence, {})).done(Task(0, paths[:1], {}, {}))
-    second = Preparer(Setup(makers.evidence, {})).done(Task(1, paths[1:], {}, first.shared))
+    second = Preparer(Setup(makers.evidence, {})).done(
+        Task(1, paths[1:], {}, first.shared)
+    )
     assert first.is_settled and second.is_settled
     assert (second.shared["token_axes"] == first.shared["token_axes"]).all()
     assert not Preparer(Setup(makers.evidence, {})).ready().is_settled
     assert Preparer(Setup(makers.index, {})).ready().is_settled
-    empty = Preparer(Setup(makers.evidence, {})).done(Task(0, files(tmp_path, ""), {}, {}))
+    empty = Preparer(Setup(makers.evidence, {})).done(
+        Task(0, files(tmp_path, ""), {}, {})
+    )
     assert not empty.is_settled
 
 
-def test_a_bad_file_and_a_fault_of_ours_are_errors_of_their_files(tmp_path: Path) -> None:
+def test_a_bad_file_and_a_fault_of_ours_are_errors_of_their_files(
+    tmp_path: Path,
+) -> None:
     preparer = Preparer(Setup(makers.moody, {}))
     paths = files(tmp_path, "# A\n\nOne.", "# B\n\nRAISE", "# C\n\nThree.")
     done = preparer.done(Task(0, (*paths, str(tmp_path / "none.md")), {}, {}))
@@ -105,16 +114,22 @@ def test_a_model_that_is_down_stops_it_after_a_few_calls(tmp_path: Path) -> None
     assert preparer.retriever.embedder.calls == 3  # all, the first alone, a probe
 
 
-def test_a_model_that_goes_down_after_others_passed_names_one_file(tmp_path: Path) -> None:
+def test_a_model_that_goes_down_after_others_passed_names_one_file(
+    tmp_path: Path,
+) -> None:
     preparer = Preparer(Setup(makers.broken, {}))
-    paths = files(tmp_path, "# A\n\nREFUSED", "# B\n\nTwo.", "# C\n\nThree.", "# D\n\nDOWN")
+    paths = files(
+        tmp_path, "# A\n\nREFUSED", "# B\n\nTwo.", "# C\n\nThree.", "# D\n\nDOWN"
+    )
     stopped = preparer.done(Task(0, paths, {}, {}))
     assert isinstance(stopped, Stopped)
     assert stopped.paths == paths[3:]
 
 
 @pytest.mark.parametrize("others", [0, 4])
-def test_a_text_that_a_model_refuses_leaves_out_its_file_alone(tmp_path: Path, others: int) -> None:
+def test_a_text_that_a_model_refuses_leaves_out_its_file_alone(
+    tmp_path: Path, others: int
+) -> None:
     preparer = Preparer(Setup(makers.broken, {}))
     texts = [f"# {n}\n\nText {n}." for n in range(others)]
     *good, bad = files(tmp_path, *texts, "# Bad\n\nREFUSED")
@@ -131,7 +146,9 @@ def test_a_text_that_a_model_refuses_leaves_out_its_file_alone(tmp_path: Path, o
 
 def test_vectors_that_are_none_stop_it(tmp_path: Path) -> None:
     preparer = Preparer(Setup(partial(makers.index_with, Nan()), {}))
-    stopped = preparer.done(Task(0, files(tmp_path, "# A\n\nOne.", "# B\n\nTwo."), {}, {}))
+    stopped = preparer.done(
+        Task(0, files(tmp_path, "# A\n\nOne.", "# B\n\nTwo."), {}, {})
+    )
     assert isinstance(stopped, Stopped) and isinstance(stopped.error, InvalidAnswer)
 
 

@@ -20,7 +20,9 @@ def test_what_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(InvalidParameter, match="pickle can send"):
         packed(Setup(lambda: None, {}))
     monkeypatch.setattr(makers.index, "__module__", "__main__")
-    with pytest.raises(InvalidParameter, match="index is of the script or notebook that runs"):
+    with pytest.raises(
+        InvalidParameter, match="index is of the script or notebook that runs"
+    ):
         packed(Setup(makers.index, {}))
 
 

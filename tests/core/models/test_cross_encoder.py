@@ -71,7 +71,8 @@ def test_bad_models_and_bad_answers() -> None:
             return np.zeros((len(pairs), 2))
 
     with pytest.raises(
-        InvalidAnswer, match=r"one number for each of 3 pairs; got an array of shape \(3, 2\)"
+        InvalidAnswer,
+        match=r"one number for each of 3 pairs; got an array of shape \(3, 2\)",
     ):
         CrossEncoderScorer(TwoLabels()).score(QUESTION, TEXTS)
 
@@ -79,8 +80,12 @@ def test_bad_models_and_bad_answers() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-    transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
-    pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
+    transformers = pytest.importorskip(
+        "transformers", reason="the extra 'models' is not installed"
+    )
+    pytest.importorskip(
+        "sentence_transformers", reason="the extra 'models' is not installed"
+    )
     path = tmp_path_factory.mktemp("cross-encoder")
     words = [
         "[PAD]",
@@ -117,14 +122,20 @@ def test_a_model_of_sentence_transformers_gives_probabilities(folder: str) -> No
     from sentence_transformers import CrossEncoder
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        folder
+    ).eval()
     expected = []
     for text in TEXTS:
         with torch.no_grad():
-            logit = float(model(**tokenizer(QUESTION, text, return_tensors="pt")).logits[0, 0])
+            logit = float(
+                model(**tokenizer(QUESTION, text, return_tensors="pt")).logits[0, 0]
+            )
         expected.append(1 / (1 + math.exp(-logit)))
     assert len({round(p, 3) for p in expected}) == 3
-    assert CrossEncoderScorer(folder).score(QUESTION, TEXTS) == pytest.approx(expected, abs=1e-4)
+    assert CrossEncoderScorer(folder).score(QUESTION, TEXTS) == pytest.approx(
+        expected, abs=1e-4
+    )
     raw = CrossEncoder(folder, local_files_only=True)
     raw.activation_fn = torch.nn.Identity()  # as the checkpoints of ms-marco configure
     scorer = CrossEncoderScorer(raw, batch_size=1)
@@ -135,7 +146,9 @@ def test_a_model_of_sentence_transformers_gives_probabilities(folder: str) -> No
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
+    pytest.importorskip(
+        "sentence_transformers", reason="the extra 'models' is not installed"
+    )
     for name in (str(tmp_path / "absent"), "no/such-cross-encoder"):
         with pytest.raises(InvalidParameter, match="nothing is downloaded here"):
             CrossEncoderScorer(name)

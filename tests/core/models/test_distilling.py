@@ -28,16 +28,23 @@ SAMPLES = [
 ]
 
 
-def test_words_of_samples_are_the_vocabulary_of_an_encoder_without_a_tokenizer() -> None:
+def test_words_of_samples_are_the_vocabulary_of_an_encoder_without_a_tokenizer() -> (
+    None
+):
     encoder = HashEmbedder(64)
     static = StaticEmbedder.distil(encoder, texts=SAMPLES, dimensions=8, cache=False)
     assert static.dimension == 8 and encoder.texts[:3] == [".", "the", "and"]
-    assert sorted(encoder.texts) == sorted(set(encoder.texts)) and "fish" in encoder.texts
+    assert (
+        sorted(encoder.texts) == sorted(set(encoder.texts)) and "fish" in encoder.texts
+    )
     one, two, none = static.embed(["The CAR needs fuel", "the car needs oil", "Zyx"])
     assert one @ two > 0.5 and not none.any()
-    again = StaticEmbedder.distil(HashEmbedder(64), texts=SAMPLES, dimensions=8, cache=False)
+    again = StaticEmbedder.distil(
+        HashEmbedder(64), texts=SAMPLES, dimensions=8, cache=False
+    )
     assert (
-        np.array_equal(again.model.embedding, static.model.embedding) and again.name == static.name
+        np.array_equal(again.model.embedding, static.model.embedding)
+        and again.name == static.name
     )
     other = StaticEmbedder.distil(
         HashEmbedder(64, name="other"), texts=SAMPLES, dimensions=8, cache=False
@@ -45,14 +52,17 @@ def test_words_of_samples_are_the_vocabulary_of_an_encoder_without_a_tokenizer()
     assert other.name != static.name
 
 
-def test_it_is_made_once_and_kept_and_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+def test_it_is_made_once_and_kept_and_what_is_damaged_is_made_again(
+    tmp_path: Path,
+) -> None:
     def distil(encoder: Any, **options: Any) -> StaticEmbedder:
         return StaticEmbedder.distil(encoder, texts=SAMPLES, cache=tmp_path, **options)
 
     first = distil(HashEmbedder())
     unused = HashEmbedder()
     assert (
-        np.array_equal(distil(unused).model.embedding, first.model.embedding) and not unused.texts
+        np.array_equal(distil(unused).model.embedding, first.model.embedding)
+        and not unused.texts
     )
     assert distil(unused, dimensions=3).dimension == 3 and unused.texts
     (folder,) = [
@@ -65,13 +75,17 @@ def test_it_is_made_once_and_kept_and_what_is_damaged_is_made_again(tmp_path: Pa
     distilling._loaded.cache_clear()
     (folder / "model.safetensors").write_bytes(b"half")
     assert np.array_equal(distil(HashEmbedder()).model.embedding, first.model.embedding)
-    assert StaticEmbedder.load(folder).name == first.name and not list(tmp_path.rglob(".*"))
+    assert StaticEmbedder.load(folder).name == first.name and not list(
+        tmp_path.rglob(".*")
+    )
 
 
 def test_a_cache_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="not kept"):
-        static = StaticEmbedder.distil(HashEmbedder(), texts=SAMPLES, cache=tmp_path / "file")
+        static = StaticEmbedder.distil(
+            HashEmbedder(), texts=SAMPLES, cache=tmp_path / "file"
+        )
     assert static.embed(["cats"]).any()
 
 
@@ -82,7 +96,12 @@ def test_a_cache_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
         (LsaEmbedder(), {}, InvalidParameter, "change with the texts"),
         (HashEmbedder(), {}, InvalidParameter, "tokenizer must be given"),
         (HashEmbedder(), {"texts": []}, InvalidParameter, "tokenizer must be given"),
-        (HashEmbedder(), {"texts": ["one"]}, InvalidParameter, "2 different words; got 1"),
+        (
+            HashEmbedder(),
+            {"texts": ["one"]},
+            InvalidParameter,
+            "2 different words; got 1",
+        ),
         (HashEmbedder(), {"texts": "one two"}, InvalidParameter, "in a list"),
         (HashEmbedder(), {"tokenizer": len}, InvalidParameter, "fast tokenizer"),
         (
@@ -136,8 +155,12 @@ def test_principal_axes_come_by_variance_without_what_all_share() -> None:
     assert reduced.shape == (400, 3) and np.allclose(reduced.mean(axis=0), 0, atol=1e-4)
     assert np.allclose(reduced.std(axis=0), spread[:3], rtol=0.15)
     assert reduce(vectors, 9).shape == (400, 4)
-    wide = (generator.standard_normal((400, 100)) * np.linspace(10, 1, 100)).astype(np.float32)
-    assert np.allclose(reduce(wide, 5), reduce(wide, 99)[:, :5]) and reduce(wide, 99).shape == (
+    wide = (generator.standard_normal((400, 100)) * np.linspace(10, 1, 100)).astype(
+        np.float32
+    )
+    assert np.allclose(reduce(wide, 5), reduce(wide, 99)[:, :5]) and reduce(
+        wide, 99
+    ).shape == (
         400,
         98,
     )
@@ -145,7 +168,9 @@ def test_principal_axes_come_by_variance_without_what_all_share() -> None:
 
 def test_a_given_tokenizers_tokens_are_embedded_as_they_are_written() -> None:
     encoder = HashEmbedder()
-    tokenizer = words(["[UNK]", "[unused1]", "cat", "##s", "\u2581dog", "\u0120eat", "<s>"])
+    tokenizer = words(
+        ["[UNK]", "[unused1]", "cat", "##s", "\u2581dog", "\u0120eat", "<s>"]
+    )
     tokenizer.add_special_tokens(["<s>"])
     told: list[tuple[str, int, int]] = []
     static = StaticEmbedder.distil(
@@ -155,7 +180,8 @@ def test_a_given_tokenizers_tokens_are_embedded_as_they_are_written() -> None:
         ("distilling the encoder", 4, 4)
     ]
     assert (
-        counting_tokens(tokenizer) == [2, 3, 4, 5] and not static.model.embedding[[0, 1, 6]].any()
+        counting_tokens(tokenizer) == [2, 3, 4, 5]
+        and not static.model.embedding[[0, 1, 6]].any()
     )
 
 
@@ -167,7 +193,16 @@ def test_weights_rise_with_the_rank_and_single_characters_are_ranked_apart() -> 
     assert sif_weights([]).shape == (0,)
 
 
-def test_words_are_by_frequency_then_alphabet_and_scripts_without_spaces_by_character() -> None:
+def test_words_are_by_frequency_then_alphabet_and_scripts_without_spaces_by_character() -> (
+    None
+):
     tokenizer = word_tokenizer(["b a B c", "\u732b\u732b \u72d7"])
-    assert tokenizer.get_vocab() == {"[UNK]": 0, "b": 1, "\u732b": 2, "a": 3, "c": 4, "\u72d7": 5}
+    assert tokenizer.get_vocab() == {
+        "[UNK]": 0,
+        "b": 1,
+        "\u732b": 2,
+        "a": 3,
+        "c": 4,
+        "\u72d7": 5,
+    }
     assert tokenizer.encode("A \u732b\u72d7 z").ids == [3, 2, 5, 0]

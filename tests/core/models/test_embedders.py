@@ -21,15 +21,23 @@ from structrag.models import LsaEmbedder
 from structrag.models.embedders import as_embedder, as_fixed_embedder
 from structrag.models.llm import as_language_model
 
-PARTS, TARGETS, FLUIDS = ("pump", "gear", "motor"), ("wheel", "shaft"), ("oil", "water", "air")
-CORPUS = [f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS]
+PARTS, TARGETS, FLUIDS = (
+    ("pump", "gear", "motor"),
+    ("wheel", "shaft"),
+    ("oil", "water", "air"),
+)
+CORPUS = [
+    f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS
+]
 
 
 async def test_async_gives_the_same() -> None:
     lsa = LsaEmbedder().fit(CORPUS)
     assert np.array_equal(await acall(lsa, "embed", CORPUS), lsa.embed(CORPUS))
     ones = FunctionEmbedder(lambda texts: np.ones((len(texts), 3)), name="ones")
-    assert np.array_equal(await acall(ones, "embed", ["a"], query=True), ones.embed(["a"]))
+    assert np.array_equal(
+        await acall(ones, "embed", ["a"], query=True), ones.embed(["a"])
+    )
 
 
 def test_an_embedder_needs_a_name_and_embed_alone() -> None:
@@ -68,11 +76,16 @@ def test_functions_without_a_name_of_their_own_are_told_apart() -> None:
         )
     }
     assert len(named) == 4 and not any(" at 0x" in name for name in named)
-    models = [as_language_model(function) for function in (lambda prompt: "a", lambda prompt: "b")]
+    models = [
+        as_language_model(function)
+        for function in (lambda prompt: "a", lambda prompt: "b")
+    ]
     assert len({model.name for model in models if model}) == 2
 
 
-@pytest.mark.parametrize("name", ["no-such-model", "some/such-model", "/no/such/folder", "."])
+@pytest.mark.parametrize(
+    "name", ["no-such-model", "some/such-model", "/no/such/folder", "."]
+)
 def test_a_model_that_is_not_on_this_machine_is_not_fetched(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +119,9 @@ class FakeTransformer:
         self.prompts = prompts
         self.calls: list[tuple[list[str], str | None]] = []
 
-    def encode(self, texts: list[str], *, prompt: str | None = None, **options: Any) -> Any:
+    def encode(
+        self, texts: list[str], *, prompt: str | None = None, **options: Any
+    ) -> Any:
         self.calls.append((texts, prompt))
         return np.ones((len(texts), 2))
 
@@ -152,10 +167,16 @@ def test_the_name_tells_prompts_apart() -> None:
 
 def test_counts_include_special_tokens_and_the_document_prompt() -> None:
     assert SentenceTransformerEmbedder(FakeTransformer()).count_tokens("a b") == 4
-    prompted = SentenceTransformerEmbedder(FakeTransformer(), document_prompt="search document: ")
+    prompted = SentenceTransformerEmbedder(
+        FakeTransformer(), document_prompt="search document: "
+    )
     assert prompted.count_tokens("a b") == 6 and prompted.max_tokens == 16
-    windows = split_windows(" ".join(f"w{i}" for i in range(60)), prompted, overflow="windows")
-    assert len(windows) > 3 and all(prompted.count_tokens(window) <= 16 for window in windows)
+    windows = split_windows(
+        " ".join(f"w{i}" for i in range(60)), prompted, overflow="windows"
+    )
+    assert len(windows) > 3 and all(
+        prompted.count_tokens(window) <= 16 for window in windows
+    )
     assert " ".join(windows).split() == [f"w{i}" for i in range(60)]
 
 
@@ -186,7 +207,9 @@ def test_a_model_by_name_without_the_package_says_what_to_install(
 
 
 @pytest.mark.parametrize(("device", "size"), [("cpu", 16), ("cuda", 64), ("mps", 64)])
-def test_batches_are_small_on_a_processor_where_padding_costs_most(device: str, size: int) -> None:
+def test_batches_are_small_on_a_processor_where_padding_costs_most(
+    device: str, size: int
+) -> None:
     class Encoder:
         prompts: dict[str, str] = {}  # noqa: RUF012
 
@@ -210,7 +233,8 @@ def test_hosts_that_keep_vectors_are_given_no_fitted_embedder() -> None:
     assert as_fixed_embedder(len).name == as_embedder(len).name
     for value in (None, LsaEmbedder()):
         with pytest.raises(
-            InvalidParameter, match=r"stay the same when documents are added; LSA\(256, english\)"
+            InvalidParameter,
+            match=r"stay the same when documents are added; LSA\(256, english\)",
         ):
             as_fixed_embedder(value)
 
@@ -220,7 +244,13 @@ def test_tokens_are_counted_without_the_model_as_with_it(minilm: Any) -> None:
     for prompt in ("", "passage: "):
         embedder = SentenceTransformerEmbedder(minilm.model, document_prompt=prompt)
         counter = pickle.loads(pickle.dumps(embedder.token_counter()))
-        for text in ("", "One pump.", "word " * 3000, "a\ud800b", "\u5929\u6c14 <s> \u0301"):
+        for text in (
+            "",
+            "One pump.",
+            "word " * 3000,
+            "a\ud800b",
+            "\u5929\u6c14 <s> \u0301",
+        ):
             assert counter(text) == embedder.count_tokens(text)
 
 
@@ -235,7 +265,12 @@ def test_a_tokenizer_that_counts_otherwise_is_not_sent(minilm: Any) -> None:
         backend_tokenizer = minilm.model.tokenizer.backend_tokenizer
 
         def __call__(self, text: str, **options: Any) -> Any:
-            return {"input_ids": [0, *minilm.model.tokenizer(text, **options)["input_ids"]]}
+            return {
+                "input_ids": [0, *minilm.model.tokenizer(text, **options)["input_ids"]]
+            }
 
     for tokenizer in (Marked(), lambda text, **_: {"input_ids": text.split()}):
-        assert SentenceTransformerEmbedder(Model(tokenizer), name="m").token_counter() is None
+        assert (
+            SentenceTransformerEmbedder(Model(tokenizer), name="m").token_counter()
+            is None
+        )

@@ -28,7 +28,9 @@ class Words:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+    def score(
+        self, prompt: str, continuations: Sequence[str], *, chat: bool
+    ) -> list[float]:
         assert not chat
         self.prompts.append(prompt)
         said = set(prompt.casefold().split())
@@ -40,7 +42,12 @@ class Words:
 
 def test_a_margin_is_the_gain_a_token() -> None:
     margin = InformationMargin(Words())
-    pairs = [("cats eat fish", "cats eat mice"), ("rain falls", "pumps leak"), ("", "a"), ("a", "")]
+    pairs = [
+        ("cats eat fish", "cats eat mice"),
+        ("rain falls", "pumps leak"),
+        ("", "a"),
+        ("a", ""),
+    ]
     expected = [math.tanh(2 / 3), 0.0, None, None]
     for value, right in zip(margin(pairs), expected, strict=True):
         assert value == (None if right is None else pytest.approx(right))
@@ -50,16 +57,23 @@ def test_a_margin_is_the_gain_a_token() -> None:
 def test_only_the_end_of_what_stands_before_is_read() -> None:
     model = Words()
     InformationMargin(model, before_tokens=10)([("word " * 1000 + "the end", "then")])
-    assert model.prompts[-1].endswith("the end") and 0 < len(model.prompts[-1].split()) <= 10
+    assert (
+        model.prompts[-1].endswith("the end")
+        and 0 < len(model.prompts[-1].split()) <= 10
+    )
     InformationMargin(model, before_tokens=2)([("x" * 5000, "then")])
     assert 0 < len(model.prompts[-1]) <= 16
 
 
 @pytest.mark.parametrize("context", ["adjacent", "window:2", "chunk"])
 def test_a_splitter_cuts_where_the_next_sentence_is_news(context: str) -> None:
-    text = "Cats eat fish. Cats eat mice. Cats eat fish. Pumps move water. Pumps move oil."
+    text = (
+        "Cats eat fish. Cats eat mice. Cats eat fish. Pumps move water. Pumps move oil."
+    )
     margin = InformationMargin(Words())
-    splitter = IDMSSplitter(margin=margin, context=context, min_tokens=0, merge="none", warmup=1)
+    splitter = IDMSSplitter(
+        margin=margin, context=context, min_tokens=0, merge="none", warmup=1
+    )
     chunks = splitter.split(read_text(text))
     assert "".join(chunk.text for chunk in chunks) == text
     assert any(chunk.text.startswith("Pumps move water.") for chunk in chunks)
@@ -80,10 +94,14 @@ def test_with_vectors_the_margin_is_the_mean_of_both() -> None:
     alone, vectors = margins(InformationMargin(Words())), margins("similarity")
     both = margins(InformationMargin(Words(), with_vectors=True))
     assert both == pytest.approx((squash(alone) + vectors) / 2)
-    names = {InformationMargin(Words(), with_vectors=choice).name for choice in (True, False)}
+    names = {
+        InformationMargin(Words(), with_vectors=choice).name for choice in (True, False)
+    }
     assert len(names) == 2
     with pytest.raises(InvalidParameter, match="with_vectors"):
-        IDMSSplitter(margin=InformationMargin(Words(), with_vectors=True), context="chunk")
+        IDMSSplitter(
+            margin=InformationMargin(Words(), with_vectors=True), context="chunk"
+        )
 
 
 def test_the_likelihoods_of_a_model_of_transformers() -> None:
@@ -94,7 +112,9 @@ def test_the_likelihoods_of_a_model_of_transformers() -> None:
 
     model = TransformersModel(small_causal_model(), small_tokenizer())
     (value,) = InformationMargin(model)([("cats eat", "dogs sleep .")])
-    behind, plain = (model.score(p, ["dogs sleep ."], chat=False)[0] for p in ("cats eat", ""))
+    behind, plain = (
+        model.score(p, ["dogs sleep ."], chat=False)[0] for p in ("cats eat", "")
+    )
     assert value == pytest.approx(math.tanh((behind - plain) / 3), abs=1e-6)
 
 

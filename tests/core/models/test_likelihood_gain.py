@@ -21,15 +21,22 @@ class Toy:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+    def score(
+        self, prompt: str, continuations: Sequence[str], *, chat: bool
+    ) -> list[float]:
         assert not chat and all(text.startswith(" ") for text in continuations)
         words = set(prompt.split())
-        return [-sum(1.0 if word in words else 3.0 for word in c.split()) for c in continuations]
+        return [
+            -sum(1.0 if word in words else 3.0 for word in c.split())
+            for c in continuations
+        ]
 
 
 def test_the_gain_is_by_token_of_the_text() -> None:
     gain = LikelihoodGain(Toy())
-    assert gain.score("water pumps", ["water", "water pumps", "water cats", "cats", ""]) == [
+    assert gain.score(
+        "water pumps", ["water", "water pumps", "water cats", "cats", ""]
+    ) == [
         2.0,
         2.0,
         1.0,
@@ -41,7 +48,9 @@ def test_the_gain_is_by_token_of_the_text() -> None:
 
 def test_what_is_impossible_has_the_least_score() -> None:
     class Impossible(Toy):
-        def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+        def score(
+            self, prompt: str, continuations: Sequence[str], *, chat: bool
+        ) -> list[float]:
             return [-math.inf if prompt else -1.0 for _ in continuations]
 
     assert LikelihoodGain(Impossible()).score("a", ["b", "c"]) == [LEAST, LEAST]

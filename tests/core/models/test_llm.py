@@ -15,7 +15,8 @@ from structrag.models.llm import as_language_model
 
 
 @pytest.mark.parametrize(
-    "value", [3, "gpt", object(), type("Host", (), {"invoke": 1, "__call__": lambda self: 0})()]
+    "value",
+    [3, "gpt", object(), type("Host", (), {"invoke": 1, "__call__": lambda self: 0})()],
 )
 def test_as_language_model_refuses_the_rest(value: Any) -> None:
     with pytest.raises(InvalidParameter, match="llm must be None, a function"):

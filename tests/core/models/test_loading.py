@@ -41,11 +41,15 @@ def test_objects_stay_as_they_are() -> None:
     assert load_pair(model, None, "AutoModel", "a model") == (model, None)
 
 
-def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(tmp_path: Path) -> None:
+def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(
+    tmp_path: Path,
+) -> None:
     def load(name: str, **options: Any) -> None:
         raise OSError("no file named model.safetensors")
 
-    with pytest.raises(InvalidParameter, match=r"is there and cannot be loaded: no file named"):
+    with pytest.raises(
+        InvalidParameter, match=r"is there and cannot be loaded: no file named"
+    ):
         load_local("model", load, str(tmp_path), "a summariser")
 
 
@@ -75,7 +79,9 @@ def test_a_gguf_file_or_the_folder_of_one_is_loaded(
     monkeypatch.setattr(transformers, "AutoTokenizer", tokenizers)
     file = tmp_path / "small.gguf"
     file.write_bytes(b"GGUF")
-    pair = load_pair(str(file if is_file else tmp_path), None, "AutoModelForCausalLM", "a model")
+    pair = load_pair(
+        str(file if is_file else tmp_path), None, "AutoModelForCausalLM", "a model"
+    )
     assert pair == (models, tokenizers)
     expected = (str(tmp_path), {"local_files_only": True, "gguf_file": "small.gguf"})
     assert models.asked == tokenizers.asked == [expected]
@@ -85,5 +91,7 @@ def test_several_gguf_files_must_be_chosen_from(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     for name in ("q4.gguf", "q8.gguf"):
         (tmp_path / name).write_bytes(b"GGUF")
-    with pytest.raises(InvalidParameter, match=r"holds 'q4.gguf', 'q8.gguf'. Pass the path of one"):
+    with pytest.raises(
+        InvalidParameter, match=r"holds 'q4.gguf', 'q8.gguf'. Pass the path of one"
+    ):
         load_pair(str(tmp_path), None, "AutoModelForCausalLM", "a model")

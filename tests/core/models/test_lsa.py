@@ -20,8 +20,14 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from structrag.models import LsaEmbedder
 from structrag.text.terms import Tokenizer
 
-PARTS, TARGETS, FLUIDS = ("pump", "gear", "motor"), ("wheel", "shaft"), ("oil", "water", "air")
-CORPUS = [f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS]
+PARTS, TARGETS, FLUIDS = (
+    ("pump", "gear", "motor"),
+    ("wheel", "shaft"),
+    ("oil", "water", "air"),
+)
+CORPUS = [
+    f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS
+]
 
 
 def test_lsa_gives_unit_vectors_and_zeros_for_unknown_words() -> None:
@@ -40,7 +46,12 @@ def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
 
 @pytest.mark.parametrize(
     "texts",
-    [["pump"], ["pump", "gear wheel"], ["pump", "pump", "pump"], ["oil air", "oil air", "oil"]],
+    [
+        ["pump"],
+        ["pump", "gear wheel"],
+        ["pump", "pump", "pump"],
+        ["oil air", "oil air", "oil"],
+    ],
 )
 def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
     matrix = LsaEmbedder().fit(texts).embed(texts)
@@ -106,7 +117,9 @@ def test_what_is_restored_gives_the_same_vectors(texts: list[str]) -> None:
     fitted = LsaEmbedder(dimensions=4).fit([*texts, "pump gear", "gear oil", "oil"])
     restored = LsaEmbedder(dimensions=4).restored(fitted.arrays())
     assert restored is not None and restored.name == fitted.name
-    assert np.array_equal(restored.embed([*texts, "oil pump"]), fitted.embed([*texts, "oil pump"]))
+    assert np.array_equal(
+        restored.embed([*texts, "oil pump"]), fitted.embed([*texts, "oil pump"])
+    )
 
 
 def test_only_an_embedder_of_the_same_settings_is_restored() -> None:
@@ -115,7 +128,9 @@ def test_only_an_embedder_of_the_same_settings_is_restored() -> None:
     for other in (LsaEmbedder(dimensions=5), LsaEmbedder(4, Tokenizer("german"))):
         assert other.restored(arrays) is None
     assert LsaEmbedder(4, Tokenizer(stems=True)).restored(arrays) is None
-    assert LsaEmbedder(dimensions=4).restored({}) is None and LsaEmbedder().arrays() == {}
+    assert (
+        LsaEmbedder(dimensions=4).restored({}) is None and LsaEmbedder().arrays() == {}
+    )
 
 
 def test_a_fit_takes_one_thread_of_blas_and_leaves_their_number_as_it_was(
@@ -135,4 +150,6 @@ def test_a_fit_takes_one_thread_of_blas_and_leaves_their_number_as_it_was(
 
 
 def _blas_threads() -> set[int]:
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    return {
+        pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+    }

@@ -36,7 +36,11 @@ def test_worked_two_way_numbers() -> None:
     one = two_way([0.0], [-1.0])
     assert one is not None and one.margin == pytest.approx(0.4621, abs=1e-4)
     two = two_way([math.log(0.45)], [math.log(0.30)])
-    assert two is not None and two.margin == pytest.approx(0.20) and two.mass == pytest.approx(0.75)
+    assert (
+        two is not None
+        and two.margin == pytest.approx(0.20)
+        and two.mass == pytest.approx(0.75)
+    )
     plain = two_way([math.log(0.45)], [math.log(0.30)], normalised=False)
     assert plain is not None and plain.margin == pytest.approx(0.15)
     variants = two_way([-1.6, -2.3], [-0.9])
@@ -71,7 +75,9 @@ def test_variants_of_a_token_are_added_up() -> None:
 
 
 @given(st.lists(logs, min_size=1, max_size=4), st.lists(logs, min_size=1, max_size=4))
-def test_margin_is_that_of_the_probabilities(first: list[float], second: list[float]) -> None:
+def test_margin_is_that_of_the_probabilities(
+    first: list[float], second: list[float]
+) -> None:
     a, b = sum(map(math.exp, first)), sum(map(math.exp, second))
     found, swapped = two_way(first, second), two_way(second, first)
     assert found is not None and swapped is not None
@@ -100,7 +106,11 @@ def test_ratings(answer: str, rating: float | None) -> None:
 
 
 def test_rating_margins() -> None:
-    assert rating_margin(["10"]) == 1 and rating_margin(["0"]) == -1 and rating_margin(["5"]) == 0
+    assert (
+        rating_margin(["10"]) == 1
+        and rating_margin(["0"]) == -1
+        and rating_margin(["5"]) == 0
+    )
     assert rating_margin(["9", "nothing", "7", "1"]) == pytest.approx(0.4)
     assert rating_margin(["nothing"]) is None
 
@@ -109,15 +119,20 @@ WORKED = [[1, 0], [1, 0], [0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(
-    ("window", "cosines"), [(1, [1, 0, 1]), (2, [0.7071, 0, 0.7071]), (9, [0.4472, 0, 0.4472])]
+    ("window", "cosines"),
+    [(1, [1, 0, 1]), (2, [0.7071, 0, 0.7071]), (9, [0.4472, 0, 0.4472])],
 )
 def test_worked_similarity_margins(window: int, cosines: list[float]) -> None:
     assert window_similarity(WORKED, window) == pytest.approx(cosines, abs=1e-4)
-    assert similarity_margins(WORKED, window) == pytest.approx([0.3395, -0.6089, 0.3395], abs=1e-4)
+    assert similarity_margins(WORKED, window) == pytest.approx(
+        [0.3395, -0.6089, 0.3395], abs=1e-4
+    )
 
 
 @settings(max_examples=60)
-@given(st.integers(2, 12), st.integers(1, 5), st.integers(0, 2**32 - 1), st.integers(0, 12))
+@given(
+    st.integers(2, 12), st.integers(1, 5), st.integers(0, 2**32 - 1), st.integers(0, 12)
+)
 def test_prefix_sums_equal_the_means_of_windows(
     n: int, window: int, seed: int, border: int
 ) -> None:

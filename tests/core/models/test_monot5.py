@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="the extra 'models' is not installed"
+)
 
 from small_models import words_tokenizer  # noqa: E402
 
@@ -82,18 +84,27 @@ def direct(
     model: Any, tokenizer: Any, text: str, words: tuple[str, str] = ("true", "false")
 ) -> float:
     """log p(first word) from one unpadded pass."""
-    ids = torch.tensor([tokenizer.encode(f"Query: {QUESTION} Document: {text} Relevant:")])
+    ids = torch.tensor(
+        [tokenizer.encode(f"Query: {QUESTION} Document: {text} Relevant:")]
+    )
     assert ids[0, -1] == WORDS.index("</s>")
     with torch.no_grad():
-        logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0].double()
+        logits = (
+            model(input_ids=ids, decoder_input_ids=torch.tensor([[0]]))
+            .logits[0, 0]
+            .double()
+        )
     first, second = (float(logits[WORDS.index(word)]) for word in words)
     return -math.log1p(math.exp(second - first))
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 16])
-def test_padded_batches_equal_single_passes(model: Any, tokenizer: Any, batch_size: int) -> None:
+def test_padded_batches_equal_single_passes(
+    model: Any, tokenizer: Any, batch_size: int
+) -> None:
     expected = [direct(model, tokenizer, text) for text in TEXTS]
-    assert len({round(score, 3) for score in expected}) == len(TEXTS)  # the model tells them apart
+    # The model tells them apart.
+    assert len({round(score, 3) for score in expected}) == len(TEXTS)
     scores = MonoT5(model, tokenizer, batch_size=batch_size).score(QUESTION, TEXTS)
     assert scores == pytest.approx(expected, abs=1e-4)
     assert all(score <= 0 for score in scores)
@@ -112,11 +123,15 @@ class FixedLogits:
     constant."""
 
     def __init__(self, false: float, true: float, constant: float = 0.0) -> None:
-        self.config = transformers.T5Config(vocab_size=len(WORDS), decoder_start_token_id=0)
+        self.config = transformers.T5Config(
+            vocab_size=len(WORDS), decoder_start_token_id=0
+        )
         self.values = {"false": false + constant, "true": true + constant}
         self.shapes: list[tuple[int, ...]] = []
 
-    def __call__(self, *, input_ids: Any, attention_mask: Any, decoder_input_ids: Any) -> Any:
+    def __call__(
+        self, *, input_ids: Any, attention_mask: Any, decoder_input_ids: Any
+    ) -> Any:
         self.shapes.append(tuple(input_ids.shape))
         logits = torch.zeros(len(input_ids), 1, len(WORDS))
         for word, value in self.values.items():
@@ -125,8 +140,12 @@ class FixedLogits:
 
 
 @pytest.mark.parametrize("constant", [0.0, 50.0, -50.0])
-def test_the_worked_numbers_and_a_constant_on_both_logits(tokenizer: Any, constant: float) -> None:
-    (score,) = MonoT5(FixedLogits(1.0, 3.0, constant), tokenizer).score(QUESTION, ["cats"])
+def test_the_worked_numbers_and_a_constant_on_both_logits(
+    tokenizer: Any, constant: float
+) -> None:
+    (score,) = MonoT5(FixedLogits(1.0, 3.0, constant), tokenizer).score(
+        QUESTION, ["cats"]
+    )
     assert score == pytest.approx(-0.1269, abs=5e-5)
     assert math.exp(score) == pytest.approx(0.8808, abs=5e-5)
 
@@ -163,11 +182,20 @@ def test_a_long_text_counts_by_its_best_window_and_keeps_its_ending(
     assert scorer.score(QUESTION, [text]) == pytest.approx([best], abs=1e-4)
 
 
-def test_a_question_that_fills_the_input_is_shortened(model: Any, tokenizer: Any) -> None:
+def test_a_question_that_fills_the_input_is_shortened(
+    model: Any, tokenizer: Any
+) -> None:
     scorer = MonoT5(model, tokenizer, max_tokens=40)
     (ids,) = scorer._windows(scorer._shortened("cats " * 500), "fish")
     assert len(ids) <= 40
-    assert [WORDS[i] for i in ids[-6:]] == ["Document", ":", "fish", "Relevant", ":", "</s>"]
+    assert [WORDS[i] for i in ids[-6:]] == [
+        "Document",
+        ":",
+        "fish",
+        "Relevant",
+        ":",
+        "</s>",
+    ]
     (score,) = scorer.score("cats " * 500, ["dogs " * 900])
     assert score <= 0
 
@@ -181,7 +209,9 @@ def test_an_input_that_cannot_be_cut_loses_what_is_in_front_of_the_ending(
     assert scorer._cut_to_limit(ids[:32]) == ids[:32]
 
 
-def test_a_folder_is_loaded_without_the_network(folder: str, model: Any, tokenizer: Any) -> None:
+def test_a_folder_is_loaded_without_the_network(
+    folder: str, model: Any, tokenizer: Any
+) -> None:
     scorer = MonoT5(folder)
     assert scorer.name.startswith(f"{folder}|float32#")
     assert scorer.name.endswith("|true|false|512")
@@ -196,28 +226,42 @@ def test_a_folder_is_loaded_without_the_network(folder: str, model: Any, tokeniz
 @pytest.mark.parametrize(
     ("parameter", "word"), [("true", "cats eat"), ("false", "maybe"), ("true", "")]
 )
-def test_a_word_must_be_one_token(model: Any, tokenizer: Any, parameter: str, word: str) -> None:
+def test_a_word_must_be_one_token(
+    model: Any, tokenizer: Any, parameter: str, word: str
+) -> None:
     with pytest.raises(
-        InvalidParameter, match=rf"{parameter} must be a word that is one token .* got '{word}'"
+        InvalidParameter,
+        match=rf"{parameter} must be a word that is one token .* got '{word}'",
     ):
         MonoT5(model, tokenizer, **{parameter: word})
 
 
-def test_what_is_no_model_is_refused(model: Any, tokenizer: Any, tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="different tokens; got 'true' and 'true'"):
+def test_what_is_no_model_is_refused(
+    model: Any, tokenizer: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        InvalidParameter, match="different tokens; got 'true' and 'true'"
+    ):
         MonoT5(model, tokenizer, false="true")
     with pytest.raises(InvalidParameter, match="tokenizer must be given"):
         MonoT5(model)
-    with pytest.raises(InvalidParameter, match=r"model must be an encoder-decoder .* got object"):
+    with pytest.raises(
+        InvalidParameter, match=r"model must be an encoder-decoder .* got object"
+    ):
         MonoT5(object(), tokenizer)
-    with pytest.raises(InvalidParameter, match="max_tokens must be a number of at least 32"):
+    with pytest.raises(
+        InvalidParameter, match="max_tokens must be a number of at least 32"
+    ):
         MonoT5(model, tokenizer, max_tokens=8)
     for name in (str(tmp_path / "absent"), "castorini/no-such-model"):
         with pytest.raises(
-            InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"
+            InvalidParameter,
+            match=r"model must be a folder .* nothing is downloaded here",
         ):
             MonoT5(name)
-    with pytest.raises(InvalidParameter, match=r"model must be .* is there and cannot be loaded"):
+    with pytest.raises(
+        InvalidParameter, match=r"model must be .* is there and cannot be loaded"
+    ):
         MonoT5(str(tmp_path))
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(InvalidParameter, match="model must be a folder"):

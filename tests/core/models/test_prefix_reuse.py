@@ -20,7 +20,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="the extra 'models' is not installed"
+)
 
 from small_models import words_tokenizer  # noqa: E402
 
@@ -61,18 +63,27 @@ MAKERS: dict[str, Callable[[], Any]] = {
             initializer_range=0.4,
         )
     ),
-    "gpt_neox": lambda: transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**SMALL)),
+    "gpt_neox": lambda: transformers.GPTNeoXForCausalLM(
+        transformers.GPTNeoXConfig(**SMALL)
+    ),
     "qwen2": lambda: transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**PAIRED)),
-    "bloom": lambda: transformers.BloomForCausalLM(  # positions from the mask, no position_ids
+    # Positions from the mask, no position_ids.
+    "bloom": lambda: transformers.BloomForCausalLM(
         transformers.BloomConfig(
-            vocab_size=VOCABULARY, hidden_size=16, n_layer=2, n_head=2, initializer_range=0.4
+            vocab_size=VOCABULARY,
+            hidden_size=16,
+            n_layer=2,
+            n_head=2,
+            initializer_range=0.4,
         )
     ),
     "sliding": lambda: transformers.MistralForCausalLM(
         transformers.MistralConfig(**PAIRED, sliding_window=30)
     ),
     "mamba": lambda: transformers.MambaForCausalLM(
-        transformers.MambaConfig(vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2)
+        transformers.MambaConfig(
+            vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2
+        )
     ),
 }
 USABLE = ["llama", "gpt2", "gpt_neox", "qwen2", "bloom", "sliding"]
@@ -105,7 +116,8 @@ def counted(model: Any) -> Iterator[list[tuple[int, int]]]:
     """The shapes (rows, tokens) of the passes."""
     shapes: list[tuple[int, int]] = []
     hook = model.register_forward_pre_hook(
-        lambda _, __, named: shapes.append(tuple(named["input_ids"].shape)), with_kwargs=True
+        lambda _, __, named: shapes.append(tuple(named["input_ids"].shape)),
+        with_kwargs=True,
     )
     try:
         yield shapes
@@ -150,7 +162,9 @@ def calls(draw: st.DrawFn) -> list[list[list[int]]]:
 
 @pytest.mark.parametrize("least", [1, 16])
 @pytest.mark.parametrize("name", USABLE)
-def test_the_logits_are_those_of_whole_prompts(models: Any, name: str, least: int) -> None:
+def test_the_logits_are_those_of_whole_prompts(
+    models: Any, name: str, least: int
+) -> None:
     model = models(name)
 
     @settings(max_examples=20, deadline=None)
@@ -159,7 +173,8 @@ def test_the_logits_are_those_of_whole_prompts(models: Any, name: str, least: in
     @example(
         [[[*HEAD, 1], [*HEAD, 1]], [HEAD, [*HEAD, 2, 3]], [[5], [6, 7]]]
     )  # the shortest is the common prefix
-    @example([[HEAD * 3], [[*HEAD, 4], HEAD * 2]])  # past the window of "sliding", and back
+    # Past the window of "sliding", and back.
+    @example([[HEAD * 3], [[*HEAD, 4], HEAD * 2]])
     def run(batches: list[list[list[int]]]) -> None:
         reader = PrefixReader(model, least=least)
         reader.usable = True
@@ -209,7 +224,8 @@ def test_a_growing_prompt_is_read_on(models: Any) -> None:
     with counted(reader.model) as shapes:
         for end in range(10, 60, 10):
             check(reader, [HEAD + text[:end] + [2, 2]])
-    passes = [width for rows, width in shapes][0::2]  # every second one is the comparison's
+    # Every second one is the comparison's.
+    passes = [width for rows, width in shapes][0::2]
     assert passes[0] == len(HEAD) + 12
     assert passes[1:] == [12] * 4
     assert len(reader.ids) == len(HEAD) + 52
@@ -225,7 +241,9 @@ def test_a_batch_leaves_the_prefix_as_it_is(models: Any) -> None:
     assert reader._cache.get_seq_length() == len(HEAD) == len(reader.ids)
     for layer, before in zip(reader._cache.layers, kept.layers, strict=True):
         assert layer.keys.shape[0] == 1
-        assert torch.equal(layer.keys, before.keys) and torch.equal(layer.values, before.values)
+        assert torch.equal(layer.keys, before.keys) and torch.equal(
+            layer.values, before.values
+        )
 
 
 def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
@@ -242,7 +260,10 @@ def test_a_changed_type_of_numbers_starts_anew(models: Any) -> None:
     check(reader, [HEAD])
     reader.model.double()
     with torch.inference_mode():
-        found, expected = reader.last_logits([[*HEAD, 3]]), whole_logits(reader.model, [[*HEAD, 3]])
+        found, expected = (
+            reader.last_logits([[*HEAD, 3]]),
+            whole_logits(reader.model, [[*HEAD, 3]]),
+        )
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
@@ -255,9 +276,13 @@ def test_likelihoods_are_those_of_whole_rows(models: Any, name: str) -> None:
         for prefix in (HEAD, HEAD[:20], [*HEAD, 1, 2], [5, 6]):
             expected = []
             for row in rows:
-                logs = torch.log_softmax(model(torch.tensor([[*prefix, *row]])).logits[0], -1)
+                logs = torch.log_softmax(
+                    model(torch.tensor([[*prefix, *row]])).logits[0], -1
+                )
                 last = len(prefix) - 1
-                expected.append(sum(float(logs[last + i, t]) for i, t in enumerate(row)))
+                expected.append(
+                    sum(float(logs[last + i, t]) for i, t in enumerate(row))
+                )
             found = reader.likelihoods(prefix, rows)
             torch.testing.assert_close(
                 found, torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=1e-3
@@ -343,7 +368,9 @@ def _uncroppable(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> A
 
 
 @pytest.mark.parametrize("forward", [_ignores, _returns_none, _uncroppable])
-def test_a_cache_that_does_not_work_is_found_out_once(models: Any, forward: Any) -> None:
+def test_a_cache_that_does_not_work_is_found_out_once(
+    models: Any, forward: Any
+) -> None:
     model = forgetful(models("llama"), forward)
     reader = PrefixReader(model)
     check(reader, [[*HEAD, 1], [*HEAD, 2, 3]])
@@ -353,7 +380,9 @@ def test_a_cache_that_does_not_work_is_found_out_once(models: Any, forward: Any)
     assert shapes == [(2, len(HEAD) + 2)]
 
 
-def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(models: Any) -> None:
+def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(
+    models: Any,
+) -> None:
     model, said = models("mamba"), []
     handler = logging.Handler()
     handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
@@ -417,7 +446,9 @@ def test_a_splitter_has_the_same_margins_for_fewer_tokens(
     found: list[list[float]] = []
     read: list[int] = []
     for reuse in (True, False):
-        weigher = TransformersMargin(models(name), tokenizer, batch_size=2, reuse_prefix=reuse)
+        weigher = TransformersMargin(
+            models(name), tokenizer, batch_size=2, reuse_prefix=reuse
+        )
         weigher.choose(TEXT, ("1", "2"))  # tried out
         with counted(weigher.model) as shapes:
             series = (
@@ -432,21 +463,36 @@ def test_a_splitter_has_the_same_margins_for_fewer_tokens(
     assert read[0] < 0.75 * read[1]
 
 
-def test_prompts_at_the_limit_are_read_and_longer_ones_are_not(models: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(models("gpt2"), tokenizer, max_prompt_tokens=30, batch_size=3)
+def test_prompts_at_the_limit_are_read_and_longer_ones_are_not(
+    models: Any, tokenizer: Any
+) -> None:
+    weigher = TransformersMargin(
+        models("gpt2"), tokenizer, max_prompt_tokens=30, batch_size=3
+    )
     prompts = ["cats " * n for n in (31, 30, 20, 40, 29, 0)]
-    plain = TransformersMargin(models("gpt2"), tokenizer, max_prompt_tokens=30, reuse_prefix=False)
+    plain = TransformersMargin(
+        models("gpt2"), tokenizer, max_prompt_tokens=30, reuse_prefix=False
+    )
     found, expected = (
         weigher.choose_many(prompts, ("1", "2")),
         plain.choose_many(prompts, ("1", "2")),
     )
-    assert [margin is None for margin in found] == [True, False, False, True, False, True]
+    assert [margin is None for margin in found] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
     assert [m for m in found if m is not None] == pytest.approx(
         [m for m in expected if m is not None], abs=1e-4
     )
     full = TransformersMargin(models("gpt2"), tokenizer)
     assert (
-        full.choose_many(["dogs " * 512, "dogs " * 510 + "eat", "dogs " * 513], ("1", "2"))[2]
+        full.choose_many(
+            ["dogs " * 512, "dogs " * 510 + "eat", "dogs " * 513], ("1", "2")
+        )[2]
         is None
     )
 
@@ -454,7 +500,10 @@ def test_prompts_at_the_limit_are_read_and_longer_ones_are_not(models: Any, toke
 def test_threads_get_what_one_gets(models: Any, tokenizer: Any) -> None:
     plain = TransformersMargin(models("llama"), tokenizer, reuse_prefix=False)
     shared = TransformersMargin(models("llama"), tokenizer, batch_size=3)
-    jobs = [["the cats " * 12 + "eat " * (i % 4 + j) for j in range(i % 5 + 1)] for i in range(24)]
+    jobs = [
+        ["the cats " * 12 + "eat " * (i % 4 + j) for j in range(i % 5 + 1)]
+        for i in range(24)
+    ]
     start = threading.Barrier(4)
 
     def ask(number: int) -> list[list[float | None]]:
@@ -465,10 +514,14 @@ def test_threads_get_what_one_gets(models: Any, tokenizer: Any) -> None:
         answers = list(pool.map(ask, range(4)))
     for number in range(4):
         for prompts, margins in zip(jobs[number::4], answers[number], strict=True):
-            assert margins == pytest.approx(plain.choose_many(prompts, ("1", "2")), abs=1e-4)
+            assert margins == pytest.approx(
+                plain.choose_many(prompts, ("1", "2")), abs=1e-4
+            )
 
 
-def test_the_prefix_is_not_pickled_or_shared_with_a_copy(models: Any, tokenizer: Any) -> None:
+def test_the_prefix_is_not_pickled_or_shared_with_a_copy(
+    models: Any, tokenizer: Any
+) -> None:
     weigher = TransformersMargin(copy.deepcopy(models("llama")), tokenizer)
     prompt = "the cats eat " * 8
     margin, size = weigher.choose(prompt, ("1", "2")), len(pickle.dumps(weigher))
@@ -487,7 +540,10 @@ def _real_prompts() -> list[str]:
     sentences = [
         f"The {part} of pump {n} moves {fluid} at {n * 7} degrees, as page {n * 3} says."
         for n, (part, fluid) in enumerate(product(["wheel"], ["oil", "water"]))
-    ] + ["Herons nest in alders.", "In spring they come back, and build where they built before."]
+    ] + [
+        "Herons nest in alders.",
+        "In spring they come back, and build where they built before.",
+    ]
     return [
         PROMPT.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
         for left, right in pairwise(sentences)
@@ -495,7 +551,9 @@ def _real_prompts() -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_real_model_of_sixteen_bits_reuses_its_prefix(smollm: tuple[Any, Any]) -> None:
+def test_a_real_model_of_sixteen_bits_reuses_its_prefix(
+    smollm: tuple[Any, Any],
+) -> None:
     """Reading a prefix by itself adds at most 0.005 to what sixteen bits round away anyway."""
     model, tokenizer = smollm
     prompts = _real_prompts()
@@ -509,9 +567,12 @@ def test_a_real_model_of_sixteen_bits_reuses_its_prefix(smollm: tuple[Any, Any])
         read.append(tokens(shapes))
     assert read[0] < 0.6 * read[1]
     wide = copy.deepcopy(model).float()
-    exact = TransformersMargin(wide, tokenizer, reuse_prefix=False).choose_many(prompts, ("2", "1"))
+    exact = TransformersMargin(wide, tokenizer, reuse_prefix=False).choose_many(
+        prompts, ("2", "1")
+    )
     reused, plain = (
-        [abs(margin - true) for margin, true in zip(of, exact, strict=True)] for of in margins
+        [abs(margin - true) for margin, true in zip(of, exact, strict=True)]
+        for of in margins
     )
     assert max(reused) <= max(plain) + 0.005
     reusing = TransformersMargin(wide, tokenizer)
@@ -534,7 +595,9 @@ def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(
     assert together == near(alone)
     weigher.batch_size = 2
     assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == near(alone)
-    assert weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
+    assert (
+        weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
+    )
 
 
 @pytest.mark.slow

@@ -21,9 +21,17 @@ def test_a_vector_is_the_scaled_mean_of_its_tokens() -> None:
     expected = [[1, 0], np.array([5, 2]) / np.sqrt(29), [0, 1], [0, 0], [0, 0], [1, 0]]
     assert found.dtype == np.float32 and np.allclose(found, expected, atol=1e-6)
     plain = static_of_rows(normalise=False)
-    assert np.allclose(plain.embed(["cats eat", "cats ???", "?"]), [[2.5, 1], [3, 0], [0, 0]])
-    assert static.embed([]).shape == (0, 2) and static.dimension == 2 and static.max_tokens is None
-    assert np.array_equal(asyncio.run(static.aembed(["cats"], query=True)), static.embed(["cats"]))
+    assert np.allclose(
+        plain.embed(["cats eat", "cats ???", "?"]), [[2.5, 1], [3, 0], [0, 0]]
+    )
+    assert (
+        static.embed([]).shape == (0, 2)
+        and static.dimension == 2
+        and static.max_tokens is None
+    )
+    assert np.array_equal(
+        asyncio.run(static.aembed(["cats"], query=True)), static.embed(["cats"])
+    )
 
 
 def test_nothing_is_padded_or_cut_and_the_callers_tokenizer_is_left_alone() -> None:
@@ -35,7 +43,9 @@ def test_nothing_is_padded_or_cut_and_the_callers_tokenizer_is_left_alone() -> N
     assert tokenizer.truncation["max_length"] == 2 and tokenizer.padding["length"] == 9
 
 
-def test_texts_are_read_whole_and_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_read_whole_and_in_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     static = static_of_rows()
     options: dict[str, object] = {}
 
@@ -49,20 +59,26 @@ def test_texts_are_read_whole_and_in_this_process(monkeypatch: pytest.MonkeyPatc
 
 
 @given(st.lists(st.text(), max_size=6))
-def test_any_text_gets_a_unit_vector_or_zeros_alone_or_beside_others(texts: list[str]) -> None:
+def test_any_text_gets_a_unit_vector_or_zeros_alone_or_beside_others(
+    texts: list[str],
+) -> None:
     static = static_of_rows()
     texts = [*texts, "\ud800 cats"]
     found = static.embed(texts)
     sizes = np.linalg.norm(found, axis=1)
     assert np.all(np.isclose(sizes, 1, atol=1e-5) | (sizes == 0)) and sizes[-1] > 0
-    assert np.array_equal(found, np.concatenate([static.embed([text]) for text in texts]))
+    assert np.array_equal(
+        found, np.concatenate([static.embed([text]) for text in texts])
+    )
 
 
 def test_what_does_not_fit_is_said() -> None:
     for rows, match in ((ROWS * np.nan, "finite"), (np.zeros((4, 0)), "not empty")):
         with pytest.raises(InvalidParameter, match=match):
             static_of_rows(rows)
-    with pytest.raises(InvalidParameter, match=r"must be a model2vec\.StaticModel; got str"):
+    with pytest.raises(
+        InvalidParameter, match=r"must be a model2vec\.StaticModel; got str"
+    ):
         StaticEmbedder("tiny")
     with pytest.raises(InvalidParameter, match="name must be"):
         static_of_rows(name=3)  # type: ignore[arg-type]
@@ -77,7 +93,9 @@ def test_words_added_to_a_tokenizer_need_vectors_too() -> None:
     tokenizer = words()
     tokenizer.add_tokens(["birds"])
     model = model2vec.StaticModel(ROWS, tokenizer, token_mapping=np.arange(4))
-    with pytest.raises(InvalidParameter, match="each of its tokenizer's 5 tokens; got 4"):
+    with pytest.raises(
+        InvalidParameter, match="each of its tokenizer's 5 tokens; got 4"
+    ):
         StaticEmbedder(model)
     more = np.vstack([ROWS, [1, 0]]).astype(np.float32)
     assert np.allclose(static_of_rows(more, tokenizer).embed(["birds"]), [[1, 0]])

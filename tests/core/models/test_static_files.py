@@ -15,16 +15,22 @@ from static_making import ROWS, static_of_rows, tokenizers, words
 from structrag.errors import InvalidParameter
 from structrag.models.static import StaticEmbedder
 
-safetensors = pytest.importorskip("safetensors.numpy", reason="the extra 'static' is not installed")
+safetensors = pytest.importorskip(
+    "safetensors.numpy", reason="the extra 'static' is not installed"
+)
 
 
-def test_a_saved_folder_is_in_model2vecs_format_and_replaces_only_its_like(tmp_path: Path) -> None:
+def test_a_saved_folder_is_in_model2vecs_format_and_replaces_only_its_like(
+    tmp_path: Path,
+) -> None:
     static = static_of_rows(normalise=False)
     static.save(tmp_path / "new" / "tiny")
     folder = tmp_path / "new" / "tiny"
     names = {path.name for path in folder.iterdir()}
     assert names >= {"config.json", "model.safetensors", "tokenizer.json"}
-    assert np.array_equal(safetensors.load_file(folder / "model.safetensors")["embeddings"], ROWS)
+    assert np.array_equal(
+        safetensors.load_file(folder / "model.safetensors")["embeddings"], ROWS
+    )
     assert json.loads((folder / "config.json").read_text())["normalize"] is False
     again = StaticEmbedder.load(folder)
     texts = ["cats eat dogs", "eat", "none"]
@@ -76,12 +82,16 @@ def test_a_unigram_model_names_its_unknown_by_number(tmp_path: Path) -> None:
         tokenizers.models.Unigram([("<unk>", 0.0), ("cats", -1.0)], unk_id=0)
     )
     static_of_rows(np.ones((2, 2)), pieces, "pieces").save(tmp_path / "pieces")
-    assert np.array_equal(StaticEmbedder.load(tmp_path / "pieces").embed(["cats", "zz"])[1], [0, 0])
+    assert np.array_equal(
+        StaticEmbedder.load(tmp_path / "pieces").embed(["cats", "zz"])[1], [0, 0]
+    )
 
 
 def break_file(name: str, content: bytes | None) -> Any:
     def change(folder: Path) -> None:
-        (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+        (folder / name).unlink() if content is None else (folder / name).write_bytes(
+            content
+        )
 
     return change
 
@@ -103,7 +113,10 @@ def other_tensor(tensors: dict[str, Any]) -> Any:
         (other_tensor({"embeddings": ROWS[0]}), "does not match"),
         (other_tensor({"embeddings": ROWS[:2]}), "does not match"),
         (other_tensor({"embeddings": ROWS, "mapping": np.array([7])}), "do not fit"),
-        (other_tensor({"embeddings": ROWS, "mapping": np.array([0, 1, 2, 7])}), "do not fit"),
+        (
+            other_tensor({"embeddings": ROWS, "mapping": np.array([0, 1, 2, 7])}),
+            "do not fit",
+        ),
         (other_tensor({"embeddings": ROWS, "weights": np.ones(3)}), "do not fit"),
     ],
 )

@@ -30,11 +30,15 @@ def test_lone_surrogates_move_no_offset() -> None:
 
 def test_a_retriever_matches_them() -> None:
     documents = [read_text("cats eat", id="a"), read_text("dogs eat", id="b")]
-    retriever = EvidenceRetriever.from_documents(documents, StaticTokens(static_of_rows()))
+    retriever = EvidenceRetriever.from_documents(
+        documents, StaticTokens(static_of_rows())
+    )
     (hit,) = retriever.search("dogs", 1)
     assert hit.chunk.doc_id == "b" and hit.parts["tokens"] > 0
 
 
 def test_only_a_static_embedder_has_a_table() -> None:
-    with pytest.raises(InvalidParameter, match="embedder must be a StaticEmbedder; got str"):
+    with pytest.raises(
+        InvalidParameter, match="embedder must be a StaticEmbedder; got str"
+    ):
         StaticTokens("potion")  # type: ignore[arg-type]

@@ -18,7 +18,19 @@ WORDS = [
     "<pad>",
     "</s>",
     "<unk>",
-    *["heron", "eats", "frogs", "the", "owl", "hunts", "mice", "at", "night", "by", "pond"],
+    *[
+        "heron",
+        "eats",
+        "frogs",
+        "the",
+        "owl",
+        "hunts",
+        "mice",
+        "at",
+        "night",
+        "by",
+        "pond",
+    ],
 ]
 
 
@@ -26,7 +38,9 @@ WORDS = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch: Any = pytest.importorskip("torch")
     transformers: Any = pytest.importorskip("transformers")
-    tokenizer = words_tokenizer(WORDS, bos_token="<s>", eos_token="</s>", pad_token="<pad>")
+    tokenizer = words_tokenizer(
+        WORDS, bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+    )
     torch.manual_seed(0)
     layers = {
         f"{side}_{name}": value
@@ -45,7 +59,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_summarises_within_the_lengths_deterministically(folder: Path) -> None:
-    summariser = TransformersSummariser(str(folder), min_length=4, max_length=12, max_input=60)
+    summariser = TransformersSummariser(
+        str(folder), min_length=4, max_length=12, max_input=60
+    )
     text = "the heron eats frogs by the pond " * 30
     summary = summariser.complete(text)
     assert summary == summariser.complete(text)
@@ -55,12 +71,16 @@ def test_it_summarises_within_the_lengths_deterministically(folder: Path) -> Non
 
 
 def test_an_index_gives_it_the_text_alone(folder: Path) -> None:
-    summariser = TransformersSummariser(str(folder), min_length=4, max_length=12, max_input=60)
+    summariser = TransformersSummariser(
+        str(folder), min_length=4, max_length=12, max_input=60
+    )
     body = "the heron eats frogs by the pond at night . " * 30
     index = D3Index(llm=summariser)
     index.add([read_text(f"# Birds\n\n{body}\n", format="markdown")])
     assert index.usage.calls == 1
-    assert index.sections.chunk(0).extras["summary"] == summariser.complete(body.strip())
+    assert index.sections.chunk(0).extras["summary"] == summariser.complete(
+        body.strip()
+    )
 
 
 def test_it_is_not_downloaded(tmp_path: Path) -> None:

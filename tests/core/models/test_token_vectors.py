@@ -20,13 +20,22 @@ from structrag.models.token_vectors import TokenReader, as_token_encoder
 def test_minilm_gives_the_vectors_its_own_is_the_mean_of(minilm: Any) -> None:
     text = "Pümps move water."
     (tokens,) = minilm.embed_tokens([text])
-    assert [text[start:end] for start, end in tokens.spans] == ["Pümps", "move", "water", "."]
+    assert [text[start:end] for start, end in tokens.spans] == [
+        "Pümps",
+        "move",
+        "water",
+        ".",
+    ]
     assert tokens.vectors.shape == (4, 384) and tokens.ids.dtype == np.int32
     assert np.allclose(tokens.vector, minilm.embed([text])[0], atol=1e-6)
 
 
 def test_a_text_alone_and_in_a_batch_has_the_same_vectors(minilm: Any) -> None:
-    texts = ["Pumps move water.", "A much longer text about valves, seals and their care.", ""]
+    texts = [
+        "Pumps move water.",
+        "A much longer text about valves, seals and their care.",
+        "",
+    ]
     together = minilm.embed_tokens(texts)
     for text, tokens in zip(texts, together, strict=True):
         (alone,) = minilm.embed_tokens([text])
@@ -55,12 +64,17 @@ def test_tokens_of_a_prompt_are_left_out(minilm: Any) -> None:
     (tokens,) = prompted.embed_tokens(["Pumps move"], query=True)
     assert tokens.spans.tolist() == [[0, 5], [6, 10]]
     (plain,) = prompted.embed_tokens(["Pumps move"])
-    assert np.array_equal(plain.ids, tokens.ids) and not np.allclose(plain.vectors, tokens.vectors)
+    assert np.array_equal(plain.ids, tokens.ids) and not np.allclose(
+        plain.vectors, tokens.vectors
+    )
 
 
 def test_encoders_of_transformers_give_the_same_vectors(minilm: Any) -> None:
     encoder = TransformersTokens(str(minilm_path()), max_tokens=256)
-    (own,), (theirs,) = encoder.embed_tokens(["Pumps move."]), minilm.embed_tokens(["Pumps move."])
+    (own,), (theirs,) = (
+        encoder.embed_tokens(["Pumps move."]),
+        minilm.embed_tokens(["Pumps move."]),
+    )
     assert np.array_equal(own.ids, theirs.ids)
     assert np.allclose(own.vectors, theirs.vectors, atol=1e-4)
     assert np.allclose(own.vector, own.vectors.mean(axis=0), atol=1e-5)
@@ -76,7 +90,9 @@ class Words:
     def __call__(self, texts: Any, **options: Any) -> dict[str, Any]:
         if isinstance(texts, str):
             return {key: of_texts[0] for key, of_texts in self([texts]).items()}
-        spans = [[match.span() for match in re.finditer(r"\s*\S+|$", text)] for text in texts]
+        spans = [
+            [match.span() for match in re.finditer(r"\s*\S+|$", text)] for text in texts
+        ]
         ids = [[end - start for start, end in of_text] for of_text in spans]
         return {"input_ids": ids, "offset_mapping": spans}
 
@@ -91,7 +107,8 @@ def test_tokens_without_a_character_of_the_text_are_left_out() -> None:
     beside, (across,) = reader.read([" ab c"], "q:"), reader.read(["b c"], "q: a")
     assert beside[0].spans.tolist() == [[0, 3], [3, 5]]
     assert beside[0].vectors.tolist() == [[3], [2]]
-    assert across.spans.tolist() == [[0, 1], [1, 3]]  # the token ab begins in the prompt
+    # The token ab begins in the prompt.
+    assert across.spans.tolist() == [[0, 1], [1, 3]]
     assert across.ids.tolist() == [3, 2]
 
 
@@ -105,7 +122,9 @@ def test_a_tokenizer_without_offsets_is_named() -> None:
     model = SimpleNamespace(tokenizer=SimpleNamespace(is_fast=False), encode=None)
     embedder = SentenceTransformerEmbedder(model, name="slow")
     assert as_token_encoder(embedder) is None
-    with pytest.raises(InvalidParameter, match="the tokenizer of 'slow' must be a fast one"):
+    with pytest.raises(
+        InvalidParameter, match="the tokenizer of 'slow' must be a fast one"
+    ):
         embedder.embed_tokens(["a"])
     with pytest.raises(InvalidParameter, match="tokenizer must be a fast one"):
         TransformersTokens(SimpleNamespace(config=None), SimpleNamespace(is_fast=False))

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="the extra 'models' is not installed"
+)
 
 from small_models import small_causal_model, words_tokenizer  # noqa: E402
 
@@ -68,9 +70,13 @@ def direct(
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
-def test_padded_batches_equal_single_passes(model: Any, tokenizer: Any, batch_size: int) -> None:
+def test_padded_batches_equal_single_passes(
+    model: Any, tokenizer: Any, batch_size: int
+) -> None:
     weigher = TransformersMargin(model, tokenizer, batch_size=batch_size)
-    for prompt, weighed in zip(PROMPTS, weigher.weigh(PROMPTS, ("2", "1")), strict=True):
+    for prompt, weighed in zip(
+        PROMPTS, weigher.weigh(PROMPTS, ("2", "1")), strict=True
+    ):
         margin, _, mass = direct(model, tokenizer, prompt, ["2"], ["1"])
         assert weighed is not None
         assert weighed.margin == pytest.approx(margin, abs=1e-5)
@@ -83,15 +89,17 @@ def test_variants_are_added_up_and_the_difference_can_stay_plain(
     model: Any, tokenizer: Any
 ) -> None:
     margin, plain, _ = direct(model, tokenizer, "cats", ["Yes", "yes"], ["no"])
-    assert TransformersMargin(model, tokenizer).choose("cats", ("yes", "no")) == pytest.approx(
-        margin, abs=1e-5
-    )
+    assert TransformersMargin(model, tokenizer).choose(
+        "cats", ("yes", "no")
+    ) == pytest.approx(margin, abs=1e-5)
     raw = TransformersMargin(model, tokenizer, normalised=False)
     assert raw.choose("cats", ("yes", "no")) == pytest.approx(plain, abs=1e-5)
     assert raw.name != TransformersMargin(model, tokenizer).name
 
 
-def test_its_form_without_normalising_counts_in_the_same_masses(model: Any, tokenizer: Any) -> None:
+def test_its_form_without_normalising_counts_in_the_same_masses(
+    model: Any, tokenizer: Any
+) -> None:
     margin = TransformersMargin(model, tokenizer)
     plain = TransformersMargin(model, tokenizer, normalised=False)
     both = (margin, margin.unnormalised)
@@ -129,7 +137,9 @@ def test_a_prompt_that_is_too_long_has_no_margin(model: Any, tokenizer: Any) -> 
 
 
 @pytest.mark.parametrize("options", [("unknown", "no"), ("1", "1"), ("cats eat", "no")])
-def test_options_must_be_two_tokens(model: Any, tokenizer: Any, options: tuple[str, str]) -> None:
+def test_options_must_be_two_tokens(
+    model: Any, tokenizer: Any, options: tuple[str, str]
+) -> None:
     with pytest.raises(InvalidParameter, match="options must be"):
         TransformersMargin(model, tokenizer).choose("cats", options)
 
@@ -154,17 +164,21 @@ def test_it_splits_documents(model: Any, tokenizer: Any) -> None:
         explanation = IDMSSplitter(
             margin=TransformersMargin(model, tokenizer), context=context, min_tokens=0
         ).explain(document)
-        assert {chunk.extras["margin_source"] for chunk in explanation.chunks} == {"function"}
+        assert {chunk.extras["margin_source"] for chunk in explanation.chunks} == {
+            "function"
+        }
         assert "".join(chunk.text for chunk in explanation.chunks) == document.text
         assert np.isfinite(explanation.series[0].values[1:]).all()
-    batched = IDMSSplitter(margin=TransformersMargin(model, tokenizer), context="adjacent").explain(
-        document
-    )
+    batched = IDMSSplitter(
+        margin=TransformersMargin(model, tokenizer), context="adjacent"
+    ).explain(document)
     asked = IDMSSplitter(context="adjacent").explain(
         document,
         runner=Runner(llm=TransformersMargin(model, tokenizer)),
     )
-    assert batched.series[0].values[1:] == pytest.approx(asked.series[0].values[1:], abs=1e-5)
+    assert batched.series[0].values[1:] == pytest.approx(
+        asked.series[0].values[1:], abs=1e-5
+    )
 
 
 def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:
@@ -175,7 +189,9 @@ def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:
         TransformersMargin(model)
 
 
-@pytest.mark.parametrize("name", ["no-such-model", "some/such-model", "/no/such/folder"])
+@pytest.mark.parametrize(
+    "name", ["no-such-model", "some/such-model", "/no/such/folder"]
+)
 def test_a_model_that_is_not_on_this_machine_is_not_fetched(
     model: Any, tokenizer: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="the extra 'models' is not installed"
+)
 
 from small_models import WORDS, small_causal_model, small_tokenizer  # noqa: E402
 
@@ -81,9 +83,12 @@ def test_scores_are_log_likelihoods(
     llm = TransformersModel(model, tokenizer, batch_size=batch_size)
     texts = ["eat", "dogs sleep .", "", "no no", "yes ."]
     read = ids_of(prompt)
-    expected = [log_likelihood(model, [*read, *ids_of(text)], len(read)) for text in texts]
+    expected = [
+        log_likelihood(model, [*read, *ids_of(text)], len(read)) for text in texts
+    ]
     assert llm.score(prompt, texts) == pytest.approx(expected, abs=1e-4)
-    assert llm.score(prompt, texts) == pytest.approx(expected, abs=1e-4)  # the prefix is kept
+    # The prefix is kept.
+    assert llm.score(prompt, texts) == pytest.approx(expected, abs=1e-4)
     assert llm.score(prompt, []) == [] and llm.score(prompt, [""]) == [0.0]
     assert llm.score("", ["eat"])[0] < 0
 
@@ -95,7 +100,9 @@ def test_whole_answers_end(model: Any, tokenizer: Any) -> None:
     read, text = ids_of("cats eat"), ids_of("dogs sleep")
     ends = [log_likelihood(ending, [*read, *text, end], 2) for end in ids_of(". <s>")]
     expected = math.log(sum(map(math.exp, ends)))
-    assert llm.score("cats eat", ["dogs sleep"], whole=True) == pytest.approx([expected], abs=1e-4)
+    assert llm.score("cats eat", ["dogs sleep"], whole=True) == pytest.approx(
+        [expected], abs=1e-4
+    )
 
 
 def test_it_picks_the_likeliest_option(llm: TransformersModel) -> None:
@@ -109,14 +116,18 @@ def test_it_picks_the_likeliest_option(llm: TransformersModel) -> None:
             llm.pick("cats", bad)
 
 
-def test_options_of_any_length_have_a_margin(model: Any, llm: TransformersModel) -> None:
+def test_options_of_any_length_have_a_margin(
+    model: Any, llm: TransformersModel
+) -> None:
     margin = TransformersMargin(model, llm.tokenizer).choose("cats eat", ("yes", "no"))
     assert llm.choose("cats eat", ("yes", "no")) == pytest.approx(margin, abs=1e-6)
     long = ("cats eat .", "dogs sleep all day")
     first, second = llm.score("cats eat", long, whole=True)
     expected = math.tanh((first - second) / 2)
     assert llm.choose("cats eat", long) == pytest.approx(expected, abs=1e-6)
-    assert llm.choose_many(["cats eat", "dogs"], long)[0] == pytest.approx(expected, abs=1e-6)
+    assert llm.choose_many(["cats eat", "dogs"], long)[0] == pytest.approx(
+        expected, abs=1e-6
+    )
     assert llm.masses.n == 4
     with pytest.raises(InvalidParameter, match="options must be"):
         llm.choose("cats", ("yes", "yes"))
@@ -137,7 +148,9 @@ def test_its_form_without_normalising(model: Any, tokenizer: Any) -> None:
 def test_a_prompt_above_the_window_loses_its_middle(model: Any, tokenizer: Any) -> None:
     llm = TransformersModel(model, tokenizer, max_new_tokens=8)
     long = "1 2 " + "cats eat . " * 60 + "dogs sleep"
-    with pytest.warns(UserWarning, match="64 tokens: its middle, .* tokens, was left out"):
+    with pytest.warns(
+        UserWarning, match="64 tokens: its middle, .* tokens, was left out"
+    ):
         llm.complete(long)
     fitting = llm._fitting(long, 8)
     assert llm.count_tokens(fitting) <= 56 and CUT_MARK.strip() in fitting
@@ -163,7 +176,9 @@ def test_no_window_is_too_small_for_an_answer(model: Any, tokenizer: Any) -> Non
 
 def test_a_template_alone_above_the_window(model: Any, tokenizer: Any) -> None:
     chat = copy.deepcopy(tokenizer)
-    chat.chat_template = "{% for m in messages %}cats eat {{ m['content'] }} dogs{% endfor %}"
+    chat.chat_template = (
+        "{% for m in messages %}cats eat {{ m['content'] }} dogs{% endfor %}"
+    )
     llm = TransformersModel(model, chat, window=16)
     with pytest.warns(UserWarning, match="window"):
         assert llm.count_tokens(chat.decode(llm._prompt_ids("sleep " * 40, 8))) <= 8
@@ -215,7 +230,9 @@ def test_names_tell_weights_and_limits_apart(model: Any, tokenizer: Any) -> None
 
 def test_it_is_pickled(llm: TransformersModel) -> None:
     again = pickle.loads(pickle.dumps(llm))
-    assert again.name == llm.name and again.complete_many(PROMPTS) == llm.complete_many(PROMPTS)
+    assert again.name == llm.name and again.complete_many(PROMPTS) == llm.complete_many(
+        PROMPTS
+    )
 
 
 def test_what_it_refuses(model: Any, tokenizer: Any) -> None:
@@ -234,7 +251,9 @@ def test_a_real_model_answers(smollm: tuple[Any, Any]) -> None:
     assert "Paris" in answers[0] and all(answers)
     countries = ["Paris", "A small town in the north of Norway", "I do not know"]
     assert llm.pick(prompts[0], countries) == "Paris"
-    likely, unlikely = llm.score("The cat sat on the", [" mat.", " gearbox."], chat=False)
+    likely, unlikely = llm.score(
+        "The cat sat on the", [" mat.", " gearbox."], chat=False
+    )
     assert likely > unlikely
     assert llm.choose("Is water wet? Answer yes or no.", ("yes", "no")) is not None
 
@@ -244,9 +263,16 @@ def test_a_real_model_answers(smollm: tuple[Any, Any]) -> None:
 def test_a_real_models_scores_depend_on_no_batch(smollm: tuple[Any, Any]) -> None:
     llm = TransformersModel(*smollm)
     prompt = "Which of these is about pumps? Answer with its title."
-    titles = ["The wheel of the pump", "Herons", "Oil and water, and how they are kept apart", "No"]
+    titles = [
+        "The wheel of the pump",
+        "Herons",
+        "Oil and water, and how they are kept apart",
+        "No",
+    ]
     together = llm.score(prompt, titles)
-    assert [llm.score(prompt, [title])[0] for title in titles] == pytest.approx(together, rel=0.02)
+    assert [llm.score(prompt, [title])[0] for title in titles] == pytest.approx(
+        together, rel=0.02
+    )
     llm.batch_size = 2
     assert llm.score(prompt, titles[::-1])[::-1] == pytest.approx(together, rel=0.02)
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
+pytest.importorskip(
+    "sentence_transformers", reason="the extra 'models' is not installed"
+)
 
 from structrag import SentenceTransformerEmbedder  # noqa: E402
 from structrag.models.weights import encoder_label, weights_label  # noqa: E402
@@ -23,7 +25,9 @@ pytestmark = [
 
 def network(seed: int = 0) -> Any:
     torch.manual_seed(seed)
-    return torch.nn.Sequential(torch.nn.Linear(40, 30), torch.nn.ReLU(), torch.nn.Linear(30, 20))
+    return torch.nn.Sequential(
+        torch.nn.Linear(40, 30), torch.nn.ReLU(), torch.nn.Linear(30, 20)
+    )
 
 
 def test_the_same_weights_have_one_label_and_others_another() -> None:
@@ -37,7 +41,9 @@ def test_the_same_weights_have_one_label_and_others_another() -> None:
         trained,
         network().to(torch.bfloat16),
         network().to(torch.float16),
-        torch.ao.quantization.quantize_dynamic(network(), {torch.nn.Linear}, dtype=torch.qint8),
+        torch.ao.quantization.quantize_dynamic(
+            network(), {torch.nn.Linear}, dtype=torch.qint8
+        ),
     ]
     assert len({label, *map(weights_label, others)}) == 6
 
@@ -69,18 +75,27 @@ def test_a_pooler_that_the_checkpoint_lacks_does_not_count(tmp_path: Path) -> No
 
 
 def test_a_model_without_weights_has_no_label() -> None:
-    assert weights_label(SimpleNamespace()) == "" and encoder_label(SimpleNamespace()) == ""
+    assert (
+        weights_label(SimpleNamespace()) == ""
+        and encoder_label(SimpleNamespace()) == ""
+    )
     assert weights_label(SimpleNamespace(state_dict=dict)) == ""
 
 
 def test_a_model_of_another_backend_is_told_by_its_files(tmp_path: Path) -> None:
     labels = []
-    for name, content in (("a", b"1" * 10_000), ("b", b"1" * 9_999 + b"2"), ("c", b"1" * 10_001)):
+    for name, content in (
+        ("a", b"1" * 10_000),
+        ("b", b"1" * 9_999 + b"2"),
+        ("c", b"1" * 10_001),
+    ):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "model.onnx").write_bytes(content)
         labels.append(weights_label(SimpleNamespace(model_save_dir=folder)))
-        assert labels[-1] == weights_label(SimpleNamespace(model_path=folder / "model.onnx"))
+        assert labels[-1] == weights_label(
+            SimpleNamespace(model_path=folder / "model.onnx")
+        )
     assert len(set(labels)) == 3
 
 
@@ -90,7 +105,9 @@ class Saved:
     backend = "onnx"
 
     def __init__(self, folder: Path, **options: Any) -> None:
-        self.modules = [SimpleNamespace(auto_model=SimpleNamespace(model_path=folder, **options))]
+        self.modules = [
+            SimpleNamespace(auto_model=SimpleNamespace(model_path=folder, **options))
+        ]
 
     def __iter__(self) -> Any:
         return iter(self.modules)
@@ -103,7 +120,10 @@ def test_the_backend_and_its_options_are_told(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"weights")
     label = encoder_label(Saved(tmp_path))
     assert label.startswith("onnx #")
-    assert encoder_label(Saved(tmp_path, ov_config={"INFERENCE_PRECISION_HINT": "bf16"})) != label
+    assert (
+        encoder_label(Saved(tmp_path, ov_config={"INFERENCE_PRECISION_HINT": "bf16"}))
+        != label
+    )
 
 
 def test_two_folders_called_model_have_two_names(minilm: Any, tmp_path: Path) -> None:

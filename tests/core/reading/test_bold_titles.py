@@ -30,7 +30,8 @@ def test_their_spans_are_whole_lines() -> None:
         ("**Paper**\n\n**Author**\n\n" + TWO + "\ntext\n", ["Pumps", "Taps"]),
         ("**Pumps**\n\nThey leak.\n", []),  # one alone is emphasis
         ("**Note:**\n\na\n\n**Warning!**\n\nb\n", []),
-        ("**Pumps**\nThey leak.\n\n**Taps**\nThey drip.\n", []),  # not between blank lines
+        # Not between blank lines.
+        ("**Pumps**\nThey leak.\n\n**Taps**\nThey drip.\n", []),
         ("They **leak**.\n\n**Pumps** leak.\n\n**Taps** drip.\n", []),
         ("```\n" + TWO + "```\n", []),  # in a fence
         ("**Pumps**\n\na\n\n**Taps**\n", []),  # nothing follows the second

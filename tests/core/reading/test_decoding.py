@@ -8,7 +8,9 @@ from structrag.errors import InvalidDocument
 from structrag.reading.decoding import decoded
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+)
 def test_a_byte_order_mark_decides_and_is_removed(encoding: str) -> None:
     assert decoded("\ufeff# Pümpe 漢\n".encode(encoding), "a") == ("# Pümpe 漢\n", 0)
 

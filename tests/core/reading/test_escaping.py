@@ -11,7 +11,9 @@ from structrag.reading.markdown import markdown_headings
 
 @given(
     st.text(
-        st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]), min_size=1, max_size=20
+        st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]),
+        min_size=1,
+        max_size=20,
     )
 )
 def test_titles_read_as_they_were(title: str) -> None:

@@ -16,6 +16,8 @@ def test_a_programs_title_is_none(title: str) -> None:
     assert own_title(title) == ""
 
 
-@pytest.mark.parametrize("title", ["Pump manual", "Word for beginners", "Documents of 1900"])
+@pytest.mark.parametrize(
+    "title", ["Pump manual", "Word for beginners", "Documents of 1900"]
+)
 def test_a_persons_title_stays(title: str) -> None:
     assert own_title(f" {title}\n") == title

@@ -75,7 +75,9 @@ def test_bytes_are_decoded_and_nothing_is_normalised(
     ],
 )
 def test_title_of_markdown(text: str, title: str) -> None:
-    assert read_text(text, format="markdown", meta={"source": "a/notes.md"}).title == title
+    assert (
+        read_text(text, format="markdown", meta={"source": "a/notes.md"}).title == title
+    )
     assert read_text(text, format="markdown", title="Given").title == "Given"
 
 
@@ -122,12 +124,14 @@ def test_bad_input_is_split_without_loss(name: str, format: str) -> None:
         )
         assert all(chunk.text.strip() for chunk in chunks)
         assert all(
-            chunk.extras["index_tokens"] <= 50 or chunk.extras["oversize"] for chunk in chunks
+            chunk.extras["index_tokens"] <= 50 or chunk.extras["oversize"]
+            for chunk in chunks
         )
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\n\n", "\t \r\n", "\u3000", "<p> </p>", "<!-- only a comment -->"]
+    "text",
+    ["", " ", "\n\n", "\t \r\n", "\u3000", "<p> </p>", "<!-- only a comment -->"],
 )
 @pytest.mark.parametrize("format", ["html", "text", "markdown"])
 def test_nothing_gives_no_chunk(text: str, format: str) -> None:
@@ -192,12 +196,17 @@ def test_many_comments_before_html_take_no_time_of_their_own() -> None:
     assert detect_format("<!-- a -->\n" * 40 + "<p>Hello</p>") == "text"
     assert detect_format("<!-- a -->\n" * 20_000 + "<p>Hello</p>") == "text"
     assert (
-        detect_format("<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>") == "html"
+        detect_format(
+            "<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>"
+        )
+        == "html"
     )
     assert detect_format("<!-- never closed <html>") != "html"
 
 
-def test_a_path_may_be_bytes_and_too_long_or_no_path_is_one_sentence(tmp_path: Path) -> None:
+def test_a_path_may_be_bytes_and_too_long_or_no_path_is_one_sentence(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "ä.md").write_text("# A", encoding="utf-8")
     name = str(tmp_path / "ä.md")
     assert read_file(name.encode()) == read_file(name)
@@ -260,11 +269,15 @@ def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path) -> No
         (folder / "up").symlink_to(tmp_path, target_is_directory=True)
     except OSError:
         pytest.skip("links need a right that is missing here")
-    with pytest.warns(UserWarning, match=r"out\.md' is a link to a file outside of the folder"):
+    with pytest.warns(
+        UserWarning, match=r"out\.md' is a link to a file outside of the folder"
+    ):
         names = [path.name for path in find_files(folder)]
     assert names == ["a.md", "inside.md"]
     told: list[Path] = []
-    assert len(list(find_files(folder, left_out=lambda path, why: told.append(path)))) == 2
+    assert (
+        len(list(find_files(folder, left_out=lambda path, why: told.append(path)))) == 2
+    )
     assert told == [folder / "sub" / "out.md"]
     assert [path.name for path in find_files(folder, follow_links=True)] == [
         "a.md",
@@ -274,7 +287,9 @@ def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path) -> No
     assert list(find_files(folder / "sub" / "out.md")) == [folder / "sub" / "out.md"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="folders are nested through their descriptors")
+@pytest.mark.skipif(
+    os.name != "posix", reason="folders are nested through their descriptors"
+)
 def test_a_folder_nested_beyond_the_longest_path_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
     here = os.open(tmp_path, os.O_RDONLY)
@@ -287,7 +302,8 @@ def test_a_folder_nested_beyond_the_longest_path_is_left_out(tmp_path: Path) -> 
         with pytest.warns(UserWarning, match=r"was left out: File name too long"):
             assert list(find_files(tmp_path)) == [tmp_path / "a.md"]
     finally:
-        for place in reversed(places[:-1]):  # what is too deep for a path is too deep to tidy up
+        # What is too deep for a path is too deep to tidy up.
+        for place in reversed(places[:-1]):
             os.rmdir("d" * 200, dir_fd=place)
         for place in places:
             os.close(place)
@@ -301,7 +317,9 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     assert sorted(others) == ["a.csv", "b.CSV", "e", "index/d.npy"]
     assert other_files(tmp_path / "a.csv") == []
     assert kinds_of(other_files(tmp_path)) == "2 .csv, 1 without suffix, 1 .npy"
-    assert kinds_of([Path(f"a.{letter}") for letter in "abcdefg"]).endswith(", 2 others")
+    assert kinds_of([Path(f"a.{letter}") for letter in "abcdefg"]).endswith(
+        ", 2 others"
+    )
 
 
 def test_restructured_text_is_plain_text_in_folders_too(tmp_path: Path) -> None:
@@ -322,7 +340,9 @@ def test_a_reader_is_checked_where_no_pdf_is_read(tmp_path: Path) -> None:
     assert read_file(path, reader=lambda source: "# B").text == "# A"
 
 
-def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(tmp_path: Path) -> None:
+def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.md"
     path.write_text("# A")
     with pytest.raises(UnknownArgument, match="read_file has no argument 'titel'"):

@@ -22,7 +22,11 @@ def test_a_long_page_without_headings_is_warned_of(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("short.html", "<p>Short."), ("page.html", f"<h1>Pumps</h1>{PROSE}"), ("a.txt", PROSE[3:])],
+    [
+        ("short.html", "<p>Short."),
+        ("page.html", f"<h1>Pumps</h1>{PROSE}"),
+        ("a.txt", PROSE[3:]),
+    ],
 )
 def test_other_files_are_not(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from places import DATA
 from samples import nasty_text
 
-from structrag.reading.markdown import front_matter, markdown_headings, parsed_headings, plain_title
+from structrag.reading.markdown import (
+    front_matter,
+    markdown_headings,
+    parsed_headings,
+    plain_title,
+)
 
 # fmt: off
 # fmt: on
@@ -27,7 +32,9 @@ def test_scan_equals_parser(text: str) -> None:
         assert markdown_headings(text, start) == parsed_headings(text, start)
 
 
-@pytest.mark.skipif(not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here")
+@pytest.mark.skipif(
+    not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
+)
 def test_scan_equals_parser_on_real_files() -> None:
     checked = 0
     for path in markdown_files():
@@ -41,26 +48,36 @@ def test_scan_equals_parser_on_real_files() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here")
+@pytest.mark.skipif(
+    not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
+)
 def test_scan_equals_parser_on_the_largest_files() -> None:
     for path in sorted(markdown_files(), key=lambda path: path.stat().st_size)[-6:]:
         text = path.read_text(encoding="utf-8")
         assert markdown_headings(text) == parsed_headings(text), path
 
 
-@pytest.mark.skipif(not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here")
+@pytest.mark.skipif(
+    not markdown_files(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
+)
 def test_duplicate_headings_of_the_release_notes_are_all_found() -> None:
     text = (DATA / "parsing/fastapi/en/release-notes.md").read_text(encoding="utf-8")
     headings = markdown_headings(text)
     titles = [heading.title for heading in headings]
     assert len(titles) - len(set(titles)) > 500
-    assert all(text[heading.start] == "#" and text[heading.end - 1] == "\n" for heading in headings)
+    assert all(
+        text[heading.start] == "#" and text[heading.end - 1] == "\n"
+        for heading in headings
+    )
 
 
 @pytest.mark.parametrize(
     ("markup", "title"),
     [
-        (r"Title *em* `code` [l](u) ![alt](x) &amp; \# <b>x</b>", "Title em code l alt & # x"),
+        (
+            r"Title *em* `code` [l](u) ![alt](x) &amp; \# <b>x</b>",
+            "Title em code l alt & # x",
+        ),
         ("Install { #install }", "Install"),
         ("Install {#install}", "Install"),
         ("Use {braces}", "Use {braces}"),

@@ -40,7 +40,9 @@ def blocks_of_sections(document: Document) -> list[Block]:
         inside = outline.blocks(section)
         joined = "".join(document.text[block.start : block.end] for block in inside)
         assert joined == document.text[section.body_start : section.body_end]
-        blocks += [block for block in inside if document.text[block.start : block.end].strip()]
+        blocks += [
+            block for block in inside if document.text[block.start : block.end].strip()
+        ]
     return blocks
 
 
@@ -48,17 +50,23 @@ def check_against_the_whole(document: Document) -> None:
     """Sections parsed one by one give the blocks of the text parsed at once, headings aside."""
     outline = parse(document)
     headings = {section.start for section in outline.sections[1:]}
-    whole = markdown_blocks(document.text, outline.sections[0].body_start, len(document.text))
+    whole = markdown_blocks(
+        document.text, outline.sections[0].body_start, len(document.text)
+    )
     expected = [
         (block.kind, block.header_start)
         for block in whole
-        if block.header_start not in headings and document.text[block.start : block.end].strip()
+        if block.header_start not in headings
+        and document.text[block.start : block.end].strip()
     ]
     assert [(b.kind, b.header_start) for b in blocks_of_sections(document)] == expected
 
 
 @settings(max_examples=600, deadline=None)
-@given(lines=st.lists(st.sampled_from(LINES), max_size=14), end=st.sampled_from(["", "\n", "\n\n"]))
+@given(
+    lines=st.lists(st.sampled_from(LINES), max_size=14),
+    end=st.sampled_from(["", "\n", "\n\n"]),
+)
 def test_sections_have_the_blocks_of_the_whole(lines: list[str], end: str) -> None:
     text = "\n".join(lines) + end
     # Headings are found with link definitions, blocks without: a line under one underlines it here.
@@ -68,10 +76,14 @@ def test_sections_have_the_blocks_of_the_whole(lines: list[str], end: str) -> No
 
 def test_a_line_under_a_link_definition_belongs_to_the_heading_below_it() -> None:
     outline = parse(read_text("[r]: /u\n===\n---\n\nText.\n", format="markdown"))
-    assert [(section.title, section.level) for section in outline.sections[1:]] == [("===", 2)]
+    assert [(section.title, section.level) for section in outline.sections[1:]] == [
+        ("===", 2)
+    ]
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the evaluation data (STRUCTRAG_DATA) is not here")
+@pytest.mark.skipif(
+    not DATA.exists(), reason="the evaluation data (STRUCTRAG_DATA) is not here"
+)
 def test_sections_of_real_files_have_the_blocks_of_the_whole() -> None:
     files = sorted((DATA / "parsing").rglob("*.md"))[::6]
     assert len(files) > 50

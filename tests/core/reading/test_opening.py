@@ -19,9 +19,16 @@ from structrag.reading.opening import (
 
 
 def test_paths_of_strings_bytes_and_paths() -> None:
-    assert path_of("a/b.md") == path_of(b"a/b.md") == path_of(Path("a/b.md")) == Path("a/b.md")
+    assert (
+        path_of("a/b.md")
+        == path_of(b"a/b.md")
+        == path_of(Path("a/b.md"))
+        == Path("a/b.md")
+    )
     for value in (None, 5, ["a"]):
-        with pytest.raises(InvalidParameter, match="path must be a path as string, bytes or Path"):
+        with pytest.raises(
+            InvalidParameter, match="path must be a path as string, bytes or Path"
+        ):
             path_of(value)
 
 
@@ -73,5 +80,7 @@ def test_what_cannot_be_looked_at_is_one_sentence(tmp_path: Path) -> None:
 def test_readers_have_known_names_or_are_objects() -> None:
     for reader in (*PDF_READERS, len, None):
         check_reader(reader)
-    with pytest.raises(InvalidParameter, match="reader must be one of 'docling', 'layout'"):
+    with pytest.raises(
+        InvalidParameter, match="reader must be one of 'docling', 'layout'"
+    ):
         check_reader("pymupdf")

@@ -46,16 +46,24 @@ def test_headings_and_own_bodies_tile_the_document(levels: list[int]) -> None:
 
 
 @given(levels)
-def test_parent_is_the_nearest_earlier_section_of_a_smaller_level(levels: list[int]) -> None:
+def test_parent_is_the_nearest_earlier_section_of_a_smaller_level(
+    levels: list[int],
+) -> None:
     sections = outline_of(levels).sections
     assert (sections[0].parent, sections[0].path, sections[0].level) == (None, (), 0)
     for section in sections[1:]:
-        above = [other for other in sections[: section.ordinal] if other.level < section.level]
+        above = [
+            other
+            for other in sections[: section.ordinal]
+            if other.level < section.level
+        ]
         assert section.parent == above[-1].ordinal
         assert section.path == (*above[-1].path, section.title)
         assert section.ordinal in above[-1].children
         later = [
-            other.start for other in sections[section.ordinal + 1 :] if other.level <= section.level
+            other.start
+            for other in sections[section.ordinal + 1 :]
+            if other.level <= section.level
         ]
         assert section.end == (later[0] if later else sections[0].end)
 
@@ -84,7 +92,9 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
 
 def document_of(number: int = 0) -> Document:
-    return read_text(TEXT + f"# Last {number}\n\nEnd.\n", format="markdown", id=f"d{number}")
+    return read_text(
+        TEXT + f"# Last {number}\n\nEnd.\n", format="markdown", id=f"d{number}"
+    )
 
 
 def test_reading_and_adding_parses_once(parses: Counter[Any]) -> None:
@@ -117,7 +127,9 @@ def test_an_equal_document_is_another_one(parses: Counter[Any]) -> None:
 
 
 def test_plain_headings_are_remembered_beside_none() -> None:
-    document = read_text("TITLE\n=====\n\nWords.\n\nOTHER\n=====\n\nWords.\n", format="text")
+    document = read_text(
+        "TITLE\n=====\n\nWords.\n\nOTHER\n=====\n\nWords.\n", format="text"
+    )
     for _ in range(2):
         assert len(parse(document).sections) == 3
         assert len(parse(document, plain_headings=False).sections) == 1
@@ -128,7 +140,10 @@ def test_documents_that_are_gone_or_old_are_forgotten() -> None:
     documents = [Document(str(number)) for number in range(3)]
     for document in documents:
         memory.keep(build_outline(document, [], lambda start, end: []), True)
-    assert memory.find(documents[0], True) is None and memory.find(documents[2], False) is None
+    assert (
+        memory.find(documents[0], True) is None
+        and memory.find(documents[2], False) is None
+    )
     outline = memory.find(documents[2], True)
     assert outline is not None and outline.document is documents[2]
     del document, documents, outline

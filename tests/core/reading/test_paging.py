@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from structrag.reading.paging import pages_between, starts_in_text, written_starts
 
 
-@given(st.lists(st.text("ab ", min_size=1, max_size=9), min_size=1, max_size=9), st.data())
+@given(
+    st.lists(st.text("ab ", min_size=1, max_size=9), min_size=1, max_size=9), st.data()
+)
 def test_a_span_is_on_the_pages_of_its_characters(pages: list[str], data: Any) -> None:
     blocks = [(page, [(0, number)]) for number, page in enumerate(pages, start=1)]
     text = "\n\n".join(pages)
-    owners: list[int] = []  # of each character; what is between two pages goes to the first
+    # Of each character; what is between two pages goes to the first.
+    owners: list[int] = []
     for number, page in enumerate(pages, start=1):
         owners += [number] * (len(page) + 2)
     meta = written_starts(starts_in_text(text, blocks))
@@ -34,6 +37,8 @@ def test_pages_may_be_missing_and_out_of_order() -> None:
     assert written_starts([]) == {}
 
 
-@pytest.mark.parametrize("value", [None, 3, "", "none", "1", "0:1,2:2", "0:1 ", ["0:1"]])
+@pytest.mark.parametrize(
+    "value", [None, 3, "", "none", "1", "0:1,2:2", "0:1 ", ["0:1"]]
+)
 def test_what_is_no_list_of_pages_says_nothing(value: Any) -> None:
     assert pages_between({"page_starts": value}, 0, 9) is None

@@ -56,7 +56,9 @@ def test_headings_are_in_order_and_inside(text: str) -> None:
     last = 0
     for heading in headings:
         assert last <= heading.start < heading.end <= len(text)
-        assert "".join(heading.title.split()) in "".join(text[heading.start : heading.end].split())
+        assert "".join(heading.title.split()) in "".join(
+            text[heading.start : heading.end].split()
+        )
         assert heading.level >= 1
         last = heading.end
     assert {heading.level for heading in headings} == set(
@@ -70,9 +72,10 @@ def test_blocks_tile(text: str, start: int, length: int) -> None:
     end = min(start + length, len(text))
     blocks = plain_blocks(text, start, end)
     assert "".join(text[block.start : block.end] for block in blocks) == text[start:end]
-    assert [block.start for block in blocks] == [start, *(block.end for block in blocks)][
-        : len(blocks)
-    ]
+    assert [block.start for block in blocks] == [
+        start,
+        *(block.end for block in blocks),
+    ][: len(blocks)]
     for block in blocks:
         assert block.kind in {"paragraph", "list"}
         assert all(block.start < cut < block.end for cut in block.cuts)
@@ -93,7 +96,9 @@ def test_headings_by_example(case: Case, line_end: str) -> None:
 
 
 def test_a_heading_holds_its_underline_and_the_line_below_its_number() -> None:
-    text = f"Report\n======\n\n{BODY}\nMethods\n-------\n{BODY}\nResults\n=======\n{BODY}"
+    text = (
+        f"Report\n======\n\n{BODY}\nMethods\n-------\n{BODY}\nResults\n=======\n{BODY}"
+    )
     heading = plain_headings(text)[1]
     assert text[heading.start : heading.end] == "Methods\n-------\n"
     text = f"ARTICLE I\n\nDEFINITIONS\n\nSection 1. Terms Used. {BODY}\nARTICLE II TERM\n\n{BODY}"
@@ -140,10 +145,14 @@ def test_contracts() -> None:
     assert sum(1 for headings in found if headings) >= 80
     titles = [heading.title for headings in found for heading in headings]
     assert not [
-        title for title in titles if "...." in title or "/s/" in title or title.endswith((",", ";"))
+        title
+        for title in titles
+        if "...." in title or "/s/" in title or title.endswith((",", ";"))
     ]
     for text, headings in zip(texts, found, strict=True):
-        sections = build_outline(Document(text), headings, lambda start, end: []).sections
+        sections = build_outline(
+            Document(text), headings, lambda start, end: []
+        ).sections
         assert "".join(text[s.start : s.body_end] for s in sections) == text
 
 

@@ -123,7 +123,9 @@ def test_numbered_phrases_have_at_most_twelve_words() -> None:
         assert ((1, line) in outline(text)) == is_title, line
 
 
-def test_numbered_phrases_of_scripts_without_case_have_at_most_forty_characters() -> None:
+def test_numbered_phrases_of_scripts_without_case_have_at_most_forty_characters() -> (
+    None
+):
     for size, is_title in ((40, True), (41, False)):
         line = f"2. {'总' * size}"
         text = f"1. 总则\n\n{BODY}\n{line}\n\n{BODY}\n3. 定义\n\n{BODY}"
@@ -204,7 +206,8 @@ Numbers = list[tuple[int, ...]]
         ([(2, 4)], (2, 4), None),
         ([(5,), (1,)], (2,), [(5,), (2,)]),
         ([(5,), (2,)], (6,), [(6,)]),  # the list inside is over
-        ([(9,), (8,), (7,), (6,)], (1,), [(8,), (7,), (6,), (1,)]),  # four are remembered
+        # Four are remembered.
+        ([(9,), (8,), (7,), (6,)], (1,), [(8,), (7,), (6,), (1,)]),
     ],
 )
 def test_numbers_follow_those_before(

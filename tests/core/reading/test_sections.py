@@ -33,15 +33,22 @@ def test_blocks_tile_every_body(text: str) -> None:
 
 
 @pytest.mark.parametrize(("format", "begins"), [("plain", 0), ("markdown", 13)])
-def test_a_flat_outline_begins_behind_the_front_matter(format: str, begins: int) -> None:
-    (root,) = flat_outline(Document("---\na: b\n---\n# A\n\nText.\n", format=format)).sections
+def test_a_flat_outline_begins_behind_the_front_matter(
+    format: str, begins: int
+) -> None:
+    (root,) = flat_outline(
+        Document("---\na: b\n---\n# A\n\nText.\n", format=format)
+    ).sections
     assert (root.start, root.body_start, root.body_end, root.end) == (0, begins, 24, 24)
 
 
 def test_worked_example() -> None:
     text = "Intro.\n\n# A\n\nBody A.\n\n### A.x\n\nDeep.\n\n# B\n"
     sections = parse(read_text(text, format="markdown")).sections
-    rows = [(s.level, s.path, s.start, s.body_start, s.body_end, s.end, s.parent) for s in sections]
+    rows = [
+        (s.level, s.path, s.start, s.body_start, s.body_end, s.end, s.parent)
+        for s in sections
+    ]
     assert rows == [
         (0, (), 0, 0, 8, 42, None),
         (1, ("A",), 8, 12, 22, 38, 0),
@@ -79,8 +86,16 @@ def test_inputs_that_peers_get_wrong(
 
 
 def test_numbers_nest_headings_that_all_have_level_one() -> None:
-    titles = ["Abstract", "1 Intro", "1.1 Why", "3.2. Version 1.0 notes", "2024 in review"]
-    nested = nest_by_number([Heading(1, title, i, i + 1) for i, title in enumerate(titles)])
+    titles = [
+        "Abstract",
+        "1 Intro",
+        "1.1 Why",
+        "3.2. Version 1.0 notes",
+        "2024 in review",
+    ]
+    nested = nest_by_number(
+        [Heading(1, title, i, i + 1) for i, title in enumerate(titles)]
+    )
     assert [heading.level for heading in nested] == [1, 1, 2, 2, 1]
     assert nested[3].title == "3.2. Version 1.0 notes"
 
@@ -116,15 +131,20 @@ def test_numbers_are_left_alone_where_levels_differ() -> None:
 
 
 def test_html_sections_refer_to_the_visible_text() -> None:
-    document = read_text("<title>P</title><p>Intro</p><h1>A</h1><p>a<h3>B</h3><p>b", format="html")
+    document = read_text(
+        "<title>P</title><p>Intro</p><h1>A</h1><p>a<h3>B</h3><p>b", format="html"
+    )
     outline = parse(document)
     assert document.title == "P"
     assert [section.path for section in outline.sections] == [(), ("A",), ("A", "B")]
     bodies = [
-        document.text[section.body_start : section.body_end].strip() for section in outline.sections
+        document.text[section.body_start : section.body_end].strip()
+        for section in outline.sections
     ]
     assert bodies == ["Intro", "a", "b"]
-    assert [block.kind for block in outline.blocks(outline.sections[2])] == ["paragraph"]
+    assert [block.kind for block in outline.blocks(outline.sections[2])] == [
+        "paragraph"
+    ]
 
 
 def test_html_without_its_layout_says_what_to_do() -> None:
@@ -156,7 +176,8 @@ def test_an_empty_document_has_only_the_root(format: str) -> None:
         (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),  # fewer
         (["1 A", "2 B", "3 C"], [1, 1, 1]),  # no number below another
         (["1.1 B", "C"], [2, 1]),
-        (["1 A", "Note", "1.1 B", "C", "2 D"], [1, 2, 2, 1, 1]),  # a note among its sections
+        # A note among its sections.
+        (["1 A", "Note", "1.1 B", "C", "2 D"], [1, 2, 2, 1, 1]),
         (["1 A", "1.1 B", "Note", "1.2 C", "Note"], [1, 2, 3, 2, 1]),
         (["1.2.1 now", "1.2 before", "1.1 once"], [1, 1, 1]),  # releases
     ],
@@ -164,5 +185,7 @@ def test_an_empty_document_has_only_the_root(format: str) -> None:
 def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
     titles: list[str], levels: list[int]
 ) -> None:
-    document = read_text("".join(f"# {title}\n\ntext\n\n" for title in titles), format="markdown")
+    document = read_text(
+        "".join(f"# {title}\n\ntext\n\n" for title in titles), format="markdown"
+    )
     assert [section.level for section in parse(document).sections[1:]] == levels

@@ -57,10 +57,22 @@ def test_every_splitter_is_read_by_the_same_settings(splitter: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"exclude_titles": "Notes"}, "exclude_titles must be a sequence of titles; got 'Notes'"),
-        ({"exclude_titles": [1]}, r"exclude_titles must be a sequence of titles; got \[1\]"),
-        ({"counter": 3}, "counter must be a function from a string to its number of tokens; got 3"),
-        ({"counter": str.split}, "of 'two words' it returned .'two', 'words'.. Where it returns"),
+        (
+            {"exclude_titles": "Notes"},
+            "exclude_titles must be a sequence of titles; got 'Notes'",
+        ),
+        (
+            {"exclude_titles": [1]},
+            r"exclude_titles must be a sequence of titles; got \[1\]",
+        ),
+        (
+            {"counter": 3},
+            "counter must be a function from a string to its number of tokens; got 3",
+        ),
+        (
+            {"counter": str.split},
+            "of 'two words' it returned .'two', 'words'.. Where it returns",
+        ),
         ({"sentence_splitter": "."}, "sentence_splitter must be a function"),
     ],
 )
@@ -95,17 +107,24 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
         (Selection, SelectionOptions),
     ],
 )
-def test_all_settings_can_be_changed_by_name_and_no_others(record: Any, options: Any) -> None:
+def test_all_settings_can_be_changed_by_name_and_no_others(
+    record: Any, options: Any
+) -> None:
     assert {field.name for field in fields(record)} == options.__annotations__.keys()
-    with pytest.raises(UnknownArgument, match=f"{record.__name__} has no argument 'languages'"):
+    with pytest.raises(
+        UnknownArgument, match=f"{record.__name__} has no argument 'languages'"
+    ):
         record.paper(languages="german")
     assert record.paper(language="german").language == "german"
 
 
 @pytest.mark.parametrize(
-    ("record", "options"), [(Routing, RoutingOptions), (IDMSEnricher, IDMSEnricherOptions)]
+    ("record", "options"),
+    [(Routing, RoutingOptions), (IDMSEnricher, IDMSEnricherOptions)],
 )
-def test_settings_without_a_language_have_their_names_too(record: Any, options: Any) -> None:
+def test_settings_without_a_language_have_their_names_too(
+    record: Any, options: Any
+) -> None:
     assert {field.name for field in fields(record)} == options.__annotations__.keys()
 
 

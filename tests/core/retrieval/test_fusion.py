@@ -71,9 +71,9 @@ def test_a_positive_factor_changes_no_normalised_score(
 
 
 def test_max_score_normalises_each_route() -> None:
-    assert max_score([{"a": 2.0, "b": 8.0, "c": 4.0}, {"a": 0.3, "c": 0.1}]) == pytest.approx(
-        {"a": 1.0, "b": 1.0, "c": 1 / 3}
-    )
+    assert max_score(
+        [{"a": 2.0, "b": 8.0, "c": 4.0}, {"a": 0.3, "c": 0.1}]
+    ) == pytest.approx({"a": 1.0, "b": 1.0, "c": 1 / 3})
 
 
 def test_ranked_breaks_ties_beyond_nine_decimals_by_the_tie_key() -> None:
@@ -89,7 +89,9 @@ def test_ranked_breaks_ties_beyond_nine_decimals_by_the_tie_key() -> None:
 
 
 def test_rrf_ranks_start_at_one() -> None:
-    ((key, score),) = [hit for hit in reciprocal_rank_fusion(["ab", "bca"]) if hit[0] == "a"]
+    ((key, score),) = [
+        hit for hit in reciprocal_rank_fusion(["ab", "bca"]) if hit[0] == "a"
+    ]
     assert (key, score) == ("a", pytest.approx(1 / 61 + 1 / 63))
     assert score == pytest.approx(0.032266, abs=5e-7)
 
@@ -97,7 +99,12 @@ def test_rrf_ranks_start_at_one() -> None:
 def test_rrf_worked_example() -> None:
     fused = reciprocal_rank_fusion(ROUTES)
     assert [key for key, _ in fused] == ["A", "B", "D", "C"]
-    assert [round(score, 6) for _, score in fused] == [0.048916, 0.048395, 0.047627, 0.047123]
+    assert [round(score, 6) for _, score in fused] == [
+        0.048916,
+        0.048395,
+        0.047627,
+        0.047123,
+    ]
 
 
 def test_rrf_counts_a_key_once_per_ranking_and_weighs_routes() -> None:
@@ -110,7 +117,10 @@ def test_rrf_counts_a_key_once_per_ranking_and_weighs_routes() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"weights": [1.0]}, "weights must have one value for each of the 2 routes; got 1"),
+        (
+            {"weights": [1.0]},
+            "weights must have one value for each of the 2 routes; got 1",
+        ),
         ({"weights": [1.0, -1.0]}, "weights must be a number of at least 0; got -1.0"),
         ({"c": -1}, "c must be a number of at least 0; got -1"),
     ],
@@ -121,7 +131,8 @@ def test_rrf_refuses(options: dict[str, object], sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "size"), [(0.5, 1), (1, 1), (1.5, 1), (2, 1), (3, 2), (4, 3), (5, 3), (10, 7), (0, 1)]
+    ("k", "size"),
+    [(0.5, 1), (1, 1), (1.5, 1), (2, 1), (3, 2), (4, 3), (5, 3), (10, 7), (0, 1)],
 )
 def test_union_size(k: float, size: int) -> None:
     assert union_size(k) == size
@@ -136,9 +147,13 @@ def test_union_and_round_robin_worked_example() -> None:
 
 
 @given(RANKINGS, st.integers(0, 9))
-def test_union_holds_exactly_the_first_of_every_view(rankings: list[list[int]], size: int) -> None:
+def test_union_holds_exactly_the_first_of_every_view(
+    rankings: list[list[int]], size: int
+) -> None:
     joined = union(rankings, size)
-    assert sorted(joined) == sorted({key for ranking in rankings for key in ranking[:size]})
+    assert sorted(joined) == sorted(
+        {key for ranking in rankings for key in ranking[:size]}
+    )
     longest = max((len(ranking[:size]) for ranking in rankings), default=0)
     assert longest <= len(joined) <= size * len(rankings)
 
@@ -146,11 +161,15 @@ def test_union_holds_exactly_the_first_of_every_view(rankings: list[list[int]], 
 @given(st.lists(st.integers(0, 8), max_size=9, unique=True), st.integers(0, 9))
 def test_three_equal_views_give_that_view(ranking: list[int], size: int) -> None:
     assert [key for key, _ in reciprocal_rank_fusion([ranking] * 3)] == ranking
-    assert union([ranking] * 3, size) == round_robin([ranking] * 3, size) == ranking[:size]
+    assert (
+        union([ranking] * 3, size) == round_robin([ranking] * 3, size) == ranking[:size]
+    )
 
 
 @given(RANKINGS, st.randoms(use_true_random=False), st.integers(0, 8))
-def test_order_of_routes_is_irrelevant_and_smaller_k_is_a_prefix(rankings, random, k: int) -> None:  # type: ignore[no-untyped-def]
+def test_order_of_routes_is_irrelevant_and_smaller_k_is_a_prefix(
+    rankings, random, k: int
+) -> None:  # type: ignore[no-untyped-def]
     shuffled = random.sample(rankings, len(rankings))
     assert [key for key, _ in reciprocal_rank_fusion(shuffled)] == [
         key for key, _ in reciprocal_rank_fusion(rankings)
@@ -186,7 +205,9 @@ def test_equals_the_weighted_sum_of_normalised_routes(weighted, k: int) -> None:
     parts = normalised_parts(routes, normalise, weights=weights)
     found = sum_of_parts(routes, parts, k)
     assert [row for row, _ in found] == [row for row, _ in expected]
-    assert [score for _, score in found] == pytest.approx([score for _, score in expected])
+    assert [score for _, score in found] == pytest.approx(
+        [score for _, score in expected]
+    )
 
 
 def test_worked() -> None:
@@ -200,7 +221,9 @@ def test_worked() -> None:
 def test_the_only_chunk_that_has_the_word_comes_first() -> None:
     """BM25 finds one chunk, all cosines are equal: the one that was found must not be lost."""
     index = Index(
-        embedder=FunctionEmbedder(lambda texts: [[1.0, 0.0]] * len(texts), name="constant")
+        embedder=FunctionEmbedder(
+            lambda texts: [[1.0, 0.0]] * len(texts), name="constant"
+        )
     )
     index.add([read_text(text, id=text) for text in ("alpha", "beta", "zebra only")])
     hits = MultiViewRetriever(index, k=2).search("zebra")

@@ -52,12 +52,15 @@ class Scripted(HostStore):
 
     def search(self, request: Search) -> Ranking:
         names = self.rankings[request.route.partition(":")[2]]
-        return [(self.ids[name], self.factor * (1 - 0.1 * i)) for i, name in enumerate(names)][
-            : request.n
-        ]
+        return [
+            (self.ids[name], self.factor * (1 - 0.1 * i))
+            for i, name in enumerate(names)
+        ][: request.n]
 
 
-def scripted(rankings: Mapping[str, str], *, order: str = "ABCDEFGH", factor: float = 1.0) -> Index:
+def scripted(
+    rankings: Mapping[str, str], *, order: str = "ABCDEFGH", factor: float = 1.0
+) -> Index:
     index = Index(dense_store=Scripted(rankings, factor))
     index.add([Document(f"Text of {name}.", id=name) for name in order])
     return index
@@ -91,8 +94,11 @@ def test_worked_example() -> None:
     assert names(dense(index, preset="paper", k=3).search("q")) == "ABD"
     rrf = dense(index, fusion="rrf", k=4).search("q")
     assert names(rrf) == "ABDC"
-    sums = [0.048916, 0.048395, 0.047627, 0.047123]  # of 1 / (60 + rank); the best is 3 / 61
-    assert [hit.score for hit in rrf] == pytest.approx([s / (3 / 61) for s in sums], abs=1e-4)
+    # Of 1 / (60 + rank); the best is 3 / 61.
+    sums = [0.048916, 0.048395, 0.047627, 0.047123]
+    assert [hit.score for hit in rrf] == pytest.approx(
+        [s / (3 / 61) for s in sums], abs=1e-4
+    )
     assert names(dense(index, fusion="roundrobin", k=3).search("q")) == "ABD"
     assert names(dense(index, fusion="maxscore", k=2).search("q")) == "AB"
     assert names(dense(index, k=4).search("q")) == "ABDC"
@@ -116,10 +122,14 @@ def test_hits_say_what_each_route_added() -> None:
     index = scripted(WORKED)
     first = dense(index, fusion="rrf", weights={"raw": 2}).search("q")[0]
     sums = {"dense:raw": 2 / 61, "dense:summary": 1 / 62, "dense:keywords": 1 / 61}
-    assert first.parts == pytest.approx({name: part / (4 / 61) for name, part in sums.items()})
+    assert first.parts == pytest.approx(
+        {name: part / (4 / 61) for name, part in sums.items()}
+    )
     first = dense(index, preset="paper").search("q")[0]
     sums = {"raw": 1 / 61, "summary": 1 / 62, "keywords": 1 / 61}
-    assert first.parts == pytest.approx({name: part / (3 / 61) for name, part in sums.items()})
+    assert first.parts == pytest.approx(
+        {name: part / (3 / 61) for name, part in sums.items()}
+    )
     first = dense(index).search("q")[0]
     assert set(first.parts) == set(first.routes)
     assert max(first.parts.values()) == pytest.approx(1 / 3)
@@ -184,7 +194,9 @@ def test_paper_joins_the_best_of_each_view(k: float, size: int) -> None:
     views = {"raw": "ABCDEFGH", "summary": "HGFEDCBA", "keywords": "DEABCHGF"}
     hits = dense(scripted(views), preset="paper", k=k).search("q")
     assert union_size(k) == size
-    assert set(names(hits)) == {name for ranking in views.values() for name in ranking[:size]}
+    assert set(names(hits)) == {
+        name for ranking in views.values() for name in ranking[:size]
+    }
     assert size <= len(hits) <= 3 * size
     assert all(hit.chunk.extras["views_hit"] for hit in hits)
 
@@ -199,7 +211,9 @@ def test_paper_sizes_for_any_rankings(rankings: list[list[str]], k: float) -> No
     hits = dense(scripted(views), preset="paper", k=k).search("q")
     size = min(union_size(k), 8)
     assert size <= len(hits) <= min(3 * size, 8) and len(set(names(hits))) == len(hits)
-    assert set(names(hits)) == {name for ranking in views.values() for name in ranking[:size]}
+    assert set(names(hits)) == {
+        name for ranking in views.values() for name in ranking[:size]
+    }
 
 
 @pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
@@ -232,11 +246,17 @@ def test_scores_are_from_0_to_1_which_the_first_on_every_route_has(
     index: Index, fusion: str, query: str
 ) -> None:
     weights = {"bm25": 3.0, "raw": 0.5} if fusion in ("minmax", "rrf") else None
-    for hit in MultiViewRetriever(index, fusion=fusion, weights=weights).search(query, 50):
+    for hit in MultiViewRetriever(index, fusion=fusion, weights=weights).search(
+        query, 50
+    ):
         assert 0 <= hit.score <= 1 + 1e-12
-    first, *_ = dense(scripted(dict.fromkeys(VIEWS, "CADB")), fusion=fusion, k=4).search("q")
+    first, *_ = dense(
+        scripted(dict.fromkeys(VIEWS, "CADB")), fusion=fusion, k=4
+    ).search("q")
     assert first.score == pytest.approx(1.0)
-    zero = dense(scripted(dict.fromkeys(VIEWS, "CA")), fusion="minmax", weights={"dense": 0})
+    zero = dense(
+        scripted(dict.fromkeys(VIEWS, "CA")), fusion="minmax", weights={"dense": 0}
+    )
     assert {hit.score for hit in zero.search("q")} == {0.0}
 
 
@@ -258,9 +278,12 @@ def test_the_order_of_adding_changes_only_ties(fusion: str) -> None:
         for order in itertools.permutations("ABCDE", 5)
         if order[0] in "AE"
     ]
-    by_score = [{(hit.chunk.doc_id, round(hit.score, 9)) for hit in hits} for hits in found]
+    by_score = [
+        {(hit.chunk.doc_id, round(hit.score, 9)) for hit in hits} for hits in found
+    ]
     assert all(one == by_score[0] for one in by_score)
-    if fusion != "maxscore":  # where A and C are both the best of a view, and B and E tie as well
+    # Where A and C are both the best of a view, and B and E tie as well.
+    if fusion != "maxscore":
         assert len({names(hits) for hits in found}) == 1
 
 
@@ -283,8 +306,13 @@ def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
 def test_weights_change_the_order(fusion: str, name: str) -> None:
     index = scripted(WORKED)
     assert names(dense(index, fusion=fusion, k=4).search("q")) == "ABDC"
-    assert names(dense(index, fusion=fusion, k=4, weights={name: 9}).search("q"))[:2] == "BA"
-    alone = dense(index, fusion=fusion, k=4, weights={"raw": 0, "keywords": 0}).search("q")
+    assert (
+        names(dense(index, fusion=fusion, k=4, weights={name: 9}).search("q"))[:2]
+        == "BA"
+    )
+    alone = dense(index, fusion=fusion, k=4, weights={"raw": 0, "keywords": 0}).search(
+        "q"
+    )
     assert names(alone) == "BADC"
 
 
@@ -298,7 +326,9 @@ def test_a_weight_for_a_kind_of_route(index: Index) -> None:
 
 def test_order_document_gives_the_same_hits_in_reading_order(index: Index) -> None:
     by_score = MultiViewRetriever(index, k=5).search("gearbox oil noise")
-    by_place = MultiViewRetriever(index, k=5, order="document").search("gearbox oil noise")
+    by_place = MultiViewRetriever(index, k=5, order="document").search(
+        "gearbox oil noise"
+    )
     assert by_place == sorted(by_score, key=lambda hit: hit.chunk.doc_id) != by_score
     assert sorted(hit.rank for hit in by_place) == [1, 2, 3, 4, 5]
 
@@ -320,10 +350,12 @@ def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
 
 
 def test_views_can_be_chosen(index: Index) -> None:
-    hits = MultiViewRetriever(index, views=("keywords",), routes=("bm25",)).search("valve brass")
-    assert set(hits[0].routes) == {"bm25:keywords"} and hits[0].chunk.extras["views_hit"] == [
-        "keywords"
-    ]
+    hits = MultiViewRetriever(index, views=("keywords",), routes=("bm25",)).search(
+        "valve brass"
+    )
+    assert set(hits[0].routes) == {"bm25:keywords"} and hits[0].chunk.extras[
+        "views_hit"
+    ] == ["keywords"]
 
 
 # -- conditions
@@ -344,13 +376,17 @@ def test_dense_search_in_one_document_equals_an_index_of_it_alone() -> None:
         alone = Index(embedder=HashEmbedder())
         alone.add([document])
         for query, fusion in itertools.product(QUERIES, ["minmax", "rrf", "union"]):
-            inside = dense(every, fusion=fusion, k=4).search(query, where={"doc_id": document.id})
+            inside = dense(every, fusion=fusion, k=4).search(
+                query, where={"doc_id": document.id}
+            )
             expected = dense(alone, fusion=fusion, k=4).search(query)
             assert [hit.chunk for hit in inside] == [hit.chunk for hit in expected]
             assert [hit.score for hit in inside] == pytest.approx(
                 [hit.score for hit in expected], abs=1e-9
             )
-            assert [dict(hit.routes) for hit in inside] == [dict(hit.routes) for hit in expected]
+            assert [dict(hit.routes) for hit in inside] == [
+                dict(hit.routes) for hit in expected
+            ]
 
 
 def test_where_fills_up_within_its_documents(index: Index) -> None:
@@ -379,7 +415,10 @@ def test_where_fills_up_within_its_documents(index: Index) -> None:
         ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
         ({"routes": ()}, "routes must be a sequence of different names"),
         ({"routes": "dense"}, "routes must be a sequence of different names"),
-        ({"routes": ("dense", "dense")}, "routes must be a sequence of different names"),
+        (
+            {"routes": ("dense", "dense")},
+            "routes must be a sequence of different names",
+        ),
         ({"routes": ("sparse",)}, "routes must be one of 'bm25', 'dense'"),
         ({"views": ("title",)}, "views must be one of"),
         ({"fusion": "sum"}, "fusion must be one of"),
@@ -431,13 +470,24 @@ def test_whole_numbers_of_any_type(index: Index) -> None:
 def test_an_empty_index(preset: str) -> None:
     index = Index(preset=preset)
     assert MultiViewRetriever(index, preset=preset).search("anything") == []
-    assert MultiViewRetriever(index, preset=preset).search("anything", where={"doc_id": "x"}) == []
+    assert (
+        MultiViewRetriever(index, preset=preset).search(
+            "anything", where={"doc_id": "x"}
+        )
+        == []
+    )
 
 
 def test_sections_with_equal_words_both_stay() -> None:
     index = Index(embedder=HashEmbedder())
     index.add(
-        [Document("# A\n\nThe same words.\n\n# A\n\nThe same words.\n", id="d", format="markdown")]
+        [
+            Document(
+                "# A\n\nThe same words.\n\n# A\n\nThe same words.\n",
+                id="d",
+                format="markdown",
+            )
+        ]
     )
     first, second = MultiViewRetriever(index, k=2).search("same words")
     assert (
@@ -462,9 +512,18 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
             for i, text in enumerate(TEXTS)
         ]
     )
-    assert names(MultiViewRetriever(index, k=1).search("How long does the guarantee last?")) == "d4"
     assert (
-        names(MultiViewRetriever(index, k=1).search("lubricant is running out and it is loud"))
+        names(
+            MultiViewRetriever(index, k=1).search("How long does the guarantee last?")
+        )
+        == "d4"
+    )
+    assert (
+        names(
+            MultiViewRetriever(index, k=1).search(
+                "lubricant is running out and it is loud"
+            )
+        )
         == "d3"
     )
 
@@ -503,7 +562,12 @@ def asking(requests: Any) -> Any:
 
 def test_scores_of_words_are_divided_by_the_highest() -> None:
     index = Index(embedder=None, views=("raw",))
-    texts = ["pump pump pump", "pump valve gauge", "valve gauge tube", "tube hose filter"]
+    texts = [
+        "pump pump pump",
+        "pump valve gauge",
+        "valve gauge tube",
+        "tube hose filter",
+    ]
     index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
     hits = MultiViewRetriever(index, routes=("bm25",), k=3).search("pump valve")
     scores = {hit.chunk.doc_id: hit.scores["bm25:raw"] for hit in hits}
@@ -515,7 +579,9 @@ def test_scores_of_words_are_divided_by_the_highest() -> None:
 
 
 def test_the_lowest_of_the_vectors_route_scores_nothing() -> None:
-    hits = dense(scripted({"raw": "ABC", "summary": "", "keywords": ""}), k=3).search("q")
+    hits = dense(scripted({"raw": "ABC", "summary": "", "keywords": ""}), k=3).search(
+        "q"
+    )
     assert hits[-1].score == pytest.approx(0.0) and hits[0].score > 0
 
 
@@ -532,4 +598,6 @@ def test_paper_takes_one_or_two_of_a_single_view_for_a_fraction() -> None:
     sizes = [len(retriever.search(f"question {i}")) for i in range(200)]
     assert set(sizes) == {1, 2} and 80 <= sizes.count(1) <= 120
     assert [len(retriever.search(f"question {i}")) for i in range(200)] == sizes
-    assert {len(hit.chunk.extras["views_hit"]) for hit in retriever.search("question 1")} == {1}
+    assert {
+        len(hit.chunk.extras["views_hit"]) for hit in retriever.search("question 1")
+    } == {1}

@@ -16,7 +16,9 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def hit(text: str, rank: int = 1, *, context: str = "", kind: str = "text", start: int = 0) -> Hit:
+def hit(
+    text: str, rank: int = 1, *, context: str = "", kind: str = "text", start: int = 0
+) -> Hit:
     chunk = Chunk(
         f"d:{start}-{start + len(text)}",
         "d",
@@ -38,7 +40,10 @@ def texts(hits: list[Hit]) -> list[str]:
 def test_what_does_not_fit_is_left_out_and_later_hits_may_fit() -> None:
     hits = [hit("a b c", 1), hit("d e f g", 2), hit("h i", 3)]
     packed = pack(hits, 5, words)
-    assert texts(packed) == ["a b c", "h i"] and [each.rank for each in packed] == [1, 3]
+    assert texts(packed) == ["a b c", "h i"] and [each.rank for each in packed] == [
+        1,
+        3,
+    ]
     assert packed[0] is hits[0]
     assert pack(hits, 9, words) == hits and pack(hits, 10_000, words) == hits
 
@@ -46,20 +51,29 @@ def test_what_does_not_fit_is_left_out_and_later_hits_may_fit() -> None:
 def test_only_the_first_is_cut_and_at_a_sentence_end() -> None:
     text = "One two three. Four five six. Seven eight."
     (first,) = pack([hit(text, start=40), hit("x y z w", 2)], 7, words)
-    assert first.chunk.text == "One two three. Four five six. " == text[: first.chunk.end - 40]
+    assert (
+        first.chunk.text
+        == "One two three. Four five six. "
+        == text[: first.chunk.end - 40]
+    )
     assert (first.chunk.id, first.chunk.start, first.chunk.end) == ("d:40-70", 40, 70)
     assert first.chunk.n_tokens == 6 and first.chunk.extras["cut"] is True
     assert texts(pack([hit("a b", 1), hit(text, 2)], 7, words)) == ["a b"]
 
 
 def test_a_first_sentence_too_long_is_left_out() -> None:
-    assert texts(pack([hit("One two three four. Five."), hit("x y", 2)], 3, words)) == ["x y"]
+    assert texts(pack([hit("One two three four. Five."), hit("x y", 2)], 3, words)) == [
+        "x y"
+    ]
     assert pack([hit("One two three four.")], 0, words) == []
     assert pack([], 100) == []
 
 
 def test_the_heading_path_counts() -> None:
-    assert reader_text(hit("a b", context="Nova A10 > Battery").chunk) == "Nova A10 > Battery\na b"
+    assert (
+        reader_text(hit("a b", context="Nova A10 > Battery").chunk)
+        == "Nova A10 > Battery\na b"
+    )
     assert pack([hit("a b", context="Nova A10 > Battery")], 5, words) == []
     assert len(pack([hit("a b", context="Nova A10 > Battery")], 6, words)) == 1
     assert (

@@ -35,7 +35,8 @@ SECTIONS = "".join(
     ]
 )
 DOCUMENTS = [
-    read_text(f"# {place}\n{SECTIONS}", id=place, format="markdown") for place in ("Bonn", "Kiel")
+    read_text(f"# {place}\n{SECTIONS}", id=place, format="markdown")
+    for place in ("Bonn", "Kiel")
 ]
 QUESTION = "Which pump leaks daily?"
 
@@ -105,13 +106,21 @@ async def test_a_retriever_of_a_host_is_one_too() -> None:
     async def aretrieve(question: str) -> list[Any]:
         return [chunk, chunk]
 
-    host = HostRetriever("Host", lambda question: [chunk, chunk], aretrieve, lambda result: result)
+    host = HostRetriever(
+        "Host", lambda question: [chunk, chunk], aretrieve, lambda result: result
+    )
     assert [hit.rank for hit in host.search(QUESTION)] == [1, 2]
-    assert await host.asearch(QUESTION, 1) == host.search(QUESTION, 1) == host.search(QUESTION)[:1]
+    assert (
+        await host.asearch(QUESTION, 1)
+        == host.search(QUESTION, 1)
+        == host.search(QUESTION)[:1]
+    )
 
 
 def test_what_is_no_retriever_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match=r"retriever must be a Retriever, .* got Index"):
+    with pytest.raises(
+        InvalidParameter, match=r"retriever must be a Retriever, .* got Index"
+    ):
         check_retriever(index())
 
 
@@ -127,6 +136,8 @@ def test_what_is_no_retriever_is_refused() -> None:
 def test_an_index_of_another_kind_is_refused(retriever: Any, kind: type) -> None:
     others = [None, D3Index() if kind is not D3Index else Index()]
     for index in others:
-        message = f"index must be structrag's {kind.__name__}; got {type(index).__name__}"
+        message = (
+            f"index must be structrag's {kind.__name__}; got {type(index).__name__}"
+        )
         with pytest.raises(InvalidParameter, match=message):
             retriever(index)

@@ -31,13 +31,21 @@ def test_evaluation_of_small_documents(tmp_path: Path) -> None:
         "fixed": FixedSplitter(4),
     }
     found = evaluate(DOCUMENTS, splitters, questions, depths=(1, 2), budgets=(3, 500))
-    assert list(found.methods[0].recall) == ["first 1", "first 2", "3 tokens", "500 tokens"]
+    assert list(found.methods[0].recall) == [
+        "first 1",
+        "first 2",
+        "3 tokens",
+        "500 tokens",
+    ]
     for method in found.methods:
         assert method.recall["500 tokens"].mean == 1.0  # everything fits
         assert method.recall["first 1"].mean <= method.recall["first 2"].mean
         assert method.recall["3 tokens"].mean < 1.0
         assert len(method.scores["first 1"]) == 3
-    assert all(gap.mean == gap.low == gap.high == 0 for gap in found.methods[1].difference.values())
+    assert all(
+        gap.mean == gap.low == gap.high == 0
+        for gap in found.methods[1].difference.values()
+    )
     assert found.methods[0].recall["first 1"].mean == 1.0
     figure = plot_evaluation(found)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
@@ -51,8 +59,12 @@ def test_evaluation_of_small_documents(tmp_path: Path) -> None:
 
 def test_an_interval_that_leaves_out_its_mean_is_drawn(tmp_path: Path) -> None:
     """By the last digit, as that of a share of all."""
-    questions = questions_of(tmp_path, {"question": "How many litres?", "answers": ["17 litres"]})
-    evaluation = evaluate(DOCUMENTS, {"fixed": FixedSplitter(4)}, questions, budgets=(3,))
+    questions = questions_of(
+        tmp_path, {"question": "How many litres?", "answers": ["17 litres"]}
+    )
+    evaluation = evaluate(
+        DOCUMENTS, {"fixed": FixedSplitter(4)}, questions, budgets=(3,)
+    )
     recall = evaluation.methods[0].recall["3 tokens"]
     for low, high in ((recall.mean + 1e-9, 1.0), (0.0, recall.mean - 1e-9)):
         evaluation.methods[0].recall["3 tokens"] = replace(recall, low=low, high=high)

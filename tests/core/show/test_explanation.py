@@ -40,7 +40,10 @@ def test_an_explanation_is_a_figure_with_a_value_for_every_sentence(
     assert axis.get_title(loc="left") == "What it saw"
     drawn = {value for line in axis.lines for value in line.get_ydata()}
     assert drawn >= {
-        value for series in explanation.series for value in series.values if value == value
+        value
+        for series in explanation.series
+        for value in series.values
+        if value == value
     }
     assert pyplot.get_fignums() == []  # nothing is left open
 
@@ -63,7 +66,8 @@ def test_a_notebook_shows_the_figure_and_it_is_the_same_each_time(
 
     explanation = splitter.explain(DOCUMENT)
     shown = [
-        DisplayFormatter().format(plot_explanation(explanation))[0]["image/png"] for _ in range(2)
+        DisplayFormatter().format(plot_explanation(explanation))[0]["image/png"]
+        for _ in range(2)
     ]
     assert shown[0].startswith(b"\x89PNG") and shown[0] == shown[1]
     files = [tmp_path / name for name in ("a.png", "b.PNG")]
@@ -84,18 +88,29 @@ def test_chunks_are_bands_between_lines_and_sections_begin_at_thicker_ones(
     explanation = splitter.explain(DOCUMENT)
     figure = plot_explanation(explanation)
     assert len(explanation.chunks) > 1
-    lines = [line for axis in figure.axes for line in axis.lines if len(set(line.get_xdata())) == 1]
+    lines = [
+        line
+        for axis in figure.axes
+        for line in axis.lines
+        if len(set(line.get_xdata())) == 1
+    ]
     widths = [line.get_linewidth() for line in lines]
     assert widths[0] > widths[1] and set(widths[1:]) == {widths[1]}  # one section
-    bands = [to_hex(band.get_facecolor()) for axis in figure.axes for band in axis.patches]
+    bands = [
+        to_hex(band.get_facecolor()) for axis in figure.axes for band in axis.patches
+    ]
     relevant = [chunk.extras.get("relevant") for chunk in explanation.chunks]
-    for (left, right), (before, behind) in zip(pairwise(relevant), pairwise(bands), strict=False):
+    for (left, right), (before, behind) in zip(
+        pairwise(relevant), pairwise(bands), strict=False
+    ):
         assert (before != behind) is (left is None or left != right)
 
 
 def test_the_axis_shows_all_numbers_with_room_for_titles() -> None:
     nothing = np.array([np.nan])
-    assert _limits(np.array([0.2, np.nan, 1.2]), np.array([0.7])) == pytest.approx((0.08, 1.392))
+    assert _limits(np.array([0.2, np.nan, 1.2]), np.array([0.7])) == pytest.approx(
+        (0.08, 1.392)
+    )
     assert _limits(np.array([0.5]), nothing) == pytest.approx((0.45, 0.58))
     assert _limits(nothing, nothing) == (0.0, 1.0)
 
@@ -105,7 +120,13 @@ def chunk(number: int, *path: str) -> Chunk:
 
 
 def test_sections_are_as_wide_as_their_chunks_together() -> None:
-    chunks = [chunk(0, "A"), chunk(1, "A"), chunk(2, "A", "B"), chunk(3, "C"), chunk(4, "A")]
+    chunks = [
+        chunk(0, "A"),
+        chunk(1, "A"),
+        chunk(2, "A", "B"),
+        chunk(3, "C"),
+        chunk(4, "A"),
+    ]
     assert _section_units(chunks, [0, 2, 5, 6, 9, 10]) == {0: 5, 2: 1, 3: 3, 4: 1}
     assert _section_units(chunks[:1], [0, 4]) == {0: 4}
 
@@ -121,7 +142,9 @@ def test_sections_are_as_wide_as_their_chunks_together() -> None:
         ("", 3, []),
     ],
 )
-def test_titles_are_cut_to_their_sections(title: str, most: int, shown: list[str]) -> None:
+def test_titles_are_cut_to_their_sections(
+    title: str, most: int, shown: list[str]
+) -> None:
     drawn: list[tuple[str, tuple[int, int]]] = []
 
     class Axis:
@@ -148,7 +171,9 @@ def test_the_legend_says_what_the_bands_are() -> None:
 def test_a_chunk_is_a_band_over_its_sentences() -> None:
     explanation = IDMSSplitter(margin="words").explain(DOCUMENT)
     (axis,) = plot_explanation(explanation).axes
-    starts = sorted(unit.start for series in explanation.series for unit in series.units)
+    starts = sorted(
+        unit.start for series in explanation.series for unit in series.units
+    )
     edges = [starts.index(chunk.start) for chunk in explanation.chunks] + [len(starts)]
     bands = [(band.get_x(), band.get_x() + band.get_width()) for band in axis.patches]
     assert bands == list(pairwise(edges))

@@ -31,14 +31,22 @@ def cost(
         size = repeated[first] + sum(atom.tokens for atom in atoms[first:last])
         if size > budget and last - first > 1:
             return None
-        total += PIECE + (atoms[first].cost if first else 0.0) + 0.5 * (1 - size / budget) ** 2
+        total += (
+            PIECE
+            + (atoms[first].cost if first else 0.0)
+            + 0.5 * (1 - size / budget) ** 2
+        )
     return total
 
 
 @settings(max_examples=200, deadline=None)
 @given(sizes, st.integers(3, 20))
-def test_cuts_are_the_cheapest_of_all(parts: list[tuple[int, float, int]], budget: int) -> None:
-    atoms = [Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)]
+def test_cuts_are_the_cheapest_of_all(
+    parts: list[tuple[int, float, int]], budget: int
+) -> None:
+    atoms = [
+        Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)
+    ]
     repeated = [tokens for _, _, tokens in parts]
     found = cost(atoms, _cheapest(atoms, budget, repeated), budget, repeated)
     every = []
@@ -58,7 +66,9 @@ def test_cuts_are_the_cheapest_of_all(parts: list[tuple[int, float, int]], budge
 def test_many_candidates_are_compared_as_few_are(
     parts: list[tuple[int, float, int]], budget: int
 ) -> None:
-    atoms = [Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)]
+    atoms = [
+        Atom(i, i + 1, tokens, price) for i, (tokens, price, _) in enumerate(parts)
+    ]
     repeated = [tokens for _, _, tokens in parts]
     found = []
     for window in (0, 10**9):  # by an array, and by a loop
@@ -78,7 +88,9 @@ def test_blank_text_at_the_start_joins_what_follows() -> None:
 
 
 def pieces(text: str, blocks: list[Block], budget: int) -> list[str]:
-    return [text[p.start : p.end] for p in Cutter(count_tokens).cut(text, blocks, budget)]
+    return [
+        text[p.start : p.end] for p in Cutter(count_tokens).cut(text, blocks, budget)
+    ]
 
 
 @pytest.mark.parametrize("case", cases("cuts"))
@@ -98,7 +110,9 @@ def test_cuts_by_example(case: Case) -> None:
 def test_a_heading_takes_the_first_words_of_a_long_sentence_along() -> None:
     heading = "# What is it? Really?\n\n"
     text = heading + "word " * 40
-    found = pieces(text, [Block("paragraph", 0, len(text), header_start=len(heading))], 20)
+    found = pieces(
+        text, [Block("paragraph", 0, len(text), header_start=len(heading))], 20
+    )
     assert "".join(found) == text
     assert found[0].startswith(heading + "word")
     assert all(count_tokens(piece) <= 20 for piece in found)
@@ -122,11 +136,15 @@ def test_a_piece_that_does_not_fit_leaves_the_others_alone() -> None:
     text = "aaaa bbbb cccc dddd eeee ffff"
 
     def fits(piece: Piece) -> bool:
-        return "cccc" not in text[piece.start : piece.end] or piece.end - piece.start <= 6
+        return (
+            "cccc" not in text[piece.start : piece.end] or piece.end - piece.start <= 6
+        )
 
     found = [
         text[p.start : p.end]
-        for p in Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 12, fits=fits)
+        for p in Cutter(len).cut(
+            text, [Block("paragraph", 0, len(text))], 12, fits=fits
+        )
     ]
     assert "".join(found) == text
     assert "aaaa bbbb " in found
@@ -135,7 +153,8 @@ def test_a_piece_that_does_not_fit_leaves_the_others_alone() -> None:
 
 def test_one_word_is_cut_between_characters_as_readers_see_them() -> None:
     text = "🇩🇪🇫🇷👩‍👩‍👧‍👦e\u0301e\u0301"
-    spans = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 7)  # as long as the family
+    # As long as the family.
+    spans = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 7)
     found = [text[piece.start : piece.end] for piece in spans]
     assert "".join(found) == text
     assert max(map(len, found)) == 7
@@ -164,7 +183,10 @@ def test_lines_are_cut_behind_every_kind_of_line_end() -> None:
 def test_blank_text_that_joins_a_full_piece_does_not_take_it_over_the_limit() -> None:
     text = "abcdefgh \n\n\n"
     pieces = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 9)
-    assert [text[piece.start : piece.end] for piece in pieces] == ["abcd", "efgh \n\n\n"]
+    assert [text[piece.start : piece.end] for piece in pieces] == [
+        "abcd",
+        "efgh \n\n\n",
+    ]
     assert all(len(text[piece.start : piece.end]) <= 9 for piece in pieces)
 
 
@@ -181,4 +203,6 @@ def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_po
         assert all(piece.end - piece.start <= max(budget, 2) for piece in pieces)
     short = "ab e\u0301\u0301\u0301 cd"  # it fits, and stays whole
     pieces = Cutter(len).cut(short, [Block("paragraph", 0, len(short))], 5)
-    assert "e\u0301\u0301\u0301" in "|".join(short[piece.start : piece.end] for piece in pieces)
+    assert "e\u0301\u0301\u0301" in "|".join(
+        short[piece.start : piece.end] for piece in pieces
+    )

@@ -22,12 +22,16 @@ from structrag.text.extractive import (
 from structrag.text.tokens import count_tokens
 
 LONG = " ".join(
-    f"Sentence {i} speaks of topic {i % 7} and of detail number {i * i}." for i in range(60)
+    f"Sentence {i} speaks of topic {i % 7} and of detail number {i * i}."
+    for i in range(60)
 )
 
 
 def test_a_short_text_is_its_own_summary() -> None:
-    assert summarise("  One sentence. And another one.\n") == "One sentence. And another one."
+    assert (
+        summarise("  One sentence. And another one.\n")
+        == "One sentence. And another one."
+    )
     assert summarise("") == summarise(" \n ") == ""
 
 
@@ -89,7 +93,9 @@ def test_keywords_tell_a_section_from_the_others() -> None:
     ]
     frequency = section_frequencies(sections)
     assert frequency["device"] == 3 and frequency["gearbox"] == 1
-    for section, part in zip(sections, ("gearbox", "inlet filter", "housing"), strict=True):
+    for section, part in zip(
+        sections, ("gearbox", "inlet filter", "housing"), strict=True
+    ):
         best = keywords(section, document_frequency=frequency, n_sections=3)[:2]
         assert part in [word.casefold() for word in best]
 
@@ -172,7 +178,8 @@ def test_a_phrase_has_at_most_four_words() -> None:
     [
         ([1, 3, 2], (10, 200), "a b c d e f g h i"),
         ([1, 3, 2], (10, 5), "e f g h i"),
-        ([2, 3, 1], (10, 5), "e f g h i"),  # the second best does not fit, the third does
+        # The second best does not fit, the third does.
+        ([2, 3, 1], (10, 5), "e f g h i"),
         ([1, 3, 2], (10, 4), "e f"),
         ([1, 3, 2], (1, 200), "e f"),
         ([1, 3, 2], (2, 200), "e f g h i"),
@@ -185,11 +192,16 @@ def test_the_best_sentences_that_fit(
 ) -> None:
     sentences = ["a b c d", "e f", "g h i"]
     most, words = limits
-    assert summary_of_best(sentences, scores, max_sentences=most, max_words=words) == summary
+    assert (
+        summary_of_best(sentences, scores, max_sentences=most, max_words=words)
+        == summary
+    )
     assert summary_of_best([], [], max_sentences=most, max_words=words) == ""
 
 
-def test_keywords_of_equal_worth_come_in_their_order_and_as_they_are_first_written() -> None:
+def test_keywords_of_equal_worth_come_in_their_order_and_as_they_are_first_written() -> (
+    None
+):
     text = "Pumps leak. The seal; the Rotor. The pumps, the ROTOR."
     assert keywords(text, most=2) == ["Rotor", "Pumps leak"]
     assert keywords(text, most=0) == []
@@ -199,7 +211,10 @@ def test_keywords_of_equal_worth_come_in_their_order_and_as_they_are_first_writt
 
 def test_words_of_few_sections_are_worth_more() -> None:
     text = "A pump, a valve."
-    for frequency, first in (({"pump": 9, "valve": 1}, "valve"), ({"pump": 1, "valve": 9}, "pump")):
+    for frequency, first in (
+        ({"pump": 9, "valve": 1}, "valve"),
+        ({"pump": 1, "valve": 9}, "pump"),
+    ):
         assert keywords(text, document_frequency=frequency, n_sections=9)[0] == first
 
 
@@ -211,7 +226,8 @@ def test_sections_are_counted_by_their_words() -> None:
 
 def test_signs_behind_a_word_are_no_part_of_it() -> None:
     text = "It leaks. Seals leak"
-    assert keywords(text, "Leaks.", most=1) == ["Leaks"]  # half as much again, with both written
+    # Half as much again, with both written.
+    assert keywords(text, "Leaks.", most=1) == ["Leaks"]
     rare = {"seals": 9, "leak": 9, "leaks": 1}
     assert keywords(text, document_frequency=rare, n_sections=9)[0] == "leaks"
     # A stop word ends a run also where a sentence ends with it; the fifth word begins a new one.
@@ -219,10 +235,15 @@ def test_signs_behind_a_word_are_no_part_of_it() -> None:
     assert keywords("one two three four leaks-") == ["one two three four", "leaks"]
 
 
-@pytest.mark.parametrize(("words", "most"), [(0, 5), (30, 5), (31, 6), (616, 25), (900, 25)])
+@pytest.mark.parametrize(
+    ("words", "most"), [(0, 5), (30, 5), (31, 6), (616, 25), (900, 25)]
+)
 def test_the_most_keywords_of_a_text(words: int, most: int) -> None:
     assert most_keywords("ten " * words) == most
 
 
 def test_sentences_of_an_unknown_language_follow_english_rules() -> None:
-    assert sentences_of(" One here.  Two here. ", "klingon") == ["One here.", "Two here."]
+    assert sentences_of(" One here.  Two here. ", "klingon") == [
+        "One here.",
+        "Two here.",
+    ]

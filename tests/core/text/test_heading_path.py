@@ -15,7 +15,10 @@ def test_title_and_path_are_joined() -> None:
         heading_context("Guide", ("Install", "On  Linux"), count_tokens).text
         == "Guide > Install > On Linux"
     )
-    assert heading_context("GUIDE ", ("Guide", "Install"), count_tokens).text == "Guide > Install"
+    assert (
+        heading_context("GUIDE ", ("Guide", "Install"), count_tokens).text
+        == "Guide > Install"
+    )
     assert heading_context("", ("", "x"), count_tokens) == ("x", False)
     assert heading_context("", (), count_tokens) == ("", False)
 
@@ -31,7 +34,9 @@ def test_middle_levels_go_first_and_then_the_longest_title_is_cut_at_a_word() ->
     assert text.startswith("Title > a > b b")
 
 
-@given(st.text(max_size=30), st.lists(st.text(max_size=40), max_size=6), st.integers(0, 20))
+@given(
+    st.text(max_size=30), st.lists(st.text(max_size=40), max_size=6), st.integers(0, 20)
+)
 def test_limit_holds(title: str, path: list[str], limit: int) -> None:
     text, shortened = heading_context(title, path, count_tokens, limit=limit)
     assert count_tokens(text) <= limit
@@ -68,7 +73,8 @@ def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
         ("Acme: Pumps", ["pumps"], "Acme"),
         ("Pumps-X", ["Pumps"], "Pumps-X"),  # a name, not a site
         ("Heat pumps", ["pumps"], "Heat pumps"),
-        ("Pumps - " + "x" * 1000, ["Pumps"], "Pumps - " + "x" * 1000),  # no title of a site
+        # No title of a site.
+        ("Pumps - " + "x" * 1000, ["Pumps"], "Pumps - " + "x" * 1000),
     ],
 )
 def test_of_a_title_stands_what_the_first_heading_does_not_say(

@@ -55,7 +55,9 @@ def test_an_empty_text_has_no_phrases() -> None:
 
 
 def test_long_texts_and_phrases_take_time_in_proportion() -> None:
-    near = NearWords("abcd" + " ".join(f"word{i} abcd{i}x" for i in range(50_000)), Tokenizer())
+    near = NearWords(
+        "abcd" + " ".join(f"word{i} abcd{i}x" for i in range(50_000)), Tokenizer()
+    )
     started = time.process_time()
     for i in range(40):
         assert f"zebra{i}" not in near and "zebraic" not in near

@@ -20,7 +20,9 @@ from structrag.errors import InvalidParameter
 from structrag.text import sentences
 from structrag.text.sentences import LANGUAGES, safe_cuts, sentence_spans, word_starts
 
-ALPHABET = " \t\n\r\u00a0.?!…。！？؟।\"')”(abcA手हि\u0301\u200d\U0001f469\U0001f1e9\ud800-3,;"
+ALPHABET = (
+    " \t\n\r\u00a0.?!…。！？؟।\"')”(abcA手हि\u0301\u200d\U0001f469\U0001f1e9\ud800-3,;"
+)
 TEXTS = st.text(st.sampled_from(ALPHABET), max_size=80) | st.text(max_size=40)
 
 
@@ -50,7 +52,9 @@ def test_spans_tile(text: str, language: str) -> None:
 
 @settings(deadline=None)
 @given(TEXTS, st.integers(0, 40), st.integers(0, 40))
-def test_a_part_is_split_as_if_it_were_the_text(text: str, start: int, length: int) -> None:
+def test_a_part_is_split_as_if_it_were_the_text(
+    text: str, start: int, length: int
+) -> None:
     start = min(start, len(text))
     end = min(start + length, len(text))
     whole = sentence_spans(text[start:end])
@@ -82,7 +86,10 @@ def test_a_part_is_split_as_if_it_were_the_text(text: str, start: int, length: i
             ["I say no. ", "Then go. ", "See the app. ", "Then go."],
         ),
         ("  lead ing. Next.  ", ["  lead ing. ", "Next.  "]),
-        ("“真的吗？！”他问。好；是 的。", ["“真的吗？！”", "他问。", "好；", "是 的。"]),
+        (
+            "“真的吗？！”他问。好；是 的。",
+            ["“真的吗？！”", "他问。", "好；", "是 的。"],
+        ),
         ("यह एक है। दूसरा॥ तीसरा", ["यह एक है। ", "दूसरा॥ ", "तीसरा"]),
         ("هل هذا؟ نعم۔ حسنا", ["هل هذا؟ ", "نعم۔ ", "حسنا"]),
         ("ሰላም። ደህና።", ["ሰላም። ", "ደህና።"]),
@@ -99,7 +106,13 @@ def test_worked_sentences(text: str, expected: list[str]) -> None:
 def test_every_language_has_a_trained_model(language: str) -> None:
     assert sentences._punkt_folder(language)[0] in {"llama-index-core", "nltk_data"}
     assert (
-        len(pieces("Alpha beta gamma delta! Epsilon zeta eta theta? Iota", language=language)) == 3
+        len(
+            pieces(
+                "Alpha beta gamma delta! Epsilon zeta eta theta? Iota",
+                language=language,
+            )
+        )
+        == 3
     )
 
 
@@ -117,7 +130,8 @@ def test_parameters_equal_those_of_nltk(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(nltk.data, "path", [str(folder.parents[2])])
     try:
         theirs = PunktTokenizer("english")._params
-    except PermissionError as error:  # new releases read no files that an installer has linked
+    # New releases read no files that an installer has linked.
+    except PermissionError as error:
         pytest.skip(f"NLTK does not read its own files here: {str(error)[:99]}")
     ours = sentences._punkt("english")._params
     assert ours.abbrev_types - theirs.abbrev_types == set(sentences._SCHOLARLY.split())
@@ -126,7 +140,9 @@ def test_parameters_equal_those_of_nltk(monkeypatch: pytest.MonkeyPatch) -> None
         assert getattr(ours, name) == getattr(theirs, name)
 
 
-def test_without_a_model_abbreviations_still_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_model_abbreviations_still_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sentences, "_punkt_folder", lambda language: ("built-in", None))
     sentences._punkt.cache_clear()
     try:
@@ -182,7 +198,8 @@ def test_tiling_holds_with_small_windows(text: str, window: int) -> None:
 
 def test_windows_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
-        'He went to the U.S. Senate. "It is Mr. J. Smith!" (So.) And... then it e.g. ended? ' * 30
+        'He went to the U.S. Senate. "It is Mr. J. Smith!" (So.) And... then it e.g. ended? '
+        * 30
         + "word " * 900
         + "End. Yes."
     )
@@ -199,15 +216,29 @@ def test_callers_splitter_is_extended_to_tile() -> None:
         "two ",
         "three..",
     ]
-    assert sentence_spans(text, 2, 9, splitter=lambda part: [(0, 4), (4, 7)]) == [(2, 6), (6, 9)]
+    assert sentence_spans(text, 2, 9, splitter=lambda part: [(0, 4), (4, 7)]) == [
+        (2, 6),
+        (6, 9),
+    ]
     assert pieces(text, splitter=lambda part: []) == [text]
-    assert pieces("a  b", splitter=lambda part: [(0, 1), (1, 3), (3, 4)]) == ["a  ", "b"]
+    assert pieces("a  b", splitter=lambda part: [(0, 1), (1, 3), (3, 4)]) == [
+        "a  ",
+        "b",
+    ]
     assert pieces("  ", splitter=lambda part: [(0, 9)]) == []
 
 
 @pytest.mark.parametrize(
     "spans",
-    [[(0, 99)], [(3, 5), (0, 2)], [(0, 4), (3, 5)], [(2, 1)], [(-1, 2)], ["ab", (0, 1)], [1]],
+    [
+        [(0, 99)],
+        [(3, 5), (0, 2)],
+        [(0, 4), (3, 5)],
+        [(2, 1)],
+        [(-1, 2)],
+        ["ab", (0, 1)],
+        [1],
+    ],
 )
 def test_bad_spans_are_refused(spans: object) -> None:
     with pytest.raises(InvalidParameter, match="sentence_splitter must"):
@@ -228,7 +259,9 @@ def test_nltk_is_imported_only_when_needed_and_left_alone() -> None:
         "assert len(sentence_spans('One. Two.')) == 2; assert nltk.data.path == before\n"
         "assert 'llama_index.core' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -245,7 +278,9 @@ def test_threads_share_one_tokenizer() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", ["word ", "x", "Word word. ", "今天天气。", "x!", "é\u0301 word "])
+@pytest.mark.parametrize(
+    "unit", ["word ", "x", "Word word. ", "今天天气。", "x!", "é\u0301 word "]
+)
 def test_time_is_linear(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))
@@ -279,7 +314,8 @@ def test_cuts_by_example() -> None:
     assert word_starts("one  two\r\nthree 3\u00a0km ") == [5, 10, 16]
     assert word_starts("one two three", 4, 9) == [8]
     assert word_starts("one two", 0, 4) == []
-    assert word_starts("\r\x1f\x80") == [2]  # a separator is no word, as in an ASCII text
+    # A separator is no word, as in an ASCII text.
+    assert word_starts("\r\x1f\x80") == [2]
     assert safe_cuts("e\u0301x\r\ny") == [2, 3, 5]
     assert safe_cuts("a\U0001f469\u200d\U0001f469b") == [1, 4]
     assert safe_cuts("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7") == [2]

@@ -22,7 +22,9 @@ from structrag.text.terms import STEM_LANGUAGES
         ("english", "", []),
     ],
 )
-def test_terms_are_cut_to_their_stems(language: str, text: str, expected: list[str]) -> None:
+def test_terms_are_cut_to_their_stems(
+    language: str, text: str, expected: list[str]
+) -> None:
     assert stems(text, language=language) == expected
 
 
@@ -38,7 +40,9 @@ def test_stems_are_counted_text_by_text() -> None:
 
 def test_a_stem_has_the_same_number_in_every_process() -> None:
     code = "from structrag.text.stems import stem_keys; print(stem_keys(['pump'])[0])"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert int(shown.stdout) == stem_keys(["pump"])[0]
 
 

@@ -44,7 +44,10 @@ PLAIN = Tokenizer(stopwords=())
         ("a--b _emphasis_ end.", ["b", "emphasis", "end"]),
         ("コンピューター", ["コン", "ンピ", "ピュ", "ュー", "ータ", "ター"]),
         ("ราคา", ["รา", "าค", "คา"]),
-        ("fire bill system side top empty", ["fire", "bill", "system", "side", "top", "empty"]),
+        (
+            "fire bill system side top empty",
+            ["fire", "bill", "system", "side", "top", "empty"],
+        ),
         ("Don't stop the music", ["stop", "music"]),
         ("lone \ud800 surrogate", ["lone", "surrogate"]),
         ("", []),
@@ -64,7 +67,8 @@ def test_stop_words_belong_to_the_language() -> None:
 
 def test_a_language_without_stop_words_is_refused_with_a_way_out() -> None:
     with pytest.raises(
-        InvalidParameter, match=r"language must be one of .*got 'klingon'.*stopwords=\(\)"
+        InvalidParameter,
+        match=r"language must be one of .*got 'klingon'.*stopwords=\(\)",
     ):
         Tokenizer("klingon")
     assert Tokenizer("klingon", ())("nuqneH") == ["nuqneh"]
@@ -85,7 +89,9 @@ def test_the_fast_path_for_european_text_is_exact() -> None:
         if kept.match(char):
             assert not _HAS_SPACELESS.match(char)
             assert not unicodedata.category(char).startswith("M")
-            assert bool(_EUROPEAN_RUN.fullmatch(char)) == bool(_ANY_RUN.fullmatch(char)), hex(code)
+            assert bool(_EUROPEAN_RUN.fullmatch(char)) == bool(
+                _ANY_RUN.fullmatch(char)
+            ), hex(code)
 
 
 @given(st.text(alphabet=st.sampled_from("aB1.,-_/ \u00e9\u03b1\u0434")))
@@ -107,7 +113,9 @@ def test_every_letter_and_digit_is_in_a_term(text: str) -> None:
 
 def test_every_list_is_that_of_bm25s() -> None:
     oracle = pytest.importorskip("bm25s.stopwords")
-    names = {language: f"STOPWORDS_{language.upper()}" for language in STOPWORD_LANGUAGES}
+    names = {
+        language: f"STOPWORDS_{language.upper()}" for language in STOPWORD_LANGUAGES
+    }
     names["english"] = "STOPWORDS_EN_PLUS"
     for language, name in names.items():
         expected = Tokenizer(language, tuple(getattr(oracle, name)))
@@ -116,9 +124,16 @@ def test_every_list_is_that_of_bm25s() -> None:
 
 def test_terms_are_cut_to_their_stems_where_that_is_asked_for() -> None:
     tokenizer = Tokenizer(stems=True)
-    assert tokenizer("The pumps are leaking in B-100") == ["pump", "leak", "b-100", "100"]
+    assert tokenizer("The pumps are leaking in B-100") == [
+        "pump",
+        "leak",
+        "b-100",
+        "100",
+    ]
     assert Tokenizer("german", stems=True)("Die Pumpen tropften") == ["pump", "tropft"]
     assert Tokenizer.from_json(tokenizer.to_json())("leaking pumps") == ["leak", "pump"]
     assert Tokenizer.from_json(tokenizer.to_json()).stems
-    assert tokenizer_for("chinese", stems=True)("水泵漏水") == tokenizer_for("chinese")("水泵漏水")
+    assert tokenizer_for("chinese", stems=True)("水泵漏水") == tokenizer_for("chinese")(
+        "水泵漏水"
+    )
     assert not Tokenizer.from_json({"language": "english", "stopwords": []}).stems

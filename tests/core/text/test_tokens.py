@@ -30,7 +30,9 @@ from structrag.text.tokens import (
     tiktoken_counter,
 )
 
-UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+)
 TEXTS = st.text(st.sampled_from("ab é\n\t.手今ไทยກမក្かカ<|>\ud800"), max_size=60)
 
 
@@ -108,7 +110,10 @@ def test_tiktoken_agrees_with_tiktoken(name: str) -> None:
     )
     environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(folder), "PYTHONUTF8": "1"}
     answer = subprocess.run(
-        [sys.executable, "-c", script, name, text], env=environment, capture_output=True, check=True
+        [sys.executable, "-c", script, name, text],
+        env=environment,
+        capture_output=True,
+        check=True,
     )
     assert tiktoken_counter(name)(text) == int(answer.stdout)
 
@@ -199,7 +204,12 @@ def test_huggingface_refuses_other_things() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: count_tokens, tiktoken_counter, lambda: huggingface_counter(word_tokenizer(4))]
+    "make",
+    [
+        lambda: count_tokens,
+        tiktoken_counter,
+        lambda: huggingface_counter(word_tokenizer(4)),
+    ],
 )
 def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def]
     counter = make()
@@ -208,7 +218,9 @@ def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def
     assert setting_name(copy) == setting_name(counter)
 
 
-@pytest.mark.parametrize("wrong", [str.split, lambda text: str(len(text)), lambda text: -1])
+@pytest.mark.parametrize(
+    "wrong", [str.split, lambda text: str(len(text)), lambda text: -1]
+)
 def test_a_counter_that_returns_no_number_is_named(wrong: TokenCounter) -> None:
     with pytest.raises(InvalidParameter, match="counter must be"):
         check_counter(wrong)

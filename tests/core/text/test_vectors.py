@@ -11,7 +11,9 @@ from hypothesis.extra.numpy import arrays
 from structrag.text.vectors import central, similarity, unit_vectors
 
 matrices = arrays(
-    np.float64, st.tuples(st.integers(1, 12), st.just(4)), elements=st.floats(-5, 5, width=32)
+    np.float64,
+    st.tuples(st.integers(1, 12), st.just(4)),
+    elements=st.floats(-5, 5, width=32),
 )
 
 
@@ -28,7 +30,9 @@ def test_similarity_is_the_highest_cosine_and_ignores_lengths(
             for other in instructions
         ]
         assert found[i] == pytest.approx(max(cosines), abs=1e-6)
-    assert similarity(sentences * factor, instructions) == pytest.approx(found, abs=1e-6)
+    assert similarity(sentences * factor, instructions) == pytest.approx(
+        found, abs=1e-6
+    )
 
 
 def test_zero_vectors_and_no_instruction_give_zero() -> None:
@@ -46,7 +50,9 @@ def test_central_sentences_are_near_the_centre_and_unlike_each_other() -> None:
 
 
 @given(matrices, st.integers(1, 12), st.integers(1, 60))
-def test_central_keeps_both_limits(sentences: np.ndarray, most: int, words: int) -> None:
+def test_central_keeps_both_limits(
+    sentences: np.ndarray, most: int, words: int
+) -> None:
     lengths = [3 + i for i in range(len(sentences))]
     picked = central(sentences, lengths, max_sentences=most, max_words=words)
     assert picked == sorted(set(picked)) and 1 <= len(picked) <= most

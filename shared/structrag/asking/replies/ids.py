@@ -24,12 +24,15 @@ _NO_ITEM: Item = (-1, -1)  # named, but nothing that could be an id
 _NUMBER = r"(?<![A-Za-z\d$€£])(?<!\d\.)(?<!^-)(?<![A-Za-z\s,\[(]-)\d+(?![A-Za-z\d]|\.\d|[ \t]?%)"
 _TO = r"(?:[-–—‑~～…]|\.\.|\.\.\.|to|through|bis|à|al?|до|至|到|から)"
 _ITEM = re.compile(
-    rf"({_NUMBER})(?:[ \t]*{_TO}[ \t]*(\d+)(?![A-Za-z\d]|\.\d))?", re.IGNORECASE | re.MULTILINE
+    rf"({_NUMBER})(?:[ \t]*{_TO}[ \t]*(\d+)(?![A-Za-z\d]|\.\d))?",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _OTHER_BRACKETS = str.maketrans("【】［］〔〕", "[][][]")
-_BRACKETED_RANGE = re.compile(rf"\[\s*(\d+)\s*\][ \t]*{_TO}[ \t]*\[\s*(\d+)\s*\]", re.IGNORECASE)
+_BRACKETED_RANGE = re.compile(
+    rf"\[\s*(\d+)\s*\][ \t]*{_TO}[ \t]*\[\s*(\d+)\s*\]", re.IGNORECASE
+)
 
 _NOUN = (
     r"(?:paragraph|section|passage|chunk|item|para|id|number|no|nr|absatz|absätze|abschnitt|"
@@ -37,8 +40,12 @@ _NOUN = (
     r"(?:s|e|es|en|i|ы)?"
 )
 _AND = r"(?:and|or|und|oder|et|ou|y|e|o|og|och|en|и|или)"
-_NAMED = re.compile(rf"(?:\b{_NOUN}\b\.?|第|段落|章节)[\s#:(]{{0,3}}(?=\d)", re.IGNORECASE)
-_RUN_ON = re.compile(rf"[\s,;/&，、；和与及と或]{{1,4}}(?:{_AND}\s)?\s?(?=\d)", re.IGNORECASE)
+_NAMED = re.compile(
+    rf"(?:\b{_NOUN}\b\.?|第|段落|章节)[\s#:(]{{0,3}}(?=\d)", re.IGNORECASE
+)
+_RUN_ON = re.compile(
+    rf"[\s,;/&，、；和与及と或]{{1,4}}(?:{_AND}\s)?\s?(?=\d)", re.IGNORECASE
+)
 _FILLER = re.compile(
     rf"\b(?:{_NOUN}|{_AND})\b|[第段節节落章和与及と或و،，、；·•\s.,:;|/&()*#\"'`<>{{}}+§-]",
     re.IGNORECASE,
@@ -81,7 +88,8 @@ _NO = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IRRELEVANT = re.compile(
-    r"\b(?:not (?:\w+ )?(?:relevant|related|helpful|useful)|irrelevant|unrelated)\b", re.IGNORECASE
+    r"\b(?:not (?:\w+ )?(?:relevant|related|helpful|useful)|irrelevant|unrelated)\b",
+    re.IGNORECASE,
 )
 # keys of no ids
 _ASIDE = re.compile(
@@ -130,7 +138,9 @@ def usable_ids(allowed: Collection[int], answer: str, *, empty: bool = False) ->
     text = without_fences(without_thoughts(answer)).strip()
     if ids or dropped or not text:
         return bool(text) or empty
-    return _loaded(text) is not None or (_NO.match(text) is not None and not is_refusal(text))
+    return _loaded(text) is not None or (
+        _NO.match(text) is not None and not is_refusal(text)
+    )
 
 
 def _loaded(text: str) -> Any:
@@ -140,7 +150,9 @@ def _loaded(text: str) -> Any:
         if value is None:
             continue
         # A list of numbers amid other words is one of several, which are all read as text.
-        has_objects = isinstance(value, dict) or any(isinstance(item, dict) for item in value)
+        has_objects = isinstance(value, dict) or any(
+            isinstance(item, dict) for item in value
+        )
         if part == text or has_objects:
             return value
     return None
@@ -189,7 +201,9 @@ def _text_items(text: str) -> list[Item]:
     markers = list(_MARKER.finditer(text))
     text = _without_labels(text[markers[-1].end() :] if markers else text)
     text = _BRACKETED_RANGE.sub(r"[\1-\2]", text.translate(_OTHER_BRACKETS))
-    return _surest(_without(text, irrelevant=True)) or _surest(_without(text, irrelevant=False))
+    return _surest(_without(text, irrelevant=True)) or _surest(
+        _without(text, irrelevant=False)
+    )
 
 
 def _without_labels(text: str) -> str:
@@ -248,7 +262,9 @@ def _named(text: str) -> list[Item]:
 
     All three of "sections 2, 4 and 7".
     """
-    return [item for name in _NAMED.finditer(text) for item in _run(text, name.end())[0]]
+    return [
+        item for name in _NAMED.finditer(text) for item in _run(text, name.end())[0]
+    ]
 
 
 def _said(text: str) -> list[Item]:

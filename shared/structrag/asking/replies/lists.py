@@ -24,10 +24,13 @@ _REFUSAL = re.compile(
 _NONE = {"none", "null", "n/a"}
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _NAMED = re.compile(r"[^\W\d_]|\d.*\d")  # a letter, or more than one digit
-_MARKUP = re.compile(r"[{}\[\]<>]|\"\s*:|://")  # of broken JSON, of markup, and of addresses
+# Of broken JSON, of markup, and of addresses.
+_MARKUP = re.compile(r"[{}\[\]<>]|\"\s*:|://")
 LOOKED_AT = 2000  # characters of an answer that may go round in circles
 LEAST_LOOP = 160  # characters; in shorter ones letters are repeated by chance
-_SEPARATORS = re.compile(r"[\n,;•，、；]|^[^\S\n]*[-*]\s+|^[^\S\n]*\d+[.)]\s+", re.MULTILINE)
+_SEPARATORS = re.compile(
+    r"[\n,;•，、；]|^[^\S\n]*[-*]\s+|^[^\S\n]*\d+[.)]\s+", re.MULTILINE
+)
 
 
 def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
@@ -42,7 +45,11 @@ def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
         return (_usable(answer) if kind == "summary" else ""), []
     parts = {str(key).strip().casefold(): part for key, part in value.items()}
     summary, words = parts.get("summary"), parts.get("keywords")
-    keywords = parse_keywords(words) if isinstance(words, str) else _tidy(_as_list(words) or [])
+    keywords = (
+        parse_keywords(words)
+        if isinstance(words, str)
+        else _tidy(_as_list(words) or [])
+    )
     return _usable(summary) if isinstance(summary, str) else "", keywords
 
 

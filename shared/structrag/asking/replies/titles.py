@@ -53,7 +53,9 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
     return sorted(positions), dropped
 
 
-def usable_names(paths: Sequence[Sequence[str]], answer: str, *, empty: bool = False) -> bool:
+def usable_names(
+    paths: Sequence[Sequence[str]], answer: str, *, empty: bool = False
+) -> bool:
     """Whether an answer names sections, or says that there are none.
 
     An empty answer says so only with `empty`.
@@ -82,7 +84,9 @@ class _Names:
         for position, path in enumerate(paths):
             self.whole.setdefault(_normal(" ".join(path)), set()).add(position)
             for first in range(1, len(path)):
-                self.ends.setdefault(_normal(" ".join(path[first:])), set()).add(position)
+                self.ends.setdefault(_normal(" ".join(path[first:])), set()).add(
+                    position
+                )
         self.whole.pop("", None)
         self.ends.pop("", None)
         self.by_length: dict[int, list[str]] = {}

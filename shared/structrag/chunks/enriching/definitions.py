@@ -91,12 +91,19 @@ def _nearest_the_mean(vectors: FloatArray) -> list[int]:
 
 def _cover(sentences: Sequence[str], entities: Sequence[str]) -> list[int] | None:
     """Sentences that hold all entities, the one with most new ones first."""
-    holding = [{name for name in entities if contains(sentence, name)} for sentence in sentences]
+    holding = [
+        {name for name in entities if contains(sentence, name)}
+        for sentence in sentences
+    ]
     missing = set(entities)
     picked: list[int] = []
     while missing:
         # Of equal sentences the first.
-        best = max(range(len(sentences)), key=lambda i: (len(holding[i] & missing), -i), default=-1)
+        best = max(
+            range(len(sentences)),
+            key=lambda i: (len(holding[i] & missing), -i),
+            default=-1,
+        )
         if best < 0 or not holding[best] & missing:
             return None  # a name that runs over the end of a sentence
         picked.append(best)
@@ -113,7 +120,9 @@ def _long_form(short: str, before: str) -> str:
     place = len(text)
     for number in reversed(range(len(letters))):
         place -= 1
-        while place >= 0 and not _stands_for(text, place, letters[number], begins_word=number == 0):
+        while place >= 0 and not _stands_for(
+            text, place, letters[number], begins_word=number == 0
+        ):
             place -= 1
         if place < 0:
             return ""

@@ -112,7 +112,9 @@ class DensitySettings:
     language: str = "english"
 
     def __post_init__(self) -> None:
-        check_choice("entity_weight", self.entity_weight, ("unique", "count", "literal"))
+        check_choice(
+            "entity_weight", self.entity_weight, ("unique", "count", "literal")
+        )
         check_choice("mode", self.mode, ("full", "simple"))
         if not callable(self.entities):
             check_choice("entities", self.entities, ("form", "llm"))
@@ -208,12 +210,16 @@ def density_steps(
     means = np.zeros((len(chunks), vectors[0].shape[1] if vectors else 1))
     for i, rows in enumerate(vectors):
         means[i] = rows.mean(axis=0) if len(rows) else 0.0
-    similarity = similarity_to_others(means) if settings.use_similarity else np.ones(len(chunks))
+    similarity = (
+        similarity_to_others(means) if settings.use_similarity else np.ones(len(chunks))
+    )
     factors = []
     for i, chunk in enumerate(chunks):
         weighed = _weighed(entities[i], chunk.text, sentences[i], vectors[i], of_name)
         alpha = float(similarity[i])
-        factors.append(_factors(chunk, weighed, vectors[i], ratings[i], alpha, settings))
+        factors.append(
+            _factors(chunk, weighed, vectors[i], ratings[i], alpha, settings)
+        )
     return factors, ChunkVectors(tuple(map(tuple, spans)), tuple(vectors), means)
 
 
@@ -222,8 +228,12 @@ def _vector_steps(
 ) -> Steps[tuple[list[FloatArray], dict[str, FloatArray]]]:
     """Unit vectors of each chunk's sentences and of all entities."""
     texts = list(chain.from_iterable(sentences))
-    names = list(dict.fromkeys(chain.from_iterable(names.values() for names in entities)))
-    answer = (yield [Embed((*texts, *names))])[0] if texts or names else np.zeros((0, 1))
+    names = list(
+        dict.fromkeys(chain.from_iterable(names.values() for names in entities))
+    )
+    answer = (
+        (yield [Embed((*texts, *names))])[0] if texts or names else np.zeros((0, 1))
+    )
     vectors = unit_vectors(answer)
     of_chunks = []
     row = 0
@@ -264,7 +274,9 @@ def _weighed(
     entities = []
     for key, name in names.items():
         holding = [i for i, sentence in enumerate(folded) if occurrences(sentence, key)]
-        mean = vectors[holding].mean(axis=0) if holding else np.zeros_like(of_name[name])
+        mean = (
+            vectors[holding].mean(axis=0) if holding else np.zeros_like(of_name[name])
+        )
         length = float(np.linalg.norm(mean))
         cosine = float(of_name[name] @ mean) / length if length > 1e-12 else 0.0
         entities.append(Entity(name, max(1, contains(text, name)), cosine))
@@ -296,11 +308,16 @@ def _factors(
     return DensityFactors(value, entities, correlation, rating, similarity, tokens)
 
 
-def _rating_steps(chunks: Sequence[Chunk], settings: DensitySettings) -> Steps[list[float]]:
+def _rating_steps(
+    chunks: Sequence[Chunk], settings: DensitySettings
+) -> Steps[list[float]]:
     if not settings.rate or not chunks:
         return [1.0] * len(chunks)
     prompts = [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]
     answers = yield [Ask(prompt, "idms.rating/1") for prompt in prompts]
-    ratings = [None if isinstance(answer, Failed) else parse_rating(answer) for answer in answers]
+    ratings = [
+        None if isinstance(answer, Failed) else parse_rating(answer)
+        for answer in answers
+    ]
     middle = median([rating for rating in ratings if rating is not None] or [10.0])
     return [(middle if rating is None else rating) / 10 for rating in ratings]

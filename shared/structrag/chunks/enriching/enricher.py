@@ -25,7 +25,11 @@ from structrag.chunks.asking_splitter import (
     answered,
     runner_for,
 )
-from structrag.chunks.enriching.density import DensityFactors, DensitySettings, density_steps
+from structrag.chunks.enriching.density import (
+    DensityFactors,
+    DensitySettings,
+    density_steps,
+)
 from structrag.chunks.enriching.supplements import (
     Source,
     SupplementLimits,
@@ -137,8 +141,14 @@ class IDMSEnricher:
     def __post_init__(self) -> None:
         for name in ("low_quantile", "high_quantile", "reduce_to", "growth"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InvalidParameter(f"{name} must be a number from 0 to 1; got {value!r}.")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not 0 <= value <= 1
+            ):
+                raise InvalidParameter(
+                    f"{name} must be a number from 0 to 1; got {value!r}."
+                )
         if self.low_quantile > self.high_quantile:
             raise InvalidParameter(
                 "low_quantile must be at most high_quantile; "
@@ -162,7 +172,9 @@ class IDMSEnricher:
         no thresholds, rounds or sizes; these are ours.
         """
         density = DensitySettings(entity_weight="literal", rate=True, max_share=1.0)
-        return changed(cls, {"density": density, "min_tokens": 0, "min_chunks": 2}, changes)
+        return changed(
+            cls, {"density": density, "min_tokens": 0, "min_chunks": 2}, changes
+        )
 
     def enrich(
         self,
@@ -201,7 +213,9 @@ class IDMSEnricher:
         chosen.usage.fell_back(*fallbacks_of(enriched, failures))
         return enriched
 
-    def enrich_steps(self, document: Document, chunks: Sequence[Chunk]) -> Steps[list[Chunk]]:
+    def enrich_steps(
+        self, document: Document, chunks: Sequence[Chunk]
+    ) -> Steps[list[Chunk]]:
         """`enrich` as steps. The chunks are the document's, in order."""
         factors, vectors = yield from density_steps(chunks, self.density)
         lowest, highest = self._chosen(factors)
@@ -218,7 +232,13 @@ class IDMSEnricher:
                 self.counter or self.density.counter,
             )
             changes |= yield from supplement_steps(
-                chunks, factors, source, highest, limits, self.density, use_llm=self.use_llm
+                chunks,
+                factors,
+                source,
+                highest,
+                limits,
+                self.density,
+                use_llm=self.use_llm,
             )
         enriched = []
         for i, (chunk, measured) in enumerate(zip(chunks, factors, strict=True)):
@@ -284,13 +304,17 @@ class IDMSEnricher:
             lowest, entities, limits, checks, answers, strict=True
         ):
             if isinstance(answer, str):
-                changes[i] = {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
+                changes[i] = (
+                    {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
+                )
             else:
                 shorter = shortened_text(source, i, names, most, self.density)
                 changes[i] = _by_sentences(shorter, answer)
         return changes
 
-    def _faithful(self, text: str, names: Sequence[str], most: int, answer: str) -> bool:
+    def _faithful(
+        self, text: str, names: Sequence[str], most: int, answer: str
+    ) -> bool:
         """Whether a shortened text is short and has the text's entities only."""
         answer = answer.strip()
         if not answer or self.density.counter(answer) > most:
@@ -299,7 +323,9 @@ class IDMSEnricher:
             return False
         return all(contains(text, name) for name in names_by_form(answer))
 
-    def _changed(self, chunk: Chunk, factors: DensityFactors, change: dict[str, Any]) -> Chunk:
+    def _changed(
+        self, chunk: Chunk, factors: DensityFactors, change: dict[str, Any]
+    ) -> Chunk:
         """A chunk with its extras, and with added lines in its context."""
         added = change.get("added", [])
         action = "none"
@@ -405,7 +431,9 @@ def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
             density = DensitySettings(**density)
         return IDMSEnricher(density=density, **choices)
     except TypeError as error:
-        raise InvalidParameter(f"enrich must hold settings of IDMSEnricher: {error}.") from error
+        raise InvalidParameter(
+            f"enrich must hold settings of IDMSEnricher: {error}."
+        ) from error
 
 
 def enricher_settings(enricher: IDMSEnricher) -> dict[str, Any]:
@@ -447,5 +475,7 @@ def with_enrichment(
     if enricher is None:
         return splitter
     into_context = into_context and enricher.into_context
-    limited = replace(enricher, max_tokens=max_tokens, counter=counter, into_context=into_context)
+    limited = replace(
+        enricher, max_tokens=max_tokens, counter=counter, into_context=into_context
+    )
     return EnrichingSplitter(splitter, limited)

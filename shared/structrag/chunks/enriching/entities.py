@@ -35,17 +35,23 @@ def entity_steps(
     else:
         find = finder if callable(finder) else names_by_form
         lists = [find(text) for text in texts]
-    entities = [_occurring(text, names) for text, names in zip(texts, lists, strict=True)]
+    entities = [
+        _occurring(text, names) for text, names in zip(texts, lists, strict=True)
+    ]
     if len(texts) < 4:  # too few to tell what is common
         return entities
     return _without_common(entities, max_share * len(texts))
 
 
-def _without_common(entities: list[dict[str, str]], most: float) -> list[dict[str, str]]:
+def _without_common(
+    entities: list[dict[str, str]], most: float
+) -> list[dict[str, str]]:
     """The entities that stand in at most so many texts."""
     frequency = Counter(chain.from_iterable(entities))
     rare = {key for key, count in frequency.items() if count <= most}
-    return [{key: name for key, name in names.items() if key in rare} for names in entities]
+    return [
+        {key: name for key, name in names.items() if key in rare} for names in entities
+    ]
 
 
 def _asked_steps(texts: Sequence[str]) -> Steps[list[Iterable[str]]]:
@@ -70,7 +76,9 @@ def _occurring(text: str, names: Iterable[str]) -> dict[str, str]:
     return unique
 
 
-def ner_entities(pipeline: Callable[[str], Iterable[dict[str, object]]]) -> EntityFinder:
+def ner_entities(
+    pipeline: Callable[[str], Iterable[dict[str, object]]],
+) -> EntityFinder:
     """An entity finder from a transformers token-classification pipeline.
 
     The pipeline needs an aggregation strategy. Names are slices of the text.
@@ -81,6 +89,9 @@ def ner_entities(pipeline: Callable[[str], Iterable[dict[str, object]]]) -> Enti
     """
 
     def find(text: str) -> list[str]:
-        return [text[int(str(part["start"])) : int(str(part["end"]))] for part in pipeline(text)]
+        return [
+            text[int(str(part["start"])) : int(str(part["end"]))]
+            for part in pipeline(text)
+        ]
 
     return find

@@ -96,11 +96,15 @@ class Source:
 
     def __post_init__(self) -> None:
         sentences = []
-        for i, (chunk, spans) in enumerate(zip(self.chunks, self.vectors.spans, strict=True)):
+        for i, (chunk, spans) in enumerate(
+            zip(self.chunks, self.vectors.spans, strict=True)
+        ):
             for start, end in spans:
                 part = chunk.text[start:end]
                 first = chunk.start + start + len(part) - len(part.lstrip())
-                sentences.append(Sentence(i, first, first + len(part.strip()), part.strip()))
+                sentences.append(
+                    Sentence(i, first, first + len(part.strip()), part.strip())
+                )
         rows = np.concatenate(self.vectors.sentences) if sentences else np.zeros((0, 1))
         object.__setattr__(self, "sentences", tuple(sentences))
         object.__setattr__(self, "matrix", rows)
@@ -116,7 +120,9 @@ class Source:
         The chunk's sentences, the ones next to them, and those of `without` are left out. Of equal
         ones the first comes first.
         """
-        inside = [i for i, sentence in enumerate(self.sentences) if sentence.chunk == chunk]
+        inside = [
+            i for i, sentence in enumerate(self.sentences) if sentence.chunk == chunk
+        ]
         barred = {*inside, *without}
         if inside:
             barred |= {inside[0] - 1, inside[-1] + 1}
@@ -164,7 +170,11 @@ class Supplement:
         return index_text("\n".join(lines), self.chunk.text)
 
     def add(
-        self, name: str, text: str, sentence: Sentence, effectiveness: float | None = None
+        self,
+        name: str,
+        text: str,
+        sentence: Sentence,
+        effectiveness: float | None = None,
     ) -> bool:
         """Add a line if it is new and fits, and tell whether.
 
@@ -172,7 +182,12 @@ class Supplement:
         """
         if any(item["text"] == text for item in self.added):
             return False
-        item = {"entity": name, "text": text, "start": sentence.start, "end": sentence.end}
+        item = {
+            "entity": name,
+            "text": text,
+            "start": sentence.start,
+            "end": sentence.end,
+        }
         self.added.append(item)
         if self._fits() and self._is_less_dense(effectiveness):
             return True
@@ -211,7 +226,9 @@ class Supplement:
             extras["degraded"] = True
         return extras
 
-    def _density(self, effectiveness: Sequence[float], counts: Sequence[int], tokens: int) -> float:
+    def _density(
+        self, effectiveness: Sequence[float], counts: Sequence[int], tokens: int
+    ) -> float:
         return density(
             effectiveness,
             counts,
@@ -224,7 +241,11 @@ class Supplement:
 
 
 def shortened_text(
-    source: Source, chunk: int, names: Sequence[str], most: int, settings: DensitySettings
+    source: Source,
+    chunk: int,
+    names: Sequence[str],
+    most: int,
+    settings: DensitySettings,
 ) -> str | None:
     """Sentences of a chunk that hold its entities in `most` tokens."""
     vectors = source.vectors.sentences[chunk]
@@ -302,7 +323,9 @@ def _round_steps(
 
 
 def _add_steps(
-    works: dict[int, Supplement], named: dict[int, list[tuple[str, int]]], source: Source
+    works: dict[int, Supplement],
+    named: dict[int, list[tuple[str, int]]],
+    source: Source,
 ) -> Steps[None]:
     """Add the sentences of the named entities as long as density falls.
 
@@ -331,7 +354,9 @@ def _named(
     """
     pairs: list[tuple[str, int]] = []
     for name in names:
-        place = next((i for i in shown if contains(source.sentences[i].text, name)), None)
+        place = next(
+            (i for i in shown if contains(source.sentences[i].text, name)), None
+        )
         too_many = len(pairs) == MAX_NAMES or len(name.split()) > MAX_WORDS
         if place is None or too_many or contains(work.indexed, name):
             work.dropped += 1
@@ -341,5 +366,8 @@ def _named(
 
 
 def _question(work: Supplement, source: Source, shown: Sequence[int]) -> str:
-    lines = [f"{number}. {source.sentences[i].text}" for number, i in enumerate(shown, start=1)]
+    lines = [
+        f"{number}. {source.sentences[i].text}"
+        for number, i in enumerate(shown, start=1)
+    ]
     return MISSING_PROMPT.format(passage=work.indexed, sentences="\n".join(lines))

@@ -103,9 +103,15 @@ class Augmentor:
         """
         if self.metadata == "section":
             limit = self.maker.limit
-            room = _SECTION_CONTEXT if limit is None else min(_SECTION_CONTEXT, limit // 4)
-            return heading_context("", division.section.path[-1:], self.maker.counter, limit=room)
-        path = leading_path(self.outline, division) if leading else division.section.path
+            room = (
+                _SECTION_CONTEXT if limit is None else min(_SECTION_CONTEXT, limit // 4)
+            )
+            return heading_context(
+                "", division.section.path[-1:], self.maker.counter, limit=room
+            )
+        path = (
+            leading_path(self.outline, division) if leading else division.section.path
+        )
         return self.maker.context(path, own=not leading)
 
     def _texts(self, division: Division, segment: Segment) -> Iterator[Chunk]:
@@ -129,7 +135,9 @@ class Augmentor:
 
     def _images(self, segment: Segment, start: int, end: int) -> dict[str, Any]:
         """The images that a stretch of a segment refers to, as extras."""
-        images = [image.as_json() for image in self.segmenter.images(segment, start, end)]
+        images = [
+            image.as_json() for image in self.segmenter.images(segment, start, end)
+        ]
         return {"images": images} if images else {}
 
     def _without_headings(self, piece: Piece) -> str | None:
@@ -152,10 +160,17 @@ class Augmentor:
         body = "".join([*parts, self.text[position : piece.end]])
         return body if body.strip() else None
 
-    def _indexed(self, chunk: Chunk, body: str, kind: str = "text", **extras: Any) -> Chunk:
+    def _indexed(
+        self, chunk: Chunk, body: str, kind: str = "text", **extras: Any
+    ) -> Chunk:
         """The chunk with another body of its index text."""
         tokens = self.maker.counter(index_text(chunk.context, body))
-        notes: dict[str, Any] = {**chunk.extras, **extras, "index_tokens": tokens, "reduced": body}
+        notes: dict[str, Any] = {
+            **chunk.extras,
+            **extras,
+            "index_tokens": tokens,
+            "reduced": body,
+        }
         notes.pop("oversize", None)
         if self.maker.limit is not None and tokens > self.maker.limit:
             notes["oversize"] = True
@@ -163,7 +178,9 @@ class Augmentor:
 
     def _fits(self, context: Context, body: str) -> bool:
         limit = self.maker.limit
-        return limit is None or self.maker.counter(index_text(context.text, body)) <= limit
+        return (
+            limit is None or self.maker.counter(index_text(context.text, body)) <= limit
+        )
 
     def _titles(self, division: Division, segment: Segment) -> list[str]:
         """Titles in the segment's text that its path does not name.
@@ -180,7 +197,9 @@ class Augmentor:
 
     def _around(self, segment: Segment) -> Surroundings:
         """What stands around a segment; a caption in its markup counts first."""
-        around = surroundings(self.text, segment.kind, segment.before, segment.after, self.cutter)
+        around = surroundings(
+            self.text, segment.kind, segment.before, segment.after, self.cutter
+        )
         caption = segment.parts[0].caption
         return replace(around, caption=caption) if caption else around
 
@@ -205,18 +224,28 @@ class Augmentor:
         if plan is None:
             return None
         frame, runs = plan
-        starts = [segment.start, *(table.rows[first].start for first, _ in runs[1:]), segment.end]
+        starts = [
+            segment.start,
+            *(table.rows[first].start for first, _ in runs[1:]),
+            segment.end,
+        ]
         header = self.text[table.start : table.header_end].rstrip("\n")
         chunks = []
         for i, (first, last) in enumerate(runs):
-            extras: dict[str, Any] = {"caption": around.caption} if around.caption else {}
+            extras: dict[str, Any] = (
+                {"caption": around.caption} if around.caption else {}
+            )
             extras |= self._images(segment, starts[i], starts[i + 1])
             if len(runs) > 1:
                 extras |= {"part": i + 1, "parts": len(runs)}
             if i:  # the first part has the header rows in its text
                 extras["header"] = header
-            chunk = self.maker.chunk(division.section, Piece(starts[i], starts[i + 1]), context)
-            chunks.append(self._indexed(chunk, frame.body(lines[first:last]), "table", **extras))
+            chunk = self.maker.chunk(
+                division.section, Piece(starts[i], starts[i + 1]), context
+            )
+            chunks.append(
+                self._indexed(chunk, frame.body(lines[first:last]), "table", **extras)
+            )
         return chunks
 
     def _table_plan(
@@ -242,7 +271,9 @@ class Augmentor:
         for frame in frames:
             room = limit - count(index_text(context.text, frame.body(())) + "\n")
             if room >= max(indexed) and (room * 2 >= limit or frame is frames[-1]):
-                runs = row_runs(list(zip(texts, indexed, strict=True)), (limit, room), header)
+                runs = row_runs(
+                    list(zip(texts, indexed, strict=True)), (limit, room), header
+                )
                 halved = self._halved(runs, lines, context, frame)
                 return (frame, halved) if halved else None
         return None
@@ -252,7 +283,11 @@ class Augmentor:
         return self.maker.counter(self.text[start:end])
 
     def _halved(
-        self, runs: Sequence[tuple[int, int]], lines: Lines, context: Context, frame: _Frame
+        self,
+        runs: Sequence[tuple[int, int]],
+        lines: Lines,
+        context: Context,
+        frame: _Frame,
     ) -> list[tuple[int, int]]:
         """Runs of rows, halved until each fits.
 
@@ -294,14 +329,22 @@ class Augmentor:
         if descriptions:
             extras["description"] = "\n".join(descriptions)
         if failed:
-            extras |= {"description_failures": failed, "degraded": True, **self._failure(part)}
-        chunk = self.maker.chunk(division.section, Piece(segment.start, segment.end), context)
+            extras |= {
+                "description_failures": failed,
+                "degraded": True,
+                **self._failure(part),
+            }
+        chunk = self.maker.chunk(
+            division.section, Piece(segment.start, segment.end), context
+        )
         return [self._indexed(chunk, body, "image", **extras)]
 
     def _failure(self, part: Part) -> dict[str, str]:
         """The first error of the vision model, as extras."""
         reasons = [
-            self.failures[image.file] for image in part.images if image.file in self.failures
+            self.failures[image.file]
+            for image in part.images
+            if image.file in self.failures
         ]
         return {"failure": reasons[0]} if reasons else {}
 
@@ -330,7 +373,9 @@ class Augmentor:
         for image in part.images:
             if image.file and image.file not in self.described:
                 answer = _asked(self.describe_image, image.file)
-                self.described[image.file] = "" if isinstance(answer, Failed) else answer
+                self.described[image.file] = (
+                    "" if isinstance(answer, Failed) else answer
+                )
                 if isinstance(answer, Failed):
                     self.failures[image.file] = str(answer)
         answers = [self.described[image.file] for image in part.images if image.file]

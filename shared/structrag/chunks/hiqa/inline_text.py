@@ -14,7 +14,8 @@ from markdown_it.common.utils import normalizeReference
 from structrag.reading.html.text import unescaped
 from structrag.reading.html.tokens import END, START, TEXT, attributes, tokens
 
-References = Mapping[str, Mapping[str, str]]  # normalised label -> {"href": ..., "title": ...}
+# Normalised label -> {"href": ..., "title": ...}
+References = Mapping[str, Mapping[str, str]]
 
 _LONGEST_CELL = 2000  # characters; in a longer cell the markup stays
 _MARKUP = re.compile(r"[*`\[<\\&~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -52,7 +53,8 @@ _IMAGE = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _BESIDE_IMAGES = re.compile(
-    r"(?:\s|\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])|\{[^{}]*\}|</?[a-z][^<>]*>)*", re.IGNORECASE
+    r"(?:\s|\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])|\{[^{}]*\}|</?[a-z][^<>]*>)*",
+    re.IGNORECASE,
 )
 
 
@@ -73,7 +75,9 @@ class Image(NamedTuple):
 
         Of an image written out in the text (`data:...`), `file` keeps the media type only.
         """
-        file = self.file.partition(",")[0] if self.file.startswith("data:") else self.file
+        file = (
+            self.file.partition(",")[0] if self.file.startswith("data:") else self.file
+        )
         values = {"file": file, "alt": self.alt}
         if self.title:
             values["title"] = self.title
@@ -113,7 +117,10 @@ def link_definitions(text: str) -> References:
     """
     targets: dict[str, dict[str, str]] = {}
     for match in _DEFINITION.finditer(text):
-        target = {"href": match["angled"] or match["bare"] or "", "title": match["title"] or ""}
+        target = {
+            "href": match["angled"] or match["bare"] or "",
+            "title": match["title"] or "",
+        }
         targets.setdefault(normalizeReference(match["label"]), target)
     return targets
 
@@ -164,7 +171,9 @@ def _placed_images(markup: str, references: References) -> list[tuple[int, int, 
             # A code span ends at the next run of as many backticks; without one it is none.
             same = runs.get(len(match["ticks"]), [])
             closing = bisect_left(same, position)
-            position = same[closing] + len(match["ticks"]) if closing < len(same) else position
+            position = (
+                same[closing] + len(match["ticks"]) if closing < len(same) else position
+            )
         elif match["tag"]:
             image = _html_image(markup, *match.span())
         elif not match["escape"]:
@@ -229,7 +238,9 @@ def _html_image(source: str, start: int, end: int) -> Image:
     def value(name: str) -> str:
         return unescaped(source[slice(*spans.get(name, (0, 0)))])
 
-    return Image(value("src").strip(), _one_line(value("alt")), _one_line(value("title")))
+    return Image(
+        value("src").strip(), _one_line(value("alt")), _one_line(value("title"))
+    )
 
 
 def _one_line(text: str) -> str:

@@ -118,7 +118,11 @@ class Segmenter:
     @cached_property
     def references(self) -> References:
         """The link definitions that images may refer to."""
-        return link_definitions(self.text) if self.is_markdown and "![" in self.text else {}
+        return (
+            link_definitions(self.text)
+            if self.is_markdown and "![" in self.text
+            else {}
+        )
 
     def segments(self, division: Division) -> list[Segment]:
         """The segments of a division in reading order, at least one."""
@@ -164,7 +168,10 @@ class Segmenter:
     def _placed_between(self, start: int, end: int) -> list[Image]:
         first = bisect_left(self.placed, start, key=_offset)
         last = bisect_left(self.placed, end, key=_offset)
-        return [Image(image.file, image.alt, image.title) for image in self.placed[first:last]]
+        return [
+            Image(image.file, image.alt, image.title)
+            for image in self.placed[first:last]
+        ]
 
     def _parts(self, division: Division) -> list[Part]:
         """The blocks of a division as parts."""
@@ -187,7 +194,9 @@ class Segmenter:
             closed = closed and (not depth or reach > i)
             if reach > i:
                 own_end = ends[reach - 1]
-                block = Block("html", block.start, blocks[reach - 1].end, (), 0, block.text_start)
+                block = Block(
+                    "html", block.start, blocks[reach - 1].end, (), 0, block.text_start
+                )
                 i = reach
             parts += self._html_parts(block, own_end)
         return parts
@@ -200,7 +209,9 @@ class Segmenter:
         for j in range(i, len(blocks)):
             if blocks[j].kind == "code":
                 continue
-            for match in _TABLE_TAG.finditer(self.text, blocks[j].text_start, blocks[j].end):
+            for match in _TABLE_TAG.finditer(
+                self.text, blocks[j].text_start, blocks[j].end
+            ):
                 depth += -1 if match[1] else 1
             if depth <= 0:
                 return j + 1
@@ -211,17 +222,28 @@ class Segmenter:
         start = block.text_start
         if block.kind == "table":
             table = pipe_table(
-                self.text, start, own_end, block.cuts, block.header_end, markdown=self.is_markdown
+                self.text,
+                start,
+                own_end,
+                block.cuts,
+                block.header_end,
+                markdown=self.is_markdown,
             )
             if table is not None:
                 return Part("table", block, own_end, table=table)
         elif block.kind in {"image", "paragraph"}:
-            images, caption = self._lone_images(block.kind, self.text[start:own_end], start)
+            images, caption = self._lone_images(
+                block.kind, self.text[start:own_end], start
+            )
             if images:
-                return Part("image", block, own_end, images=tuple(images), caption=caption)
+                return Part(
+                    "image", block, own_end, images=tuple(images), caption=caption
+                )
         return Part("text", block, own_end)
 
-    def _lone_images(self, kind: str, markup: str, start: int) -> tuple[list[Image], str]:
+    def _lone_images(
+        self, kind: str, markup: str, start: int
+    ) -> tuple[list[Image], str]:
         """The images of a block that holds nothing else, and a caption."""
         if not self.is_markdown:
             if kind != "image":
@@ -230,7 +252,9 @@ class Segmenter:
             return placed or [Image("", " ".join(markup.split()))], ""
         if markup[0] in "![":
             return lone_images(markup, self.references), ""
-        figure = html_figure(markup) if kind == "paragraph" and markup[0] == "<" else None
+        figure = (
+            html_figure(markup) if kind == "paragraph" and markup[0] == "<" else None
+        )
         return figure or ([], "")
 
     def _html_parts(self, block: Block, own_end: int) -> list[Part]:
@@ -259,8 +283,12 @@ class Segmenter:
             return Part("table", block, own_end, table=table, caption=table.caption)
         figure = None if is_table else html_figure(markup)
         if figure is not None:
-            return Part("image", block, own_end, images=tuple(figure[0]), caption=figure[1])
-        return Part("text", block, own_end, quiet=_TAGS_ONLY.fullmatch(markup) is not None)
+            return Part(
+                "image", block, own_end, images=tuple(figure[0]), caption=figure[1]
+            )
+        return Part(
+            "text", block, own_end, quiet=_TAGS_ONLY.fullmatch(markup) is not None
+        )
 
 
 def _offset(image: PlacedImage) -> int:
@@ -296,7 +324,9 @@ def _join_quiet(parts: list[Part]) -> list[Part]:
             continue
         if part.kind != "text" and joined and only_quiet:
             first = joined[0].block
-            block = replace(part.block, start=first.start, header_start=first.text_start)
+            block = replace(
+                part.block, start=first.start, header_start=first.text_start
+            )
             part = replace(part, block=block)
             joined = []
         only_quiet = only_quiet and part.quiet

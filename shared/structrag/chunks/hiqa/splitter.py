@@ -124,7 +124,9 @@ class HiQASplitter(Reading):
         """`split` for a section tree that is there already."""
         augmentor = Augmentor(
             outline,
-            ChunkMaker(outline.document, self.counter, self.max_tokens, self.metadata == "path"),
+            ChunkMaker(
+                outline.document, self.counter, self.max_tokens, self.metadata == "path"
+            ),
             self.cutter(),
             self.metadata,
             self.table_cells,

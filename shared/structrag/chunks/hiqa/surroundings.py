@@ -15,10 +15,12 @@ _TABLE = r"table|tab|tabelle|tableau|tabla|tabela|tabella"
 _FIGURE = r"figure|fig|abbildung|abb|figura|image|chart|diagram|plate"
 _CAPTIONS = {
     "table": re.compile(
-        rf"[*_]{{0,3}}(?:(?:{_TABLE})\b\.?\s*(?:\d|[ivx]+\b|:)|表\s*\d|:\s*\S)", re.IGNORECASE
+        rf"[*_]{{0,3}}(?:(?:{_TABLE})\b\.?\s*(?:\d|[ivx]+\b|:)|表\s*\d|:\s*\S)",
+        re.IGNORECASE,
     ),
     "image": re.compile(
-        rf"[*_]{{0,3}}(?:(?:{_FIGURE})\b\.?\s*(?:\d|[ivx]+\b|:)|[图圖図]\s*\d)", re.IGNORECASE
+        rf"[*_]{{0,3}}(?:(?:{_FIGURE})\b\.?\s*(?:\d|[ivx]+\b|:)|[图圖図]\s*\d)",
+        re.IGNORECASE,
     ),
 }
 _ITALIC_LINE = re.compile(r"([*_]{1,3})[^*_\n]+\1")

@@ -50,7 +50,13 @@ class Table:
 
 
 def pipe_table(
-    text: str, start: int, end: int, cuts: Sequence[int], header_end: int, *, markdown: bool = True
+    text: str,
+    start: int,
+    end: int,
+    cuts: Sequence[int],
+    header_end: int,
+    *,
+    markdown: bool = True,
 ) -> Table | None:
     """The table whose pipe rows are `text[start:end]`.
 

@@ -105,7 +105,9 @@ def merge_runs(
     if merge == "none":
         return runs
     if merge == "greedy":
-        return _greedy(runs, sizes, target if limits.most is None else min(target, limits.most))
+        return _greedy(
+            runs, sizes, target if limits.most is None else min(target, limits.most)
+        )
     return join_small(runs, sizes, limits, lambda left, right: margins[right[0] - 1])
 
 

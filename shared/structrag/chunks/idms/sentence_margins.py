@@ -37,7 +37,8 @@ MarginFunction = Callable[[Sequence[Pair]], Sequence[float | None]]
 SIMILARITY, WORDS, FUNCTION = "similarity", "words", "function"
 MARGINS = ("auto", "llm", SIMILARITY, WORDS)  # those that are no functions
 COMPONENT = "idms.margin/1"
-OPTIONS = ("2", "1")  # a margin is positive where the first of them, to keep, is likelier
+# A margin is positive where the first of them, to keep, is likelier.
+OPTIONS = ("2", "1")
 WINDOW = 4  # of the similarity margin where the context has none
 
 _SAID = {
@@ -96,7 +97,8 @@ class DocumentGaps:
     source: str = ""  # what margins were read from
     margins: FloatArray = field(init=False)
     thresholds: FloatArray = field(init=False)
-    fallbacks: FloatArray = field(init=False)  # 1 where the model was asked and gave no margin
+    # 1 where the model was asked and gave no margin.
+    fallbacks: FloatArray = field(init=False)
     # By the first unit of a scope, and counted from it.
     cuts: dict[int, list[int]] = field(default_factory=dict)
 
@@ -111,7 +113,10 @@ def words_of(text: str, first: Unit, last: Unit) -> str:
 
     The heading in front of it and white space around it are left out.
     """
-    return text[first.text_start : last.end].strip() or text[first.start : last.end].strip()
+    return (
+        text[first.text_start : last.end].strip()
+        or text[first.start : last.end].strip()
+    )
 
 
 @dataclass(slots=True)
@@ -154,7 +159,9 @@ class GapModel:
             self.source = FUNCTION
             return _checked(margin(pairs), len(pairs))
         questions = [
-            self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
+            self.prompt.format(
+                left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION
+            )
             for left, right in pairs
         ]
         if weigher is not None:
@@ -195,7 +202,9 @@ class SentenceMargins:
         Every sentence is embedded once, unless their words are compared.
         """
         if self.values is None and self.by_words:
-            self.values = word_margins(self.texts, self.window, self.scopes, language=self.language)
+            self.values = word_margins(
+                self.texts, self.window, self.scopes, language=self.language
+            )
         if self.values is None:
             vectors = np.zeros((len(self.texts), 1))
             if len(self.texts) > 1:  # else there is no gap
@@ -242,7 +251,9 @@ def with_vectors(margin: str | MarginFunction) -> bool:
     return bool(getattr(margin, "with_vectors", False))
 
 
-def joint_margins(margins: Sequence[float | None], similarities: FloatArray) -> list[float | None]:
+def joint_margins(
+    margins: Sequence[float | None], similarities: FloatArray
+) -> list[float | None]:
     """The mean of a function's margins and of similarities.
 
     The margins are brought to the spread of the similarities. A gap without a margin has None.

@@ -161,7 +161,9 @@ class IDMSSplitter(ReadingSplitter, Reading):
                 "context must be 'adjacent' or 'window:w' with a margin that has with_vectors; got "
                 "'chunk'."
             )
-        is_number = isinstance(self.theta0, int | float) and not isinstance(self.theta0, bool)
+        is_number = isinstance(self.theta0, int | float) and not isinstance(
+            self.theta0, bool
+        )
         if not is_number or math.isnan(self.theta0):
             raise InvalidParameter(f"theta0 must be a number; got {self.theta0!r}.")
         check_at_least("warmup", self.warmup, 0)
@@ -226,7 +228,9 @@ class IDMSSplitter(ReadingSplitter, Reading):
                 units += units_of(outline, division, cutter, room)
             scopes.append(Scope(units, room, first))
             first += len(units)
-        gaps = yield from decided_by(self._read(document.text, scopes), self.boundary_embedder)
+        gaps = yield from decided_by(
+            self._read(document.text, scopes), self.boundary_embedder
+        )
         series: list[Series] = []
         chunks: list[Chunk] = []
         for scope in scopes:
@@ -235,33 +239,47 @@ class IDMSSplitter(ReadingSplitter, Reading):
             chunks += self._chunks(fitter, scope, of_scope, gaps)
         return Explanation(document, tuple(series), tuple(chunks))
 
-    def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+    def split_with_vectors_steps(
+        self, document: Document
+    ) -> Steps[tuple[list[Chunk], FloatArray]]:
         """The chunks and a vector for each.
 
         It is the token-weighted mean of its sentences' vectors, as in `PICSplitter`.
         """
         return (yield from remembering(self._with_vectors_steps(document)))
 
-    def _with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+    def _with_vectors_steps(
+        self, document: Document
+    ) -> Steps[tuple[list[Chunk], FloatArray]]:
         explanation = yield from self.explain_steps(document)
         units = [unit for series in explanation.series for unit in series.units]
-        vectors = yield from mean_vectors_steps(document.text, units, explanation.chunks)
+        vectors = yield from mean_vectors_steps(
+            document.text, units, explanation.chunks
+        )
         return list(explanation.chunks), vectors
 
     def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[DocumentGaps]:
         """The margins and cuts of all gaps, scope after scope."""
         window = window_of(self.context)
-        sentences = [words_of(text, unit, unit) for scope in scopes for unit in scope.units]
+        sentences = [
+            words_of(text, unit, unit) for scope in scopes for unit in scope.units
+        ]
         by_words = self.margin == WORDS
         similarity = SentenceMargins(
-            sentences, [scope.run for scope in scopes], window or WINDOW, by_words, self.language
+            sentences,
+            [scope.run for scope in scopes],
+            window or WINDOW,
+            by_words,
+            self.language,
         )
         model = GapModel(self.margin, self.prompt, self.normalised)
         gaps = DocumentGaps(len(sentences))
         threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
         if window is None:
             for scope in scopes:
-                yield from self._read_along(text, scope, model, similarity, threshold, gaps)
+                yield from self._read_along(
+                    text, scope, model, similarity, threshold, gaps
+                )
         else:
             yield from read_at_once(text, scopes, window, model, similarity, gaps)
             for scope in scopes:
@@ -330,7 +348,11 @@ class IDMSSplitter(ReadingSplitter, Reading):
         )
         thresholds = gaps.thresholds[scope.first : scope.run[1]].tolist()
         return Series(
-            tuple(scope.units), tuple(margins), tuple(thresholds), tuple(runs), gaps.source
+            tuple(scope.units),
+            tuple(margins),
+            tuple(thresholds),
+            tuple(runs),
+            gaps.source,
         )
 
     def _chunks(
@@ -339,13 +361,19 @@ class IDMSSplitter(ReadingSplitter, Reading):
         """The chunks of a scope. A run that is too long makes several."""
         least = self._least(scope)
         for whole in series.runs:
-            pieces = fitter.pieces(scope.units, whole, scope.sizes, series.values, least)
+            pieces = fitter.pieces(
+                scope.units, whole, scope.sizes, series.values, least
+            )
             for (first, last), piece, context in pieces:
                 unit = scope.units[first]
                 extras: dict[str, Any] = {"margin": None, "margin_source": gaps.source}
                 if first and piece.start == unit.start:
                     extras["margin"] = round(series.values[first], 6)
-                fallbacks = int(gaps.fallbacks[scope.first + first + 1 : scope.first + last].sum())
+                fallbacks = int(
+                    gaps.fallbacks[scope.first + first + 1 : scope.first + last].sum()
+                )
                 if fallbacks:
                     extras |= {"margin_fallbacks": fallbacks, "degraded": True}
-                yield fitter.maker.chunk(unit.division.section, piece, context, extras=extras)
+                yield fitter.maker.chunk(
+                    unit.division.section, piece, context, extras=extras
+                )

@@ -62,8 +62,12 @@ def read_texts(value: Any, name: str) -> tuple[str, ...]:
     """
     texts = (value,) if isinstance(value, str) else value
     is_list = isinstance(texts, Sequence)
-    if not is_list or any(not isinstance(text, str) or not text.strip() for text in texts):
-        raise InvalidParameter(f"{name} must be texts that are not blank; got {value!r}.")
+    if not is_list or any(
+        not isinstance(text, str) or not text.strip() for text in texts
+    ):
+        raise InvalidParameter(
+            f"{name} must be texts that are not blank; got {value!r}."
+        )
     return tuple(texts)
 
 
@@ -107,7 +111,9 @@ def instruction_steps(
     summaries = yield from _summary_steps(settings, document, scopes, chosen)
     usable = {i: summary.text for i, summary in summaries.items() if summary.text}
     embedded = list(range(len(scopes))) if every else chosen
-    units = [[unit_text(document.text, unit) for unit in scopes[i].units] for i in embedded]
+    units = [
+        [unit_text(document.text, unit) for unit in scopes[i].units] for i in embedded
+    ]
     queries = list(usable.values())
     if chosen:
         queries += settings.texts  # where the user gave some, there are no summaries
@@ -122,10 +128,14 @@ def instruction_steps(
         if not looked_at[i]:
             continue
         if settings.by_user:
-            instructions[i] = _users_instruction(settings, query_vectors, matrix.shape[1])
+            instructions[i] = _users_instruction(
+                settings, query_vectors, matrix.shape[1]
+            )
         else:
             vector = summary_vectors.get(i)
-            instructions[i] = _pseudo_instruction(summaries.get(i), vector, texts, matrix)
+            instructions[i] = _pseudo_instruction(
+                summaries.get(i), vector, texts, matrix
+            )
     return matrices, instructions
 
 
@@ -139,15 +149,25 @@ def _summary_steps(
     if settings.pseudo_instruction != "summary" or settings.by_user or not chosen:
         return {}
     titles = [SEPARATOR.join(scopes[i].path) or document.title for i in chosen]
-    texts = [[document.text[unit.start : unit.end] for unit in scopes[i].units] for i in chosen]
+    texts = [
+        [document.text[unit.start : unit.end] for unit in scopes[i].units]
+        for i in chosen
+    ]
     summaries = yield from summary_steps(
-        titles, texts, settings.prompt, window=settings.window, language=settings.language
+        titles,
+        texts,
+        settings.prompt,
+        window=settings.window,
+        language=settings.language,
     )
     return dict(zip(chosen, summaries, strict=True))
 
 
 def _pseudo_instruction(
-    summary: Summary | None, vector: FloatArray | None, texts: Sequence[str], matrix: FloatArray
+    summary: Summary | None,
+    vector: FloatArray | None,
+    texts: Sequence[str],
+    matrix: FloatArray,
 ) -> Instruction:
     """The summary, whose vector is given, or what stands for it.
 

@@ -66,7 +66,8 @@ class Judged:
 
     def series(self, scope: Scope, runs: Sequence[Run]) -> Series:
         """What was seen and done, for an explanation."""
-        different = tuple(dict.fromkeys(runs))  # a unit above the limit is in several chunks
+        # A unit above the limit is in several chunks.
+        different = tuple(dict.fromkeys(runs))
         if self.instruction is None:
             return Series(scope.units, (), (), different)
         return Series(

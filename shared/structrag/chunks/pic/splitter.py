@@ -36,7 +36,12 @@ from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
 from structrag.chunks.run_vectors import run_vectors
 from structrag.chunks.scopes import Scope, Zone, scopes_of
 from structrag.chunks.series import Series, changes, check_threshold
-from structrag.errors import InvalidParameter, check_at_least, check_choice, check_template
+from structrag.errors import (
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_template,
+)
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Chunk, Document
@@ -48,7 +53,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 SECTION_TOKENS = 200  # a shorter section is one chunk, and nobody is asked about it
-LONG_DOCUMENT = 2000  # estimated tokens; above it one vector cannot tell a document's parts apart
+# Estimated tokens; above it one vector cannot tell a document's parts apart.
+LONG_DOCUMENT = 2000
 
 
 class PICSettings(ReadingSettings, total=False):
@@ -199,7 +205,9 @@ class PICSplitter(ReadingSplitter, Reading):
         check_template("prompt", self.prompt, ["text"], optional=["title"])
         texts = read_texts(self.instructions, "instructions")
         object.__setattr__(self, "instructions", texts)
-        object.__setattr__(self, "instruction_vectors", read_vectors(self.instruction_vectors))
+        object.__setattr__(
+            self, "instruction_vectors", read_vectors(self.instruction_vectors)
+        )
         check_threshold(self.threshold, self.threshold_sd)
         object.__setattr__(
             self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder)
@@ -239,7 +247,9 @@ class PICSplitter(ReadingSplitter, Reading):
         )
         return explanation
 
-    def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+    def split_with_vectors_steps(
+        self, document: Document
+    ) -> Steps[tuple[list[Chunk], FloatArray]]:
         """The chunks with vectors, so that indexing embeds nothing twice.
 
         A chunk's vector is the token-weighted mean of its sentences' vectors, scaled to length 1.
@@ -261,16 +271,27 @@ class PICSplitter(ReadingSplitter, Reading):
         by_section = self._by_section(outline)
         divisions = divide(outline, self.exclude_titles)
         scopes = scopes_of(
-            fitter, divisions, by_section=by_section, respect_sections=self.respect_sections
+            fitter,
+            divisions,
+            by_section=by_section,
+            respect_sections=self.respect_sections,
         )
-        looked_at = [self._is_worth_it(document.text, scope, by_section) for scope in scopes]
+        looked_at = [
+            self._is_worth_it(document.text, scope, by_section) for scope in scopes
+        ]
         matrices, instructions = yield from instruction_steps(
-            self._instructions(document), document, scopes, looked_at, every=with_vectors
+            self._instructions(document),
+            document,
+            scopes,
+            looked_at,
+            every=with_vectors,
         )
         series: list[Series] = []
         chunks: list[Chunk] = []
         vectors: list[FloatArray] = []
-        for scope, matrix, instruction in zip(scopes, matrices, instructions, strict=True):
+        for scope, matrix, instruction in zip(
+            scopes, matrices, instructions, strict=True
+        ):
             judged = self._judge(scope, matrix, instruction)
             of_scope, runs = self._chunks(fitter, scope, judged)
             series.append(judged.series(scope, runs))
@@ -281,10 +302,15 @@ class PICSplitter(ReadingSplitter, Reading):
         return Explanation(document, tuple(series), tuple(chunks)), stacked
 
     def _instructions(self, document: Document) -> InstructionSettings:
-        instructions = document.meta.get(self.instructions_key) if self.instructions_key else None
+        instructions = (
+            document.meta.get(self.instructions_key) if self.instructions_key else None
+        )
         return InstructionSettings(
             self.pseudo_instruction,
-            read_texts(instructions or self.instructions, self.instructions_key or "instructions"),
+            read_texts(
+                instructions or self.instructions,
+                self.instructions_key or "instructions",
+            ),
             self.instruction_vectors,
             self.prompt,
             self.summary_window,
@@ -295,7 +321,10 @@ class PICSplitter(ReadingSplitter, Reading):
     def _by_section(self, outline: Outline) -> bool:
         if self.scope != "auto" or not self.respect_sections:
             return self.scope == "section"
-        return len(outline.sections) > 1 and count_tokens(outline.document.text) > LONG_DOCUMENT
+        return (
+            len(outline.sections) > 1
+            and count_tokens(outline.document.text) > LONG_DOCUMENT
+        )
 
     def _is_worth_it(self, text: str, scope: Scope, by_section: bool) -> bool:
         """Whether a scope is looked at.
@@ -336,14 +365,18 @@ class PICSplitter(ReadingSplitter, Reading):
                 ):
                     section = scope.units[part[0]].division.section
                     extras = judged.extras(part)
-                    chunks.append(fitter.maker.chunk(section, piece, context, extras=extras))
+                    chunks.append(
+                        fitter.maker.chunk(section, piece, context, extras=extras)
+                    )
                     runs.append(part)
         return chunks, runs
 
     def _runs(self, zone: Zone, judged: Judged) -> list[Run]:
         """The runs of a zone within the bounds."""
         least = self.least_tokens if self.bounds != "none" else 0
-        limits = Limits(least if zone.room is None else min(least, zone.room), zone.room)
+        limits = Limits(
+            least if zone.room is None else min(least, zone.room), zone.room
+        )
         cuts = changes(judged.flags[zone.first : zone.last])
         inside = runs_of(cuts, zone.last - zone.first)
         runs = [(zone.first + first, zone.first + last) for first, last in inside]

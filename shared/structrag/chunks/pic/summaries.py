@@ -73,7 +73,9 @@ def summary_steps(
             failures[i] = failures[i] or failure
             if len(summaries) > 1:
                 # At least two a window, so that there are fewer in every round.
-                windows[i] = pack([f"{summary}\n" for summary in summaries], window, least=2)
+                windows[i] = pack(
+                    [f"{summary}\n" for summary in summaries], window, least=2
+                )
                 unfinished.append(i)
             else:
                 done[i] = Summary("".join(summaries), failures[i])  # of one or none
@@ -82,7 +84,10 @@ def summary_steps(
 
 
 def _answer_steps(
-    prompt: str, titles: Sequence[str], windows: Sequence[Sequence[str]], waiting: Sequence[int]
+    prompt: str,
+    titles: Sequence[str],
+    windows: Sequence[Sequence[str]],
+    waiting: Sequence[int],
 ) -> Steps[dict[int, list[Any]]]:
     """The answers for the waiting texts' windows, by the text's number."""
     questions = []
@@ -101,9 +106,13 @@ def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]
     summaries = []
     failure = ""
     for answer in answers:
-        summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
+        summary = (
+            "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
+        )
         if summary:
-            summaries.append(summarise(summary, language=language) if language else summary)
+            summaries.append(
+                summarise(summary, language=language) if language else summary
+            )
         elif not failure:
             failure = _why(answer)
     return summaries, failure

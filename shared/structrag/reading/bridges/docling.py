@@ -74,7 +74,9 @@ def _content(document: Any) -> Mapping[str, Any]:
             ) from error
     if hasattr(document, "export_to_dict"):
         document = document.export_to_dict()
-    if not isinstance(document, Mapping) or not isinstance(document.get("body"), Mapping):
+    if not isinstance(document, Mapping) or not isinstance(
+        document.get("body"), Mapping
+    ):
         raise InvalidParameter(
             "document must be a DoclingDocument, its export_to_dict() or the path of its JSON; got "
             f"{type(document).__name__}. Of a conversion pass result.document."
@@ -98,7 +100,9 @@ class _Docling:
         texts = content.get("texts") or []
         titles = [text for text in texts if text.get("label") == "title"]
         # Without a title in the text the first level of headings is the document's first.
-        self.shift = int(any(title.get("content_layer", "body") == "body" for title in titles))
+        self.shift = int(
+            any(title.get("content_layer", "body") == "body" for title in titles)
+        )
         self.title = " ".join(_text(titles[0]).split()) if titles else ""
         self.captions: set[str] = set()  # that were there
 
@@ -112,7 +116,9 @@ class _Docling:
 
     def _item(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
         """The item that a JSON pointer such as `#/texts/3` names."""
-        kind, _, number = str(reference.get("$ref") or reference.get("cref")).rpartition("/")
+        kind, _, number = str(
+            reference.get("$ref") or reference.get("cref")
+        ).rpartition("/")
         try:
             item: Mapping[str, Any] = self.content[kind.removeprefix("#/")][int(number)]
         except (KeyError, IndexError, ValueError, TypeError):
@@ -139,7 +145,9 @@ class _Docling:
         else:
             yield from self._worded(node, label, depth)
 
-    def _worded(self, node: Mapping[str, Any], label: str, depth: int) -> Iterator[Part]:
+    def _worded(
+        self, node: Mapping[str, Any], label: str, depth: int
+    ) -> Iterator[Part]:
         """The words of a node, if it has some, then its children."""
         text, places = _text(node), self._places(node)
         children = list(self._children(node))
@@ -153,7 +161,9 @@ class _Docling:
         for child in children:
             yield from self._node(child, depth)
 
-    def _inline(self, node: Mapping[str, Any]) -> tuple[str, tuple[tuple[int, Box | None], ...]]:
+    def _inline(
+        self, node: Mapping[str, Any]
+    ) -> tuple[str, tuple[tuple[int, Box | None], ...]]:
         """The words of runs of text, and where they are."""
         runs = list(self._children(node))
         words = " ".join(filter(None, map(_text, runs)))
@@ -171,14 +181,18 @@ class _Docling:
         self.captions.add(name)
         return is_repeated
 
-    def _markdown(self, node: Mapping[str, Any], text: str, label: str, depth: int) -> str:
+    def _markdown(
+        self, node: Mapping[str, Any], text: str, label: str, depth: int
+    ) -> str:
         if label == "title":
             return heading(1, text)
         if label == "section_header":
             return heading(int(node.get("level") or 1) + self.shift, text)
         if label == "list_item":
             mark = str(node.get("marker") or "-") if node.get("enumerated") else "-"
-            return list_item(text, mark if mark.rstrip(".)").isdigit() else "-", max(depth - 1, 0))
+            return list_item(
+                text, mark if mark.rstrip(".)").isdigit() else "-", max(depth - 1, 0)
+            )
         if label == "code":
             return code(text)
         if label == "formula":

@@ -59,7 +59,9 @@ class PlacedDocument:
 
     def at(self, start: int, end: int) -> tuple[Place, ...]:
         """The places of the text between two characters."""
-        return tuple(place for place in self.places if place.start < end and start < place.end)
+        return tuple(
+            place for place in self.places if place.start < end and start < place.end
+        )
 
     def pages(self, start: int, end: int) -> tuple[int, ...]:
         """The pages of the text between two characters, ascending."""
@@ -147,6 +149,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     width = max(map(len, rows), default=0)
     if not width:
         return ""
-    cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows]
+    cells = [
+        [" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows
+    ]
     lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in cells]
     return "\n".join([lines[0], "|---" * width + "|", *lines[1:]])

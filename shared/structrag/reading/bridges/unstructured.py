@@ -26,7 +26,11 @@ _MARK = re.compile(r"(\d{1,9}[.)]|[-*+])\s+")  # of an item, where the text has 
 
 
 def from_unstructured(
-    elements: Iterable[Any], *, id: str = "", title: str = "", meta: dict[str, Any] | None = None
+    elements: Iterable[Any],
+    *,
+    id: str = "",
+    title: str = "",
+    meta: dict[str, Any] | None = None,
 ) -> PlacedDocument:
     """Elements of Unstructured as Markdown, with their titles, tables, pages and boxes.
 
@@ -68,7 +72,11 @@ def _record(element: Any) -> dict[str, Any]:
             f"{type(element).__name__}. Pass what partition(...) returned."
         )
     metadata = record.get("metadata") or {}
-    return {"type": record["type"], "text": str(record["text"] or ""), "metadata": metadata}
+    return {
+        "type": record["type"],
+        "text": str(record["text"] or ""),
+        "metadata": metadata,
+    }
 
 
 def _part(record: Mapping[str, Any]) -> Part:
@@ -88,7 +96,9 @@ def _markdown(kind: str, text: str, metadata: Mapping[str, Any]) -> str:
         mark = _MARK.match(text)
         depth = max(depth - 1, 0)
         return (
-            list_item(text[mark.end() :], mark[1], depth) if mark else list_item(text, depth=depth)
+            list_item(text[mark.end() :], mark[1], depth)
+            if mark
+            else list_item(text, depth=depth)
         )
     if kind in _CODE:
         return code(text)

@@ -11,9 +11,12 @@ from structrag.reading.html.tables import Table, has_text, write_rows
 from structrag.reading.html.text import MappedText, unescaped
 from structrag.records import BlockKind
 
-_SPACE: Final = " \t\n\r\f"  # HTML's: a non-breaking space is a character like any other
+# HTML's: a non-breaking space is a character like any other.
+_SPACE: Final = " \t\n\r\f"
 _UNEVEN_SPACE = re.compile(r" [ \t\n\r\f]+|[\t\n\r\f][ \t\n\r\f]*")
-_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]{1,31};?)")
+_REFERENCE = re.compile(
+    r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]{1,31};?)"
+)
 _MAX_INDENT: Final = 20  # levels; deeper lists are written at this depth
 
 
@@ -113,7 +116,8 @@ class Flow:
         self.pieces: list[Piece] = []
         self.block: Piece | None = None
         self.heading: Piece | None = None
-        self.heading_closes: bool = False  # its end tag is there; else it ends with its line
+        # Its end tag is there; else it ends with its line.
+        self.heading_closes: bool = False
         self.table: Table | None = None
         self.lists: Lists = Lists()
         self.marker: Marker | None = None
@@ -188,7 +192,10 @@ class Flow:
         self.close_heading()
         self.marker = None
         self.lists.base = len(self.lists.names)
-        self.heading, self.heading_closes = Piece(None, level=level, depth=depth), closes
+        self.heading, self.heading_closes = (
+            Piece(None, level=level, depth=depth),
+            closes,
+        )
 
     def close_heading(self) -> None:
         """End the open heading, if there is one."""
@@ -239,7 +246,9 @@ class Flow:
         stop = begin + len(body)
         position = begin
         for gap in _UNEVEN_SPACE.finditer(self.source, begin, stop):
-            self._put(self.source[position : gap.start()], position, gap.start(), exact=True)
+            self._put(
+                self.source[position : gap.start()], position, gap.start(), exact=True
+            )
             self.space(gap.start())
             position = gap.end()
         if position < stop:

@@ -47,7 +47,8 @@ class PageReader:
         self.in_title: bool = False
         self.svg: int = 0
         self.sections: int = 0
-        self.newline_at: int = -1  # a line feed here is the one after <pre>, which is not shown
+        # A line feed here is the one after <pre>, which is not shown.
+        self.newline_at: int = -1
         self._last: dict[str, int] = {}
         starts: dict[str, Handler] = dict.fromkeys(_BLOCKS, self._break)
         ends = dict(starts)
@@ -77,7 +78,9 @@ class PageReader:
         """Take one token of `visible_tokens`."""
         if kind == TEXT:
             if self.in_title:
-                self.title = self.source[start:end] if self.title is None else self.title
+                self.title = (
+                    self.source[start:end] if self.title is None else self.title
+                )
                 return
             if start == self.newline_at:
                 feed = _LINE_END.match(self.source, start, end)
@@ -114,7 +117,11 @@ class PageReader:
 
     def _start_heading(self, name: str, start: int, end: int) -> None:
         flow = self.flow
-        if flow.table is not None and flow.table.in_cell and self._closes_later("table", start):
+        if (
+            flow.table is not None
+            and flow.table.in_cell
+            and self._closes_later("table", start)
+        ):
             flow.break_line(1, start)  # in a cell a heading is text
             return
         # A table, `pre` or quote that is never closed ends here.
@@ -135,7 +142,9 @@ class PageReader:
         self.flow.break_line(2, start, force=not lists.depth)
         first = 1
         if name == "ol":
-            first = attribute_number(self.source, attributes(self.source, start, end), "start")
+            first = attribute_number(
+                self.source, attributes(self.source, start, end), "start"
+            )
         lists.push(name, first - 1)
         self.flow.marker = None
 

@@ -51,7 +51,9 @@ def read_html(source: str, *, drop_navigation: bool = True) -> tuple[str, str, L
     without a title the title "".
     """
     page = PageReader(source)
-    for kind, name, start, end in visible_tokens(source, navigation=not drop_navigation):
+    for kind, name, start, end in visible_tokens(
+        source, navigation=not drop_navigation
+    ):
         page.take(kind, name, start, end)
     flow = page.finish()
     text = "".join(flow.out.parts)
@@ -78,7 +80,10 @@ def html_blocks_between(layout: Layout, start: int, end: int) -> list[Block]:
     if first >= last:
         return [Block("other", start, end)]
     edges = [start, *(block.start for block in blocks[first + 1 : last]), end]
-    return [_fit(block, edges[i], edges[i + 1]) for i, block in enumerate(blocks[first:last])]
+    return [
+        _fit(block, edges[i], edges[i + 1])
+        for i, block in enumerate(blocks[first:last])
+    ]
 
 
 def text_offset(source_map: SourceMap, source_offset: int) -> int:
@@ -92,12 +97,18 @@ def text_offset(source_map: SourceMap, source_offset: int) -> int:
     if run == len(source_map.source_starts):
         return source_map.text_starts[-1] if source_map.text_starts else 0
     if run and source_map.exact[run - 1]:
-        inside = source_map.text_starts[run - 1] + source_offset - source_map.source_starts[run - 1]
+        inside = (
+            source_map.text_starts[run - 1]
+            + source_offset
+            - source_map.source_starts[run - 1]
+        )
         return min(inside, source_map.text_starts[run])
     return source_map.text_starts[run]
 
 
-def _placed(source: str, tag: tuple[int, int], source_map: SourceMap, length: int) -> PlacedImage:
+def _placed(
+    source: str, tag: tuple[int, int], source_map: SourceMap, length: int
+) -> PlacedImage:
     """The image of a tag.
 
     One without alt text is placed at the text behind it, at the end of the page at the last
@@ -126,7 +137,9 @@ def _split_pieces(pieces: list[Piece], text: str) -> tuple[list[Heading], list[B
     for i, piece in enumerate(pieces):
         end = pieces[i + 1].start if i + 1 < len(pieces) else len(text)
         if piece.kind is None:
-            level = piece.level if added is None or not piece.depth else piece.depth + added
+            level = (
+                piece.level if added is None or not piece.depth else piece.depth + added
+            )
             title = " ".join(text[piece.start : piece.title_end].split())
             headings.append(Heading(level, title, piece.start, end))
         else:
@@ -167,5 +180,7 @@ def _fit(block: Block, start: int, end: int) -> Block:
     if (start, end) == (block.start, block.end):
         return block
     cuts = tuple(cut for cut in block.cuts if start < cut < end)
-    header_end = block.header_end if start <= block.start and block.header_end <= end else 0
+    header_end = (
+        block.header_end if start <= block.start and block.header_end <= end else 0
+    )
     return replace(block, start=start, end=end, cuts=cuts, header_end=header_end)

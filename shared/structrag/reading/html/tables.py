@@ -56,7 +56,8 @@ class Table:
         self.rows: list[Row] = []
         self.row: Row | None = None
         self.cell: MappedText | None = None  # where text goes; None between cells
-        self.stray: bool = False  # the open cell was made for text that stands outside cells
+        # The open cell was made for text that stands outside cells.
+        self.stray: bool = False
         self.in_head = False
         self.inner: int = 0  # open tables inside the cell; their text stays in the cell
 
@@ -72,7 +73,9 @@ class Table:
         self.cell, self.stray, self.inner = None, False, 0
         return row
 
-    def open_cell(self, source: str, start: int, end: int, *, header: bool) -> MappedText:
+    def open_cell(
+        self, source: str, start: int, end: int, *, header: bool
+    ) -> MappedText:
         """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
@@ -86,7 +89,9 @@ class Table:
 
         It is the caption before the first row, else a cell of its own.
         """
-        self.cell = cell = self.open_cell("", 0, 0, header=False) if self.rows else self.caption
+        self.cell = cell = (
+            self.open_cell("", 0, 0, header=False) if self.rows else self.caption
+        )
         self.stray = True
         return cell
 
@@ -177,7 +182,9 @@ def _place(rows: list[Row]) -> None:
 def _count_headers(rows: list[Row]) -> int:
     count = 0
     for row in rows:
-        if not row.in_head and not all(cell.header for cell in row.cells if cell.text.length):
+        if not row.in_head and not all(
+            cell.header for cell in row.cells if cell.text.length
+        ):
             break
         count += 1
     if count == len(rows):

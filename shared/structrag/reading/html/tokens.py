@@ -47,7 +47,8 @@ _COMMENT_END = re.compile(r"--!?>")
 _UNSEEN = ("script", "style", "noscript", "iframe", "noframes", "noembed")
 _SHOWN = ("title", "textarea", "xmp")  # their content is text without tags
 _CLOSERS = {
-    name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE) for name in (*_UNSEEN, *_SHOWN)
+    name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE)
+    for name in (*_UNSEEN, *_SHOWN)
 }
 
 
@@ -74,7 +75,9 @@ def attribute_number(source: str, spans: dict[str, Span], name: str) -> int:
     """An attribute's whole number of up to eight digits, else 1."""
     start, end = spans.get(name, (0, 0))
     digits = source[start:end].strip()
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1
+    return (
+        int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1
+    )
 
 
 def tokens(source: str, position: int = 0) -> Iterator[Token]:
@@ -84,7 +87,8 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
     """
     last_close = source.rfind(">")
     is_xml = source.lstrip("\ufeff\t\n\f\r ").startswith("<?xml")
-    unclosed: set[str] = set()  # what was looked for in vain once is not looked for again
+    # What was looked for in vain once is not looked for again.
+    unclosed: set[str] = set()
     while match := _OPEN.search(source, position):
         start = match.start()
         if start > position:
@@ -118,7 +122,11 @@ def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
     too: `nav` and elements of that role. An element that is never closed is kept, and so is
     navigation around a heading of level 1 or the page's main part, where tags are badly nested.
     """
-    kinds = {"template", "ix:header"} if navigation else {"template", "ix:header", "nav", "role"}
+    kinds = (
+        {"template", "ix:header"}
+        if navigation
+        else {"template", "ix:header", "nav", "role"}
+    )
     link_end = 0  # of the permalink that is being left out
     for token in _shown_tokens(source, kinds):
         kind, name, start, end = token
@@ -186,7 +194,9 @@ def _tag_end(source: str, position: int, unclosed: set[str]) -> int:
     return source.find(">", start) + 1
 
 
-def _declaration(source: str, start: int, unclosed: set[str]) -> tuple[Span | None, int]:
+def _declaration(
+    source: str, start: int, unclosed: set[str]
+) -> tuple[Span | None, int]:
     """What begins with `<!`, `<?` or `</` and no letter.
 
     Returns the span of a CDATA section's text, None for all else, and where it ends.
@@ -205,7 +215,9 @@ def _declaration(source: str, start: int, unclosed: set[str]) -> tuple[Span | No
     return None, source.find(">", start) + 1
 
 
-def _raw(source: str, name: str, start: int, end: int, unclosed: set[str]) -> Iterator[Token]:
+def _raw(
+    source: str, name: str, start: int, end: int, unclosed: set[str]
+) -> Iterator[Token]:
     """Tokens of an element whose content holds no tags."""
     closing = None if name in unclosed else _CLOSERS[name].search(source, end)
     if closing is None:

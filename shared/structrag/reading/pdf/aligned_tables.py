@@ -72,12 +72,17 @@ def _has_cells(row: Row) -> bool:
 
 
 def _follows(above: Row, below: Row) -> bool:
-    return above.page == below.page and 0 < below.top - above.top <= 3 * max(above.size, below.size)
+    return above.page == below.page and 0 < below.top - above.top <= 3 * max(
+        above.size, below.size
+    )
 
 
 def _is_list(rows: Sequence[Row]) -> bool:
     """Labels beside text: bullets, (a), 1."""
-    return all(len(row.cells) == 2 and _LABEL.fullmatch(row.cells[0].text.strip()) for row in rows)
+    return all(
+        len(row.cells) == 2 and _LABEL.fullmatch(row.cells[0].text.strip())
+        for row in rows
+    )
 
 
 def _is_justified(rows: Sequence[Row]) -> bool:
@@ -98,7 +103,9 @@ def _table(rows: Sequence[Row]) -> list[list[str]] | None:
         return None
     if median(len(cell.text.split()) for cell in cells) > _MOST_WORDS:
         return None
-    return [[" ".join(cell.text.split()) if cell else "" for cell in row] for row in table]
+    return [
+        [" ".join(cell.text.split()) if cell else "" for cell in row] for row in table
+    ]
 
 
 def _full_rows(rows: Sequence[Row], columns: int) -> int:
@@ -113,7 +120,11 @@ def _placed(
     for row in rows:
         placed: list[Line | None] = [None] * len(columns)
         for cell in row.cells:
-            k = next(k for k, (left, right) in enumerate(columns) if left <= cell.left <= right)
+            k = next(
+                k
+                for k, (left, right) in enumerate(columns)
+                if left <= cell.left <= right
+            )
             if placed[k] is not None:
                 return None
             placed[k] = cell
@@ -157,4 +168,6 @@ def _goes_on(rows: Sequence[Row], below: Row) -> bool:
     if len(below.cells) >= len(last.cells):
         return False
     lefts = [cell.left for cell in last.cells[1:]]
-    return all(any(abs(cell.left - left) <= _ALIGNED for left in lefts) for cell in below.cells)
+    return all(
+        any(abs(cell.left - left) <= _ALIGNED for left in lefts) for cell in below.cells
+    )

@@ -39,7 +39,9 @@ def pdf_document(
     text = draft.text
     facts: dict[str, Any] = {**_origin(source), **(meta or {}), "pages": len(pages)}
     facts |= written_starts(draft.page_starts)
-    scans = [i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines]
+    scans = [
+        i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines
+    ]
     if scans:
         facts["pages_without_text"] = scans
     if not title and reader == "layout":
@@ -75,7 +77,10 @@ def _first_title(text: str) -> str:
 
 
 def _joined(pages: list[Any]) -> Draft:
-    texts = [(str(page).strip("\n"), [(0, number)]) for number, page in enumerate(pages, start=1)]
+    texts = [
+        (str(page).strip("\n"), [(0, number)])
+        for number, page in enumerate(pages, start=1)
+    ]
     filled = [(text, starts) for text, starts in texts if text.strip()]
     whole = "\n\n".join(text for text, _ in filled) + "\n"
     return Draft(whole, page_starts=tuple(starts_in_text(whole, filled)))

@@ -51,7 +51,9 @@ def _half(size: float) -> float:
     return round(2 * size) / 2
 
 
-def heading_style(rows: Sequence[Row], text: str, body: Body, *, before_text: bool) -> Style | None:
+def heading_style(
+    rows: Sequence[Row], text: str, body: Body, *, before_text: bool
+) -> Style | None:
     """The style of a paragraph that is a heading, else None.
 
     It is one if its type is at least 15 % and a point larger than the body's and it has at most 25

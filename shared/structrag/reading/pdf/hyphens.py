@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-SIGNS = ("-", "\u2010", "\u00ad")  # the last one, the soft hyphen, never belongs to the word
+# The last one, the soft hyphen, never belongs to the word.
+SIGNS = ("-", "\u2010", "\u00ad")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _PREFIXES = frozenset(["self", "well", "non", "cross", "ex", "all", "semi", "multi"])
 _SUSPENDED = frozenset(

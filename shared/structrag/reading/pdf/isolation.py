@@ -86,7 +86,9 @@ def isolated_document(
     """
     limits = Isolation() if limits is None else limits
     if not isinstance(limits, Isolation):
-        raise InvalidParameter(f"isolated must be True, False or an Isolation; got {limits!r}.")
+        raise InvalidParameter(
+            f"isolated must be True, False or an Isolation; got {limits!r}."
+        )
     _check_reader(reader)
     check_password(password)
     meta = dict(meta or {})
@@ -105,7 +107,9 @@ def isolated_document(
         raise getattr(errors, reply["error"])(reply["message"])
     facts = {key: value for key, value in reply["meta"].items() if key != "source"}
     facts = {**reply["meta"], **meta, **facts}
-    return Document(reply["text"], id=id, title=reply["title"], format="markdown", meta=facts)
+    return Document(
+        reply["text"], id=id, title=reply["title"], format="markdown", meta=facts
+    )
 
 
 def _check_reader(reader: Any) -> None:
@@ -171,8 +175,14 @@ def answer(request: Mapping[str, Any]) -> None:
     source = sys.stdin.buffer.read() if request["source"] is None else request["source"]
     reply: dict[str, Any]
     try:
-        document = pdf_document(source, meta=dict(request["meta"]), **request["reading"])
-        reply = {"text": document.text, "title": document.title, "meta": dict(document.meta)}
+        document = pdf_document(
+            source, meta=dict(request["meta"]), **request["reading"]
+        )
+        reply = {
+            "text": document.text,
+            "title": document.title,
+            "meta": dict(document.meta),
+        }
     except StructragError as error:
         reply = {"error": type(error).__name__, "message": str(error)}
     with os.fdopen(output, "wb") as file:

@@ -21,7 +21,12 @@ from structrag.reading.pdf.heading_styles import (
     levels_of,
 )
 from structrag.reading.pdf.pages import Grid, Line, Page
-from structrag.reading.pdf.paragraphs import Paragraph, Spacing, paragraphs_of, spacing_of
+from structrag.reading.pdf.paragraphs import (
+    Paragraph,
+    Spacing,
+    paragraphs_of,
+    spacing_of,
+)
 from structrag.reading.pdf.rows import Joiner, Row, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
 from structrag.text.amounts import amount
@@ -110,7 +115,9 @@ def _parts(
     free: list[Line] = []
     i = 0
     while i < len(lines):
-        grid = next((grid for grid in grids if lines[i].upright and grid.cell(lines[i])), None)
+        grid = next(
+            (grid for grid in grids if lines[i].upright and grid.cell(lines[i])), None
+        )
         if grid is None:
             free.append(lines[i])
             i += 1
@@ -220,7 +227,9 @@ def _text(group: _Group, joiner: Joiner) -> _Text:
     mark = group.mark
     text = group.rows[0].text[mark.end if mark else 0 :]
     for i, row in enumerate(group.rows[1:], start=1):
-        text = f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
+        text = (
+            f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
+        )
         if row.page != starts[-1][1]:
             starts.append((max(0, len(text) - len(row.text)), row.page))
     return _Text(text, tuple(starts))
@@ -232,15 +241,21 @@ def _title(paragraph: Paragraph, text: str) -> str:
     return " ".join([paragraph.mark.shown, *words] if paragraph.mark else words)
 
 
-def _style(groups: Sequence[_Group], texts: Sequence[_Text], i: int, body: Body) -> Style | None:
+def _style(
+    groups: Sequence[_Group], texts: Sequence[_Text], i: int, body: Body
+) -> Style | None:
     group = groups[i]
-    if not isinstance(group, Paragraph) or (group.mark and not group.mark.shown[0].isalnum()):
+    if not isinstance(group, Paragraph) or (
+        group.mark and not group.mark.shown[0].isalnum()
+    ):
         return None
     following = groups[i + 1] if i + 1 < len(groups) else None
     before_text = following is not None
     if isinstance(following, Paragraph) and len(following.rows) == 1:
         before_text = len(following.rows[0].text) > 60  # a short row alone is no text
-    return heading_style(group.rows, _title(group, texts[i].text), body, before_text=before_text)
+    return heading_style(
+        group.rows, _title(group, texts[i].text), body, before_text=before_text
+    )
 
 
 def _plain(line: str) -> str:
@@ -294,14 +309,18 @@ def _close(opened: list[_Item], row: Row, look: str) -> None:
 def _pipe_table(cells: list[list[str]]) -> str:
     if not cells:
         return ""
-    header, *rows = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in cells]
+    header, *rows = [
+        " | ".join(cell.replace("|", "\\|") for cell in row) for row in cells
+    ]
     rule = "|" + " --- |" * len(cells[0])
     return "\n".join([f"| {header} |", rule, *(f"| {row} |" for row in rows)])
 
 
 def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
     for number, page in enumerate(pages, start=1):
-        covered = sum((right - left) * (bottom - top) for left, top, right, bottom in page.images)
+        covered = sum(
+            (right - left) * (bottom - top) for left, top, right, bottom in page.images
+        )
         words = sum(len(line.text.split()) for line in page.lines)
         if not words and page.images:
             yield (
@@ -329,7 +348,12 @@ def _loose_note(group: _Loose) -> str:
 
 def _large_note(group: Paragraph, text: str, body: Body) -> Iterator[str]:
     row = group.rows[0]
-    if row.upright and is_large(row.size, body) and len(text.split()) > 3 and not has_leaders(text):
+    if (
+        row.upright
+        and is_large(row.size, body)
+        and len(text.split()) > 3
+        and not has_leaders(text)
+    ):
         yield (
             f"Large type on page {row.page} was taken for a paragraph, not a heading: "
             f"{' '.join(text.split())[:60]!r}."

@@ -11,7 +11,8 @@ from structrag.reading.pdf.pieces import Piece, Turn
 
 GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
-_MOST_OVERLAP = 0.5  # of the font size; a piece over another by more is its shadow, or other text
+# Of the font size; a piece over another by more is its shadow, or other text.
+_MOST_OVERLAP = 0.5
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
@@ -23,7 +24,8 @@ class _Run:
     last: tuple[float, float]  # left and right of the last piece
     upright: bool
     text: list[str] = field(default_factory=list)
-    sizes: dict[float, int] = field(default_factory=dict)  # characters by size of the type
+    # Characters by size of the type.
+    sizes: dict[float, int] = field(default_factory=dict)
     bold: int = 0  # characters
 
     def add(self, piece: Piece, left: float, right: float) -> None:
@@ -44,7 +46,9 @@ class _Run:
         size = self.size
         bold = 2 * self.bold > sum(self.sizes.values())
         top = self.baseline - 0.8 * size
-        return Line(text, size, bold, self.left, self.right, top, top + size, self.upright)
+        return Line(
+            text, size, bold, self.left, self.right, top, top + size, self.upright
+        )
 
 
 def lines_of(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> list[Line]:
@@ -53,7 +57,9 @@ def lines_of(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> list
     A wide gap ends a run, and a rule of a table.
     """
     runs = list(_runs(pieces, turn, grids))
-    upright = sorted((run for run in runs if run.upright), key=lambda run: (run.baseline, run.left))
+    upright = sorted(
+        (run for run in runs if run.upright), key=lambda run: (run.baseline, run.left)
+    )
     turned = [run.line(_text(run)) for run in runs if not run.upright]
     return _joined([run.line(_text(run)) for run in upright], grids) + turned
 
@@ -71,7 +77,9 @@ def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterato
         left, _, right, _ = turn.rectangle(*piece.box)
         _, baseline = turn.point(*piece.baseline)
         upright = abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
-        if run is not None and not _continues(run, piece, left, right, baseline, upright, grids):
+        if run is not None and not _continues(
+            run, piece, left, right, baseline, upright, grids
+        ):
             yield run
             run = None
         if run is None:
@@ -146,7 +154,9 @@ def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
         if line.text == before.text and line.left - before.left <= 0.15 * size:
             continue  # its shadow
         near = -0.5 * size <= gap <= GAP * size
-        if near and not _ruled(grids, before.right, line.left, line.bottom - 0.2 * line.size):
+        if near and not _ruled(
+            grids, before.right, line.left, line.bottom - 0.2 * line.size
+        ):
             joined[-1] = _join(before, line, " " if gap > _WORD_GAP * size else "")
         else:
             joined.append(line)
@@ -160,7 +170,13 @@ def _join(left: Line, right: Line, space: str) -> Line:
     longer = max(left, right, key=lambda line: len(line.text))
     bold = left.bold and right.bold
     return Line(
-        space.join(texts), longer.size, bold, left.left, right.right, longer.top, longer.bottom
+        space.join(texts),
+        longer.size,
+        bold,
+        left.left,
+        right.right,
+        longer.top,
+        longer.bottom,
     )
 
 

@@ -45,10 +45,18 @@ class Grid:
 
         They count from 0. None for a line outside.
         """
-        x, y = line.left + min(2.0, (line.right - line.left) / 2), (line.top + line.bottom) / 2
-        if not (self.columns[0] <= x < self.columns[-1] and self.rows[0] <= y < self.rows[-1]):
+        x, y = (
+            line.left + min(2.0, (line.right - line.left) / 2),
+            (line.top + line.bottom) / 2,
+        )
+        if not (
+            self.columns[0] <= x < self.columns[-1]
+            and self.rows[0] <= y < self.rows[-1]
+        ):
             return None
-        return sum(y >= rule for rule in self.rows) - 1, sum(x >= rule for rule in self.columns) - 1
+        return sum(y >= rule for rule in self.rows) - 1, sum(
+            x >= rule for rule in self.columns
+        ) - 1
 
 
 @dataclass(frozen=True, slots=True)

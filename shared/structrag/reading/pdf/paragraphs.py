@@ -17,7 +17,9 @@ from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.rows import Row
 from structrag.reading.plain_titles import roman_value
 
-_BULLET = re.compile(r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)")
+_BULLET = re.compile(
+    r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
+)
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
@@ -40,7 +42,8 @@ class Paragraph:
 
     rows: list[Row]
     mark: Mark | None = None
-    breaks: set[int] = field(default_factory=set)  # indices of rows that are lines of their own
+    # Indices of rows that are lines of their own.
+    breaks: set[int] = field(default_factory=set)
 
     @property
     def left(self) -> float:
@@ -63,7 +66,9 @@ class Spacing(NamedTuple):
 
     def of(self, size: float) -> float:
         """The distance for this size. Larger type is hardly set wider than the body."""
-        return min(self.pitches.get(round(size), self.body * size), 1.1 * self.body * size)
+        return min(
+            self.pitches.get(round(size), self.body * size), 1.1 * self.body * size
+        )
 
 
 def spacing_of(rows: Sequence[Row]) -> Spacing:
@@ -127,7 +132,9 @@ def _in_column(row: Row, other: Row, step: int) -> bool:
     return other.page == row.page and (other.top - row.top) * step > 0
 
 
-def _link(current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing: Spacing) -> str:
+def _link(
+    current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing: Spacing
+) -> str:
     """How row i goes on from the last: "join", "line" or "new".
 
     With "line" the line before was ended on purpose.
@@ -185,7 +192,9 @@ def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
 
 def _row_below(rows: Sequence[Row], i: int) -> Row | None:
     """The row behind row i, if it is on the same page."""
-    return rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == rows[i].page else None
+    return (
+        rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == rows[i].page else None
+    )
 
 
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
@@ -234,7 +243,9 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
     return step > 0.8 * row.size or step < -5 * row.size
 
 
-def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> Mark | None:
+def _mark(
+    rows: Sequence[Row], i: int, current: Paragraph | None, link: str
+) -> Mark | None:
     """The mark of a row that begins an item of a list.
 
     A number, and a dash, needs its neighbour above or below.
@@ -283,11 +294,15 @@ def _readings(label: str) -> list[tuple[str, int]]:
     if set(bare) <= set("ivx"):
         readings.append((f"{kind}i", roman_value(bare)))
     if len(bare) == 1:
-        readings.append((f"{kind}a" if bare.islower() else f"{kind}A", ord(bare.lower()) - 96))
+        readings.append(
+            (f"{kind}a" if bare.islower() else f"{kind}A", ord(bare.lower()) - 96)
+        )
     return readings
 
 
-def _stands_near(rows: Sequence[Row], i: int, places: range, reading: tuple[str, int]) -> bool:
+def _stands_near(
+    rows: Sequence[Row], i: int, places: range, reading: tuple[str, int]
+) -> bool:
     """Whether a row there begins with such a label or sign.
 
     It must stand at the distance of row i from the left edge; on another page roughly.
@@ -297,6 +312,8 @@ def _stands_near(rows: Sequence[Row], i: int, places: range, reading: tuple[str,
         if abs(rows[j].left - rows[i].left) > drift:
             continue
         sign, label = _BULLET.match(rows[j].text), _LABEL.match(rows[j].text)
-        if (sign and reading == (sign[1], 0)) or (label and reading in _readings(label[1])):
+        if (sign and reading == (sign[1], 0)) or (
+            label and reading in _readings(label[1])
+        ):
             return True
     return False

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from structrag.reading.pdf.pages import Box
 
-_BOLD_NAME = re.compile(r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE)
+_BOLD_NAME = re.compile(
+    r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE
+)
 _BOLD_WEIGHT = 700
 _FORCE_BOLD = 1 << 18  # PDF 32000-1, table 123
 # PDFium's signs for a hyphen at a line's end, behind which no white space comes.
@@ -108,11 +110,15 @@ def _text_of(raw: Any, textpage: Any) -> str:
     return "".join(chr(code) if 0 < code < 0x110000 else "\ufffd" for code in codes)
 
 
-def _drawn(raw: Any, textpage: Any, start: int, end: int) -> Iterator[tuple[int, int, int | None]]:
+def _drawn(
+    raw: Any, textpage: Any, start: int, end: int
+) -> Iterator[tuple[int, int, int | None]]:
     """Start, end and text object of a word's parts. Mostly it is one."""
 
     def drawn_by(i: int) -> int | None:
-        return ctypes.c_void_p.from_buffer(raw.FPDFText_GetTextObject(textpage, i)).value
+        return ctypes.c_void_p.from_buffer(
+            raw.FPDFText_GetTextObject(textpage, i)
+        ).value
 
     last = drawn_by(end - 1)
     current = drawn_by(start)
@@ -123,18 +129,29 @@ def _drawn(raw: Any, textpage: Any, start: int, end: int) -> Iterator[tuple[int,
     yield start, end, current
 
 
-def _place(raw: Any, textpage: Any, first: int, last: int) -> tuple[Box, tuple[float, float]]:
+def _place(
+    raw: Any, textpage: Any, first: int, last: int
+) -> tuple[Box, tuple[float, float]]:
     """The box around characters `first` to `last`, and the first one's baseline."""
     a, b, x, y = raw.FS_RECTF(), raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     raw.FPDFText_GetLooseCharBox(textpage, first, a)
     raw.FPDFText_GetLooseCharBox(textpage, last, b)
     raw.FPDFText_GetCharOrigin(textpage, first, x, y)
-    box = (min(a.left, b.left), min(a.bottom, b.bottom), max(a.right, b.right), max(a.top, b.top))
+    box = (
+        min(a.left, b.left),
+        min(a.bottom, b.bottom),
+        max(a.right, b.right),
+        max(a.top, b.top),
+    )
     return box, (x.value, y.value)
 
 
 def _style(raw: Any, textpage: Any, i: int) -> _Style:
-    matrix, flags, buffer = raw.FS_MATRIX(), ctypes.c_int(), ctypes.create_string_buffer(256)
+    matrix, flags, buffer = (
+        raw.FS_MATRIX(),
+        ctypes.c_int(),
+        ctypes.create_string_buffer(256),
+    )
     raw.FPDFText_GetMatrix(textpage, i, matrix)
     raw.FPDFText_GetFontInfo(textpage, i, buffer, 256, flags)
     size = raw.FPDFText_GetFontSize(textpage, i) * math.hypot(matrix.c, matrix.d)

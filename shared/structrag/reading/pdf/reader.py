@@ -68,7 +68,8 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
         try:
             pdf = pdfium.PdfDocument(data, password=password)
         except pdfium.PdfiumError as error:
-            if _opens(pdfium.raw, data, password):  # the error's code is then one from before
+            # The error's code is then one from before.
+            if _opens(pdfium.raw, data, password):
                 raise InvalidDocument(
                     f"{name} is an empty PDF: it has no pages. Check how it was made."
                 ) from error
@@ -123,11 +124,17 @@ def _read(source: Source) -> tuple[bytes, str]:
     return data, name
 
 
-def _refusal(pdfium: Any, error: Any, name: str, password: str | None) -> InvalidDocument:
+def _refusal(
+    pdfium: Any, error: Any, name: str, password: str | None
+) -> InvalidDocument:
     if error.err_code == pdfium.raw.FPDF_ERR_PASSWORD:
         if password is None:
-            return InvalidDocument(f"{name} is encrypted. Give its password as password='...'.")
-        return InvalidDocument(f"{name} is encrypted, and the password given does not open it.")
+            return InvalidDocument(
+                f"{name} is encrypted. Give its password as password='...'."
+            )
+        return InvalidDocument(
+            f"{name} is encrypted, and the password given does not open it."
+        )
     if error.err_code == pdfium.raw.FPDF_ERR_SECURITY:
         return InvalidDocument(
             f"{name} is encrypted in a way that cannot be read. Save it without encryption first."
@@ -196,4 +203,6 @@ def page_ranges(numbers: list[int]) -> str:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in ranges)
+    return ", ".join(
+        f"{first}-{last}" if last > first else str(first) for first, last in ranges
+    )

@@ -86,7 +86,8 @@ def read_with_pdfplumber(source: Source, *, password: str | None = None) -> list
     try:
         with package.open(file, password=password or "") as pdf:
             return [_page(page) for page in pdf.pages]
-    except Exception as error:  # pdfminer raises its own and Python's errors for a broken file
+    # Pdfminer raises its own and Python's errors for a broken file.
+    except Exception as error:
         raise InvalidDocument(
             f"{_name(source)} cannot be read by pdfplumber: {type(error).__name__} {error}. It is "
             "missing, encrypted, damaged or no PDF."
@@ -146,7 +147,9 @@ def _grid(table: Any) -> Grid | None:
     cells = [cell for row in table.rows for cell in row.cells if cell]
     columns = sorted({float(cell[i]) for cell in cells for i in (0, 2)})
     rows = sorted({float(cell[i]) for cell in cells for i in (1, 3)})
-    return Grid(tuple(columns), tuple(rows)) if len(columns) > 2 or len(rows) > 2 else None
+    return (
+        Grid(tuple(columns), tuple(rows)) if len(columns) > 2 or len(rows) > 2 else None
+    )
 
 
 def _converted(converter: Any, source: Source) -> list[str]:
@@ -176,7 +179,9 @@ def _as_path(source: Source) -> Iterator[Path]:
 def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
     """The pages, checked. Raises for what are no pages, and where none holds text."""
     pages: list[Any] = list(answer) if isinstance(answer, Sequence) else [answer]
-    of_one_kind = any(all(isinstance(page, kind) for page in pages) for kind in (str, Page))
+    of_one_kind = any(
+        all(isinstance(page, kind) for page in pages) for kind in (str, Page)
+    )
     if not pages or not of_one_kind:
         kinds = ", ".join(sorted({type(page).__name__ for page in pages})) or "nothing"
         raise InvalidParameter(

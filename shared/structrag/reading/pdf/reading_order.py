@@ -19,7 +19,9 @@ _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
 
 
-def reading_order(lines: Sequence[Line], grids: Sequence[Grid]) -> tuple[list[Line], list[Grid]]:
+def reading_order(
+    lines: Sequence[Line], grids: Sequence[Grid]
+) -> tuple[list[Line], list[Grid]]:
     """The lines in reading order, and the grids that are tables.
 
     A vertical gutter separates columns when at least four lines stand on each side, when these
@@ -50,9 +52,16 @@ def _with_stand_ins(
         (items if table is None else members[table]).append(line)
     stand_ins = {}
     for k, grid in enumerate(tables):
-        left, right, top, bottom = grid.columns[0], grid.columns[-1], grid.rows[0], grid.rows[-1]
+        left, right, top, bottom = (
+            grid.columns[0],
+            grid.columns[-1],
+            grid.rows[0],
+            grid.rows[-1],
+        )
         stand_in = Line(f"table {k}", 0.0, False, left, right, top, bottom)
-        members[k].sort(key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left))
+        members[k].sort(
+            key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left)
+        )
         stand_ins[stand_in] = members[k]
         items.append(stand_in)
     return items, stand_ins
@@ -126,8 +135,13 @@ class _Sides:
         """
         if not line.left < self._gutter < line.right:
             return False
-        others, tops, height = self._left if _centre(line) >= self._gutter else self._right
-        first, last = bisect_left(tops, line.top - height), bisect_left(tops, line.bottom)
+        others, tops, height = (
+            self._left if _centre(line) >= self._gutter else self._right
+        )
+        first, last = (
+            bisect_left(tops, line.top - height),
+            bisect_left(tops, line.bottom),
+        )
         for other in others[first:last]:
             shared = min(other.bottom, line.bottom) - max(other.top, line.top)
             if shared > 0.5 * other.size:

@@ -109,7 +109,11 @@ class Joiner:
         """
         if before.endswith("\u00ad"):
             return before[:-1] + after
-        broken = _BROKEN.search(before.rpartition(" ")[2]) if before[-1] in "-\u2010" else None
+        broken = (
+            _BROKEN.search(before.rpartition(" ")[2])
+            if before[-1] in "-\u2010"
+            else None
+        )
         if broken and after[0].islower():
             first = _FIRST_WORD.match(after)
             if first and not self.hyphens.is_suspended(broken["word"], first[0]):

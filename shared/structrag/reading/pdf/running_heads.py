@@ -17,12 +17,26 @@ SHARE = 0.6  # of the pages
 _MARGIN = 0.15  # of the page's height, at the top and at the bottom
 _ROWS = 3  # outermost rows that can be heads
 _DRIFT = 4.0  # points by which the place may differ from page to page
-_SIDE_PAGES = 3  # left or right pages that are enough to look at one side, or one part, alone
+# Left or right pages that are enough to look at one side, or one part, alone.
+_SIDE_PAGES = 3
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,4}(?![\w]|[.,]\d)")
 _ROMAN = re.compile(r"(?i)[\W_]*([ivxlc]{1,8})[\W_]*")
 
 _PAGE_WORDS = frozenset(
-    ["page", "pages", "p", "pp", "of", "seite", "von", "pagina", "página", "de", "di", "sur"]
+    [
+        "page",
+        "pages",
+        "p",
+        "pp",
+        "of",
+        "seite",
+        "von",
+        "pagina",
+        "página",
+        "de",
+        "di",
+        "sur",
+    ]
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -47,7 +61,8 @@ _Place = tuple[int, int]  # page, line; both from 0
 class Heads(NamedTuple):
     """Running heads, footers and page numbers of a document."""
 
-    removed: tuple[frozenset[int], ...]  # for each page the numbers of its lines that are heads
+    # For each page the numbers of its lines that are heads.
+    removed: tuple[frozenset[int], ...]
     notes: tuple[str, ...]  # one sentence for each head
 
 
@@ -71,7 +86,8 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     for (_, lead), places in heads:
         if lead is not None:
             numbers.update(places)
-    bottoms: dict[int, list[float]] = defaultdict(list)  # of page numbers, by page, ascending
+    # Of page numbers, by page, ascending.
+    bottoms: dict[int, list[float]] = defaultdict(list)
     for i, j in numbers:
         insort(bottoms[i], pages[i].lines[j].bottom)
     heads += [repeat for repeat in repeats if _stands_beside(pages, repeat, bottoms)]
@@ -100,7 +116,10 @@ def _heads(pages: Sequence[Page], heads: Sequence[_Repeat], filled: int) -> Head
             notes[_note(pages[i].lines[j].text, repeat, filled)] = None
         for i, j in repeat.places:
             removed[i].add(j)
-    if all(len(lines) == len(page.lines) for lines, page in zip(removed, pages, strict=True)):
+    if all(
+        len(lines) == len(page.lines)
+        for lines, page in zip(removed, pages, strict=True)
+    ):
         return Heads((frozenset(),) * len(pages), ())
     return Heads(tuple(map(frozenset, removed)), tuple(notes))
 
@@ -118,7 +137,9 @@ def _stands_beside(
     """Whether a text always stands beside page numbers. One page is not enough."""
     if repeat.key[1] is not None or len(repeat.pages) < 2:
         return False
-    return all(_is_beside(pages[i].lines[j], numbers.get(i, ())) for i, j in repeat.places)
+    return all(
+        _is_beside(pages[i].lines[j], numbers.get(i, ())) for i, j in repeat.places
+    )
 
 
 def _is_beside(line: Line, bottoms: Sequence[float]) -> bool:
@@ -139,7 +160,9 @@ def _margin_lines(page: Page) -> Iterator[int]:
         if middle <= _MARGIN * page.height:
             is_outermost = highest >= middle - 4  # fewer than three rows are above it
         else:
-            is_outermost = middle >= (1 - _MARGIN) * page.height and lowest <= middle + 4
+            is_outermost = (
+                middle >= (1 - _MARGIN) * page.height and lowest <= middle + 4
+            )
         if is_outermost and not any(grid.cell(line) for grid in page.grids):
             yield j
 
@@ -171,7 +194,10 @@ def head_keys(line: str, page: int) -> Iterator[HeadKey]:
     mark = MARK.match(" ".join(line.split()))
     if not (mark and mark["label"]):
         for number in _NUMBER.finditer(text):
-            yield f"{text[: number.start()]}\0{text[number.end() :]}", int(number[0]) - page
+            yield (
+                f"{text[: number.start()]}\0{text[number.end() :]}",
+                int(number[0]) - page,
+            )
     if roman := _ROMAN.fullmatch(text):
         lead = roman_value(roman[1]) - page
         yield f"{text[: roman.start(1)]}\0{text[roman.end(1) :]}", lead
@@ -186,7 +212,9 @@ def is_page_number(key: HeadKey) -> bool:
     return lead is not None and _PAGE_WORDS.issuperset(_LETTERS.findall(text))
 
 
-def _restarted(by_key: dict[HeadKey, list[_Place]]) -> Iterator[tuple[HeadKey, list[_Place]]]:
+def _restarted(
+    by_key: dict[HeadKey, list[_Place]],
+) -> Iterator[tuple[HeadKey, list[_Place]]]:
     """Page numbers that start anew, after a preface for example, taken together."""
     together: dict[str, list[_Place]] = defaultdict(list)
     for (text, lead), places in by_key.items():

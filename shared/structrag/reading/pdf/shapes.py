@@ -26,7 +26,9 @@ class _Rule(NamedTuple):
     end: float
 
 
-def read_shapes(raw: Any, page: Any, turn: Turn) -> tuple[tuple[Box, ...], tuple[Grid, ...]]:
+def read_shapes(
+    raw: Any, page: Any, turn: Turn
+) -> tuple[tuple[Box, ...], tuple[Grid, ...]]:
     """The page's pictures and grids. Grids have two rows and two columns at least."""
     images: list[Box] = []
     across: list[_Rule] = []
@@ -64,7 +66,9 @@ def _is_drawn(raw: Any, item: Any) -> bool:
     if raw.FPDFPageObj_GetType(item) != raw.FPDF_PAGEOBJ_PATH:
         return False
     fill, stroke = ctypes.c_int(), ctypes.c_int()
-    return bool(raw.FPDFPath_GetDrawMode(item, fill, stroke) and (fill.value or stroke.value))
+    return bool(
+        raw.FPDFPath_GetDrawMode(item, fill, stroke) and (fill.value or stroke.value)
+    )
 
 
 def _strokes(raw: Any, path: Any, turn: Turn) -> Iterator[tuple[Point, Point]]:
@@ -133,9 +137,13 @@ def find_grids(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[Grid]:
     groups = _groups(across, down)
     grids = []
     for group in sorted(set(groups)):
-        ys = [rule for rule, other in zip(across, groups, strict=False) if other == group]
+        ys = [
+            rule for rule, other in zip(across, groups, strict=False) if other == group
+        ]
         xs = [
-            rule for rule, other in zip(down, groups[len(across) :], strict=True) if other == group
+            rule
+            for rule, other in zip(down, groups[len(across) :], strict=True)
+            if other == group
         ]
         grid = _grid(xs, ys)
         if grid:
@@ -176,6 +184,9 @@ def _places(rules: Sequence[_Rule], crossing: Sequence[_Rule]) -> tuple[float, .
 
     A table may be open at its sides.
     """
-    start, end = min(rule.start for rule in crossing), max(rule.end for rule in crossing)
+    start, end = (
+        min(rule.start for rule in crossing),
+        max(rule.end for rule in crossing),
+    )
     places = sorted([*(rule.at for rule in rules), start, end])
     return (*(a for a, b in pairwise(places) if b - a > _NEAR), places[-1])

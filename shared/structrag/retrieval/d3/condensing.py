@@ -145,9 +145,13 @@ class SectionSplitter(ReadingSplitter, Reading):
         words = self._keywords(titles, bodies)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
         sections = zip(spans, titles, bodies, summaries, words, strict=True)
-        return [_chunk(maker, number, *section) for number, section in enumerate(sections)]
+        return [
+            _chunk(maker, number, *section) for number, section in enumerate(sections)
+        ]
 
-    def _keywords(self, titles: Sequence[str], bodies: Sequence[str]) -> list[list[str]]:
+    def _keywords(
+        self, titles: Sequence[str], bodies: Sequence[str]
+    ) -> list[list[str]]:
         """The keywords of each body, best first; none for an empty one."""
         if not self.keywords:
             return [[] for _ in bodies]
@@ -173,7 +177,9 @@ class SectionSplitter(ReadingSplitter, Reading):
     ) -> Steps[list[Summary]]:
         """A summary for each body; a short one is its own."""
         long = [
-            i for i, body in enumerate(bodies) if body and self.counter(body) > self.whole_tokens
+            i
+            for i, body in enumerate(bodies)
+            if body and self.counter(body) > self.whole_tokens
         ]
         summaries = [Summary(body) for body in bodies]
         answers: list[Summary] = [Summary(no_model=True)] * len(long)
@@ -181,18 +187,28 @@ class SectionSplitter(ReadingSplitter, Reading):
             texts = []
             paths = []
             for i in long:
-                pieces = self._pieces(document.text, spans[i].blocks, self.window_tokens)
+                pieces = self._pieces(
+                    document.text, spans[i].blocks, self.window_tokens
+                )
                 texts.append(list(pieces))
-                paths.append(" > ".join(spans[i].section.path) or titles[i] or document.title)
+                paths.append(
+                    " > ".join(spans[i].section.path) or titles[i] or document.title
+                )
             answers = yield from summary_steps(
-                paths, texts, self._prompt, window=self.window_tokens, language=self.language
+                paths,
+                texts,
+                self._prompt,
+                window=self.window_tokens,
+                language=self.language,
             )
         for i, answer in zip(long, answers, strict=True):
             text = self._usable(answer.text, bodies[i], document.text, spans[i].blocks)
             summaries[i] = Summary(text, answer.failure)
         return summaries
 
-    def _usable(self, summary: str, body: str, text: str, blocks: Sequence[Block]) -> str:
+    def _usable(
+        self, summary: str, body: str, text: str, blocks: Sequence[Block]
+    ) -> str:
         """A summary of at most `summary_tokens`, else an extract of the body."""
         if not summary and self.counter(body) > self.summary_tokens:
             summary = self._extract(text, blocks)
@@ -207,7 +223,9 @@ class SectionSplitter(ReadingSplitter, Reading):
         """An extractive summary; a long text in parts, then those summaries."""
         parts = pack(list(self._pieces(text, blocks, EXTRACT_TOKENS)), EXTRACT_TOKENS)
         while len(parts) > 1:
-            parts = pack([self._central(part) + "\n" for part in parts], EXTRACT_TOKENS, least=2)
+            parts = pack(
+                [self._central(part) + "\n" for part in parts], EXTRACT_TOKENS, least=2
+            )
         return self._central(parts[0])
 
     def _central(self, text: str) -> str:
@@ -244,7 +262,8 @@ class SectionSplitter(ReadingSplitter, Reading):
 
     @property
     def _summary_words(self) -> int:
-        return self.summary_tokens * 10 // 13  # `count_tokens` estimates 1.3 tokens a word
+        # `count_tokens` estimates 1.3 tokens a word.
+        return self.summary_tokens * 10 // 13
 
     @property
     def _prompt(self) -> str:
@@ -254,7 +273,9 @@ class SectionSplitter(ReadingSplitter, Reading):
 
 def _body(text: str, span: Span) -> str:
     """The own body without outer white space; "" for a heading alone."""
-    return text[span.blocks[0].start : span.blocks[-1].end].strip() if span.blocks else ""
+    return (
+        text[span.blocks[0].start : span.blocks[-1].end].strip() if span.blocks else ""
+    )
 
 
 def _chunk(
@@ -270,14 +291,20 @@ def _chunk(
     context = maker.context(path, own=bool(body))
     notes: dict[str, Any] = {"summary": summary.text}
     if body:
-        notes["reduced"] = "\n".join([summary.text, ", ".join(words)] if words else [summary.text])
+        notes["reduced"] = "\n".join(
+            [summary.text, ", ".join(words)] if words else [summary.text]
+        )
     if summary.failure:
         notes |= {"degraded": True, "failure": summary.failure}
     if span.pseudo:
         notes["pseudo"] = True
     if span.parts:
         notes["part"] = [span.part, span.parts]
-    chunk = maker.chunk(span.section, Piece(span.start, span.end), context, extras=notes)
+    chunk = maker.chunk(
+        span.section, Piece(span.start, span.end), context, extras=notes
+    )
     section_id = f"{chunk.section_id}.{number}" if span.pseudo else chunk.section_id
     shown = replace(chunk, path=path, section_id=section_id, kind="section")
-    return replace(shown, extras={**shown.extras, "index_tokens": maker.counter(shown.index_text)})
+    return replace(
+        shown, extras={**shown.extras, "index_tokens": maker.counter(shown.index_text)}
+    )

@@ -32,7 +32,9 @@ class StageCost:
         return self.prompt_tokens + self.answer_tokens
 
     def __str__(self) -> str:
-        scored = f"; {self.scored:,} paragraphs or sections scored" if self.scored else ""
+        scored = (
+            f"; {self.scored:,} paragraphs or sections scored" if self.scored else ""
+        )
         return calls_line(self.calls, self.prompt_tokens, self.answer_tokens) + scored
 
     def __add__(self, other: StageCost) -> StageCost:
@@ -51,7 +53,11 @@ ESTIMATED_SHARE = 0.78
 
 def window_tokens(context_tokens: int, counter: TokenCounter) -> int:
     """The tokens of a window that are filled; fewer of estimated ones."""
-    return int(context_tokens * ESTIMATED_SHARE) if counter is count_tokens else context_tokens
+    return (
+        int(context_tokens * ESTIMATED_SHARE)
+        if counter is count_tokens
+        else context_tokens
+    )
 
 
 def model_counter(counter: TokenCounter, llm: Any) -> TokenCounter:
@@ -64,6 +70,8 @@ def model_counter(counter: TokenCounter, llm: Any) -> TokenCounter:
     return getattr(llm, "count_tokens", None) or counter
 
 
-def call_cost(prompt: str, answer: object, counter: TokenCounter = count_tokens) -> StageCost:
+def call_cost(
+    prompt: str, answer: object, counter: TokenCounter = count_tokens
+) -> StageCost:
     """The cost of one call. A failed one's answer, no string, has no tokens."""
     return StageCost(1, *tokens_of(prompt, answer, counter))

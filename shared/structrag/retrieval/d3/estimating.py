@@ -51,7 +51,12 @@ class Estimate:
 
 
 def estimate(
-    question: str, scope: Scope, router: str, strategy: str, routing: Routing, selection: Selection
+    question: str,
+    scope: Scope,
+    router: str,
+    strategy: str,
+    routing: Routing,
+    selection: Selection,
 ) -> Estimate:
     """The estimate for a retriever with these settings (`D3Retriever.estimate`)."""
     none = {"route": StageCost(), "select": StageCost()}
@@ -65,12 +70,20 @@ def estimate(
         rows = _likely(scope, router, scores, routing, everything)
         expected, upper = _route_costs(question, scope, router, scores, routing)
     likely = _select_cost(question, scope, rows, strategy, selection, ANSWER_TOKENS)
-    most = _select_cost(question, scope, everything, strategy, selection, selection.answer_tokens)
-    return Estimate({"route": expected, "select": likely}, {"route": upper, "select": most})
+    most = _select_cost(
+        question, scope, everything, strategy, selection, selection.answer_tokens
+    )
+    return Estimate(
+        {"route": expected, "select": likely}, {"route": upper, "select": most}
+    )
 
 
 def _likely(
-    scope: Scope, router: str, scores: Mapping[int, float], routing: Routing, everything: list[int]
+    scope: Scope,
+    router: str,
+    scores: Mapping[int, float],
+    routing: Routing,
+    everything: list[int],
 ) -> list[int]:
     """The paragraph rows of the route by BM25 alone.
 
@@ -79,12 +92,18 @@ def _likely(
     if router in BY_SCORES:
         return by_scores(scope, scores, routing).rows or everything
     chosen = stand_in(range(len(scope.outline)), scope.section_scores(scores))
-    positions = with_children(scope.outline, set(chosen), always=routing.expand_children)
+    positions = with_children(
+        scope.outline, set(chosen), always=routing.expand_children
+    )
     return scope.rows(positions) or everything
 
 
 def _route_costs(
-    question: str, scope: Scope, router: str, scores: Mapping[int, float], routing: Routing
+    question: str,
+    scope: Scope,
+    router: str,
+    scores: Mapping[int, float],
+    routing: Routing,
 ) -> tuple[StageCost, StageCost]:
     """Expected, and at most."""
     n_parts = int(np.count_nonzero(scope.part_mask))
@@ -102,9 +121,14 @@ def _route_costs(
         chosen = set(stand_in(range(len(outline)), scope.section_scores(scores)))
         subtrees = subtrees_of(outline, top, expandable)
         groups = [top, *subtrees]
-        likely = [top, *(subtree for subtree in subtrees if chosen.intersection(subtree))]
+        likely = [
+            top,
+            *(subtree for subtree in subtrees if chosen.intersection(subtree)),
+        ]
     upper = _asking(question, scope, groups, routing, routing.answer_tokens)
-    return _asking(question, scope, likely, routing, ANSWER_TOKENS), replace(upper, scored=n_parts)
+    return _asking(question, scope, likely, routing, ANSWER_TOKENS), replace(
+        upper, scored=n_parts
+    )
 
 
 def _asking(
@@ -118,7 +142,9 @@ def _asking(
     for group in groups:
         for window in windows(question, scope.outline, group, routing):
             cost += call_cost(window.prompt, None, routing.counter)
-    return replace(cost, answer_tokens=min(answer_tokens, routing.answer_tokens) * cost.calls)
+    return replace(
+        cost, answer_tokens=min(answer_tokens, routing.answer_tokens) * cost.calls
+    )
 
 
 def _select_cost(
@@ -131,7 +157,11 @@ def _select_cost(
 ) -> StageCost:
     if strategy in ("fused", "evidence"):
         return StageCost(scored=len(rows))
-    cost = selection_cost(question, [scope.paragraphs.chunk(row) for row in rows], selection)
+    cost = selection_cost(
+        question, [scope.paragraphs.chunk(row) for row in rows], selection
+    )
     if not set(selection.stages) & set(ASKING):
         return cost
-    return replace(cost, answer_tokens=min(answer_tokens, selection.answer_tokens) * cost.calls)
+    return replace(
+        cost, answer_tokens=min(answer_tokens, selection.answer_tokens) * cost.calls
+    )

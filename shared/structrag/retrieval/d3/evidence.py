@@ -48,7 +48,9 @@ def select_steps(
     """
     settings = settings or Selection()
     if settings.strategy != "auto":
-        return (yield from _chain_steps(settings.stages, question, paragraphs, settings))
+        return (
+            yield from _chain_steps(settings.stages, question, paragraphs, settings)
+        )
     try:
         return (yield from _chain_steps(("base",), question, paragraphs, settings))
     except NoModel:
@@ -72,7 +74,8 @@ def selection_cost(
         if stage not in ASKING:
             cost += StageCost(scored=len(texts))
             sizes = [settings.counter(text) for text in texts]
-            by_size = sorted(range(len(texts)), key=sizes.__getitem__, reverse=True)  # stable
+            # Stable.
+            by_size = sorted(range(len(texts)), key=sizes.__getitem__, reverse=True)
             longest = sorted(by_size[: settings.chain_k])
             texts = [texts[i] for i in longest]
             paragraphs = [paragraphs[i] for i in longest]
@@ -84,7 +87,10 @@ def selection_cost(
 
 
 def _chain_steps(
-    stages: Sequence[str], question: str, paragraphs: Sequence[Chunk], settings: Selection
+    stages: Sequence[str],
+    question: str,
+    paragraphs: Sequence[Chunk],
+    settings: Selection,
 ) -> Steps[Evidence]:
     """The evidence that a chain leaves. Each strategy reads what the one before chose."""
     tally = Tally()
@@ -97,7 +103,9 @@ def _chain_steps(
             break
         candidates = [paragraphs[i] for i in positions]
         k = settings.k if number == len(stages) else settings.chain_k
-        chosen, values = yield from _stage_steps(stage, question, candidates, settings, k, tally)
+        chosen, values = yield from _stage_steps(
+            stage, question, candidates, settings, k, tally
+        )
         if values is not None:
             scores = dict(zip(positions, values, strict=True))
             scaled = dict(zip(positions, shares(values, stage), strict=True))
@@ -127,7 +135,9 @@ def _stage_steps(
     """The positions that one strategy chooses, and its scores, if any."""
     if stage == "base":
         texts = [paragraph.text for paragraph in paragraphs]
-        return (yield from base_steps(question, paragraphs, texts, settings, tally)), None
+        return (
+            yield from base_steps(question, paragraphs, texts, settings, tally)
+        ), None
     if stage == "hierbase":
         return (yield from hierbase_steps(question, paragraphs, settings, tally)), None
     scores = yield from score_steps(stage, question, paragraphs, settings)
@@ -154,7 +164,9 @@ def base_steps(
     """
     calls = packed(question, shown, settings)
     if not calls:
-        tally.failures.append("the question leaves no room for paragraphs in context_tokens")
+        tally.failures.append(
+            "the question leaves no room for paragraphs in context_tokens"
+        )
         return _instead(question, paragraphs, [range(len(paragraphs))], settings, tally)
     prompts = [rendered(question, shown, parts, settings) for parts in calls]
     allowed = [{part.position + 1 for part in parts} for parts in calls]
@@ -175,7 +187,9 @@ def base_steps(
     tally.dropped += invented
     # Each call may name what another one shows; all of them together may not name nothing shown.
     if invented and not chosen and not failed:
-        tally.failures.append("the answers name only ids of paragraphs that were not shown")
+        tally.failures.append(
+            "the answers name only ids of paragraphs that were not shown"
+        )
         failed = [[i - 1 for i in sorted(ids_shown)] for ids_shown in allowed]
     return sorted(chosen.union(_instead(question, paragraphs, failed, settings, tally)))
 
@@ -221,7 +235,9 @@ def summarised_steps(
     asks = [_summary_ask(paragraphs[i], settings.summariser) for i in long]
     answers = (yield asks) if asks else []
     for i, answer in zip(long, answers, strict=True):
-        summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
+        summary = (
+            "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
+        )
         if not summary:
             tally.failures.append(f"a paragraph's summary: {why_unusable(answer)}")
         elif len(summary) < len(paragraphs[i].text):
@@ -259,11 +275,15 @@ def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
         form = summary.strip() if isinstance(summary, str) else ""
         if not form and paragraph.kind == "table":
             form = _table_outline(text, words)
-        forms.append(form or summarise(text, max_words=words, language=settings.language))
+        forms.append(
+            form or summarise(text, max_words=words, language=settings.language)
+        )
     return forms
 
 
-def packed(question: str, shown: Sequence[str], settings: Selection) -> list[list[Part]]:
+def packed(
+    question: str, shown: Sequence[str], settings: Selection
+) -> list[list[Part]]:
     """The calls that show all texts; none where there is no room."""
     count = settings.counter
     frame = count(settings.prompt.format(paragraphs="", question=question))
@@ -272,7 +292,9 @@ def packed(question: str, shown: Sequence[str], settings: Selection) -> list[lis
     label = count(f"[{len(shown)}]\n\n")
     if budget < LEAST_BUDGET:
         return []
-    return pack_calls(shown, budget, count, label_tokens=label, language=settings.language)
+    return pack_calls(
+        shown, budget, count, label_tokens=label, language=settings.language
+    )
 
 
 def rendered(
@@ -292,7 +314,9 @@ def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> Sta
     """The calls and prompt tokens that `base_steps` will take."""
     cost = StageCost()
     for parts in packed(question, shown, settings):
-        cost += call_cost(rendered(question, shown, parts, settings), None, settings.counter)
+        cost += call_cost(
+            rendered(question, shown, parts, settings), None, settings.counter
+        )
     return cost
 
 

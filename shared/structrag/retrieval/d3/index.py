@@ -23,9 +23,18 @@ from structrag.index.adding import (
     at_levels,
     prepare_steps,
 )
-from structrag.index.engine_levels import AnySnapshot, EngineLevels, LevelReader, open_levels
+from structrag.index.engine_levels import (
+    AnySnapshot,
+    EngineLevels,
+    LevelReader,
+    open_levels,
+)
 from structrag.index.entries import fingerprint
-from structrag.index.index import check_embedder, check_embedder_for_engine, only_in_engine
+from structrag.index.index import (
+    check_embedder,
+    check_embedder_for_engine,
+    only_in_engine,
+)
 from structrag.index.levels import SearchedLevel
 from structrag.index.opening import Address, engine_of
 from structrag.index.routes import HostVectors
@@ -39,7 +48,11 @@ from structrag.reading.settings import Reading
 from structrag.records import Document
 from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
-from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.paragraphs import (
+    PART_TOKENS,
+    ParagraphSplitter,
+    PartSplitter,
+)
 from structrag.text.amounts import amount
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -49,7 +62,8 @@ if TYPE_CHECKING:
 
 
 SECTIONS, PARTS, PARAGRAPHS = "sections", "parts", "paragraphs"
-LEVELS = {PARAGRAPHS: ("raw",), SECTIONS: ("raw",), PARTS: ("raw",)}  # each with its views
+# Each with its views.
+LEVELS = {PARAGRAPHS: ("raw",), SECTIONS: ("raw",), PARTS: ("raw",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,10 @@ class _D3Adding(Adding):
     """One call of `D3Index.add`: a document at all levels is one entry."""
 
     def __init__(
-        self, documents: Iterable[Document], by_level: Mapping[str, Preparation], **options: Any
+        self,
+        documents: Iterable[Document],
+        by_level: Mapping[str, Preparation],
+        **options: Any,
     ) -> None:
         super().__init__(documents, how=by_level[PARAGRAPHS], **options)
         self.by_level = by_level
@@ -176,7 +193,8 @@ class D3Index:
             counter=counter,
             language=language,
         )
-        if prompt is None and llm is not None:  # only a summariser knows what to do with bare text
+        # Only a summariser knows what to do with bare text.
+        if prompt is None and llm is not None:
             prompt = "{text}" if isinstance(llm, TransformersSummariser) else PROMPT
         by_preset: dict[str, Any] = {
             "summary_tokens": summary_tokens,
@@ -186,7 +204,9 @@ class D3Index:
             "keywords": keywords,
             "prompt": prompt,
         }
-        changes = {name: value for name, value in by_preset.items() if value is not None}
+        changes = {
+            name: value for name, value in by_preset.items() if value is not None
+        }
         make = SectionSplitter.paper if paper else SectionSplitter
         splitter = make(window_tokens=window_tokens, **changes, **reading.options())
         asking = asking_of(asking, options, D3Index)
@@ -202,21 +222,29 @@ class D3Index:
             "exclude_titles": list(reading.exclude_titles),
         }
         self._splitters: dict[str, Splitter] = {
-            PARAGRAPHS: ParagraphSplitter(splitter.paragraph_tokens, **reading.options()),
+            PARAGRAPHS: ParagraphSplitter(
+                splitter.paragraph_tokens, **reading.options()
+            ),
             SECTIONS: splitter,
-            PARTS: PartSplitter(part_tokens, splitter.paragraph_tokens, **reading.options()),
+            PARTS: PartSplitter(
+                part_tokens, splitter.paragraph_tokens, **reading.options()
+            ),
         }
         self.embedder: Embedder = as_embedder(embedder)
         self.runner: Runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
         self.language = language
         self.address = store
-        memory = Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems))
+        memory = Store(
+            LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)
+        )
         self.store: Store | EngineLevels = memory
         if store is not None:
             self.store = self._opened(store, memory.settings)
         self.host: HostVectors = HostVectors(None, LEVELS[PARAGRAPHS])
         self._levels = self._searched_levels()
-        self.kept: dict[str, dict[str, dict[Request, Any]]] = {name: {} for name in LEVELS}
+        self.kept: dict[str, dict[str, dict[Request, Any]]] = {
+            name: {} for name in LEVELS
+        }
         self._layout: Layout | None = None
 
     def _opened(self, address: Address, settings: Settings) -> Store | EngineLevels:
@@ -238,7 +266,8 @@ class D3Index:
         # Sections are read by the language model, and not searched.
         embedders = {PARAGRAPHS: self.embedder, SECTIONS: None, PARTS: self.embedder}
         return {
-            name: SearchedLevel(self.store, embedder, name) for name, embedder in embedders.items()
+            name: SearchedLevel(self.store, embedder, name)
+            for name, embedder in embedders.items()
         }
 
     @property
@@ -265,7 +294,9 @@ class D3Index:
 
     def searched(self, level: str, snapshot: AnySnapshot | None = None) -> LevelReader:
         """A level as vectors search it, now or in a snapshot."""
-        if isinstance(self.store, Store) and (snapshot is None or isinstance(snapshot, Snapshot)):
+        if isinstance(self.store, Store) and (
+            snapshot is None or isinstance(snapshot, Snapshot)
+        ):
             return self._levels[level].reader(snapshot)
         return (snapshot or self.store.snapshot()).reader(level)
 
@@ -327,7 +358,9 @@ class D3Index:
         if self.address is not None:
             self.save(self.address)
 
-    def _adding(self, documents: Iterable[Document], *, known_only: bool = False) -> _D3Adding:
+    def _adding(
+        self, documents: Iterable[Document], *, known_only: bool = False
+    ) -> _D3Adding:
         """One call of `add` or `update`, its documents checked."""
         return _D3Adding(
             documents,
@@ -370,7 +403,8 @@ class D3Index:
         for answers in self.kept.values():
             for name in names:
                 answers.pop(name, None)
-        deleted = [self.store.delete(name) for name in names]  # all, whatever the first says
+        # All, whatever the first says.
+        deleted = [self.store.delete(name) for name in names]
         self._keep()
         return all(deleted)
 
@@ -383,7 +417,9 @@ class D3Index:
         layout = self._layout
         if layout is None or layout.changes != snapshot.changes:
             layout = self._layout = build_layout(
-                snapshot.reader(SECTIONS), snapshot.reader(PARTS), snapshot.reader(PARAGRAPHS)
+                snapshot.reader(SECTIONS),
+                snapshot.reader(PARTS),
+                snapshot.reader(PARAGRAPHS),
             )
         return layout
 

@@ -51,7 +51,8 @@ class Layout:
 
     changes: int  # of the index when this was put together
     sections: tuple[OutlineSection, ...]  # by row of the section store
-    parts: NDArray[np.int64]  # (number of parts, 2): the paragraph rows [first, last) of each
+    # (number of parts, 2): the paragraph rows [first, last) of each.
+    parts: NDArray[np.int64]
     tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
     # document -> its first paragraph row, and where its paragraphs start and end, in characters
     documents: Mapping[str, tuple[int, NDArray[np.int64], NDArray[np.int64]]]
@@ -61,10 +62,17 @@ class Layout:
 
         It is the last one with paragraphs at or before it.
         """
-        return bisect_left(self.sections, paragraph + 1, key=lambda section: section.rows.start) - 1
+        return (
+            bisect_left(
+                self.sections, paragraph + 1, key=lambda section: section.rows.start
+            )
+            - 1
+        )
 
 
-def build_layout(sections: LevelReader, parts: LevelReader, paragraphs: LevelReader) -> Layout:
+def build_layout(
+    sections: LevelReader, parts: LevelReader, paragraphs: LevelReader
+) -> Layout:
     """The layout of three stores that hold the same documents."""
     tokens: list[int] = []
     # document -> its first row, and where its paragraphs start
@@ -83,7 +91,9 @@ def build_layout(sections: LevelReader, parts: LevelReader, paragraphs: LevelRea
         first, places = starts.get(doc_id, (behind, []))
         return first + bisect_left(places, start), first + bisect_left(places, end)
 
-    titles = {doc_id: sections.document(doc_id).title for doc_id in sections.document_ids}
+    titles = {
+        doc_id: sections.document(doc_id).title for doc_id in sections.document_ids
+    }
     outline = []
     for row in range(len(sections)):
         chunk = sections.chunk(row)
@@ -135,7 +145,9 @@ def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
     return paths
 
 
-def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[str, ...], int]]:
+def document_names(
+    sections: Sequence[OutlineSection],
+) -> dict[str, tuple[tuple[str, ...], int]]:
     """Document -> what to call it, and how many titles that says.
 
     The number, 0 or 1, is that of the leading titles of its paths which the name has already. A
@@ -151,7 +163,9 @@ def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[
         titles[section.doc_id] = section.doc_title
     names: dict[str, tuple[tuple[str, ...], int]] = {}
     for doc_id, firsts in first_titles.items():
-        common = tuple(firsts) if len(firsts) == 1 and all(map(str.strip, firsts)) else ()
+        common = (
+            tuple(firsts) if len(firsts) == 1 and all(map(str.strip, firsts)) else ()
+        )
         title = titles[doc_id]
         # A document alone is named by the heading that all its sections have.
         if common and len(titles) == 1:

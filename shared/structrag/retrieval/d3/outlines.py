@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypedDict
 
-from structrag.errors import InvalidParameter, check_at_least, check_choice, check_template
+from structrag.errors import (
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_template,
+)
 from structrag.reading.settings import changed
 from structrag.retrieval.d3.costs import window_tokens
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
@@ -136,7 +141,11 @@ class Routing:
 
         Its model read 4,096 tokens.
         """
-        settings = {"answer_format": "names", "on_empty": "none", "context_tokens": 4096}
+        settings = {
+            "answer_format": "names",
+            "on_empty": "none",
+            "context_tokens": 4096,
+        }
         return changed(cls, settings, changes)
 
     @property
@@ -151,12 +160,16 @@ class Routing:
 class Window:
     """One call of the router."""
 
-    positions: tuple[int, ...]  # of the sections it shows, ascending; their ids are one more
+    # Of the sections it shows, ascending; their ids are one more.
+    positions: tuple[int, ...]
     prompt: str
 
 
 def windows(
-    question: str, sections: Sequence[OutlineSection], shown: Sequence[int], settings: Routing
+    question: str,
+    sections: Sequence[OutlineSection],
+    shown: Sequence[int],
+    settings: Routing,
 ) -> list[Window]:
     """The calls that show each of the sections once, in order.
 
@@ -164,7 +177,9 @@ def windows(
     """
     count = settings.counter
     frame = count(settings.template.format(outline="", question=question))
-    room = window_tokens(settings.context_tokens, count) - settings.answer_tokens - frame
+    room = (
+        window_tokens(settings.context_tokens, count) - settings.answer_tokens - frame
+    )
     with_names = settings.answer_format == "names"
     entry = _named_entries(sections) if with_names else _numbered_entries(sections)
     groups: list[list[int]] = []

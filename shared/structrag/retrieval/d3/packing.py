@@ -62,7 +62,11 @@ def pack_calls(
 
 
 def cut_pieces(
-    text: str, budget: int, counter: TokenCounter = count_tokens, *, language: str = "english"
+    text: str,
+    budget: int,
+    counter: TokenCounter = count_tokens,
+    *,
+    language: str = "english",
 ) -> list[tuple[int, int]]:
     """Spans that tile the text, each of at most `budget` tokens.
 

@@ -16,8 +16,10 @@ from structrag.text.extractive import keywords
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter
 
-PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document without headings
-SECTION_TOKENS = 1000  # of a body that is listed as one entry; of a longer one, so many to an entry
+# Of whole paragraphs, in a section made up for a document without headings.
+PSEUDO_TOKENS = 1000
+# Of a body that is listed as one entry; of a longer one, so many to an entry.
+SECTION_TOKENS = 1000
 # of a block that is one paragraph; a longer one, such as talk without blank lines, is several
 PARAGRAPH_TOKENS = 500
 # of whole paragraphs, in a part of a section that routing without a language model scores
@@ -110,7 +112,9 @@ class PartSplitter(Reading):
             blocks = tuple(paragraphs(outline, section, cutter, self.paragraph_tokens))
             context = maker.context(section.path, own=True)
             for run in _runs(document.text, blocks, self.counter, self.max_tokens):
-                chunks.append(maker.chunk(section, Piece(run[0].start, run[-1].end), context))
+                chunks.append(
+                    maker.chunk(section, Piece(run[0].start, run[-1].end), context)
+                )
         return chunks
 
 
@@ -126,7 +130,11 @@ def section_spans(
     the section; 0: there is no limit. A document in which no heading was found gives runs of whole
     paragraphs of up to 1,000 tokens. Paragraphs are those of `ParagraphSplitter`.
     """
-    text, counter, cutter = outline.document.text, reading.counter, paragraph_cutter(reading)
+    text, counter, cutter = (
+        outline.document.text,
+        reading.counter,
+        paragraph_cutter(reading),
+    )
     flat = len(outline.sections) == 1
     spans: list[Span] = []
     for section in kept_sections(outline, reading.exclude_titles):
@@ -134,7 +142,9 @@ def section_spans(
         if flat:
             for run in _runs(text, blocks, counter, PSEUDO_TOKENS):
                 spans.append(Span(section, run[0].start, run[-1].end, run, pseudo=True))
-        elif blocks or (section.ordinal and text[section.start : section.body_end].strip()):
+        elif blocks or (
+            section.ordinal and text[section.start : section.body_end].strip()
+        ):
             runs = list(_runs(text, blocks, counter, limit)) if limit else []
             if len(runs) > 1:
                 spans += _parts(section, runs)
@@ -161,7 +171,9 @@ def paragraph_cutter(reading: Reading) -> Cutter:
     return Cutter(reading.counter, language, reading.sentence_splitter)
 
 
-def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) -> Iterator[Block]:
+def paragraphs(
+    outline: Outline, section: Section, cutter: Cutter, most: int
+) -> Iterator[Block]:
     """The blocks of the section's own body that are not blank.
 
     One above `most` tokens comes as pieces of up to that, unless `most` is 0.

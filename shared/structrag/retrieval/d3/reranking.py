@@ -39,7 +39,8 @@ def score_steps(
     if strategy == "dense":
         return (yield from _cosines(question, paragraphs, settings))
     texts = [
-        with_path(paragraph) if settings.with_path else paragraph.text for paragraph in paragraphs
+        with_path(paragraph) if settings.with_path else paragraph.text
+        for paragraph in paragraphs
     ]
     scorer = settings.monot5 if strategy == "monot5" else settings.cross_encoder
     (scores,) = yield [Score(question, tuple(texts), scorer)]
@@ -90,7 +91,8 @@ def shares(scores: Sequence[float], strategy: str) -> list[float]:
     elif strategy == "monot5":
         values = np.exp(np.minimum(values, 0.0))
     elif len(values) and (values.min() < 0 or values.max() > 1):
-        values = (1 + np.tanh(values / 2)) / 2  # the logistic function, without overflow
+        # The logistic function, without overflow.
+        values = (1 + np.tanh(values / 2)) / 2
     result: list[float] = values.tolist()
     return result
 
@@ -111,10 +113,16 @@ def lexical_scores(
 
 def with_path(paragraph: Chunk) -> str:
     """The heading path, a newline, the whole text."""
-    return f"{paragraph.context}\n{paragraph.text}" if paragraph.context else paragraph.text
+    return (
+        f"{paragraph.context}\n{paragraph.text}"
+        if paragraph.context
+        else paragraph.text
+    )
 
 
-def _cosines(question: str, paragraphs: Sequence[Chunk], settings: Selection) -> Steps[list[float]]:
+def _cosines(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection
+) -> Steps[list[float]]:
     """The best cosine of each paragraph's windows with the question.
 
     Every window begins with the heading path.
@@ -123,7 +131,9 @@ def _cosines(question: str, paragraphs: Sequence[Chunk], settings: Selection) ->
     owners: list[int] = []
     for owner, paragraph in enumerate(paragraphs):
         head = f"{paragraph.context}\n" if paragraph.context else ""
-        for start, end in cut_pieces(paragraph.text, WINDOW_TOKENS, language=settings.language):
+        for start, end in cut_pieces(
+            paragraph.text, WINDOW_TOKENS, language=settings.language
+        ):
             texts.append(head + paragraph.text[start:end])
             owners.append(owner)
     query, matrix = yield [Embed((question,), query=True), Embed(tuple(texts))]

@@ -13,7 +13,8 @@ from structrag.retrieval.d3.routing import RouteResult
 from structrag.retrieval.d3.selection import Evidence
 from structrag.text.tokens import TokenCounter
 
-Details = tuple[Mapping[str, float], Mapping[str, float]]  # the scores and the parts of a hit
+# The scores and the parts of a hit.
+Details = tuple[Mapping[str, float], Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
     `extras["paragraphs"]` has the ids of what was joined. Ranks are given anew.
     """
     runs: list[list[Hit]] = []
-    end: tuple[str, str, int] | None = None  # document, section and place of the last hit's end
+    # Document, section and place of the last hit's end.
+    end: tuple[str, str, int] | None = None
     for hit in hits:
         chunk = hit.chunk
         start = (chunk.doc_id, chunk.section_id, chunk.start)
@@ -112,7 +114,9 @@ def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
     chunks = [_one([hit.chunk for hit in run], counter) for run in runs]
     best = [min(run, key=lambda hit: hit.rank) for run in runs]
     details = [(hit.scores, hit.parts) for hit in best]
-    return hits_of(chunks, [-hit.rank for hit in best], details, [hit.score for hit in best])
+    return hits_of(
+        chunks, [-hit.rank for hit in best], details, [hit.score for hit in best]
+    )
 
 
 def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
@@ -134,4 +138,6 @@ def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
         kind=first.kind if len(kinds) == 1 else "text",
         extras=extras,
     )
-    return replace(whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)})
+    return replace(
+        whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)}
+    )

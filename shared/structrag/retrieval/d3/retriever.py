@@ -32,7 +32,11 @@ from structrag.retrieval.d3.results import (
     with_extras,
 )
 from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
-from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
+from structrag.retrieval.d3.scoring import (
+    own_vectors,
+    paragraph_scores_steps,
+    within_budget,
+)
 from structrag.retrieval.d3.selection import Evidence, Selection
 from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_steps
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -120,7 +124,9 @@ class D3Retriever(Retriever):
         if paper:
             routing = routing or Routing.paper()
             summariser = index.runner.llm or model
-            selection = selection or Selection.paper(strategy="auto", summariser=summariser)
+            selection = selection or Selection.paper(
+                strategy="auto", summariser=summariser
+            )
         self.routing: Routing = routing or Routing()
         self.selection: Selection = selection or Selection()
         counter = model_counter(self.routing.counter, model)
@@ -136,7 +142,9 @@ class D3Retriever(Retriever):
         self.k: int | None = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
-        self.runner: Runner = self._new_runner(model, asking_of(asking, options, D3Retriever))
+        self.runner: Runner = self._new_runner(
+            model, asking_of(asking, options, D3Retriever)
+        )
 
     def _new_runner(self, model: Any, asking: Asking) -> Runner:
         """What asks the models.
@@ -146,7 +154,8 @@ class D3Retriever(Retriever):
         if asking.cache is None:
             asking = replace(asking, cache=self.index.cache)
         embedder: Any = self.index.embedder
-        if hasattr(embedder, "fit"):  # fitted to the index's own texts; see `own_vectors`
+        # Fitted to the index's own texts; see `own_vectors`.
+        if hasattr(embedder, "fit"):
             embedder = None
         return Runner(llm=model, embedder=embedder, asking=asking)
 
@@ -155,7 +164,9 @@ class D3Retriever(Retriever):
         """What the questions have cost so far."""
         return self.runner.usage
 
-    def result(self, question: str, k: float | None = None, *, where: Any = None) -> D3Result:
+    def result(
+        self, question: str, k: float | None = None, *, where: Any = None
+    ) -> D3Result:
         """The evidence for a question with route, answers and cost.
 
         `search` gives only its hits. A blank question or an empty index has none. `k` and `where`
@@ -205,7 +216,9 @@ class D3Retriever(Retriever):
             self.selection,
         )
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """`search` as steps."""
         result = yield from self.result_steps(query, k, where=where)
         return list(result.hits)
@@ -219,7 +232,9 @@ class D3Retriever(Retriever):
         selection = self.selection if most is None else replace(self.selection, k=most)
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
-            return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
+            return D3Result(
+                question, cost={"route": StageCost(), "select": StageCost()}
+            )
         sentences = yield from self._sentence_steps(question, scope, where)
         by_sentences = sentences if self.router == EVIDENCE else None
         routed = yield from routed_steps(
@@ -235,8 +250,12 @@ class D3Retriever(Retriever):
         if self.strategy == EVIDENCE:
             evidence = self._best_sentences(scope, routed, sentences, most)
         else:
-            evidence, details = yield from self._selected(question, scope, routed, selection, most)
-        chunks = [scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions]
+            evidence, details = yield from self._selected(
+                question, scope, routed, selection, most
+            )
+        chunks = [
+            scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions
+        ]
         hits = hits_of(chunks, evidence.scores, details, evidence.shares)
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
@@ -256,7 +275,9 @@ class D3Retriever(Retriever):
             raise InvalidParameter(
                 f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
             )
-        return together([self.result_steps(question, k, where=where) for question in questions])
+        return together(
+            [self.result_steps(question, k, where=where) for question in questions]
+        )
 
     def _sentence_steps(
         self, question: str, scope: Scope, where: Any
@@ -267,10 +288,18 @@ class D3Retriever(Retriever):
         """
         if self.evidence is None or EVIDENCE not in (self.router, self.strategy):
             return {}
-        return (yield from paragraph_sentence_steps(self.evidence, question, scope.layout, where))
+        return (
+            yield from paragraph_sentence_steps(
+                self.evidence, question, scope.layout, where
+            )
+        )
 
     def _best_sentences(
-        self, scope: Scope, routed: Routed, sentences: Mapping[int, float], k: int | None
+        self,
+        scope: Scope,
+        routed: Routed,
+        sentences: Mapping[int, float],
+        k: int | None,
     ) -> Evidence:
         """The paragraphs of the route with the best sentences, within the tokens."""
         scores = {row: sentences[row] for row in routed.rows if row in sentences}
@@ -281,7 +310,12 @@ class D3Retriever(Retriever):
         return Evidence(tuple(places), tuple(scores[row] for row in rows), cost)
 
     def _selected(
-        self, question: str, scope: Scope, routed: Routed, selection: Selection, k: int | None
+        self,
+        question: str,
+        scope: Scope,
+        routed: Routed,
+        selection: Selection,
+        k: int | None,
     ) -> Steps[tuple[Evidence, list[Details]]]:
         paragraphs = scope.paragraphs
         if self.strategy != FUSED:
@@ -293,7 +327,9 @@ class D3Retriever(Retriever):
             return evidence, scores_by_strategy(evidence)
         if not routed.rows:
             return Evidence(()), []
-        scores = yield from paragraph_scores_steps(paragraphs, question, routed.rows, routed.scores)
+        scores = yield from paragraph_scores_steps(
+            paragraphs, question, routed.rows, routed.scores
+        )
         fused = {row: paragraph.score for row, paragraph in scores.items()}
         sizes = {row: int(scope.layout.tokens[row]) for row in routed.rows}
         rows = sorted(within_budget(fused, sizes, k=k, max_tokens=self.max_tokens))
@@ -346,7 +382,9 @@ def _checked_router(router: str, model: Any, cross_encoder: Any, evidence: Any) 
     if router == "evidence":
         _check_given(evidence, "router")
     if router == "cross_encoder" and cross_encoder is None:
-        raise InvalidParameter("cross_encoder must be given with router='cross_encoder'; got None.")
+        raise InvalidParameter(
+            "cross_encoder must be given with router='cross_encoder'; got None."
+        )
     if router == "llm" and model is None:
         raise InvalidParameter(
             "llm must be given with router='llm'; got None. Take router='scores', which needs none."

@@ -21,7 +21,13 @@ from structrag.index.engine_levels import LevelReader
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
-from structrag.retrieval.d3.layout import Layout, OutlineSection, descendants, paths_of, row_mask
+from structrag.retrieval.d3.layout import (
+    Layout,
+    OutlineSection,
+    descendants,
+    paths_of,
+    row_mask,
+)
 from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
@@ -30,7 +36,8 @@ from structrag.retrieval.d3.sentences import part_sentence_scores
 
 COMPONENT = "d3.route/1"
 BY_SCORES = ("scores", "evidence")  # routers that score parts of sections
-LEXICAL_SHARE = 0.5  # of the best section's score, for sections that stand in for a failed call
+# Of the best section's score, for sections that stand in for a failed call.
+LEXICAL_SHARE = 0.5
 LEXICAL_MOST = 5
 LABEL_TOKENS = 4  # of a paragraph's id in a call
 
@@ -49,7 +56,9 @@ class Scope:
             row_mask(sections.select(where), len(sections))
         ).tolist()
         self.part_mask: NDArray[np.bool_] = row_mask(parts.select(where), len(parts))
-        self.outline: list[OutlineSection] = [self.layout.sections[place] for place in self.places]
+        self.outline: list[OutlineSection] = [
+            self.layout.sections[place] for place in self.places
+        ]
 
     @cached_property
     def parts(self) -> LevelReader:
@@ -72,7 +81,9 @@ class Scope:
 
     def part_rows(self, parts: Iterable[int]) -> list[int]:
         """The paragraph rows of parts, given in reading order."""
-        return [row for part in parts for row in range(*self.layout.parts[part].tolist())]
+        return [
+            row for part in parts for row in range(*self.layout.parts[part].tolist())
+        ]
 
     def section_scores(self, parts: Mapping[int, float]) -> dict[int, float]:
         """The score of each outline entry: that of its best part.
@@ -82,7 +93,9 @@ class Scope:
         scores: dict[int, float] = {}
         for part, score in parts.items():
             first, last = self.layout.parts[part].tolist()
-            for place in range(self.layout.section_of(first), self.layout.section_of(last - 1) + 1):
+            for place in range(
+                self.layout.section_of(first), self.layout.section_of(last - 1) + 1
+            ):
                 position = self.position_of[place]
                 if self.outline[position].rows:
                     scores[position] = max(scores.get(position, 0.0), score)
@@ -160,7 +173,9 @@ def routed_steps(
     if router == "llm":
         return (yield from _llm_steps(question, scope, routing))
     if router == "cross_encoder":
-        return (yield from _cross_encoder_steps(question, scope, routing, cross_encoder))
+        return (
+            yield from _cross_encoder_steps(question, scope, routing, cross_encoder)
+        )
     if sentences is None:
         scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
     else:
@@ -205,7 +220,9 @@ def by_scores(
         scores=tuple(by_section[i] for i in order) if chosen else None,
         cost=StageCost(scored=len(scores)),
     )
-    row_scores = {row: scores[part] for part in chosen for row in scope.part_rows([part])}
+    row_scores = {
+        row: scores[part] for part in chosen for row in scope.part_rows([part])
+    }
     return Routed(route, scope.part_rows(chosen), row_scores)
 
 
@@ -225,7 +242,9 @@ def _llm_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
             chosen.update(stand_in(window.positions, by_section))
     positions = with_children(scope.outline, chosen, always=routing.expand_children)
     if positions:
-        return Routed(_route(scope, positions, tally, len(scores)), scope.rows(positions))
+        return Routed(
+            _route(scope, positions, tally, len(scores)), scope.rows(positions)
+        )
     if routing.on_empty == "none":
         return Routed(_route(scope, [], tally, len(scores)), [])
     if routing.on_empty == "all":
@@ -240,7 +259,11 @@ def _llm_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
 
 
 def _route(
-    scope: Scope, positions: Sequence[int], tally: RouteTally, scored: int, how: str | None = None
+    scope: Scope,
+    positions: Sequence[int],
+    tally: RouteTally,
+    scored: int,
+    how: str | None = None,
 ) -> RouteResult:
     """The result of a route by the language model.
 
@@ -297,7 +320,9 @@ def route_steps(
     tally = RouteTally()
     if settings.drill == "outline":
         everything = [range(len(sections))]
-        tally.chosen |= yield from _asked_steps(question, sections, everything, settings, tally)
+        tally.chosen |= yield from _asked_steps(
+            question, sections, everything, settings, tally
+        )
         return tally
     top, expandable = first_levels(sections)
     first = yield from _asked_steps(question, sections, [top], settings, tally)
@@ -305,7 +330,9 @@ def route_steps(
     # A section with something below it is shown again, and may then not be chosen.
     tally.chosen |= first.difference(*subtrees)
     if subtrees:
-        tally.chosen |= yield from _asked_steps(question, sections, subtrees, settings, tally)
+        tally.chosen |= yield from _asked_steps(
+            question, sections, subtrees, settings, tally
+        )
     return tally
 
 
@@ -322,7 +349,11 @@ def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int
     for doc_id, counts in depths.items():
         branching = [depth for depth, count in counts.items() if depth and count > 1]
         levels[doc_id] = min(branching, default=max(counts))
-    top = [i for i, section in enumerate(sections) if len(section.path) <= levels[section.doc_id]]
+    top = [
+        i
+        for i, section in enumerate(sections)
+        if len(section.path) <= levels[section.doc_id]
+    ]
     return top, {i for i in top if len(sections[i].path) == levels[sections[i].doc_id]}
 
 
@@ -336,7 +367,9 @@ def subtrees_of(
     parts_of: dict[tuple[str, str], list[int]] = {}
     for i in tops:
         if i in expandable:
-            parts_of.setdefault((sections[i].doc_id, sections[i].section_id), []).append(i)
+            parts_of.setdefault(
+                (sections[i].doc_id, sections[i].section_id), []
+            ).append(i)
     subtrees = []
     for parts in parts_of.values():
         if below := list(descendants(sections, parts[0])):
@@ -355,14 +388,20 @@ def _asked_steps(
 
     All calls go out together.
     """
-    calls = [window for group in groups for window in windows(question, sections, group, settings)]
+    calls = [
+        window
+        for group in groups
+        for window in windows(question, sections, group, settings)
+    ]
     paths = paths_of(sections) if settings.answer_format == "names" else []
 
     empty = empty_is_none(settings.template)
 
     def check(call: Window) -> Callable[[str], bool]:
         if paths:
-            return partial(usable_names, [paths[i] for i in call.positions], empty=empty)
+            return partial(
+                usable_names, [paths[i] for i in call.positions], empty=empty
+            )
         return partial(usable_ids, {i + 1 for i in call.positions}, empty=empty)
 
     answers = yield [Ask(call.prompt, COMPONENT) for call in calls]
@@ -379,7 +418,9 @@ def _asked_steps(
     return chosen
 
 
-def _named(answer: str, call: Window, paths: Sequence[tuple[str, ...]]) -> tuple[list[int], int]:
+def _named(
+    answer: str, call: Window, paths: Sequence[tuple[str, ...]]
+) -> tuple[list[int], int]:
     """The positions that an answer names, and how much was dropped."""
     if paths:
         places, dropped = parse_names(answer, [paths[i] for i in call.positions])
@@ -396,8 +437,12 @@ def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]
     best = max((scores.get(i, 0.0) for i in positions), default=0.0)
     if best <= 0:
         return []
-    ranking = sorted(positions, key=lambda i: (-round(scores.get(i, 0.0), SCORE_DIGITS), i))
-    return [i for i in ranking[:LEXICAL_MOST] if scores.get(i, 0.0) >= LEXICAL_SHARE * best]
+    ranking = sorted(
+        positions, key=lambda i: (-round(scores.get(i, 0.0), SCORE_DIGITS), i)
+    )
+    return [
+        i for i in ranking[:LEXICAL_MOST] if scores.get(i, 0.0) >= LEXICAL_SHARE * best
+    ]
 
 
 def with_children(
@@ -409,7 +454,8 @@ def with_children(
     reading order.
     """
     expanded = set(chosen)
-    covered = -1  # the last section below the one looked at last; none up to it is looked at again
+    # The last section below the one looked at last; none up to it is looked at again.
+    covered = -1
     for i in sorted(chosen):
         if i > covered and (always or not sections[i].rows):
             below = list(descendants(sections, i))

@@ -41,7 +41,8 @@ class ParagraphScore:
     """The scores of one paragraph. `scores` and `parts` are as in `Hit`."""
 
     score: float  # in [0, 1], the sum of the parts
-    scores: Mapping[str, float]  # "bm25", "dense" (the cosine) and "route", where there is one
+    # "bm25", "dense" (the cosine) and "route", where there is one.
+    scores: Mapping[str, float]
     parts: Mapping[str, float]  # all three
 
 
@@ -80,7 +81,9 @@ def _normalised(
     return scores
 
 
-def part_scores_steps(reader: LevelReader, question: str, mask: Mask) -> Steps[dict[int, float]]:
+def part_scores_steps(
+    reader: LevelReader, question: str, mask: Mask
+) -> Steps[dict[int, float]]:
     """The score of each part of the mask, in [0, 1].
 
     It is the mean of BM25 and cosine, both normalised. The index texts of parts begin with the
@@ -90,17 +93,26 @@ def part_scores_steps(reader: LevelReader, question: str, mask: Mask) -> Steps[d
         return {}
     (vector,) = yield from query_vectors(reader, question)
     by_row = fused_scores(reader, question, vector, mask)
-    return {row: (scores["bm25"] + scores["dense"]) / 2 for row, scores in by_row.items()}
+    return {
+        row: (scores["bm25"] + scores["dense"]) / 2 for row, scores in by_row.items()
+    }
 
 
-def lexical_part_scores(reader: LevelReader, question: str, mask: Mask) -> dict[int, float]:
+def lexical_part_scores(
+    reader: LevelReader, question: str, mask: Mask
+) -> dict[int, float]:
     """Row of the mask -> its BM25, in [0, 1]. Nothing is embedded."""
     by_row = fused_scores(reader, question, None, mask)
     return {row: scores["bm25"] for row, scores in by_row.items()}
 
 
 def wide_route(
-    scores: Mapping[int, float], layout: Layout, *, keep: float, share: float, least_tokens: int
+    scores: Mapping[int, float],
+    layout: Layout,
+    *,
+    keep: float,
+    share: float,
+    least_tokens: int,
 ) -> list[int]:
     """The rows of the parts to look into, ascending.
 
@@ -157,7 +169,11 @@ def paragraph_scores_steps(
 
 
 def within_budget(
-    scores: Mapping[int, float], sizes: Mapping[int, int], *, k: int | None, max_tokens: int | None
+    scores: Mapping[int, float],
+    sizes: Mapping[int, int],
+    *,
+    k: int | None,
+    max_tokens: int | None,
 ) -> list[int]:
     """The rows to keep, best first (ties by row).
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypedDict
 
 from structrag.asking.requests import Failed, why_unusable
-from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice, check_template
+from structrag.errors import (
+    InvalidParameter,
+    NoModel,
+    check_at_least,
+    check_choice,
+    check_template,
+)
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.models.monot5 import as_monot5
@@ -140,7 +146,9 @@ class Selection:
     def __post_init__(self) -> None:
         for name in self.stages:
             check_choice(
-                "strategy", name, STRATEGIES if "+" in self.strategy else (*STRATEGIES, "auto")
+                "strategy",
+                name,
+                STRATEGIES if "+" in self.strategy else (*STRATEGIES, "auto"),
             )
         check_at_least("context_tokens", self.context_tokens, 1)
         check_at_least("answer_tokens", self.answer_tokens, 0)
@@ -205,8 +213,10 @@ class Evidence:
     # of the language model as they came, in the order of the calls; "" for a failed call
     answers: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()  # why calls failed, or what could not be used
-    shares: tuple[float, ...] | None = None  # the scores from 0 to 1; None: `scores` are
-    scored_by: str = ""  # the last strategy of a `Selection` that scores; "" where there is none
+    # The scores from 0 to 1; None: `scores` are.
+    shares: tuple[float, ...] | None = None
+    # The last strategy of a `Selection` that scores; "" where there is none.
+    scored_by: str = ""
 
 
 @dataclass(slots=True)

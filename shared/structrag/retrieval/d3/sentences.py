@@ -49,15 +49,20 @@ def paragraph_sentence_steps(
             continue
         first, starts, ends = layout.documents[doc_id]
         places = np.searchsorted(starts, scored.starts, "right") - 1
-        inside = (places >= 0) & (scored.starts < ends[places])  # else a heading, or left out
-        for place, score in zip(places[inside].tolist(), scored.scores[inside], strict=True):
+        # Else a heading, or left out.
+        inside = (places >= 0) & (scored.starts < ends[places])
+        for place, score in zip(
+            places[inside].tolist(), scored.scores[inside], strict=True
+        ):
             row = first + place
             best[row] = max(best.get(row, -np.inf), float(score))
     scaled = minmax(list(best.values())).tolist()
     return dict(zip(best, scaled, strict=True))
 
 
-def part_sentence_scores(paragraphs: Mapping[int, float], layout: Layout) -> dict[int, float]:
+def part_sentence_scores(
+    paragraphs: Mapping[int, float], layout: Layout
+) -> dict[int, float]:
     """Part row -> the best of its paragraphs' scores.
 
     A part without one is left out.

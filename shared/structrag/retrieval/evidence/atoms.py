@@ -49,7 +49,8 @@ class Atoms:
     starts: IntArray  # in characters
     ends: IntArray
     tokens: IntArray  # of the reader, at least 1
-    blocks: IntArray  # number of its block, from 0 and without gaps; a heading is its own
+    # Number of its block, from 0 and without gaps; a heading is its own.
+    blocks: IntArray
     sections: IntArray  # ordinal of its section
     block_tokens: IntArray  # (blocks,) of the reader, of the whole block
 
@@ -71,10 +72,16 @@ def find_atoms(outline: Outline, reading: Reading) -> Atoms:
     for section in outline.sections:
         if section.ordinal in excluded:
             continue
-        heading = [Block("other", section.start, section.body_start)] if section.ordinal else []
+        heading = (
+            [Block("other", section.start, section.body_start)]
+            if section.ordinal
+            else []
+        )
         for number, block in enumerate([*heading, *outline.blocks(section)]):
             is_heading = number < len(heading)
-            spans = [(block.start, block.end)] if is_heading else _cut(text, block, reading)
+            spans = (
+                [(block.start, block.end)] if is_heading else _cut(text, block, reading)
+            )
             filled = [span for span in spans if text[slice(*span)].strip()]
             if not filled:
                 continue
@@ -83,7 +90,9 @@ def find_atoms(outline: Outline, reading: Reading) -> Atoms:
                 rows.append((start, end, tokens, len(block_tokens), section.ordinal))
             block_tokens.append(counter(text[block.start : block.end]))
     columns = np.array(rows, dtype=np.int32).reshape(-1, 5).T
-    return Atoms(*map(np.ascontiguousarray, (*columns, np.array(block_tokens, dtype=np.int32))))
+    return Atoms(
+        *map(np.ascontiguousarray, (*columns, np.array(block_tokens, dtype=np.int32)))
+    )
 
 
 def _cut(text: str, block: Block, reading: Reading) -> Iterator[Span]:
@@ -95,7 +104,11 @@ def _cut(text: str, block: Block, reading: Reading) -> Iterator[Span]:
         spans = []
         for start, end in items:
             spans += sentence_spans(
-                text, start, end, language=reading.language, splitter=reading.sentence_splitter
+                text,
+                start,
+                end,
+                language=reading.language,
+                splitter=reading.sentence_splitter,
             )
     for start, end in spans:
         yield from _short_enough(text, start, end)

@@ -86,7 +86,9 @@ def _is_caption(text: str, *, before: bool) -> bool:
     return before and "\n" not in text and not text.endswith(_SENTENCE_ENDS)
 
 
-def _of_list(text: str, block: Block, before: Block | None, reading: Reading) -> Iterator[Lead]:
+def _of_list(
+    text: str, block: Block, before: Block | None, reading: Reading
+) -> Iterator[Lead]:
     paragraph = _paragraph(text, before)
     if paragraph is not None:
         start, end = paragraph

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Array, EmbedTokens, Steps, TokenEncoder, TokenVectors
+from structrag.asking.requests import (
+    Array,
+    EmbedTokens,
+    Steps,
+    TokenEncoder,
+    TokenVectors,
+)
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
@@ -35,9 +41,11 @@ class WordMatch:
     """
 
     word: str  # of the question
-    start: int  # the word of the document that matches best, in characters; equal ends: none
+    # The word of the document that matches best, in characters; equal ends: none.
+    start: int
     end: int
-    similarity: float  # cosine of tokens; without token vectors 1 for the same stem, else 0
+    # Cosine of tokens; without token vectors 1 for the same stem, else 0.
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,9 @@ def by_tokens(
     return tuple(matches)
 
 
-def by_stems(question: str, text: str, sentence: Span, language: str) -> tuple[WordMatch, ...]:
+def by_stems(
+    question: str, text: str, sentence: Span, language: str
+) -> tuple[WordMatch, ...]:
     """The words of a question, without stop words, matched by their stems."""
     places: dict[str, Span] = {}
     for match in _WORD.finditer(text, *sentence):
@@ -112,7 +122,9 @@ def by_stems(question: str, text: str, sentence: Span, language: str) -> tuple[W
             place = next((places[stem] for stem in of_word if stem in places), None)
             nothing = (sentence[0], sentence[0])
             similarity = 0.0 if place is None else 1.0
-            matches.append(WordMatch(question[start:end], *(place or nothing), similarity))
+            matches.append(
+                WordMatch(question[start:end], *(place or nothing), similarity)
+            )
     return tuple(matches)
 
 
@@ -143,7 +155,9 @@ def explain_steps(
     explained = []
     for number, hit in zip(places, hits, strict=True):
         document = documents[number]
-        of_hit = {piece: tokens.get((number, piece)) for piece in _pieces(document, hit.chunk)}
+        of_hit = {
+            piece: tokens.get((number, piece)) for piece in _pieces(document, hit.chunk)
+        }
         placed = _placed(of_hit)
         sentences = []
         for atom, sentence in _sentences(pool, number, hit.chunk):
@@ -175,7 +189,11 @@ def _pieces(document: Stored, chunk: Chunk) -> list[Span]:
 
     They are as an encoder reads them.
     """
-    return [piece for piece in document.pieces if piece[0] < chunk.end and chunk.start < piece[1]]
+    return [
+        piece
+        for piece in document.pieces
+        if piece[0] < chunk.end and chunk.start < piece[1]
+    ]
 
 
 def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
@@ -184,9 +202,14 @@ def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Spa
     The places are within the chunk.
     """
     record = pool.records[number]
-    for atom in np.flatnonzero((record.ends > chunk.start) & (record.starts < chunk.end)).tolist():
+    for atom in np.flatnonzero(
+        (record.ends > chunk.start) & (record.starts < chunk.end)
+    ).tolist():
         start, end = int(record.starts[atom]), int(record.ends[atom])
-        yield int(pool.firsts[number]) + atom, (max(start, chunk.start), min(end, chunk.end))
+        yield (
+            int(pool.firsts[number]) + atom,
+            (max(start, chunk.start), min(end, chunk.end)),
+        )
 
 
 def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
@@ -194,7 +217,9 @@ def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
     if not read:
         return None
     starts = [of.spans[:, 0].astype(np.int64) + piece[0] for piece, of in read]
-    return PlacedTokens(np.concatenate(starts), np.concatenate([of.vectors for _, of in read]))
+    return PlacedTokens(
+        np.concatenate(starts), np.concatenate([of.vectors for _, of in read])
+    )
 
 
 def _word_at(text: str, place: int) -> Span:

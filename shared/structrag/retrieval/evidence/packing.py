@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 WHOLE_BLOCK = 160  # reader tokens up to which an atom brings its whole block
 AROUND = 60  # reader tokens; of longer blocks it brings what lies in this window
-NEAR = 120  # reader tokens between passages that may become one where their number is limited
+# Reader tokens between passages that may become one where their number is limited.
+NEAR = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,11 @@ def pack(
     limit = inf if max_tokens is None else max_tokens
     most = inf if k is None else k
     merges = max_tokens is not None and k is not None
-    taken = _Merging(size, joins, limit, most, pool) if merges else _Taken(size, joins, limit, most)
+    taken = (
+        _Merging(size, joins, limit, most, pool)
+        if merges
+        else _Taken(size, joins, limit, most)
+    )
     for rank, (atom, runs) in enumerate(units(pool, ranking, whole_block), start=1):
         more = taken.with_runs(runs, atom, rank)
         if more.fits:
@@ -138,7 +143,9 @@ def _with_part(taken: _Taken, atom: int, run: tuple[int, int], rank: int) -> _Ta
 class _Taken:
     """Passages in reading order, those that touch joined, and their tokens."""
 
-    def __init__(self, size: Size, joins: Callable[[int], bool], limit: float, most: float) -> None:
+    def __init__(
+        self, size: Size, joins: Callable[[int], bool], limit: float, most: float
+    ) -> None:
         self.size = size
         self.joins = joins
         self.limit = limit  # tokens
@@ -173,7 +180,10 @@ class _Taken:
         """Put one passage of all `joined` in their place, `first` to `stop`."""
         best = min(joined, key=lambda one: one.rank)
         whole = Passage(
-            min(one.first for one in joined), max(one.stop for one in joined), best.best, best.rank
+            min(one.first for one in joined),
+            max(one.stop for one in joined),
+            best.best,
+            best.rank,
         )
         replaced = self.passages[first:stop]
         self.tokens += self.size(whole.first, whole.stop)
@@ -185,7 +195,12 @@ class _Merging(_Taken):
     """Passages; of more than `most` the nearest become one."""
 
     def __init__(
-        self, size: Size, joins: Callable[[int], bool], limit: float, most: float, pool: Pool
+        self,
+        size: Size,
+        joins: Callable[[int], bool],
+        limit: float,
+        most: float,
+        pool: Pool,
     ) -> None:
         super().__init__(size, joins, limit, most)
         self.before = np.concatenate([[0], np.cumsum(pool.tokens)]).tolist()  # tokens
@@ -203,7 +218,9 @@ class _Merging(_Taken):
     def _merge_nearest(self) -> bool:
         """Whether there were two near passages; the nearest are now one."""
         pairs = list(pairwise(self.passages))
-        gaps = [self.before[right.first] - self.before[left.stop] for left, right in pairs]
+        gaps = [
+            self.before[right.first] - self.before[left.stop] for left, right in pairs
+        ]
         for place in sorted(range(len(pairs)), key=gaps.__getitem__):
             left, right = pairs[place]
             if gaps[place] > NEAR:

@@ -28,7 +28,11 @@ class PassageReader:
     """Passages as the reader of a search gets them, with their tokens."""
 
     def __init__(
-        self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: str = "lead"
+        self,
+        documents: Sequence[Stored],
+        pool: Pool,
+        reading: Reading,
+        context: str = "lead",
     ) -> None:
         self.documents = documents
         self.pool = pool
@@ -41,7 +45,9 @@ class PassageReader:
         """Tokens of a run of atoms, with the context in front."""
         run = first, stop
         if run not in self._sizes:
-            self._sizes[run] = self.reading.counter(self._given(self.chunk(first, stop)))
+            self._sizes[run] = self.reading.counter(
+                self._given(self.chunk(first, stop))
+            )
         return self._sizes[run]
 
     def joins(self, atom: int) -> bool:
@@ -50,7 +56,9 @@ class PassageReader:
         if not place:
             return False
         record = self.pool.records[number]
-        between = self.documents[number].text[record.ends[place - 1] : record.starts[place]]
+        between = self.documents[number].text[
+            record.ends[place - 1] : record.starts[place]
+        ]
         return not between.strip()
 
     def is_heading(self, atom: int) -> bool:
@@ -67,7 +75,9 @@ class PassageReader:
         """The blocks of a document in reading order, each behind its headings."""
         return [self._block(number, run) for run in self._runs(number)]
 
-    def beside(self, number: int, start: int, end: int) -> tuple[Chunk | None, Chunk | None]:
+    def beside(
+        self, number: int, start: int, end: int
+    ) -> tuple[Chunk | None, Chunk | None]:
         """The blocks before and behind a span of a document.
 
         None where there is none. Headings that lead to the span are no block before it.
@@ -77,7 +87,8 @@ class PassageReader:
         last_before = int(np.searchsorted(record.ends, start, "right")) - 1
         before = bisect_right(firsts, last_before) - 1
         if before >= 0 and all(
-            self._is_heading(number, atom) for atom in range(firsts[before], last_before + 1)
+            self._is_heading(number, atom)
+            for atom in range(firsts[before], last_before + 1)
         ):
             before -= 1
         first_behind = int(np.searchsorted(record.starts, end, "left"))
@@ -175,28 +186,42 @@ class PassageReader:
             context=self._context(document, shown, start, end),
             n_tokens=self.reading.counter(text),
             path=path,
-            extras={**_in_source(document, end - len(text.lstrip()), end), **(extras or {})},
+            extras={
+                **_in_source(document, end - len(text.lstrip()), end),
+                **(extras or {}),
+            },
             body_start=body_start if starts_with_heading and has_body else start,
         )
 
-    def _context(self, document: Stored, path: tuple[str, ...], start: int, end: int) -> str:
+    def _context(
+        self, document: Stored, path: tuple[str, ...], start: int, end: int
+    ) -> str:
         """What precedes a slice: heading path, caption, header or lead-in."""
         parts = []
         if self.context == "all":
             counter = self.reading.counter
-            parts.append(heading_context(document.title, path, counter, limit=PATH_TOKENS).text)
+            parts.append(
+                heading_context(document.title, path, counter, limit=PATH_TOKENS).text
+            )
         if self.context != "none":
             for lead in self._leads_at(document, start):
                 span = lead.shown(start, end)
-                parts += [document.text[slice(*span)].strip()] if span is not None else []
+                parts += (
+                    [document.text[slice(*span)].strip()] if span is not None else []
+                )
         return "\n".join(filter(None, parts))
 
     def _leads_at(self, document: Stored, start: int) -> list[Lead]:
         """The leads of a document that a passage beginning there may need."""
         if document.id not in self._leads:
-            self._leads[document.id] = np.array(document.leads, dtype=np.int64).reshape(-1, 4)
+            self._leads[document.id] = np.array(document.leads, dtype=np.int64).reshape(
+                -1, 4
+            )
         firsts, stops, *_ = self._leads[document.id].T
-        return [document.leads[i] for i in np.flatnonzero((firsts <= start) & (start < stops))]
+        return [
+            document.leads[i]
+            for i in np.flatnonzero((firsts <= start) & (start < stops))
+        ]
 
     def _given(self, chunk: Chunk) -> str:
         return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text

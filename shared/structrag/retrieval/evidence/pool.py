@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
-from structrag.retrieval.evidence.quantised import Quantised, Quantiser, products, unit_rows
+from structrag.retrieval.evidence.quantised import (
+    Quantised,
+    Quantiser,
+    products,
+    unit_rows,
+)
 from structrag.retrieval.evidence.record import Record, section_runs
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
@@ -24,7 +29,8 @@ from structrag.retrieval.evidence.windows import (
 )
 from structrag.text.stems import Keys
 
-_APART = 10 * MAX_WIDTHS[-1]  # reader tokens between documents, so that no window holds two
+# Reader tokens between documents, so that no window holds two.
+_APART = 10 * MAX_WIDTHS[-1]
 _TOKENS = 8192  # tokens multiplied at once
 _NO_MATCH = -1.0  # the least cosine, for atoms without a token
 _ROWS = 8192  # atoms whose vectors are widened at once
@@ -49,17 +55,23 @@ class Pool:
     def __init__(self, records: Sequence[Record], before: Pool | None = None) -> None:
         self.records: tuple[Record, ...] = tuple(records)
         sizes = [len(record) for record in records]
-        self.firsts: IntArray = np.concatenate(
-            [[0], np.cumsum(sizes, dtype=np.int64)]
-        )  # atom of each record
+        # The first atom of each record.
+        self.firsts: IntArray = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.tokens: IntArray = _joined([record.tokens for record in records], np.int64)
         self.blocks: IntArray = _numbered(
-            [record.blocks for record in records], [len(record.block_tokens) for record in records]
+            [record.blocks for record in records],
+            [len(record.block_tokens) for record in records],
         )
-        self.block_tokens: IntArray = _joined([record.block_tokens for record in records], np.int64)
+        self.block_tokens: IntArray = _joined(
+            [record.block_tokens for record in records], np.int64
+        )
         spans = [int(record.sections.max(initial=-1)) + 1 for record in records]
-        self.sections: IntArray = _numbered([record.sections for record in records], spans)
-        self.section_offsets: IntArray = np.concatenate([[0], np.cumsum(spans, dtype=np.int64)])
+        self.sections: IntArray = _numbered(
+            [record.sections for record in records], spans
+        )
+        self.section_offsets: IntArray = np.concatenate(
+            [[0], np.cumsum(spans, dtype=np.int64)]
+        )
         self.shared: int = before.begins_like(records) if before is not None else 0
         if before is not None and self.shared:
             self._take_over(before)
@@ -76,18 +88,27 @@ class Pool:
     def _take_over(self, before: Pool) -> None:
         """Join an earlier pool's results with the other records'."""
         rest = Pool(self.records[self.shared :])
-        atoms, sections = int(self.firsts[self.shared]), int(self.section_offsets[self.shared])
+        atoms, sections = (
+            int(self.firsts[self.shared]),
+            int(self.section_offsets[self.shared]),
+        )
         if "windows" in vars(before):
             self.windows = {
                 width: Windows(
-                    np.concatenate([old.firsts[:atoms], rest.windows[width].firsts + atoms]),
-                    np.concatenate([old.stops[:atoms], rest.windows[width].stops + atoms]),
+                    np.concatenate(
+                        [old.firsts[:atoms], rest.windows[width].firsts + atoms]
+                    ),
+                    np.concatenate(
+                        [old.stops[:atoms], rest.windows[width].stops + atoms]
+                    ),
                 )
                 for width, old in before.windows.items()
             }
         if "stem_lengths" in vars(before):
             both = zip(before.stem_lengths, rest.stem_lengths, strict=True)
-            self.stem_lengths = [np.concatenate([old[:atoms], new]) for old, new in both]
+            self.stem_lengths = [
+                np.concatenate([old[:atoms], new]) for old, new in both
+            ]
         if "_postings" in vars(before):
             self._postings = _merged(before._postings, rest._postings, atoms)
         if "_titles" in vars(before):
@@ -142,14 +163,18 @@ class Pool:
         for column, of in enumerate(self.summed):
             lengths = self.lengths[:, column].astype(np.float64)
             sums = window_sums(dots, of)
-            cosines.append(np.divide(sums, lengths, out=np.zeros(len(sums)), where=lengths > 0))
+            cosines.append(
+                np.divide(sums, lengths, out=np.zeros(len(sums)), where=lengths > 0)
+            )
         return cosines
 
     def _dots(self, unit: Array) -> FloatArray:
         """The products of a vector with the atoms' kept sums."""
         if self._sums is not None:
             whole = self._sums.shape[1] == len(unit)
-            return (self._sums @ unit).astype(np.float64) if whole else np.zeros(len(self))
+            return (
+                (self._sums @ unit).astype(np.float64) if whole else np.zeros(len(self))
+            )
         dots = np.zeros(len(self))
         for record, first in zip(self.records, self.firsts, strict=False):
             for start in range(0, len(record), _ROWS):
@@ -198,7 +223,9 @@ class Pool:
         np.add.at(df, places, counts)
         return held, df
 
-    def matches(self, atoms: IntArray, queries: Array, quantiser: Quantiser) -> NDArray[np.float32]:
+    def matches(
+        self, atoms: IntArray, queries: Array, quantiser: Quantiser
+    ) -> NDArray[np.float32]:
         """The best cosine of each query token within each atom.
 
         `atoms` ascend. `queries` (k, d) are unit vectors. Gives (len(atoms), k). An atom without a
@@ -234,7 +261,9 @@ class Pool:
         if waiting:
             yield np.concatenate(places), parts, np.concatenate(counts)
 
-    def _token_runs(self, atoms: IntArray) -> Iterator[tuple[IntArray, Quantised, IntArray]]:
+    def _token_runs(
+        self, atoms: IntArray
+    ) -> Iterator[tuple[IntArray, Quantised, IntArray]]:
         """Runs of adjacent atoms of a document, hardly longer than a batch."""
         breaks = np.flatnonzero(np.diff(atoms) != 1) + 1
         bounds = np.concatenate([[0], breaks, [len(atoms)]])
@@ -251,7 +280,9 @@ class Pool:
                 filled = np.flatnonzero(counts)
                 if len(filled):
                     tokens = slice(int(firsts[0]), int(firsts[-1]))
-                    part = Quantised(record.token_rows[tokens], record.token_scales[tokens])
+                    part = Quantised(
+                        record.token_rows[tokens], record.token_scales[tokens]
+                    )
                     yield low + filled, part, counts[filled]
                 low += last - first
 
@@ -275,7 +306,10 @@ class Pool:
     def stem_counts(self, key: np.uint64) -> NDArray[np.int32]:
         """How often each atom holds a stem."""
         keys, atoms, counts = self._postings
-        first, last = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+        first, last = (
+            np.searchsorted(keys, key, "left"),
+            np.searchsorted(keys, key, "right"),
+        )
         of_atoms = np.zeros(len(self), dtype=np.int32)
         of_atoms[atoms[first:last]] = counts[first:last]
         return of_atoms
@@ -297,7 +331,10 @@ class Pool:
                 -1,  # a section behind the last one that has an atom
             )
             for record, offset, next_offset in zip(
-                self.records, self.section_offsets[:-1], self.section_offsets[1:], strict=True
+                self.records,
+                self.section_offsets[:-1],
+                self.section_offsets[1:],
+                strict=True,
             )
         ]
         numbers = _joined(sections, np.int64)
@@ -309,7 +346,10 @@ class Pool:
     def titled(self, key: np.uint64) -> NDArray[np.bool_]:
         """Which atoms have a stem in the titles above them."""
         keys, sections = self._titles
-        first, last = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+        first, last = (
+            np.searchsorted(keys, key, "left"),
+            np.searchsorted(keys, key, "right"),
+        )
         has = np.zeros(int(self.section_offsets[-1]), dtype=bool)
         has[sections[first:last]] = True
         atoms: NDArray[np.bool_] = has[self.sections]
@@ -333,7 +373,9 @@ def _merged(old: Any, new: Any, first: int) -> Any:
     keys, numbers, *others = new
     at = np.searchsorted(old[0], keys, "right")
     new = keys, numbers + first, *others
-    return tuple(np.insert(left, at, right) for left, right in zip(old, new, strict=True))
+    return tuple(
+        np.insert(left, at, right) for left, right in zip(old, new, strict=True)
+    )
 
 
 def idf(n: float, df: Any) -> Any:

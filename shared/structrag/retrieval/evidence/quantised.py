@@ -19,7 +19,8 @@ Codes = NDArray[np.uint8]
 # Bits of a code, and how far its values are apart, in standard deviations of its axis: at 2 and 4
 # bits what is best for normal numbers (Max 1960), at 8 so much that hardly any lies outside.
 _APART = {8: 0.05, 4: 0.335, 2: 0.996}
-_LOST = 0.025  # of the vectors' energy, by rounding, in the vectors the axes are fitted to
+# Of the vectors' energy, by rounding, in the vectors the axes are fitted to.
+_LOST = 0.025
 _FITTED_ON = 50_000  # token vectors at most
 _ENOUGH = 2_000  # fewer vectors do not say what an axis needs
 _TILE = 1024  # vectors multiplied at once
@@ -66,16 +67,22 @@ def fit_quantiser(vectors: Array, dimensions: int | None = None) -> Quantiser:
     _, columns = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     # the sign of an axis is of no matter; that of its largest number is made positive
     strongest = np.abs(columns).argmax(axis=0)
-    columns = columns * np.where(columns[strongest, np.arange(len(columns))] < 0, -1.0, 1.0)
+    columns = columns * np.where(
+        columns[strongest, np.arange(len(columns))] < 0, -1.0, 1.0
+    )
     axes = columns[:, ::-1][:, :dimensions].astype(np.float32)
     if len(vectors) < _ENOUGH:
-        return Quantiser(axes / np.float32(127), np.full(axes.shape[1], 8, dtype=np.uint8))
+        return Quantiser(
+            axes / np.float32(127), np.full(axes.shape[1], 8, dtype=np.uint8)
+        )
     turned = sample @ axes
     deviations = np.sqrt((turned**2).mean(axis=0))
     bits = _bits(turned, deviations)
     order = np.argsort(-bits.astype(int), kind="stable")
     order = order[: np.count_nonzero(bits)]
-    apart = np.array([_APART[int(of_axis)] for of_axis in bits[order]]) * deviations[order]
+    apart = (
+        np.array([_APART[int(of_axis)] for of_axis in bits[order]]) * deviations[order]
+    )
     return Quantiser((axes[:, order] * apart).astype(np.float32), bits[order])
 
 
@@ -149,7 +156,9 @@ def products(parts: Sequence[Quantised], queries: Array, bits: Codes) -> Array:
         start = 0
         while start < len(rows):
             taken = min(_TILE - filled, len(rows) - start)
-            _unpack(rows[start : start + taken], bits, out=unpacked[filled : filled + taken])
+            _unpack(
+                rows[start : start + taken], bits, out=unpacked[filled : filled + taken]
+            )
             start, filled = start + taken, filled + taken
             if filled == _TILE:
                 np.matmul(unpacked, columns, out=result[first : first + filled])
@@ -203,7 +212,9 @@ def byte_rows(vectors: NDArray[Number]) -> NDArray[np.int8]:
     The largest number of a row is 127 or -127.
     """
     largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
-    rows = np.divide(127 * vectors, largest, out=np.zeros_like(vectors), where=largest > 0)
+    rows = np.divide(
+        127 * vectors, largest, out=np.zeros_like(vectors), where=largest > 0
+    )
     whole: NDArray[np.int8] = np.rint(rows).astype(np.int8)
     return whole
 

@@ -18,7 +18,12 @@ from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
 from structrag.records import Document
 from structrag.retrieval.evidence.atoms import find_atoms
-from structrag.retrieval.evidence.quantised import Quantiser, byte_rows, quantise, unit_rows
+from structrag.retrieval.evidence.quantised import (
+    Quantiser,
+    byte_rows,
+    quantise,
+    unit_rows,
+)
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
     Windows,
@@ -110,10 +115,15 @@ def read_atoms(outline: Outline, reading: Reading) -> Record:
     """A document's record without any vectors."""
     text = outline.document.text
     atoms = find_atoms(outline, reading)
-    texts = [text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)]
+    texts = [
+        text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)
+    ]
     stems = count_stems(texts, language=reading.language)
     # The title leads: of a page whose headings all have one level it says what the page is about.
-    paths = [" ".join((outline.document.title, *section.path)) for section in outline.sections]
+    paths = [
+        " ".join((outline.document.title, *section.path))
+        for section in outline.sections
+    ]
     titles = count_stems(paths, language=reading.language)
     return replace(
         NO_ATOMS,
@@ -188,12 +198,17 @@ def with_tokens(
 
 def with_vectors(record: Record, vectors: Array) -> Record:
     """The record with one vector an atom, weighted by its length."""
-    return with_sums(record, unit_rows(vectors.astype(np.float64)) * record.tokens[:, None])
+    return with_sums(
+        record, unit_rows(vectors.astype(np.float64)) * record.tokens[:, None]
+    )
 
 
 def with_sums(record: Record, sums: NDArray[np.float64]) -> Record:
     """The record with these sums of vectors by atom, shape (atoms, d)."""
-    columns = [_lengths(sums, windows(middles_of(record.tokens), width)) for width in SUM_WIDTHS]
+    columns = [
+        _lengths(sums, windows(middles_of(record.tokens), width))
+        for width in SUM_WIDTHS
+    ]
     columns.append(_lengths(sums, section_runs(record.sections)))
     return replace(
         record,

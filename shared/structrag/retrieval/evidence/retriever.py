@@ -62,7 +62,12 @@ from structrag.retrieval.evidence.record import (
     with_vectors,
 )
 from structrag.retrieval.evidence.scores import SHORTLIST, Question, Ranking, rank
-from structrag.retrieval.evidence.store import EvidenceStore, Shelf, Stored, stored_document
+from structrag.retrieval.evidence.store import (
+    EvidenceStore,
+    Shelf,
+    Stored,
+    stored_document,
+)
 from structrag.retrieval.evidence.words import is_content, is_word
 from structrag.retrieval.retriever import Retriever
 
@@ -158,7 +163,9 @@ class EvidenceRetriever(Retriever):
         self.dimensions = dimensions
         self.function_words = function_words
         self.reading: Reading = reading or Reading(language=language)
-        self.token_encoder: TokenEncoder | None = _token_encoder(embedding, token_encoder)
+        self.token_encoder: TokenEncoder | None = _token_encoder(
+            embedding, token_encoder
+        )
         # One model is asked once: its sums of token vectors stand for vectors of sentences.
         has_another = embedding is not None and token_encoder is not None
         has_embedder = self.token_encoder is None or has_another
@@ -285,7 +292,9 @@ class EvidenceRetriever(Retriever):
         return {
             "version": VERSION,
             "embedding": self.embedder.name if self.embedder is not None else None,
-            "token_encoder": self.token_encoder.name if self.token_encoder is not None else None,
+            "token_encoder": self.token_encoder.name
+            if self.token_encoder is not None
+            else None,
             "dimensions": self.dimensions,
             "function_words": self.function_words,
             "reading": setting_name(self.reading),
@@ -300,7 +309,9 @@ class EvidenceRetriever(Retriever):
         before = self.usage.as_dict()
         store = self.store.store
         there = store.fingerprints([document.id for document, _ in prints])
-        new = [(document, key) for document, key in prints if there.get(document.id) != key]
+        new = [
+            (document, key) for document, key in prints if there.get(document.id) != key
+        ]
         added = sum(document.id not in store for document, _ in new)
         atoms = done = 0
         tell = TellDocuments(self.runner.asking.progress, len(new))
@@ -315,7 +326,9 @@ class EvidenceRetriever(Retriever):
         after = self.usage.as_dict()
         spent = {name: after[name] - before[name] for name in COUNTS}
         nothing: dict[str, Any] = {"fallbacks": {}, "reasons": {}}  # falls back here
-        return AddReport(added, len(new) - added, unchanged, atoms, {**spent, **nothing})
+        return AddReport(
+            added, len(new) - added, unchanged, atoms, {**spent, **nothing}
+        )
 
     def _prepared(self, document: Document, key: str) -> _Prepared:
         outline = self.reading.outline(document)
@@ -374,7 +387,9 @@ class EvidenceRetriever(Retriever):
         """Which tokens of a document's pieces are kept: those of words."""
         text = prepared.outline.document.text
         language = self.reading.language
-        counts = is_word if self.function_words else partial(is_content, language=language)
+        counts = (
+            is_word if self.function_words else partial(is_content, language=language)
+        )
         return [
             counts(text[start:end], of.spans)
             for (start, end), of in zip(prepared.stored.pieces, tokens, strict=True)
@@ -410,7 +425,9 @@ class EvidenceRetriever(Retriever):
             InvalidParameter: the query is no string, another argument is not allowed, or no
                 document has a key of `where`.
         """
-        return self.run(self.steps(query, k, where=where, max_tokens=max_tokens, order=order))
+        return self.run(
+            self.steps(query, k, where=where, max_tokens=max_tokens, order=order)
+        )
 
     async def asearch(
         self,
@@ -441,7 +458,9 @@ class EvidenceRetriever(Retriever):
         self, queries: Iterable[str], k: float | None, options: Mapping[str, Any]
     ) -> Steps[list[list[Hit]]]:
         if isinstance(queries, str):
-            raise InvalidParameter("queries must be a list of strings; got one. Put it in a list.")
+            raise InvalidParameter(
+                "queries must be a list of strings; got one. Put it in a list."
+            )
         return together([self.steps(query, k, **options) for query in queries])
 
     def explain(
@@ -485,7 +504,9 @@ class EvidenceRetriever(Retriever):
                 f"doc_id must be the id of a document that was added; got {doc_id!r}."
             )
         pool = Pool([shelf.records[doc_id]])
-        return PassageReader([shelf.documents[doc_id]], pool, self.reading, self.context)
+        return PassageReader(
+            [shelf.documents[doc_id]], pool, self.reading, self.context
+        )
 
     def _explain_steps(
         self, query: str, hits: Sequence[Hit], where: Any
@@ -548,7 +569,9 @@ class EvidenceRetriever(Retriever):
         bounds = pairwise(pool.firsts.tolist())
         return {
             stored.id: SentenceScores(record.starts, scores[first:stop])
-            for stored, record, (first, stop) in zip(documents, pool.records, bounds, strict=True)
+            for stored, record, (first, stop) in zip(
+                documents, pool.records, bounds, strict=True
+            )
         }
 
     def _hits(
@@ -577,18 +600,24 @@ class EvidenceRetriever(Retriever):
         elif k is not None:
             # Worse ones would widen the passages only because they are near.
             ranked = islice(ranked, SHORTLIST)
-        passages = pack(pool, ranked, reader.tokens, max_tokens=max_tokens, k=k, joins=joins)
+        passages = pack(
+            pool, ranked, reader.tokens, max_tokens=max_tokens, k=k, joins=joins
+        )
         if not passages and max_tokens is not None:
             return reader.cut(atoms[0], ranking, max_tokens)
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken
-            for place, passage in enumerate(sorted(passages, key=lambda one: one.rank), start=1)
+            for place, passage in enumerate(
+                sorted(passages, key=lambda one: one.rank), start=1
+            )
         ]
 
     def _ranking(self, pool: Pool, question: Question) -> Ranking:
         """The atoms of a pool, best first."""
-        return rank(pool, question, self.store.quantiser, language=self.reading.language)
+        return rank(
+            pool, question, self.store.quantiser, language=self.reading.language
+        )
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this retriever's models."""
@@ -636,7 +665,9 @@ class EvidenceRetriever(Retriever):
             basis = self.embedder.fit(passages)
             vectors = np.asarray(basis.embed(texts), dtype=np.float32)
             records = _with_vectors(list(shelf.records.values()), vectors)
-            fitted = shelf.with_records(dict(zip(shelf.records, records, strict=True)), basis)
+            fitted = shelf.with_records(
+                dict(zip(shelf.records, records, strict=True)), basis
+            )
             self.store.keep(fitted)
             return fitted
 
@@ -653,7 +684,8 @@ class SentenceScores:
     """
 
     starts: NDArray[np.int32]  # (n,) in characters of the document
-    scores: NDArray[np.float64]  # (n,) of one search, higher is better, in no fixed range
+    # (n,) of one search, higher is better, in no fixed range.
+    scores: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -706,7 +738,9 @@ def _piece_texts(group: Iterable[_Prepared]) -> tuple[str, ...]:
 
 def _texts(text: str, record: Record) -> list[str]:
     """The texts of a document's atoms."""
-    return [text[start:end] for start, end in zip(record.starts, record.ends, strict=True)]
+    return [
+        text[start:end] for start, end in zip(record.starts, record.ends, strict=True)
+    ]
 
 
 def _with_vectors(records: Sequence[Record], vectors: Array) -> list[Record]:
@@ -716,6 +750,8 @@ def _with_vectors(records: Sequence[Record], vectors: Array) -> list[Record]:
     """
     bounds = np.cumsum([0, *map(len, records)])
     return [
-        with_vectors(record, vectors[first : first + len(record)]) if len(record) else record
+        with_vectors(record, vectors[first : first + len(record)])
+        if len(record)
+        else record
         for record, first in zip(records, bounds, strict=False)
     ]

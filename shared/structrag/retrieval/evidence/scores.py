@@ -90,7 +90,8 @@ class Unmatched:
     """The atoms that have only the scores of the first stage."""
 
     atoms: NDArray[np.bool_]  # of all atoms, by number
-    scale: float  # takes the highest score of a first stage to that of the last matched atom
+    # Takes the highest score of a first stage to that of the last matched atom.
+    scale: float
 
 
 def rank(
@@ -171,7 +172,8 @@ def stem_scores(
     is_first = _section_starts(pool)
     counted = [slice(None)] * (len(windows) - 1) + [is_first]
     norms = [
-        _norms(lengths, lengths[of]) for lengths, of in zip(pool.stem_lengths, counted, strict=True)
+        _norms(lengths, lengths[of])
+        for lengths, of in zip(pool.stem_lengths, counted, strict=True)
     ]
     for key, times in zip(stem_keys(counts), counts.values(), strict=True):
         held = pool.stem_counts(key)
@@ -204,7 +206,9 @@ def _section_starts(pool: Pool) -> NDArray[np.bool_]:
     return starts
 
 
-def _matched(pool: Pool, question: Question, quantiser: Quantiser, chosen: IntArray) -> FloatArray:
+def _matched(
+    pool: Pool, question: Question, quantiser: Quantiser, chosen: IntArray
+) -> FloatArray:
     """The windows' mean of matched tokens, in [0, 1]; chosen atoms only.
 
     The range of a window's matches is that of the chosen atoms and of a sample of all.
@@ -220,7 +224,9 @@ def _matched(pool: Pool, question: Question, quantiser: Quantiser, chosen: IntAr
     return scores
 
 
-def token_weights(pool: Pool, question: Question, power: float = IDF_POWER) -> FloatArray:
+def token_weights(
+    pool: Pool, question: Question, power: float = IDF_POWER
+) -> FloatArray:
     """What each token weighs, by how few pieces hold it; together 1."""
     assert question.ids is not None  # noqa: S101
     weights: FloatArray = pool.token_weights(question.ids) ** power
@@ -229,7 +235,11 @@ def token_weights(pool: Pool, question: Question, power: float = IDF_POWER) -> F
 
 
 def token_scores(
-    pool: Pool, question: Question, quantiser: Quantiser, atoms: IntArray, weights: FloatArray
+    pool: Pool,
+    question: Question,
+    quantiser: Quantiser,
+    atoms: IntArray,
+    weights: FloatArray,
 ) -> list[FloatArray]:
     """The matches of a question's tokens in the windows of some atoms.
 
@@ -241,7 +251,8 @@ def token_scores(
     queries = unit_rows(question.tokens.astype(np.float32))
     needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(atoms), len(pool))
     matches = pool.matches(needed, queries, quantiser)
-    at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1  # place of each needed atom
+    # Place of each needed atom.
+    at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1
     kinds = []
     for width in MAX_WIDTHS:
         of = pool.windows[width].of(atoms)
@@ -274,7 +285,11 @@ def by_maximum(values: FloatArray) -> FloatArray:
 def _weighted(
     signals: Mapping[str, FloatArray], weights: Mapping[str, float]
 ) -> dict[str, FloatArray]:
-    return {name: weight * signals[name] for name, weight in weights.items() if name in signals}
+    return {
+        name: weight * signals[name]
+        for name, weight in weights.items()
+        if name in signals
+    }
 
 
 def _highest(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> float:

@@ -24,7 +24,8 @@ class Slice:
     end: int
     score: float  # for one question; it cannot be compared between questions
     rank: int  # by score, from 1
-    context: str = ""  # what it is read with, such as the header of a table's rows; it counts
+    # What it is read with, such as the header of a table's rows; it counts.
+    context: str = ""
 
 
 class Shortener:
@@ -43,10 +44,13 @@ class Shortener:
         embedding, options: As in `EvidenceRetriever`.
     """
 
-    def __init__(self, embedding: Any = None, **options: Unpack[EvidenceOptions]) -> None:
+    def __init__(
+        self, embedding: Any = None, **options: Unpack[EvidenceOptions]
+    ) -> None:
         self.embedding = embedding
         self.options = options
-        EvidenceRetriever(embedding, **options)  # refuses now what a question would refuse
+        # Refuses now what a question would refuse.
+        EvidenceRetriever(embedding, **options)
 
     def shorten(self, texts: Sequence[str], question: str) -> list[Slice]:
         """The slices that answer a question, together at most `max_tokens`.
@@ -56,7 +60,9 @@ class Shortener:
         """
         check_query(question)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise InvalidParameter("texts must be a list of strings; got something else in it.")
+            raise InvalidParameter(
+                "texts must be a list of strings; got something else in it."
+            )
         retriever = EvidenceRetriever(self.embedding, **self.options)
         documents = []
         for number, text in enumerate(texts):
@@ -67,5 +73,9 @@ class Shortener:
         for hit in retriever.search(question):
             chunk = hit.chunk
             number = int(chunk.doc_id)
-            slices.append(Slice(number, chunk.start, chunk.end, hit.score, hit.rank, chunk.context))
+            slices.append(
+                Slice(
+                    number, chunk.start, chunk.end, hit.score, hit.rank, chunk.context
+                )
+            )
         return slices

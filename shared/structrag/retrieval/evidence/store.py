@@ -64,12 +64,16 @@ class Stored:
             "paths": _bytes(json.dumps(self.paths)),
             "body_starts": np.array(self.body_starts, dtype=np.int32),
             "piece_spans": np.array(self.pieces, dtype=np.int32).reshape(-1, 2),
-            "leads": np.array(self.leads, dtype=np.int32).reshape(-1, len(Lead._fields)),
+            "leads": np.array(self.leads, dtype=np.int32).reshape(
+                -1, len(Lead._fields)
+            ),
             "source_runs": _runs(self.source),
         }
 
 
-def stored_document(outline: Outline, pieces: Pieces, leads: Iterable[Lead] = ()) -> Stored:
+def stored_document(
+    outline: Outline, pieces: Pieces, leads: Iterable[Lead] = ()
+) -> Stored:
     """What is kept of a document beside its record."""
     document = outline.document
     return Stored(
@@ -158,9 +162,8 @@ class EvidenceStore:
     """
 
     def __init__(self, store: Store | None = None) -> None:
-        self.store: Store = (
-            Store((VIEW,)) if store is None else store
-        )  # one without chunks is false
+        # `store or Store(...)` would not do: a store without chunks is false.
+        self.store: Store = Store((VIEW,)) if store is None else store
         self._shelf: Shelf | None = None
         self._lock = RLock()
         # The documents as they were last read, and the ids of those that have changed since.
@@ -203,7 +206,9 @@ class EvidenceStore:
         )
         filled = {name: array for name, array in arrays.items() if array.size}
         with self._lock:
-            self.store.put(Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled))
+            self.store.put(
+                Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled)
+            )
             self._changed(stored.id)
 
     def delete(self, doc_id: str) -> bool:
@@ -234,7 +239,10 @@ class EvidenceStore:
         documents, records = {}, {}
         for doc_id in reader.document_ids:
             if doc_id in last.documents and doc_id not in self._dirty:
-                documents[doc_id], records[doc_id] = last.documents[doc_id], last.records[doc_id]
+                documents[doc_id], records[doc_id] = (
+                    last.documents[doc_id],
+                    last.records[doc_id],
+                )
             else:
                 documents[doc_id], records[doc_id] = (
                     _stored(reader, doc_id),
@@ -342,7 +350,9 @@ def _stored(reader: Reader, doc_id: str) -> Stored:
         format=record["format"],
         meta=record["meta"],
         text=_text(reader.array(doc_id, "text")),
-        paths=tuple(map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))),
+        paths=tuple(
+            map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))
+        ),
         body_starts=() if starts is None else tuple(starts.tolist()),
         pieces=() if pieces is None else tuple(map(tuple, pieces.tolist())),
         leads=() if leads is None else tuple(Lead(*row) for row in leads.tolist()),
@@ -354,7 +364,9 @@ def _runs(source: SourceMap | None) -> NDArray[np.int32]:
     """A source map as an array, a row for each run."""
     if source is None:
         return np.zeros((0, 3), dtype=np.int32)
-    rows = list(zip(source.text_starts, source.source_starts, source.exact, strict=True))
+    rows = list(
+        zip(source.text_starts, source.source_starts, source.exact, strict=True)
+    )
     return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
 

@@ -58,7 +58,9 @@ def middles_of(tokens: NDArray[Any]) -> FloatArray:
 
 def window_sums(values: NDArray[Any], of: Windows) -> NDArray[Any]:
     """The sum of the values, rows of atoms, over each window."""
-    sums = np.zeros((len(values) + 1, *values.shape[1:]), dtype=np.result_type(values, np.float64))
+    sums = np.zeros(
+        (len(values) + 1, *values.shape[1:]), dtype=np.result_type(values, np.float64)
+    )
     np.cumsum(values, axis=0, out=sums[1:])
     return sums[of.stops] - sums[of.firsts]
 

@@ -19,11 +19,15 @@ def is_word(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
         >>> is_word("Pumps?", np.array([[0, 5], [5, 6]])).tolist()
         [True, False]
     """
-    words = _hold(np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text)), spans)
+    words = _hold(
+        np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text)), spans
+    )
     return words if words.any() else np.ones(len(words), dtype=bool)
 
 
-def is_content(text: str, spans: NDArray[np.int32], language: str = "english") -> NDArray[np.bool_]:
+def is_content(
+    text: str, spans: NDArray[np.int32], language: str = "english"
+) -> NDArray[np.bool_]:
     """Which tokens are of words that are no stop words.
 
     Those of `is_word` where none is.

@@ -29,7 +29,9 @@ HEAD = 4  # characters that tell quickly whether a piece can begin a name
 _HYPHENS = r"\-_\u00ad\u2010-\u2013\u2212\x1c-\x1f"
 _BLANK_LINE = r"\n\s*\n"  # a piece that no name holds
 _NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{SPACELESS}]")
-_PLAIN_PIECE = re.compile(rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*|{_BLANK_LINE}|[^\s{_HYPHENS}]")
+_PLAIN_PIECE = re.compile(
+    rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*|{_BLANK_LINE}|[^\s{_HYPHENS}]"
+)
 _LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+"
 _ANY_PIECE = regex.compile(
     rf"{_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_LETTERS})*|[{SPACELESS}]\p{{M}}*|"
@@ -58,7 +60,8 @@ _NOT_NUMBERED = (
     "until",
 )
 _VARIANT = re.compile(
-    r"(?:[ -](?:pro|max|plus|mini|ultra|lite|air|se|xl|nano|micro|neo|zero))+\b", re.IGNORECASE
+    r"(?:[ -](?:pro|max|plus|mini|ultra|lite|air|se|xl|nano|micro|neo|zero))+\b",
+    re.IGNORECASE,
 )
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
@@ -74,11 +77,19 @@ def pieces(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return (
+        text.lower()
+        if text.isascii()
+        else unicodedata.normalize("NFKC", text).casefold()
+    )
 
 
 def _pattern(folded: str) -> Any:
-    return _ANY_PIECE if not folded.isascii() and _NEEDS_SCRIPTS.search(folded) else _PLAIN_PIECE
+    return (
+        _ANY_PIECE
+        if not folded.isascii() and _NEEDS_SCRIPTS.search(folded)
+        else _PLAIN_PIECE
+    )
 
 
 def name_key(name: str) -> str:
@@ -95,7 +106,9 @@ class Names:
     def __init__(self, keys: Iterable[str]) -> None:
         self.keys: list[str] = sorted(set(keys))
         self._key_set = frozenset(self.keys)
-        self._heads = frozenset(key[:n] for key in self.keys for n in range(1, HEAD + 1))
+        self._heads = frozenset(
+            key[:n] for key in self.keys for n in range(1, HEAD + 1)
+        )
 
     def spans(self, text: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         """Every name in a text of pieces: (first piece, end, key).
@@ -135,7 +148,9 @@ class Names:
         matches = list(self.spans(text))
         starts = np.array([start for start, _, _ in matches], dtype=np.int64)
         ends = np.array([end for _, end, _ in matches], dtype=np.int64)
-        inside = inside_longer(np.zeros(len(matches), dtype=np.int64), starts, ends).tolist()
+        inside = inside_longer(
+            np.zeros(len(matches), dtype=np.int64), starts, ends
+        ).tolist()
         shown: dict[str, None] = {}
         for (_, _, key), is_inside in zip(matches, inside, strict=True):
             if not is_inside:

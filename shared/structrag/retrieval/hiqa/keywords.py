@@ -42,13 +42,15 @@ NOTHING_TELLS_APART = (
     "beta counts for nothing. Pass keywords=[...], or detect_keywords='bodies' for names of the "
     "text, or routes=('dense', 'bm25') if none are wanted."
 )
-MOST_IN_BODIES, FEWEST_SEGMENTS = 8, 2  # names of a document's text, segments that hold one
+# Names of a document's text, segments that hold one.
+MOST_IN_BODIES, FEWEST_SEGMENTS = 8, 2
 FEWEST_DOCUMENTS = 4  # of a collection in which a detected name can be too frequent
 MOST = 0.5  # share of the documents that may hold a detected name
 PAGE_TOKENS = 500
 _FILE_KEYS = ("source", "file_name", "file_path")  # metadata that names the file
 _FEW = 16  # names so few are first looked for in a whole document at once
-_SEGMENT, _PIECE = "\x1e", "\x1f"  # ends of segments and pieces in a document's kept text
+# Ends of segments and pieces in a document's kept text.
+_SEGMENT, _PIECE = "\x1e", "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class KeywordTable:
     changes: int  # the reader's at that time
     names: Names
     written: Mapping[str, str]  # as the caller wrote it, or the first document's title
-    documents: Mapping[str, int]  # how many hold it, in a segment's index text or in their title
+    # How many hold it, in a segment's index text or in their title.
+    documents: Mapping[str, int]
     # the positions of the segments that hold it, ascending
     places: Mapping[str, NDArray[np.int64]]
     n_rows: int
@@ -112,7 +115,8 @@ class KeywordTable:
     structure: float
     # of a document on average: its metadata "pages", or one for 500 tokens; at least 1 each
     pages: float
-    row_numbers: NDArray[np.int64] | None = None  # the row at each position; None: the same
+    # The row at each position; None: the same.
+    row_numbers: NDArray[np.int64] | None = None
 
     def found_in(self, text: str) -> list[str]:
         """The keys of the keywords in a text, in their order there.
@@ -130,7 +134,9 @@ class KeywordTable:
         for i, key in enumerate(keys):
             holding = self.places[key]
             if len(holding):
-                places = np.minimum(np.searchsorted(holding, positions), len(holding) - 1)
+                places = np.minimum(
+                    np.searchsorted(holding, positions), len(holding) - 1
+                )
                 result[i] = holding[places] == positions
         return result
 
@@ -150,7 +156,9 @@ class KeywordTable:
         elif where is not None:
             counts[~where] = 0
         highest = int(counts.max(initial=0))
-        ranked = [np.flatnonzero(counts == count)[:n] for count in range(highest, 0, -1)]
+        ranked = [
+            np.flatnonzero(counts == count)[:n] for count in range(highest, 0, -1)
+        ]
         best = concatenated(ranked, np.int64)[:n]
         return best if self.row_numbers is None else self.row_numbers[best]
 
@@ -241,7 +249,9 @@ class Keywords:
         self._scans = dict(zip(fingerprints, scans, strict=True))
         return _table(reader, scans, self.listed, list(self._numbers))
 
-    def _read(self, document: Document, chunks: Sequence[Chunk], fingerprint: str | None) -> Scan:
+    def _read(
+        self, document: Document, chunks: Sequence[Chunk], fingerprint: str | None
+    ) -> Scan:
         """A document read from the index, no name looked for yet."""
         if not chunks:
             return Scan(None, (), "", 0, _NO_SPANS, 0, 0, 0)
@@ -338,7 +348,10 @@ _NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)
 
 
 def _table(
-    reader: CorpusReader, scans: Sequence[Scan], listed: Mapping[str, str], keys: Sequence[str]
+    reader: CorpusReader,
+    scans: Sequence[Scan],
+    listed: Mapping[str, str],
+    keys: Sequence[str],
 ) -> KeywordTable:
     """Put together what the documents hold, given in row order."""
     sizes = np.array([scan.n_segments for scan in scans], dtype=np.int64)
@@ -378,10 +391,13 @@ def _frequency(
         names: Of each span, the number of its name, (n,).
         numbers: Key -> number of the name.
     """
-    titled = [(i, numbers[key]) for i, scan in enumerate(scans) for key, _ in scan.names]
+    titled = [
+        (i, numbers[key]) for i, scan in enumerate(scans) for key, _ in scan.names
+    ]
     in_titles = np.array(titled, dtype=np.int64).reshape(-1, 2)
     _, held = _distinct(
-        np.concatenate([owners, in_titles[:, 0]]), np.concatenate([names, in_titles[:, 1]])
+        np.concatenate([owners, in_titles[:, 0]]),
+        np.concatenate([names, in_titles[:, 1]]),
     )
     frequency = np.bincount(held, minlength=len(numbers)).tolist()
     return dict(zip(numbers, frequency, strict=True))
@@ -415,7 +431,9 @@ def _places_by_key(
     shown = ~inside_longer(rows, spans[1], spans[2])
     holding, held = _distinct(rows[shown], spans[3][shown])
     bounds = np.searchsorted(held, np.arange(len(numbers) + 1))
-    return {key: holding[bounds[numbers[key]] : bounds[numbers[key] + 1]] for key in keys}
+    return {
+        key: holding[bounds[numbers[key]] : bounds[numbers[key] + 1]] for key in keys
+    }
 
 
 def _pages(document: Document, chunks: Sequence[Chunk]) -> float:
@@ -425,7 +443,9 @@ def _pages(document: Document, chunks: Sequence[Chunk]) -> float:
     return max(1.0, sum(chunk.n_tokens for chunk in chunks) / PAGE_TOKENS)
 
 
-def _distinct(places: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _distinct(
+    places: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The different pairs of place and number, (2, m). By number, then place."""
     size = int(places.max(initial=0)) + 1
     pairs = np.unique(numbers * size + places)

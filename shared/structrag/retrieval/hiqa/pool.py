@@ -37,7 +37,9 @@ class PoolSource:
     near_only: bool = False
     compare_rest: bool = True  # with the query without its keywords too
 
-    def steps(self, reader: CorpusReader, query: str, n: int, where: Any) -> Steps[Pool]:
+    def steps(
+        self, reader: CorpusReader, query: str, n: int, where: Any
+    ) -> Steps[Pool]:
         """The pool of a query in a reader of the index.
 
         A blank query has an empty one. It has the best `n` by vectors, the best `n` by BM25, then
@@ -62,8 +64,12 @@ class PoolSource:
                 )
         if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
-        cosines, weights = self._completed(reader, query, vector, pooled, dense, bm25, n)
-        pool = _pool(pooled, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
+        cosines, weights = self._completed(
+            reader, query, vector, pooled, dense, bm25, n
+        )
+        pool = _pool(
+            pooled, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys
+        )
         if vector is None or rest is None:
             return pool
         return self._reordered(reader, pool, rest)
@@ -129,7 +135,9 @@ class PoolSource:
         if "bm25" in self.routes and not self.near_only:
             route = f"bm25:{self.view}"
             if self.lexical is None:
-                requests["bm25"] = self.index.request(reader, route, query, None, n, rows)
+                requests["bm25"] = self.index.request(
+                    reader, route, query, None, n, rows
+                )
             else:
                 requests["bm25"] = Search(route, query, None, n, where, self.lexical)
         answers = (yield list(requests.values())) if requests else []
@@ -137,7 +145,10 @@ class PoolSource:
         # An engine's answers lie within the rows; it is asked once more only about a host's.
         is_engine = reader.row_numbers is not None
         dense = _within(
-            reader, ranked_rows(reader, rankings.get("dense", [])), None if is_engine else rows, n
+            reader,
+            ranked_rows(reader, rankings.get("dense", [])),
+            None if is_engine else rows,
+            n,
         )
         among = None if is_engine and self.lexical is None else rows
         bm25 = _within(reader, ranked_rows(reader, rankings.get("bm25", [])), among, n)
@@ -168,21 +179,33 @@ class PoolSource:
             )
             return dense, dict(zip(rows, lexical.scores(query).tolist(), strict=True))
         among = reader.among(pooled)
-        if vector is not None and self.index.dense_store is None and n <= len(dense) < len(pooled):
+        if (
+            vector is not None
+            and self.index.dense_store is None
+            and n <= len(dense) < len(pooled)
+        ):
             dense = dict(reader.search_dense(self.view, vector, len(pooled), among))
-        if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(pooled):
+        if (
+            "bm25" in self.routes
+            and self.lexical is None
+            and n <= len(bm25) < len(pooled)
+        ):
             bm25 = dict(reader.search_lexical(self.view, query, len(pooled), among))
         return dense, bm25
 
 
-def _positions(reader: CorpusReader, table: KeywordTable, selected: Any) -> Selection | None:
+def _positions(
+    reader: CorpusReader, table: KeywordTable, selected: Any
+) -> Selection | None:
     """Positions of the rows a search may see; None for all."""
     if table.row_numbers is None or selected is None:
         return cast("Selection | None", selected)
     return np.isin(table.row_numbers, reader.first_rows(selected, len(reader)))
 
 
-def _within(reader: CorpusReader, ranking: Mapping[int, float], selected: Any, n: int) -> Scores:
+def _within(
+    reader: CorpusReader, ranking: Mapping[int, float], selected: Any, n: int
+) -> Scores:
     """The first `n` that lie in the rows searched.
 
     A host's store may not know the condition, or give more.

@@ -34,7 +34,8 @@ from structrag.retrieval.hiqa.scores import (
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
 
-POOL = 50  # chunks from the vectors and from BM25 each; with those by keyword at most 150
+# Chunks from the vectors and from BM25 each; with those by keyword at most 150.
+POOL = 50
 ALPHA, BETA = 0.5, 0.2
 CODE_WEIGHTS = (1.0, 0.5, 0.0)  # of v, r and keywords in the published code
 
@@ -146,7 +147,9 @@ class HiQARetriever(Retriever):
                 lexical=lexical,
                 compare_rest=compare_rest,
             )
-        self.compare_rest: bool = preset == "default" if compare_rest is None else compare_rest
+        self.compare_rest: bool = (
+            preset == "default" if compare_rest is None else compare_rest
+        )
         check_index(index, Index)
         self.index = index
         self.k: int = checked_k(k)
@@ -171,7 +174,9 @@ class HiQARetriever(Retriever):
             compare_rest=self.compare_rest,
         )
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
@@ -187,7 +192,9 @@ class HiQARetriever(Retriever):
         chunks = reader.chunks_at(pool.rows[best[:most]].tolist())
         hits = [
             _hit(chunk, pool, parts, i, rank)
-            for rank, (chunk, i) in enumerate(zip(chunks, best[:most], strict=True), start=1)
+            for rank, (chunk, i) in enumerate(
+                zip(chunks, best[:most], strict=True), start=1
+            )
         ]
         if self.order == "document":
             hits = [hits[i] for i in np.argsort(pool.rows[best[:most]])]
@@ -239,7 +246,9 @@ class HiQARetriever(Retriever):
         """
         return self._table(self.index.store.reader()).statistics()
 
-    def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+    def tune(
+        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
+    ) -> TuningReport:
         """Fit alpha and beta to labelled questions, and use them henceforth.
 
         `metric` is as in `tune_steps`.
@@ -263,7 +272,9 @@ class HiQARetriever(Retriever):
         def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
             return self.pool_steps(question.question, where=question.where)
 
-        return tune_steps(questions, pool_steps, self.index.store.reader(), k=self.k, metric=metric)
+        return tune_steps(
+            questions, pool_steps, self.index.store.reader(), k=self.k, metric=metric
+        )
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta
@@ -283,7 +294,9 @@ def _hit(chunk: Chunk, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
         replace(chunk, extras={**chunk.extras, "keywords": keywords}),
         float(parts[:, i].sum()),
         rank,
-        routes={route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
+        routes={
+            route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks
+        },
         scores=_scores(pool, i),
         parts=dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
     )
@@ -311,7 +324,9 @@ def _checked_weight(name: str, value: float | str, most: float) -> float | str:
         or value == inf
     ):
         limit = "at least 0" if most == inf else f"from 0 to {most:g}"
-        raise InvalidParameter(f"{name} must be 'auto' or a finite number {limit}; got {value!r}.")
+        raise InvalidParameter(
+            f"{name} must be 'auto' or a finite number {limit}; got {value!r}."
+        )
     return float(value)
 
 

@@ -44,7 +44,8 @@ class LabelledQuestion:
     """
 
     question: str
-    relevant: Collection[Relevant]  # ids of documents, or spans (document id, start, end)
+    # Ids of documents, or spans (document id, start, end).
+    relevant: Collection[Relevant]
     where: Any = None  # as in `HiQARetriever.search`
 
 
@@ -57,13 +58,15 @@ class TuningReport:
     metric: str
     k: int  # hits that the metric looks at; for "mrr" all of the pool count
     n_questions: int
-    out_of_reach: int  # questions for which no route found anything relevant: no weights help them
+    # Questions for which no route found anything relevant: no weights help them.
+    out_of_reach: int
     score: float  # mean of the metric over the questions, with the chosen weights
     default_score: float  # the same with the default weights, 0.5 and 0.2
     # the same where each question's weights were fitted without it and its fold; None for one
     # question
     held_out: float | None
-    grid: tuple[tuple[float, float, float], ...]  # all tried: (alpha, beta, mean of the metric)
+    # All tried: (alpha, beta, mean of the metric).
+    grid: tuple[tuple[float, float, float], ...]
     note: str  # what to think of it
 
     def table(self) -> str:
@@ -80,7 +83,9 @@ class TuningReport:
 
     def __str__(self) -> str:
         held_out = "none" if self.held_out is None else f"{self.held_out:.4f}"
-        name = f"recall at {self.k}" if self.metric == "recall" else "mean reciprocal rank"
+        name = (
+            f"recall at {self.k}" if self.metric == "recall" else "mean reciprocal rank"
+        )
         return (
             f"alpha {self.alpha:g}, beta {self.beta:g}: {name} {self.score:.4f} over "
             f"{amount(self.n_questions, 'question')} (default weights {self.default_score:.4f}; "
@@ -132,7 +137,9 @@ def tune_steps(
 
 def _check(questions: Sequence[LabelledQuestion]) -> None:
     if not questions:
-        raise InvalidParameter("questions must hold at least one LabelledQuestion; got none.")
+        raise InvalidParameter(
+            "questions must hold at least one LabelledQuestion; got none."
+        )
     for question in questions:
         if isinstance(question.relevant, str) or not question.relevant:
             raise InvalidParameter(
@@ -141,7 +148,9 @@ def _check(questions: Sequence[LabelledQuestion]) -> None:
             )
 
 
-def _gains(reader: CorpusReader, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
+def _gains(
+    reader: CorpusReader, pool: Pool, relevant: Collection[Relevant]
+) -> FloatArray:
     """The share of each relevant item in each segment, (items, n)."""
     gains = np.zeros((len(relevant), len(pool.rows)))
     for column, chunk in enumerate(reader.chunks_at(pool.rows.tolist())):
@@ -159,7 +168,11 @@ def _gain(chunk: Chunk, item: Relevant) -> float:
 
 
 def _values(
-    pool: Pool, gains: FloatArray, grid: Sequence[tuple[float, float]], metric: str, k: int
+    pool: Pool,
+    gains: FloatArray,
+    grid: Sequence[tuple[float, float]],
+    metric: str,
+    k: int,
 ) -> FloatArray:
     """The metric of one question for every pair of weights, (len(grid),)."""
     if not gains.any():
@@ -169,7 +182,9 @@ def _values(
     betas = np.array([beta for _, beta in grid])[:, None]
     scores = alphas * v + (1 - alphas) * r + betas * np.log1p(pool.counts)
     # Stable, so that equal scores stay in document order, as in the retriever.
-    order: NDArray[np.int64] = np.argsort(-np.round(scores, SCORE_DIGITS), axis=1, kind="stable")
+    order: NDArray[np.int64] = np.argsort(
+        -np.round(scores, SCORE_DIGITS), axis=1, kind="stable"
+    )
     if metric == "mrr":
         relevant = gains.max(axis=0)[order] > 0
         result: FloatArray = 1 / (1 + relevant.argmax(axis=1))
@@ -180,7 +195,11 @@ def _values(
 
 
 def _report(
-    values: FloatArray, grid: Sequence[tuple[float, float]], metric: str, k: int, out_of_reach: int
+    values: FloatArray,
+    grid: Sequence[tuple[float, float]],
+    metric: str,
+    k: int,
+    out_of_reach: int,
 ) -> TuningReport:
     n = len(values)
     default = grid.index(DEFAULT)

@@ -16,7 +16,8 @@ from structrag.text.tokens import count_tokens
 
 UNANSWERABLE = "Unanswerable"
 EVIDENCE_TOKENS = 3000
-_SENTENCE = 500  # characters looked at behind a cut to tell whether a sentence ends there
+# Characters looked at behind a cut to tell whether a sentence ends there.
+_SENTENCE = 500
 
 ANSWER_PROMPT = """\
 Answer the question from the evidence, as briefly as possible. Use only the evidence; \
@@ -110,8 +111,12 @@ def beginning(text: str, max_tokens: int) -> str:
     if count_tokens(text) <= max_tokens:
         return text
     lengths = range(len(text) + 1)
-    fits = bisect_right(lengths, max_tokens, key=lambda end: count_tokens(text[:end])) - 1
+    fits = (
+        bisect_right(lengths, max_tokens, key=lambda end: count_tokens(text[:end])) - 1
+    )
     spans = sentence_spans(text[: fits + _SENTENCE])
     # White space that a sentence's span ends with need not fit.
-    ends = [end for start, end in spans if start + len(text[start:end].rstrip()) <= fits]
+    ends = [
+        end for start, end in spans if start + len(text[start:end].rstrip()) <= fits
+    ]
     return text[: ends[-1] if ends else fits].rstrip()

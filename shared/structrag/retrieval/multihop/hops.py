@@ -50,14 +50,18 @@ Answer:"""
 class SelfAskPrompts:
     """What the language model is asked; templates, other braces doubled."""
 
-    next: str = NEXT_PROMPT  # for a follow-up or the final answer: {question}, {history}
+    # For a follow-up or the final answer: {question}, {history}
+    next: str = NEXT_PROMPT
     answer: str = ANSWER_PROMPT  # the answer to one follow-up: {evidence}, {question}
-    final: str = FINAL_PROMPT  # the direct question at the end: {evidence}, {history}, {question}
+    # The direct question at the end: {evidence}, {history}, {question}
+    final: str = FINAL_PROMPT
 
     def __post_init__(self) -> None:
         check_template("The prompt 'next'", self.next, ("question", "history"))
         check_template("The prompt 'answer'", self.answer, ("evidence", "question"))
-        check_template("The prompt 'final'", self.final, ("evidence", "history", "question"))
+        check_template(
+            "The prompt 'final'", self.final, ("evidence", "history", "question")
+        )
 
 
 @dataclass(frozen=True, slots=True)

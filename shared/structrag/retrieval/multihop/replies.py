@@ -23,7 +23,8 @@ _NEXT_TURN = re.compile(
     re.IGNORECASE,
 )
 _ANSWER_LABEL = re.compile(
-    r"\A[\s*_]*(?:(?:the|final|short|intermediate)\s+)*answer(?:\s+is)?[\s*_]*[:：]", re.IGNORECASE
+    r"\A[\s*_]*(?:(?:the|final|short|intermediate)\s+)*answer(?:\s+is)?[\s*_]*[:：]",
+    re.IGNORECASE,
 )
 _QUESTION_MARKS = ("?", "？", "؟", "՞", "፧")
 _FOLLOW_UP_KEYS = {
@@ -34,7 +35,13 @@ _FOLLOW_UP_KEYS = {
     "nextquestion",
     "question",
 }
-_FINAL_KEYS = {"finalanswer", "sothefinalansweris", "thefinalansweris", "final", "answer"}
+_FINAL_KEYS = {
+    "finalanswer",
+    "sothefinalansweris",
+    "thefinalansweris",
+    "final",
+    "answer",
+}
 _NOTHING = re.compile(
     r"|unanswerable|unknown|it is unknown|none|null|na|nothing|no (?:answer|evidence|information)|"
     r"not (?:answerable|available|found|given|known|mentioned|provided|specified|stated)|"

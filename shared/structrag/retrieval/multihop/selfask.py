@@ -19,7 +19,12 @@ from structrag.retrieval.multihop.answering import (
     answer_steps,
     beginning,
 )
-from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult, Stopped
+from structrag.retrieval.multihop.hops import (
+    Hop,
+    SelfAskPrompts,
+    SelfAskResult,
+    Stopped,
+)
 from structrag.retrieval.multihop.replies import is_nothing, read_reply
 from structrag.retrieval.multihop.retrieved import (
     Costs,
@@ -40,7 +45,8 @@ class _State:
     question: str
     where: Any
     trace: list[Hop] = field(default_factory=list)
-    direct: list[Hit] = field(default_factory=list)  # for the question itself, if no hop has any
+    # For the question itself, if no hop has any.
+    direct: list[Hit] = field(default_factory=list)
     cost: Costs = field(default_factory=dict)
     answered: int = 0  # calls
     errors: list[Exception] = field(default_factory=list)
@@ -52,15 +58,20 @@ class _State:
     @property
     def history(self) -> str:
         """The hops as the model sees them, answers up to 200 tokens."""
-        answers = [beginning(hop.answer, HISTORY_TOKENS) or "unknown" for hop in self.trace]
+        answers = [
+            beginning(hop.answer, HISTORY_TOKENS) or "unknown" for hop in self.trace
+        ]
         turns = zip(self.trace, answers, strict=True)
         return "".join(
-            f"Follow up: {hop.follow_up}\nIntermediate answer: {answer}\n" for hop, answer in turns
+            f"Follow up: {hop.follow_up}\nIntermediate answer: {answer}\n"
+            for hop, answer in turns
         )
 
     @property
     def evidence(self) -> list[Hit]:
-        return each_once([hit for hop in self.trace for hit in hop.evidence] + self.direct)
+        return each_once(
+            [hit for hop in self.trace for hit in hop.evidence] + self.direct
+        )
 
     def note(self, answer: Answered) -> None:
         add_costs(self.cost, {"answer": answer.cost})
@@ -155,7 +166,9 @@ class SelfAsk:
         """`answer` on an event loop."""
         return await self.retriever.arun(self.steps(question, where=where))
 
-    def answer_all(self, questions: Sequence[str], *, where: Any = None) -> list[SelfAskResult]:
+    def answer_all(
+        self, questions: Sequence[str], *, where: Any = None
+    ) -> list[SelfAskResult]:
         """The answers to several questions, in their order.
 
         The calls of one round go out together.
@@ -180,14 +193,22 @@ class SelfAsk:
         if stopped != "final_answer":
             answer = yield from self._direct(state)
         return SelfAskResult(
-            question, answer, state.evidence, state.trace, stopped, state.cost, len(state.errors)
+            question,
+            answer,
+            state.evidence,
+            state.trace,
+            stopped,
+            state.cost,
+            len(state.errors),
         )
 
     def _rounds(self, state: _State) -> Steps[tuple[Stopped, str]]:
         """Ask follow-ups; why that stopped, and the final answer or ""."""
         asked: set[str] = set()
         while True:
-            prompt = self.prompts.next.format(question=state.question, history=state.history)
+            prompt = self.prompts.next.format(
+                question=state.question, history=state.history
+            )
             if self._is_too_much(state.tokens + count_tokens(prompt)):
                 return "token_budget", ""
             kind, text = yield from self._next(state, prompt)
@@ -203,7 +224,9 @@ class SelfAsk:
                 return "max_followups", ""
             asked.add(fold(text))
             yield from self._hop(state, text)
-            if len(state.trace) > 1 and all(is_nothing(hop.answer) for hop in state.trace[-2:]):
+            if len(state.trace) > 1 and all(
+                is_nothing(hop.answer) for hop in state.trace[-2:]
+            ):
                 return "empty_answers", ""
 
     def _is_too_much(self, tokens: int) -> bool:
@@ -233,12 +256,16 @@ class SelfAsk:
         state.note(answered)
         cost = sum(retrieved.cost.values(), answered.cost)
         evidence = tuple(retrieved.hits)
-        state.trace.append(Hop(follow_up, answered.answer, evidence, cost, retrieved.result))
+        state.trace.append(
+            Hop(follow_up, answered.answer, evidence, cost, retrieved.result)
+        )
 
     def _direct(self, state: _State) -> Steps[str]:
         """The answer over all evidence. "" where both calls failed."""
         if not state.evidence:
-            retrieved = yield from retrieved_steps(self.retriever, state.question, state.where)
+            retrieved = yield from retrieved_steps(
+                self.retriever, state.question, state.where
+            )
             state.direct = retrieved.hits
             add_costs(state.cost, retrieved.cost)
         hits = interleaved([*(hop.evidence for hop in state.trace), state.direct])

@@ -86,7 +86,9 @@ class TwoHop(Retriever):
         self.entity_hits = entity_hits
         self.find_entities = find_entities
 
-    def result(self, question: str, k: float | None = None, *, where: Any = None) -> TwoHopResult:
+    def result(
+        self, question: str, k: float | None = None, *, where: Any = None
+    ) -> TwoHopResult:
         """The hits that `search` gives, with added names and the cost."""
         return self.run(self.result_steps(question, k, where=where))
 
@@ -96,7 +98,9 @@ class TwoHop(Retriever):
         """`result` on an event loop."""
         return await self.arun(self.result_steps(question, k, where=where))
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """`search` as steps."""
         result = yield from self.result_steps(query, k, where=where)
         return result.hits
@@ -129,7 +133,10 @@ class TwoHop(Retriever):
 
 
 def bridge_entities(
-    question: str, hits: Sequence[Hit], limit: int = 5, find_entities: EntityFinder = names_by_form
+    question: str,
+    hits: Sequence[Hit],
+    limit: int = 5,
+    find_entities: EntityFinder = names_by_form,
 ) -> list[str]:
     """At most `limit` names of the hits that the question lacks.
 
@@ -139,7 +146,9 @@ def bridge_entities(
     shown: dict[str, str] = {}  # folded name -> as it is written first
     frequency: Counter[str] = Counter()  # of hits
     for hit in hits:
-        names = {fold(name): " ".join(name.split()) for name in find_entities(hit.chunk.text)}
+        names = {
+            fold(name): " ".join(name.split()) for name in find_entities(hit.chunk.text)
+        }
         for key, name in names.items():
             if key and not occurrences(asked, key):
                 shown.setdefault(key, name)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from structrag.asking.naming import setting_name
 from structrag.asking.requests import Request, Steps
-from structrag.index.adding import Adding, Preparation, Prepared, at_levels, prepare_steps
+from structrag.index.adding import (
+    Adding,
+    Preparation,
+    Prepared,
+    at_levels,
+    prepare_steps,
+)
 from structrag.index.index import Index, IndexOptions
 from structrag.index.levels import SearchedLevel
 from structrag.index.snapshot import Reader, Snapshot
@@ -17,7 +23,11 @@ from structrag.index.views import ViewSettings
 from structrag.reading.settings import Reading
 from structrag.records import Chunk, Document
 from structrag.retrieval.tree.shape import SHAPE, tree_shape
-from structrag.retrieval.tree.summaries import SUMMARY_PROMPT, NodeSplitter, TreeSettings
+from structrag.retrieval.tree.summaries import (
+    SUMMARY_PROMPT,
+    NodeSplitter,
+    TreeSettings,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -57,12 +67,17 @@ class _TreeAdding(Adding):
         nodes = yield from prepare_steps(group, self.further(by_document)[NODES])
         prepared = at_levels(chunks, {NODES: nodes}, self.store.held)
         entries = [
-            replace(entry, arrays={SHAPE: tree_shape(entry.chunks, entry.level(NODES).chunks)})
+            replace(
+                entry,
+                arrays={SHAPE: tree_shape(entry.chunks, entry.level(NODES).chunks)},
+            )
             for entry in prepared.entries
         ]
         return replace(prepared, entries=entries)
 
-    def further(self, chunks: Mapping[str, Sequence[Chunk]]) -> Mapping[str, Preparation]:
+    def further(
+        self, chunks: Mapping[str, Sequence[Chunk]]
+    ) -> Mapping[str, Preparation]:
         return {NODES: self.nodes.above(chunks)}
 
 
@@ -91,7 +106,12 @@ class TreeIndex(Index):
             the most telling of their sentences.
     """
 
-    SAVED: ClassVar[tuple[str, ...]] = (*Index.SAVED, "fan_out", "summary_tokens", "summary_prompt")
+    SAVED: ClassVar[tuple[str, ...]] = (
+        *Index.SAVED,
+        "fan_out",
+        "summary_tokens",
+        "summary_prompt",
+    )
 
     def __init__(
         self,
@@ -102,10 +122,14 @@ class TreeIndex(Index):
         summary_prompt: str = SUMMARY_PROMPT,
         **options: Unpack[IndexOptions],
     ) -> None:
-        self.tree_settings: TreeSettings = TreeSettings(fan_out, summary_tokens, summary_prompt)
+        self.tree_settings: TreeSettings = TreeSettings(
+            fan_out, summary_tokens, summary_prompt
+        )
         options.setdefault("views", ("raw",))
         super().__init__(embedder=embedder, **options)
-        self.node_level: SearchedLevel = SearchedLevel(self.own_store, self.embedder, NODES)
+        self.node_level: SearchedLevel = SearchedLevel(
+            self.own_store, self.embedder, NODES
+        )
         # Answers about nodes, of documents with failed calls.
         self.kept_of_nodes: dict[str, dict[Request, Any]] = {}
 
@@ -156,7 +180,9 @@ class TreeIndex(Index):
         super()._open(store)
         self.node_level.store = store
 
-    def _adding(self, documents: Iterable[Document], *, known_only: bool = False) -> Adding:
+    def _adding(
+        self, documents: Iterable[Document], *, known_only: bool = False
+    ) -> Adding:
         how = self._preparation()
         return _TreeAdding(
             documents,
@@ -173,7 +199,9 @@ class TreeIndex(Index):
     def _node_preparation(self, how: Preparation) -> _NodePreparation:
         language = self.view_settings.language
         splitter: Any = self.splitter
-        reading = splitter if isinstance(splitter, Reading) else Reading(language=language)
+        reading = (
+            splitter if isinstance(splitter, Reading) else Reading(language=language)
+        )
         fitted = hasattr(self.embedder, "fit")
         of_nodes = replace(
             how,

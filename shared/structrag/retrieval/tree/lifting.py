@@ -43,7 +43,9 @@ def node_score_steps(
     return scores
 
 
-def lifted(hit: Hit, above: Sequence[Place], nodes: Mapping[int, float], weight: float) -> Hit:
+def lifted(
+    hit: Hit, above: Sequence[Place], nodes: Mapping[int, float], weight: float
+) -> Hit:
     """A hit with the score of the nodes above it added.
 
     It is their mean. The sum is brought back to [0, 1]; `nodes` is what `node_score_steps` gives. A
@@ -55,7 +57,9 @@ def lifted(hit: Hit, above: Sequence[Place], nodes: Mapping[int, float], weight:
         >>> lifted(hit, [Place(3, 10, 2, True)], {3: 1.0}, 0.25).parts
         {'bm25:raw': 0.4, 'levels': 0.2}
     """
-    mean = sum(nodes.get(node.row, 0.0) for node in above) / len(above) if above else 0.0
+    mean = (
+        sum(nodes.get(node.row, 0.0) for node in above) / len(above) if above else 0.0
+    )
     total = 1 + weight
     parts = {name: part / total for name, part in hit.parts.items()}
     return replace(

@@ -60,7 +60,11 @@ class Merging:
                 )
 
     def merged(
-        self, ranking: Iterable[Found], *, k: int | None = None, max_tokens: int | None = None
+        self,
+        ranking: Iterable[Found],
+        *,
+        k: int | None = None,
+        max_tokens: int | None = None,
     ) -> list[Taken]:
         """The ranking with nodes in the place of their chunks.
 
@@ -83,7 +87,8 @@ class _State:
         self.max_tokens = max_tokens
         self.seen: list[Found] = []
         self.taken: list[Taken] = []
-        self.n_hit: Counter[int] = Counter()  # row of a node -> how many children are found
+        # Row of a node -> how many children are found.
+        self.n_hit: Counter[int] = Counter()
 
     def take(self, found: Found) -> bool:
         """Take a chunk, and nodes for it where they may.

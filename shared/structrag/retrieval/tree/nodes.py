@@ -31,7 +31,9 @@ class Node:
 
     def is_whole(self, text: str) -> bool:
         """Whether the document's text has nothing between the children."""
-        gaps = (text[before.end : child.start] for before, child in pairwise(self.children))
+        gaps = (
+            text[before.end : child.start] for before, child in pairwise(self.children)
+        )
         return not any(map(str.strip, gaps))
 
 
@@ -57,7 +59,9 @@ def build_tree(outline: Outline, chunks: Sequence[Chunk], fan_out: int) -> Node 
         below[_section_of(outline.sections, starts, chunk).ordinal].append(chunk)
     # A section stands behind its parent, so its children are complete when it is reached.
     for section in reversed(outline.sections):
-        children = sorted(below[section.ordinal], key=lambda child: (child.start, child.end))
+        children = sorted(
+            below[section.ordinal], key=lambda child: (child.start, child.end)
+        )
         top = _joined(section, children, fan_out)
         if section.parent is not None:
             below[section.parent] += top
@@ -70,7 +74,9 @@ def walk_tree(top: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += [child for child in reversed(node.children) if isinstance(child, Node)]
+        waiting += [
+            child for child in reversed(node.children) if isinstance(child, Node)
+        ]
 
 
 def _outermost(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
@@ -82,7 +88,9 @@ def _outermost(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
             yield chunk
 
 
-def _section_of(sections: Sequence[Section], starts: Sequence[int], chunk: Chunk) -> Section:
+def _section_of(
+    sections: Sequence[Section], starts: Sequence[int], chunk: Chunk
+) -> Section:
     """The smallest section that holds the chunk.
 
     The headings it begins with do not count.
@@ -93,7 +101,9 @@ def _section_of(sections: Sequence[Section], starts: Sequence[int], chunk: Chunk
     return section
 
 
-def _joined(section: Section, children: Sequence[Node | Chunk], fan_out: int) -> list[Node | Chunk]:
+def _joined(
+    section: Section, children: Sequence[Node | Chunk], fan_out: int
+) -> list[Node | Chunk]:
     """One node above the children; one child or none as it is."""
     while len(children) > fan_out:
         n_runs = ceil(len(children) / fan_out)
@@ -106,4 +116,6 @@ def _joined(section: Section, children: Sequence[Node | Chunk], fan_out: int) ->
 def _node(section: Section, children: Sequence[Node | Chunk]) -> Node:
     heights = [child.height for child in children if isinstance(child, Node)]
     end = max(child.end for child in children)
-    return Node(section, tuple(children), children[0].start, end, max(heights, default=0) + 1)
+    return Node(
+        section, tuple(children), children[0].start, end, max(heights, default=0) + 1
+    )

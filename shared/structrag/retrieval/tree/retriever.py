@@ -21,7 +21,12 @@ from structrag.retrieval.tree.index import TreeIndex
 from structrag.retrieval.tree.lifting import lifted, node_score_steps
 from structrag.retrieval.tree.merging import Found, Merging, Taken
 from structrag.retrieval.tree.shape import Tree
-from structrag.retrieval.tree.walking import WALK_PROMPT, Walk, check_walk_prompt, walk_steps
+from structrag.retrieval.tree.walking import (
+    WALK_PROMPT,
+    Walk,
+    check_walk_prompt,
+    walk_steps,
+)
 
 POOL = 200  # chunks that are looked at
 SOURCE = ("source_start", "source_end")  # a node's place in markup
@@ -99,7 +104,9 @@ class TreeRetriever(Retriever):
         self.llm: LanguageModel | None = as_language_model(llm)
         self.walk_prompt = walk_prompt
 
-    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+    def steps(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[list[Hit]]:
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
@@ -113,11 +120,16 @@ class TreeRetriever(Retriever):
         hits = yield from self.flat.steps_in(chunks, query, max(POOL, k), where)
         if self.levels:
             scores = yield from node_score_steps(nodes, query, self.flat.kinds, where)
-            hits = [lifted(hit, tree.above(hit.chunk), scores, self.level_weight) for hit in hits]
+            hits = [
+                lifted(hit, tree.above(hit.chunk), scores, self.level_weight)
+                for hit in hits
+            ]
             hits.sort(key=lambda hit: -round(hit.score, 9))
         if self.llm is not None and hits:
             doc_ids = list(dict.fromkeys(hit.chunk.doc_id for hit in hits))
-            walk = yield from walk_steps(query, tree, doc_ids, self.llm, self.walk_prompt)
+            walk = yield from walk_steps(
+                query, tree, doc_ids, self.llm, self.walk_prompt
+            )
             hits = _walked(hits, walk)
         return self._merged(hits, tree, k)
 
@@ -125,7 +137,8 @@ class TreeRetriever(Retriever):
         chunks = (Found(hit.chunk.n_tokens, tree.above(hit.chunk)) for hit in hits)
         taken = self.merging.merged(chunks, k=k, max_tokens=self.max_tokens)
         return [
-            replace(_hit_of(one, hits, tree), rank=rank) for rank, one in enumerate(taken, start=1)
+            replace(_hit_of(one, hits, tree), rank=rank)
+            for rank, one in enumerate(taken, start=1)
         ]
 
     def run(self, steps: Steps[T]) -> T:
@@ -142,9 +155,13 @@ def _walked(hits: Sequence[Hit], walk: Walk) -> list[Hit]:
 
     All say what was chosen.
     """
-    notes = {WALKED: list(walk.titles), **({"failure": walk.failure} if walk.failure else {})}
+    notes = {
+        WALKED: list(walk.titles),
+        **({"failure": walk.failure} if walk.failure else {}),
+    }
     noted = [
-        replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **notes})) for hit in hits
+        replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **notes}))
+        for hit in hits
     ]
     return sorted(noted, key=lambda hit: not walk.holds(hit.chunk))
 
@@ -160,6 +177,8 @@ def _hit_of(taken: Taken, hits: Sequence[Hit], tree: Tree) -> Hit:
         for name, value in best.chunk.extras.items()
         if name in (WALKED, "failure", "views_hit")
     }
-    extras |= {name: node.extras[name] for name in (SUMMARY, *SOURCE) if name in node.extras}
+    extras |= {
+        name: node.extras[name] for name in (SUMMARY, *SOURCE) if name in node.extras
+    }
     extras[MERGED] = [hits[place].chunk.id for place in taken.found]
     return replace(best, chunk=replace(node, extras=extras))

@@ -34,7 +34,9 @@ def tree_shape(chunks: Sequence[Chunk], nodes: Sequence[Chunk]) -> NDArray[np.in
     for line, node in enumerate(in_rows[len(chunks) :], start=len(chunks)):
         children = node.extras["children"]
         shape[[line_of[child] for child in children], _PARENT] = line - len(chunks)
-        shape[line, _CHILDREN] = len(children) if node.extras["whole"] else -len(children)
+        shape[line, _CHILDREN] = (
+            len(children) if node.extras["whole"] else -len(children)
+        )
     return shape
 
 
@@ -71,7 +73,9 @@ class Tree:
         place = int(shape[row - chunks.start, _PARENT])
         while place != NONE:
             parent, tokens, n_children = shape[len(chunks) + place].tolist()
-            places.append(Place(nodes.start + place, tokens, abs(n_children), n_children > 0))
+            places.append(
+                Place(nodes.start + place, tokens, abs(n_children), n_children > 0)
+            )
             place = parent
         return places
 

@@ -104,7 +104,9 @@ class NodeSplitter:
         """A summary for each node; short parts are their own."""
         parts = [[_text(child, below) for child in node.children] for node in nodes]
         counter, most = self.reading.counter, self.settings.summary_tokens
-        long = [i for i, of_node in enumerate(parts) if counter("\n".join(of_node)) > most]
+        long = [
+            i for i, of_node in enumerate(parts) if counter("\n".join(of_node)) > most
+        ]
         answers = yield from summary_steps(
             [" > ".join(nodes[i].section.path) or document.title for i in long],
             [_titled(nodes[i], parts[i]) for i in long],
@@ -138,9 +140,13 @@ class NodeSplitter:
         }
         if summary.failure:
             notes |= {"degraded": True, "failure": summary.failure}
-        chunk = maker.chunk(node.section, Piece(node.start, node.end), context, extras=notes)
+        chunk = maker.chunk(
+            node.section, Piece(node.start, node.end), context, extras=notes
+        )
         tokens = self.reading.counter(chunk.index_text)
-        return replace(chunk, kind="section", extras={**chunk.extras, "index_tokens": tokens})
+        return replace(
+            chunk, kind="section", extras={**chunk.extras, "index_tokens": tokens}
+        )
 
 
 def _text(child: Node | Chunk, below: Mapping[str, Summary]) -> str:
@@ -167,7 +173,8 @@ def _titled(node: Node, texts: Sequence[str]) -> list[str]:
 def _titles(node: Node) -> list[str]:
     """The titles right below a node, each once."""
     paths = [
-        child.path if isinstance(child, Chunk) else child.section.path for child in node.children
+        child.path if isinstance(child, Chunk) else child.section.path
+        for child in node.children
     ]
     depth = len(node.section.path)
     return list(dict.fromkeys(path[depth] for path in paths if len(path) > depth))

@@ -101,9 +101,14 @@ def _choice_steps(
     The second says what failed; "" for nothing.
     """
     numbers = range(1, len(options) + 1)
-    shown = [f"[{i}] {option.title}\n{option.text}" for i, option in enumerate(options, start=1)]
+    shown = [
+        f"[{i}] {option.title}\n{option.text}"
+        for i, option in enumerate(options, start=1)
+    ]
     asked = prompt.format(options="\n\n".join(shown), question=question)
-    (answer,) = yield [Ask(asked, "tree.walk", llm=llm, options=(*map(str, numbers), "none"))]
+    (answer,) = yield [
+        Ask(asked, "tree.walk", llm=llm, options=(*map(str, numbers), "none"))
+    ]
     if isinstance(answer, Failed) or not usable_ids(numbers, answer):
         return None, why_unusable(answer)
     chosen, _ = parse_ids(answer, numbers)

@@ -59,18 +59,24 @@ def gather(
         )
     if len({document.id for document in documents}) < len(documents):
         raise InvalidParameter("Two documents have the same id; give each its own.")
-    records = [{**document_record(parse(document)), "splits": []} for document in documents]
+    records = [
+        {**document_record(parse(document)), "splits": []} for document in documents
+    ]
     searches = []
     for name, splitter in splitters.items():
         if isinstance(splitter, Passages):
-            passages, search = search_passages(name, splitter, documents, query, k, embedder)
+            passages, search = search_passages(
+                name, splitter, documents, query, k, embedder
+            )
             splits = [_Split(tuple(of_document)) for of_document in passages]
             searches.append(search)
         else:
             splits = _splits(name, splitter, documents, embedder, progress)
             if query.strip():
                 chunks = [split.chunks for split in splits]
-                searches.append(search_chunks(name, documents, chunks, query, k, embedder))
+                searches.append(
+                    search_chunks(name, documents, chunks, query, k, embedder)
+                )
         for split, record in zip(splits, records, strict=True):
             shown = list(map(chunk_record, split.chunks))
             record["splits"].append({"chunks": shown, "series": split.series})
@@ -117,7 +123,11 @@ def _method(name: str, splitter: Any) -> dict[str, Any]:
     if isinstance(splitter, Passages):
         return {"name": name, "splitter": EvidenceRetriever.__name__, "passages": True}
     kind = type(splitter).__name__
-    return {"name": name, "splitter": kind, "max_tokens": getattr(splitter, "max_tokens", None)}
+    return {
+        "name": name,
+        "splitter": kind,
+        "max_tokens": getattr(splitter, "max_tokens", None),
+    }
 
 
 def document_record(outline: Outline) -> dict[str, Any]:
@@ -126,7 +136,10 @@ def document_record(outline: Outline) -> dict[str, Any]:
     A section's `tokens` are those of its own text and of everything below it.
     """
     document, sections = outline.document, outline.sections
-    tokens = [count_tokens(document.text[section.start : section.body_end]) for section in sections]
+    tokens = [
+        count_tokens(document.text[section.start : section.body_end])
+        for section in sections
+    ]
     for section in reversed(sections[1:]):
         tokens[section.parent or 0] += tokens[section.ordinal]
     columns = []
@@ -139,7 +152,9 @@ def document_record(outline: Outline) -> dict[str, Any]:
         "title": document.title,
         "format": document.format,
         "text": document.text,
-        "sections": [_section(section, tokens[section.ordinal]) for section in sections],
+        "sections": [
+            _section(section, tokens[section.ordinal]) for section in sections
+        ],
         "columns": columns,
     }
 

@@ -36,7 +36,11 @@ def render_page(data: Mapping[str, Any]) -> str:
     and nothing is loaded from anywhere (its content security policy).
     """
     style = _asset("page.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "\n})();\n"
+    script = (
+        '"use strict";\n(() => {\n'
+        + "\n".join(_asset(name) for name in SCRIPTS)
+        + "\n})();\n"
+    )
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; "
         f"script-src '{_hash(script)}'; base-uri 'none'"
@@ -48,7 +52,8 @@ def render_page(data: Mapping[str, Any]) -> str:
         "@@DATA@@": embedded_json(data),
     }
     page = _asset("page.html")
-    for mark, value in parts.items():  # the data comes last: nothing in it is taken for a mark
+    # The data comes last: nothing in it is taken for a mark.
+    for mark, value in parts.items():
         page = page.replace(mark, value)
     return page
 
@@ -97,4 +102,6 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return "sha256-" + base64.b64encode(sha256(text.encode("utf-8")).digest()).decode(
+        "ascii"
+    )

@@ -32,7 +32,9 @@ def search_chunks(
     `routes` are names. Every hit has its `document` and `chunk` by number, `score`, and by route
     `shares`, which add up to the score, and `ranks` (None: the route did not find it).
     """
-    by_document = dict(zip([document.id for document in documents], chunks, strict=True))
+    by_document = dict(
+        zip([document.id for document in documents], chunks, strict=True)
+    )
     index = Index(embedder=embedder, splitter=GivenChunks(by_document))
     index.add(documents)
     retriever, routes = _retriever(name, index)
@@ -104,7 +106,9 @@ def search_passages(
         number = numbers[hit.chunk.doc_id]
         place = (number, chunks[number].index(hit.chunk))
         matches = [_sentence(sentence, language) for sentence in sentences]
-        records.append({**_hit(hit, place, routes), "ranks": None, "sentences": matches})
+        records.append(
+            {**_hit(hit, place, routes), "ranks": None, "sentences": matches}
+        )
     encoder = retriever.token_encoder or retriever.embedder
     search = {
         "retriever": type(retriever).__name__,
@@ -117,7 +121,9 @@ def search_passages(
 
 
 def _sentence(sentence: SentenceMatch, language: str) -> dict[str, Any]:
-    words = [asdict(word) for word in sentence.words if stems(word.word, language=language)]
+    words = [
+        asdict(word) for word in sentence.words if stems(word.word, language=language)
+    ]
     for word in words:
         word["similarity"] = round(word["similarity"], 3)
     return {

@@ -34,7 +34,9 @@ def test_the_prompt_in_front_is_stripped(answer: str) -> None:
     assert without_echo(PROMPT, answer) == ANSWER
 
 
-@pytest.mark.parametrize("answer", [PROMPT, PROMPT.strip(), CHATML.removesuffix(ANSWER)])
+@pytest.mark.parametrize(
+    "answer", [PROMPT, PROMPT.strip(), CHATML.removesuffix(ANSWER)]
+)
 def test_an_echo_alone_is_no_answer(answer: str) -> None:
     assert without_echo(PROMPT, answer) == ""
 
@@ -54,7 +56,10 @@ def test_other_answers_stay_as_they_are(answer: str) -> None:
 
 
 def test_an_answer_to_a_short_prompt_may_begin_with_it() -> None:
-    assert without_echo("What is water?", "What is water? A liquid.") == "What is water? A liquid."
+    assert (
+        without_echo("What is water?", "What is water? A liquid.")
+        == "What is water? A liquid."
+    )
 
 
 def test_what_a_runner_gives_and_keeps_has_no_echo() -> None:

@@ -282,7 +282,9 @@ PARTS = st.sampled_from(
 @given(answer=st.text(max_size=60) | st.lists(PARTS, max_size=25).map(" ".join) | st.lists(PARTS,
 max_size=25).map("".join),
        allowed=st.sets(st.integers(-3, 40), max_size=12))  # fmt: skip
-def test_whatever_is_answered_gives_a_valid_subset(answer: str, allowed: set[int]) -> None:
+def test_whatever_is_answered_gives_a_valid_subset(
+    answer: str, allowed: set[int]
+) -> None:
     ids, dropped = parse_ids(answer, allowed)
     assert ids == sorted(set(ids))
     assert set(ids) <= allowed
@@ -291,7 +293,9 @@ def test_whatever_is_answered_gives_a_valid_subset(answer: str, allowed: set[int
 
 @given(
     ids=st.sets(st.integers(1, 60), min_size=1),
-    shape=st.sampled_from(["{}", "[{}]", '{{"ids": [{}]}}', "IDs: {}", "Paragraphs {}."]),
+    shape=st.sampled_from(
+        ["{}", "[{}]", '{{"ids": [{}]}}', "IDs: {}", "Paragraphs {}."]
+    ),
 )
 def test_every_shown_id_in_a_list_is_found(ids: set[int], shape: str) -> None:
     answer = shape.format(", ".join(map(str, sorted(ids, reverse=True))))
@@ -302,7 +306,8 @@ def test_every_shown_id_in_a_list_is_found(ids: set[int], shape: str) -> None:
     value=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
         lambda inner: (
-            st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+            st.lists(inner, max_size=4)
+            | st.dictionaries(st.text(max_size=8), inner, max_size=4)
         ),
     )
 )

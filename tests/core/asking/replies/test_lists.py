@@ -79,7 +79,10 @@ def test_keyword_parser(answer: str, expected: list[str]) -> None:
     assert parse_keywords(answer) == expected
 
 
-@given(st.text(max_size=200) | st.text(alphabet="[]{}()\"',:\\0123456789abc \n-*`", max_size=60))
+@given(
+    st.text(max_size=200)
+    | st.text(alphabet="[]{}()\"',:\\0123456789abc \n-*`", max_size=60)
+)
 def test_any_answer_is_read_without_an_error(answer: str) -> None:
     found = parse_keywords(answer)
     assert len(found) == len({word.casefold() for word in found}) <= 40
@@ -151,7 +154,9 @@ def test_a_merged_answer_of_wrong_types_is_nothing(answer: str) -> None:
 def test_a_refusal_is_no_summary(refusal: str) -> None:
     assert parse_answer("summary", refusal) == ("", [])
     assert parse_answer("keywords", refusal) == ("", [])
-    assert parse_answer("merged", json.dumps({"summary": refusal, "keywords": refusal})) == ("", [])
+    assert parse_answer(
+        "merged", json.dumps({"summary": refusal, "keywords": refusal})
+    ) == ("", [])
 
 
 @pytest.mark.parametrize(

@@ -68,4 +68,7 @@ def test_a_run_of_more_than_forty_words_is_compared_with_no_name(
 ) -> None:
     title = " ".join(f"section{i}" for i in range(words))
     assert parse_names(title, [(title,)]) == ([0], 0)
-    assert parse_names(title.replace("section7", "sektion7"), [(title,)]) == (positions, dropped)
+    assert parse_names(title.replace("section7", "sektion7"), [(title,)]) == (
+        positions,
+        dropped,
+    )

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from samples import DEFINING
 
-from structrag.chunks.enriching.definitions import _long_form, definition_in, definitions, shortened
+from structrag.chunks.enriching.definitions import (
+    _long_form,
+    definition_in,
+    definitions,
+    shortened,
+)
 from structrag.text.tokens import count_tokens
 
 
@@ -25,7 +30,9 @@ def test_definitions_are_found_by_form() -> None:
         "(ABC)",
     ):
         assert definition_in(nothing) == []
-    assert definitions(["x", "LSTM is a net.", "LSTM is more."]) == {"LSTM": (1, "LSTM is a net.")}
+    assert definitions(["x", "LSTM is a net.", "LSTM is more."]) == {
+        "LSTM": (1, "LSTM is a net.")
+    }
 
 
 def test_shortening_keeps_every_name_or_gives_none() -> None:
@@ -61,5 +68,7 @@ def test_shortening_keeps_every_name_or_gives_none() -> None:
         ("ABCDEFG", "alpha beta gamma", ""),
     ],
 )
-def test_the_words_that_an_acronym_stands_for(short: str, before: str, long: str) -> None:
+def test_the_words_that_an_acronym_stands_for(
+    short: str, before: str, long: str
+) -> None:
     assert _long_form(short, before) == long

@@ -33,7 +33,12 @@ from structrag.errors import InvalidParameter
     [("unique", 1.14, 0.57), ("count", 1.62, 1.62), ("literal", 3.42, 1.71)],
 )
 def test_worked_numbers(weight: str, value: float, doubled: float) -> None:
-    factors = {"correlation": 0.5, "rating": 0.8, "similarity": 0.6, "entity_weight": weight}
+    factors = {
+        "correlation": 0.5,
+        "rating": 0.8,
+        "similarity": 0.6,
+        "entity_weight": weight,
+    }
     assert density([0.8, 0.6, 0.5], [2, 1, 1], 40, **factors) == pytest.approx(value)  # type: ignore[arg-type]
     assert density([0.8, 0.6, 0.5], [4, 2, 2], 80, **factors) == pytest.approx(doubled)  # type: ignore[arg-type]
 
@@ -65,7 +70,9 @@ def test_pairs_in_closed_form(n: int, seed: int) -> None:
     assert mean_pair_cosine(vectors) == pytest.approx(
         np.mean([cosines[i, j] for i in range(n) for j in range(n) if i != j])
     )
-    best = [np.mean(sorted(np.delete(row, i))[::-1][:3]) for i, row in enumerate(cosines)]
+    best = [
+        np.mean(sorted(np.delete(row, i))[::-1][:3]) for i, row in enumerate(cosines)
+    ]
     assert similarity_to_others(vectors) == pytest.approx(best)
 
 
@@ -97,7 +104,8 @@ def test_every_factor_can_be_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["NASA left.", "nothing to see here", "One sentence with NASA. And another."]
+    "text",
+    ["NASA left.", "nothing to see here", "One sentence with NASA. And another."],
 )
 def test_one_sentence_and_one_chunk_are_finite(text: str) -> None:
     for own in measured(chunks_of(text)):
@@ -111,7 +119,9 @@ def test_a_document_without_words_or_chunks_has_vectors_of_their_shape() -> None
     for chunks, shape in (([], (0, 1)), (chunks_of(), (3, 64))):
         _, vectors = runner.run(density_steps(chunks, DensitySettings()))
         assert vectors.means.shape == shape
-        assert [len(of_chunk) for of_chunk in vectors.sentences] == list(map(len, vectors.spans))
+        assert [len(of_chunk) for of_chunk in vectors.sentences] == list(
+            map(len, vectors.spans)
+        )
 
 
 def test_modes_and_weights() -> None:
@@ -164,9 +174,13 @@ def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None
         (DensitySettings(entities="llm"), "[]"),
     ],
 )
-def test_ratings_and_entities(settings: DensitySettings, answer: str, tmp_path: Path) -> None:
+def test_ratings_and_entities(
+    settings: DensitySettings, answer: str, tmp_path: Path
+) -> None:
     chunks = Index(
-        embedder=HashEmbedder(), views="raw", splitter=ContentAwareSplitter(max_tokens=None)
+        embedder=HashEmbedder(),
+        views="raw",
+        splitter=ContentAwareSplitter(max_tokens=None),
     )
     chunks.add([guide()])
     llm = Reluctant(answer, word="crane")

@@ -56,7 +56,9 @@ def test_each_half_can_be_switched_off_and_few_chunks_are_left_alone() -> None:
     _, chunks = dense_document()
     for found in (enrich(), enrich(reduce=False, supplement=False, low=99.0, high=0.0)):
         assert all(chunk.extras["action"] == "none" for chunk in found)
-        assert [chunk.index_text for chunk in found] == [chunk.index_text for chunk in chunks]
+        assert [chunk.index_text for chunk in found] == [
+            chunk.index_text for chunk in chunks
+        ]
         assert all(chunk.extras["density"] >= 0 for chunk in found)
     model = ScriptedModel("[]")
     enrich(model, low=99.0, high=0.01, use_llm=False)
@@ -75,7 +77,9 @@ async def test_sync_async_and_again_are_equal() -> None:
     enricher = pickle.loads(pickle.dumps(IDMSEnricher(low=99.0, high=0.01, growth=0.5)))
     for model in (None, ScriptedModel('["gated network"]')):
         first = enricher.enrich(source, chunks, embedder=HashEmbedder(), llm=model)
-        assert first == await enricher.aenrich(source, chunks, embedder=HashEmbedder(), llm=model)
+        assert first == await enricher.aenrich(
+            source, chunks, embedder=HashEmbedder(), llm=model
+        )
         assert first == enricher.enrich(
             source, chunks, runner=Runner(embedder=HashEmbedder(), llm=model)
         )
@@ -92,7 +96,9 @@ def test_added_lines_can_stay_out_of_the_context() -> None:
 def test_the_hard_limit_has_its_own_counter() -> None:
     wanted = len(DENSE) + len("Long Short-Term Memory (LSTM)\n")
     for limit, fits in ((wanted - 1, False), (wanted, True)):
-        found = enrich(high=0.01, reduce=False, growth=1.0, max_tokens=limit, counter=len)[3]
+        found = enrich(
+            high=0.01, reduce=False, growth=1.0, max_tokens=limit, counter=len
+        )[3]
         assert ("added" in found.extras) is fits
 
 
@@ -104,7 +110,8 @@ def test_a_splitter_that_enriches() -> None:
     after = both.split(source, embedder=HashEmbedder())
     check_untouched(before, after)
     assert all(
-        "density" in chunk.extras and count_tokens(chunk.index_text) <= 80 for chunk in after
+        "density" in chunk.extras and count_tokens(chunk.index_text) <= 80
+        for chunk in after
     )
     assert with_enrichment(plain, "none", max_tokens=80, counter=count_tokens) is plain
     with pytest.raises(InvalidParameter, match="enrich must be one of"):
@@ -113,7 +120,9 @@ def test_a_splitter_that_enriches() -> None:
 
 @needs_data
 def test_a_real_document() -> None:
-    with gzip.open(DATA / "qasper" / "documents.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        DATA / "qasper" / "documents.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
         found_in = json.loads(list(lines)[2])
     source = read_text(found_in["text"], format=found_in["format"], id=found_in["id"])
     chunks = FixedSplitter(max_tokens=300).split(source)
@@ -123,7 +132,11 @@ def test_a_real_document() -> None:
         for item in chunk.extras.get("added", []):
             assert item["text"] in source.text[item["start"] : item["end"]]
             assert contains(source.text, item["entity"])
-    assert {chunk.extras["action"] for chunk in found} == {"none", "reduced", "supplemented"}
+    assert {chunk.extras["action"] for chunk in found} == {
+        "none",
+        "reduced",
+        "supplemented",
+    }
 
 
 @pytest.mark.parametrize(
@@ -145,7 +158,9 @@ def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None
 
 def test_shortened_and_supplemented_text(tmp_path: Path) -> None:
     index = Index(
-        embedder=HashEmbedder(), views="raw", splitter=ContentAwareSplitter(max_tokens=None)
+        embedder=HashEmbedder(),
+        views="raw",
+        splitter=ContentAwareSplitter(max_tokens=None),
     )
     index.add([guide()])
     document, chunks = guide(), index.chunks()
@@ -157,13 +172,20 @@ def test_shortened_and_supplemented_text(tmp_path: Path) -> None:
             else "The red engine or crane pulls a train to Oslo."
         )
 
-    same = {"low": 9.0, "high": 0.0, "min_tokens": 1, "density": DensitySettings(max_share=1.0)}
+    same = {
+        "low": 9.0,
+        "high": 0.0,
+        "min_tokens": 1,
+        "density": DensitySettings(max_share=1.0),
+    }
     for half, first in ({"supplement": False}, "reduced"), ({"reduce": False}, "none"):
         llm = Reluctant(answer)
         enricher = IDMSEnricher(**{**same, **half})
         cache = Cache(tmp_path / first)
         runs = split_twice(
-            lambda runner, own=enricher: own.enrich(document, chunks, runner=runner), llm, cache
+            lambda runner, own=enricher: own.enrich(document, chunks, runner=runner),
+            llm,
+            cache,
         )
         assert runs[0][0] and runs[1][0] and not runs[2][0], (half, runs)
         assert runs[2][1][0].extras["action"] == first
@@ -177,7 +199,8 @@ def test_only_chunks_whose_entities_are_well_explained_are_shortened() -> None:
     measured = [factors(0.2), factors(0.5), factors(0.8), factors(0.4, density=9.0)]
     enricher = IDMSEnricher(low=1.0, high=5.0)
     assert enricher._chosen(measured) == ([1, 2], [3])  # the median is 0.45
-    assert enricher._chosen([factors(0.5), factors(0.5)]) == ([0, 1], [])  # at the median too
+    # At the median too.
+    assert enricher._chosen([factors(0.5), factors(0.5)]) == ([0, 1], [])
 
 
 def test_as_published_every_factor_counts() -> None:
@@ -194,7 +217,13 @@ def test_as_published_every_factor_counts() -> None:
         factors = chunk.extras["density_factors"]
         assert factors["rating"] == 0.8
         n = factors["entities"]  # W of equation 4, in each summand of equation 2
-        total = n * n * factors["effectiveness"] * factors["correlation"] * factors["similarity"]
+        total = (
+            n
+            * n
+            * factors["effectiveness"]
+            * factors["correlation"]
+            * factors["similarity"]
+        )
         expected = 100 * total * 0.8 / factors["tokens"]
         assert chunk.extras["density"] == pytest.approx(expected, rel=0.02, abs=1e-4)
 
@@ -202,7 +231,11 @@ def test_as_published_every_factor_counts() -> None:
 def test_settings_there_and_back() -> None:
     enricher = IDMSEnricher.paper(rounds=1, low=0.5)
     settings = json.loads(json.dumps(enricher_settings(enricher)))
-    assert settings["density"] == {"entity_weight": "literal", "rate": True, "max_share": 1.0}
+    assert settings["density"] == {
+        "entity_weight": "literal",
+        "rate": True,
+        "max_share": 1.0,
+    }
     assert as_enricher(settings) == enricher
     assert as_enricher("none") is None and as_enricher("paper") == IDMSEnricher.paper()
     assert as_enricher(enricher) is enricher

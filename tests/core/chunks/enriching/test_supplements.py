@@ -37,13 +37,19 @@ def test_without_a_model_undefined_acronyms_get_the_documents_definition() -> No
     added = found[3].extras["added"]
     assert [item["entity"] for item in added] == ["LSTM"]
     assert added[0]["text"] == "Long Short-Term Memory (LSTM)"
-    assert "Long Short-Term Memory (LSTM)" in source.text[added[0]["start"] : added[0]["end"]]
+    assert (
+        "Long Short-Term Memory (LSTM)"
+        in source.text[added[0]["start"] : added[0]["end"]]
+    )
     assert (
         source.text[added[0]["start"] : added[0]["end"]]
         == "A gated network called Long Short-Term Memory (LSTM) keeps a state."
     )
     assert found[3].context == "Long Short-Term Memory (LSTM)"
-    assert found[3].extras["action"] == "supplemented" and found[0].extras["action"] == "none"
+    assert (
+        found[3].extras["action"] == "supplemented"
+        and found[0].extras["action"] == "none"
+    )
     assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
     assert "added" not in found[0].extras  # it defines the name itself
     check_untouched(chunks, found, growth=1.0)
@@ -52,8 +58,16 @@ def test_without_a_model_undefined_acronyms_get_the_documents_definition() -> No
 def test_growth_and_the_hard_limit_are_kept() -> None:
     assert "added" not in enrich(high=0.01, reduce=False, growth=0.05)[3].extras
     size = count_tokens(DENSE)
-    assert "added" not in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 2)[3].extras
-    assert "added" in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 12)[3].extras
+    assert (
+        "added"
+        not in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 2)[
+            3
+        ].extras
+    )
+    assert (
+        "added"
+        in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 12)[3].extras
+    )
 
 
 def test_without_a_model_sentences_that_hold_the_entities_are_kept() -> None:
@@ -72,7 +86,8 @@ def test_without_a_model_sentences_that_hold_the_entities_are_kept() -> None:
     [
         ("ACME makes steel near the river.", True),
         ("The plant makes steel near the river.", False),  # lost ACME
-        ("ACME and NASA make steel by the river.", False),  # a name that the text has not
+        # A name that the text has not.
+        ("ACME and NASA make steel by the river.", False),
         ("", False),
         (LONG, False),  # too long
     ],
@@ -85,10 +100,14 @@ def test_a_models_short_text_is_checked(answer: str, usable: bool) -> None:
 
 
 def test_entities_named_by_a_model_must_be_missing_and_supported() -> None:
-    answers = json.dumps(["gated network", "unicorn", "LSTM", "state of the art in many fields"])
+    answers = json.dumps(
+        ["gated network", "unicorn", "LSTM", "state of the art in many fields"]
+    )
     model = ScriptedModel(answers)
     source, chunks = dense_document()
-    found = enrich(model, high=1.0, reduce=False, growth=1.0, candidates=9, density=settings_of())
+    found = enrich(
+        model, high=1.0, reduce=False, growth=1.0, candidates=9, density=settings_of()
+    )
     added = found[3].extras["added"]
     assert [item["entity"] for item in added] == ["gated network"]
     for item in added:
@@ -102,9 +121,13 @@ def test_entities_are_embedded_as_queries() -> None:
     source, chunks = dense_document()
     embedder, model = HashEmbedder(), ScriptedModel('["gated network"]')
     settings = settings_of()
-    enricher = IDMSEnricher(high=1.0, reduce=False, growth=1.0, candidates=9, density=settings)
+    enricher = IDMSEnricher(
+        high=1.0, reduce=False, growth=1.0, candidates=9, density=settings
+    )
     enricher.enrich(source, chunks, embedder=embedder, llm=model)
-    assert embedder.queries == ["gated network"] and "gated network" not in embedder.texts
+    assert (
+        embedder.queries == ["gated network"] and "gated network" not in embedder.texts
+    )
 
 
 def settings_of() -> Any:
@@ -117,9 +140,13 @@ def test_rounds_are_bounded_and_end_when_nothing_is_missing() -> None:
     nothing = ScriptedModel("[]")
     enrich(nothing, high=1.0, reduce=False, rounds=3)
     asked = len(nothing.prompts)
-    passages = {prompt.split("Passage:")[1].split("Sentences:")[0] for prompt in nothing.prompts}
+    passages = {
+        prompt.split("Passage:")[1].split("Sentences:")[0] for prompt in nothing.prompts
+    }
     assert asked == len(passages)  # one round
-    greedy = ScriptedModel(lambda prompt: json.dumps([prompt.split("1. ")[1].split()[1]]))
+    greedy = ScriptedModel(
+        lambda prompt: json.dumps([prompt.split("1. ")[1].split()[1]])
+    )
     enrich(greedy, high=1.0, reduce=False, growth=1.0, rounds=2)
     assert len(greedy.prompts) <= 2 * asked
 
@@ -133,7 +160,9 @@ def test_the_nearest_sentences_of_other_places() -> None:
         Chunk(f"d:{i}", "d", "s", size * i, size * j, text[size * i : size * j])
         for i, j in of_chunk
     )
-    spans = tuple(tuple((size * k, size * (k + 1)) for k in range(j - i)) for i, j in of_chunk)
+    spans = tuple(
+        tuple((size * k, size * (k + 1)) for k in range(j - i)) for i, j in of_chunk
+    )
     #  A    B    C    D    E    F    G   like the second chunk
     like = [0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.9]
     rows = [np.array([[like[k], 0.0] for k in range(i, j)]) for i, j in of_chunk]
@@ -155,12 +184,16 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-PASSAGE = Chunk("d:0-20", "d", "s", 0, 20, "a b c d e f g h i j", context="path")  # 11 words
+# 11 words.
+PASSAGE = Chunk("d:0-20", "d", "s", 0, 20, "a b c d e f g h i j", context="path")
 LINE = Sentence(0, 30, 37, "k l m n")
 
 
 def supplement(
-    *, growth: float = 1.0, max_tokens: int | None = None, entities: tuple[Entity, ...] = ()
+    *,
+    growth: float = 1.0,
+    max_tokens: int | None = None,
+    entities: tuple[Entity, ...] = (),
 ) -> Supplement:
     limits = SupplementLimits(3, 3, growth, max_tokens, counter=words)
     factors = DensityFactors(0.0, entities, 0.5, 1.0, 1.0, tokens=10)
@@ -197,8 +230,12 @@ def test_an_entity_is_taken_into_account_if_density_falls_by_it() -> None:
     assert work.level == density([0.5, 0.25, 0.29, 0.2], [1] * 4, 18, correlation=0.5)
 
 
-@pytest.mark.parametrize(("name", "entity"), [("LSTM", "LSTM"), ("LSTMs", "LSTM"), ("GRU", None)])
-def test_the_plural_of_an_acronym_has_its_definition(name: str, entity: str | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "entity"), [("LSTM", "LSTM"), ("LSTMs", "LSTM"), ("GRU", None)]
+)
+def test_the_plural_of_an_acronym_has_its_definition(
+    name: str, entity: str | None
+) -> None:
     texts = ["The Long Short-Term Memory (LSTM) rings.", f"It has {name}."]
     text = " ".join(texts)
     chunks = (
@@ -235,10 +272,22 @@ def test_names_of_at_most_five_words_and_three_of_one_answer(
         Chunk("d:1", "d", "s", middle, len(text), text[middle:]),
     ]
     enricher = IDMSEnricher(
-        high=0.01, low=0.0, reduce=False, growth=1.0, rounds=1, candidates=9, density=settings_of()
+        high=0.01,
+        low=0.0,
+        reduce=False,
+        growth=1.0,
+        rounds=1,
+        candidates=9,
+        density=settings_of(),
     )
     model = ScriptedModel(json.dumps(answer))
-    found = enricher.enrich(Document(text, id="d"), chunks, embedder=HashEmbedder(), llm=model)
+    found = enricher.enrich(
+        Document(text, id="d"), chunks, embedder=HashEmbedder(), llm=model
+    )
     assert found[0].extras.get("dropped") == dropped
-    shown = model.prompts[0].split("Sentences:")[1].split("Missing")[0].strip().split("\n")
-    assert [line.split(". ")[0] for line in shown] == [str(n + 1) for n in range(len(shown))]
+    shown = (
+        model.prompts[0].split("Sentences:")[1].split("Missing")[0].strip().split("\n")
+    )
+    assert [line.split(". ")[0] for line in shown] == [
+        str(n + 1) for n in range(len(shown))
+    ]

@@ -31,12 +31,17 @@ def test_titles_of_sections_without_a_body_beside_a_table_are_indexed() -> None:
     ("mode", "contexts"),
     [("path", ["Manual > Top"] * 2), ("section", ["Part"] * 2), ("none", [""] * 2)],
 )
-def test_metadata_is_a_switch_of_titles_in_the_index_text(mode: str, contexts: list[str]) -> None:
+def test_metadata_is_a_switch_of_titles_in_the_index_text(
+    mode: str, contexts: list[str]
+) -> None:
     text = f"# Top\n\n## Part\n\nSome words.\n\n# Other\n\n{TABLE}"
     document = read_text(text, format="markdown", title="Manual")
     words, table = HiQASplitter(metadata=mode).split(document)
     assert words.context == ("Manual" if mode == "path" else contexts[0])
-    assert table.context == {"path": "Manual > Other", "section": "Other", "none": ""}[mode]
+    assert (
+        table.context
+        == {"path": "Manual > Other", "section": "Other", "none": ""}[mode]
+    )
     titles = {"Manual", "Top", "Part", "Other"}
     shown = {title for title in titles if title in words.index_text + table.index_text}
     assert shown == {"path": titles, "section": {"Part", "Other"}, "none": set()}[mode]
@@ -50,7 +55,11 @@ def test_headings_alone_are_indexed_whatever_the_metadata() -> None:
 
 def test_parts_of_a_split_section_are_numbered_in_extras_only() -> None:
     chunks = split(
-        "# A\n\n" + "Some words stand here. " * 40 + "\n\n" + TABLE + "\nThe end of it.\n",
+        "# A\n\n"
+        + "Some words stand here. " * 40
+        + "\n\n"
+        + TABLE
+        + "\nThe end of it.\n",
         max_tokens=60,
     )
     texts = [chunk for chunk in chunks if chunk.kind == "text"]
@@ -69,7 +78,9 @@ def image(text: str, **settings: Any) -> Chunk:
 
 
 def test_what_does_not_fit_is_cut_between_words() -> None:
-    found = image(AROUND.format(f"![{'many words of an alt text ' * 40}](x.png)"), max_tokens=50)
+    found = image(
+        AROUND.format(f"![{'many words of an alt text ' * 40}](x.png)"), max_tokens=50
+    )
     assert 40 < found.extras["index_tokens"] <= 50
     assert found.index_text.startswith("Setup\nmany words")
 
@@ -82,13 +93,16 @@ def test_a_vision_model_describes_each_image_once() -> None:
         return f"A drawing\nof {reference}. "
 
     text = (
-        AROUND.format("![a](x.png)") + "\n![b](x.png)\n\n![c](y.png)\n\nPress ![inline](z.png).\n"
+        AROUND.format("![a](x.png)")
+        + "\n![b](x.png)\n\n![c](y.png)\n\nPress ![inline](z.png).\n"
     )
-    found = [chunk for chunk in split(text, describe_image=describe) if chunk.kind == "image"]
-    assert asked == ["x.png", "y.png"]
-    assert [chunk.extras["description"] for chunk in found] == ["A drawing of x.png."] * 2 + [
-        "A drawing of y.png."
+    found = [
+        chunk for chunk in split(text, describe_image=describe) if chunk.kind == "image"
     ]
+    assert asked == ["x.png", "y.png"]
+    assert [chunk.extras["description"] for chunk in found] == [
+        "A drawing of x.png."
+    ] * 2 + ["A drawing of y.png."]
     assert "\na\nA drawing of x.png.\n" in found[0].index_text
 
 
@@ -116,7 +130,9 @@ def test_a_vision_model_that_fails_costs_its_description_only(answer: Any) -> No
 @pytest.mark.parametrize("max_tokens", [512, None])
 def test_a_table_in_one_piece_has_no_part_number(max_tokens: int | None) -> None:
     (whole,) = split("# A\n\n" + TABLE, max_tokens=max_tokens)
-    assert whole.kind == "table" and not {"part", "parts", "header"} & whole.extras.keys()
+    assert (
+        whole.kind == "table" and not {"part", "parts", "header"} & whole.extras.keys()
+    )
 
 
 def test_parts_of_a_split_table_are_numbered_and_repeat_its_header() -> None:
@@ -125,7 +141,10 @@ def test_parts_of_a_split_table_are_numbered_and_repeat_its_header() -> None:
     assert [chunk.extras["part"] for chunk in parts] == list(range(1, len(parts) + 1))
     assert {chunk.extras["parts"] for chunk in parts} == {len(parts)}
     headers = [chunk.extras.get("header") for chunk in parts]
-    assert headers == [None, *["| Name | Price | Weight |\n|---|---|---|"] * (len(parts) - 1)]
+    assert headers == [
+        None,
+        *["| Name | Price | Weight |\n|---|---|---|"] * (len(parts) - 1),
+    ]
 
 
 def words(text: str) -> int:
@@ -133,7 +152,9 @@ def words(text: str) -> int:
 
 
 def test_a_caption_that_leaves_rows_less_than_half_the_room_is_not_indexed() -> None:
-    rows = "| Name | Price |\n|---|---|\n" + "".join(f"| item {i} | {i} |\n" for i in range(20))
+    rows = "| Name | Price |\n|---|---|\n" + "".join(
+        f"| item {i} | {i} |\n" for i in range(20)
+    )
     for length, is_indexed in ((9, True), (18, False)):
         caption = "Table 1: " + " ".join(f"c{i}" for i in range(length))
         chunks = split(f"# A\n\n{caption}\n\n{rows}", max_tokens=40, counter=words)
@@ -150,7 +171,9 @@ def test_runs_of_rows_whose_counts_do_not_add_up_are_halved() -> None:
 
     chunks = split("# A\n\n" + TABLE, max_tokens=20, counter=uneven)
     tables = [chunk for chunk in chunks if chunk.kind == "table"]
-    assert len(tables) > 1 and "".join(chunk.text for chunk in tables) in "# A\n\n" + TABLE
+    assert (
+        len(tables) > 1 and "".join(chunk.text for chunk in tables) in "# A\n\n" + TABLE
+    )
     assert all(uneven(chunk.index_text) <= 20 for chunk in tables)
 
 
@@ -172,15 +195,21 @@ def test_without_titles_the_text_loses_its_heading_lines_and_nothing_else() -> N
         found = split(text, metadata="none", max_tokens=limit, counter=words)
         assert "".join(chunk.text for chunk in found) == text
         indexed = " ".join(chunk.index_text for chunk in found if words(chunk.text) > 2)
-        assert " ".join(indexed.split()).endswith("Body of B. One of C. Two of C. Three of C.")
+        assert " ".join(indexed.split()).endswith(
+            "Body of B. One of C. Two of C. Three of C."
+        )
         assert not any("oversize" in chunk.extras for chunk in found)
-        assert all(chunk.extras["index_tokens"] == words(chunk.index_text) for chunk in found)
+        assert all(
+            chunk.extras["index_tokens"] == words(chunk.index_text) for chunk in found
+        )
 
 
 def test_text_behind_a_table_is_numbered_with_the_text_before_it() -> None:
     before, table, behind = split(f"# A\n\nBefore it.\n\n{TABLE}\nBehind it.\n")
     assert (before.kind, table.kind, behind.kind) == ("text", "table", "text")
-    assert [(each.extras["part"], each.extras["parts"]) for each in (before, behind)] == [
+    assert [
+        (each.extras["part"], each.extras["parts"]) for each in (before, behind)
+    ] == [
         (1, 2),
         (2, 2),
     ]
@@ -188,7 +217,8 @@ def test_text_behind_a_table_is_numbered_with_the_text_before_it() -> None:
 
 @pytest.mark.parametrize(("most", "kind"), [(12, "table"), (11, "text")])
 def test_a_table_with_a_row_longer_than_the_limit_is_text(most: int, kind: str) -> None:
-    long_row = "| item | 1 1 | 1 1 | 1 1 |\n"  # 12 words, bars included; only "item" is indexed
+    # 12 words, bars included; only "item" is indexed.
+    long_row = "| item | 1 1 | 1 1 | 1 1 |\n"
     rows = f"| N | a | b | c |\n|---|---|---|---|\n| x | 1 | 1 | 1 |\n{long_row}"
     chunks = split(f"# A\n\n{rows}", max_tokens=most, counter=words)
     assert {chunk.kind for chunk in chunks} == {kind}
@@ -198,7 +228,9 @@ def test_a_table_with_a_row_longer_than_the_limit_is_text(most: int, kind: str) 
 def test_runs_are_halved_at_their_middle() -> None:
     def uneven(text: str) -> int:
         """More than six lines, or four rows in the index, are too many at once."""
-        return words(text) if text.count("item") < 4 or "|" in text.split("\n")[-1] else 99
+        return (
+            words(text) if text.count("item") < 4 or "|" in text.split("\n")[-1] else 99
+        )
 
     rows = "| Name |\n|---|\n" + "".join(f"| item{i} |\n" for i in range(12))
     chunks = split(f"# A\n\n{rows}", max_tokens=60, counter=uneven)

@@ -56,7 +56,8 @@ def test_each_chunk_lists_its_own_images() -> None:
     text = (
         "# A\n\n"
         + "\n\n".join(
-            f"Many words stand around number {i} ![p{i}](p{i}.png) here." for i in range(20)
+            f"Many words stand around number {i} ![p{i}](p{i}.png) here."
+            for i in range(20)
         )
         + "\n"
     )
@@ -73,7 +74,9 @@ def test_an_image_without_any_words_is_known_by_its_file_name() -> None:
     assert found.index_text == "rear-side.png"
 
 
-def test_an_image_written_out_in_the_text_is_not_indexed_and_named_by_its_type() -> None:
+def test_an_image_written_out_in_the_text_is_not_indexed_and_named_by_its_type() -> (
+    None
+):
     data = "data:image/svg+xml;base64," + "A" * 50_000
     found = image(AROUND.format(f"![The wiring]({data})"), max_tokens=60)
     assert data in found.text
@@ -99,7 +102,9 @@ def test_images_of_a_page_come_with_the_chunk_they_stand_in() -> None:
         "alt='three'></td><td>1</td></tr></table><h1>B</h1><p>End.</p><img src=4.png alt=''>"
     )
     chunks = HiQASplitter().split(read_text(source, format="html"))
-    assert [[image["file"] for image in chunk.extras.get("images", ())] for chunk in chunks] == [
+    assert [
+        [image["file"] for image in chunk.extras.get("images", ())] for chunk in chunks
+    ] == [
         ["1.png", "2.png"],
         ["3.png"],
         ["4.png"],
@@ -220,8 +225,16 @@ def test_figures_of_html(markup: str, expected: tuple[list[Image], str] | None) 
     ("markup", "spans", "left_open"),
     [
         ("a<table>b</table>c", ["<table>b</table>"], 0),
-        ("<table>a<table>b</table>c</table>d", ["<table>a<table>b</table>c</table>"], 0),
-        ("<table>a</table><table>b</table>", ["<table>a</table>", "<table>b</table>"], 0),
+        (
+            "<table>a<table>b</table>c</table>d",
+            ["<table>a<table>b</table>c</table>"],
+            0,
+        ),
+        (
+            "<table>a</table><table>b</table>",
+            ["<table>a</table>", "<table>b</table>"],
+            0,
+        ),
         ("</table><table>a</table>", ["<table>a</table>"], 0),
         ("<table>a</table><table>b<table>c", ["<table>a</table>"], 2),
         ("<tr>a</tr>", [], 0),
@@ -233,7 +246,11 @@ def test_tables_of_html(markup: str, spans: list[str], left_open: int) -> None:
 
 
 def test_an_image_as_json() -> None:
-    assert Image("a.png", "b", "c").as_json() == {"file": "a.png", "alt": "b", "title": "c"}
+    assert Image("a.png", "b", "c").as_json() == {
+        "file": "a.png",
+        "alt": "b",
+        "title": "c",
+    }
     assert Image("data:image/png;base64,AAAA", "").as_json() == {
         "file": "data:image/png;base64",
         "alt": "",

@@ -35,10 +35,17 @@ def test_tables_of_html_in_markdown_and_in_pages(format: str) -> None:
     (table,) = tables(text, format)
     lines = table.index_text.replace("\u00a0", " ").split("\n")
     assert lines[0] == "Nova"
-    assert lines[-4:] == ["Product | Price | code | gross", "Nova A10", "Nova B11", "Done."]
+    assert lines[-4:] == [
+        "Product | Price | code | gross",
+        "Nova A10",
+        "Nova B11",
+        "Done.",
+    ]
     assert "129.90" in table.text
     assert "129.90" not in table.index_text
-    assert "Prices in euros" in "".join(chunk.index_text for chunk in split(text, format))
+    assert "Prices in euros" in "".join(
+        chunk.index_text for chunk in split(text, format)
+    )
     if format == "markdown":
         assert table.text == HTML_PRICES + "\n\n"
         assert table.extras["caption"] == "Prices in euros"

@@ -59,7 +59,9 @@ PARTS = [
     '<figure><img src="e.png" alt="E"><figcaption>Fig. 2: Eeh</figcaption></figure>\n\n',
     "<img src=f.png>\n",
     "![](data:image/png;base64," + "A" * 400 + ")\n\n",
-    "| a | b |\n|---|---|\n| ragged |\n| x | y | z |\n| " + "long cell " * 30 + "| 1 |\n\n",
+    "| a | b |\n|---|---|\n| ragged |\n| x | y | z |\n| "
+    + "long cell " * 30
+    + "| 1 |\n\n",
     "| a | b |\n| no | delimiter |\n\n",
     "| | |\n|---|---|\n| | |\n\n",
     "```\n| a | b |\n|---|---|\n| code | 1 |\n![x](y)\n```\n\n",
@@ -87,7 +89,10 @@ def split(text: str, **settings: Any) -> list[Chunk]:
 
 
 def check(
-    chunks: list[Chunk], document: Document, limit: int | None, counter: Any = count_tokens
+    chunks: list[Chunk],
+    document: Document,
+    limit: int | None,
+    counter: Any = count_tokens,
 ) -> None:
     """What holds for every input."""
     text = document.text
@@ -104,7 +109,11 @@ def check(
         if too_long:  # one code point, or one with the white space beside it
             assert chunk.kind == "text"
             assert len(chunk.text.strip()) == 1 or chunk.text != chunk.text.strip()
-        if limit is not None and chunk.kind == "table" and chunk.extras.get("part", 1) > 1:
+        if (
+            limit is not None
+            and chunk.kind == "table"
+            and chunk.extras.get("part", 1) > 1
+        ):
             assert chunk.extras["header"] in text
 
 
@@ -123,21 +132,29 @@ def test_chunks_tile_and_keep_the_limit(
 @settings(max_examples=60, deadline=None)
 @given(documents, limits)
 def test_pages_of_html_tile_too(text: str, limit: int | None) -> None:
-    document = read_text(f"<h1>T</h1><p>{text}</p>{HTML_TABLE}<img alt='x' src='y'>", format="html")
+    document = read_text(
+        f"<h1>T</h1><p>{text}</p>{HTML_TABLE}<img alt='x' src='y'>", format="html"
+    )
     check(HiQASplitter(limit).split(document), document, limit)
 
 
 @settings(max_examples=40, deadline=None)
 @given(documents, st.sampled_from([13, 40, 300]))
-def test_the_limit_holds_for_a_counter_that_is_not_additive(text: str, limit: int) -> None:
+def test_the_limit_holds_for_a_counter_that_is_not_additive(
+    text: str, limit: int
+) -> None:
     counter = tiktoken_counter("cl100k_base")
     document = read_text(text, format="markdown")
-    check(HiQASplitter(limit, counter=counter).split(document), document, limit, counter)
+    check(
+        HiQASplitter(limit, counter=counter).split(document), document, limit, counter
+    )
 
 
 @settings(max_examples=100, deadline=None)
 @given(documents, limits)
-def test_removing_the_context_of_a_text_gives_the_text(text: str, limit: int | None) -> None:
+def test_removing_the_context_of_a_text_gives_the_text(
+    text: str, limit: int | None
+) -> None:
     for chunk in split(text, max_tokens=limit):
         if chunk.kind == "text":
             assert chunk.index_text == (
@@ -149,7 +166,8 @@ def test_removing_the_context_of_a_text_gives_the_text(text: str, limit: int | N
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.sampled_from([part for part in PARTS if not set("|<!") & set(part)]), max_size=8
+        st.sampled_from([part for part in PARTS if not set("|<!") & set(part)]),
+        max_size=8,
     ).map("".join)
 )
 def test_prose_alone_is_split_as_by_content(text: str) -> None:
@@ -180,7 +198,9 @@ def test_the_path_from_the_document_title_down_has_one_title_a_level() -> None:
         "Manual",
         "Manual > One",
     }
-    assert {chunk.context for chunk in chunks if chunk.path == ("One", "Two", "Three")} == {
+    assert {
+        chunk.context for chunk in chunks if chunk.path == ("One", "Two", "Three")
+    } == {
         "Manual > One",
         "Manual > One > Two > Three",
     }
@@ -195,7 +215,11 @@ def test_duplicate_headings_a_body_of_a_parent_and_the_last_section_are_kept() -
         "same",
         "the end",
     ]
-    assert len({chunk.id for chunk in chunks}) == len({chunk.section_id for chunk in chunks}) == 4
+    assert (
+        len({chunk.id for chunk in chunks})
+        == len({chunk.section_id for chunk in chunks})
+        == 4
+    )
 
 
 def test_a_section_without_a_body_stays_in_the_paths_below_it() -> None:
@@ -207,7 +231,10 @@ def test_a_section_without_a_body_stays_in_the_paths_below_it() -> None:
 
 def test_a_path_longer_than_the_budget_is_cut() -> None:
     text = (
-        "".join(f"{'#' * level} {'very long title ' * 20} {level}\n\n" for level in range(1, 7))
+        "".join(
+            f"{'#' * level} {'very long title ' * 20} {level}\n\n"
+            for level in range(1, 7)
+        )
         + "Body.\n\n"
         + TABLE
     )
@@ -216,7 +243,8 @@ def test_a_path_longer_than_the_budget_is_cut() -> None:
         chunks = HiQASplitter(limit).split(document)
         check(chunks, document, limit)
         assert all(
-            count_tokens(chunk.context.split("\n")[0]) <= min(64, limit // 4) for chunk in chunks
+            count_tokens(chunk.context.split("\n")[0]) <= min(64, limit // 4)
+            for chunk in chunks
         )
         assert any(chunk.extras.get("context_shortened") for chunk in chunks)
     assert [chunk.kind for chunk in HiQASplitter(512).split(document)][-1] == "table"
@@ -224,7 +252,8 @@ def test_a_path_longer_than_the_budget_is_cut() -> None:
 
 def test_long_texts_are_cut_at_sentence_ends() -> None:
     chunks = split(
-        "# A\n\n" + " ".join(f"Sentence number {i} is here." for i in range(60)), max_tokens=50
+        "# A\n\n" + " ".join(f"Sentence number {i} is here." for i in range(60)),
+        max_tokens=50,
     )
     assert len(chunks) > 5
     assert all(chunk.text.rstrip().endswith(".") for chunk in chunks)
@@ -233,13 +262,17 @@ def test_long_texts_are_cut_at_sentence_ends() -> None:
 def test_presets_set_the_limit_alone() -> None:
     long = "# A\n\n" + "Some words stand here. " * 900
     assert len(HiQASplitter.paper().split(read_text(long, format="markdown"))) == 1
-    assert len(HiQASplitter.code(max_tokens=400).split(read_text(long, format="markdown"))) > 5
+    assert (
+        len(HiQASplitter.code(max_tokens=400).split(read_text(long, format="markdown")))
+        > 5
+    )
     assert HiQASplitter.code().max_tokens == 8000
 
 
 def test_excluded_titles_leave_a_gap() -> None:
     chunks = split(
-        "# A\n\na\n\n## See also\n\n" + TABLE + "\n## Kept\n\nz\n", exclude_titles=["see also"]
+        "# A\n\na\n\n## See also\n\n" + TABLE + "\n## Kept\n\nz\n",
+        exclude_titles=["see also"],
     )
     assert [chunk.kind for chunk in chunks] == ["text", "text"]
 
@@ -247,7 +280,9 @@ def test_excluded_titles_leave_a_gap() -> None:
 def test_same_result_after_pickling() -> None:
     splitter = HiQASplitter(30)
     document = read_text("".join(PARTS), format="markdown")
-    assert pickle.loads(pickle.dumps(splitter)).split(document) == splitter.split(document)
+    assert pickle.loads(pickle.dumps(splitter)).split(document) == splitter.split(
+        document
+    )
 
 
 @pytest.mark.parametrize(
@@ -267,7 +302,8 @@ def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
 
 def test_a_string_is_no_document() -> None:
     with pytest.raises(
-        InvalidParameter, match=r"document must be a Document; got str. Use structrag.read_text"
+        InvalidParameter,
+        match=r"document must be a Document; got str. Use structrag.read_text",
     ):
         HiQASplitter().split("a text")  # type: ignore[arg-type]
 
@@ -298,7 +334,8 @@ def test_counted_text_grows_no_faster_than_the_document() -> None:
             return count_tokens(text)
 
         text = "".join(
-            f"# H{i}\n\nwords here.\n\n{TABLE}\n![a](b{i}.png)\n\n{HTML_TABLE}\n" for i in range(n)
+            f"# H{i}\n\nwords here.\n\n{TABLE}\n![a](b{i}.png)\n\n{HTML_TABLE}\n"
+            for i in range(n)
         )
         HiQASplitter(60, counter=counter).split(read_text(text, format="markdown"))
         return seen
@@ -307,9 +344,18 @@ def test_counted_text_grows_no_faster_than_the_document() -> None:
 
 
 def test_the_kinds_follow_each_other_as_they_stand() -> None:
-    text = f"# A\n\nBefore.\n\n{TABLE}\nBetween.\n\n![x](y.png)\n\nBehind.\n\n{HTML_TABLE}"
+    text = (
+        f"# A\n\nBefore.\n\n{TABLE}\nBetween.\n\n![x](y.png)\n\nBehind.\n\n{HTML_TABLE}"
+    )
     chunks = split(text)
-    assert [chunk.kind for chunk in chunks] == ["text", "table", "text", "image", "text", "table"]
+    assert [chunk.kind for chunk in chunks] == [
+        "text",
+        "table",
+        "text",
+        "image",
+        "text",
+        "table",
+    ]
     assert all(a.end == b.start for a, b in itertools.pairwise(chunks))
 
 
@@ -342,7 +388,9 @@ def scores(metadata: str) -> tuple[float, float]:
     numbers = random.Random(7)
     splitter = HiQASplitter(metadata=metadata)
     chunks: list[Chunk] = [
-        chunk for product in PRODUCTS for chunk in splitter.split(manual(product, numbers))
+        chunk
+        for product in PRODUCTS
+        for chunk in splitter.split(manual(product, numbers))
     ]
     assert len(chunks) == 120
     index = LexicalIndex.from_texts([chunk.index_text for chunk in chunks])
@@ -350,7 +398,9 @@ def scores(metadata: str) -> tuple[float, float]:
     logs: dict[str, float | None] = {}
     for product in PRODUCTS:
         for title in ASKED:
-            (right,) = [i for i, chunk in enumerate(chunks) if chunk.path == (product, title)]
+            (right,) = [
+                i for i, chunk in enumerate(chunks) if chunk.path == (product, title)
+            ]
             question = f"What is the {title.lower()} of the {product}?"
             rank = mid_ranks(index.scores(question).tolist())[right]
             hits[question] = float(rank <= 1)

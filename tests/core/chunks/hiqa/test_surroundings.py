@@ -28,7 +28,13 @@ def tables(text: str, format: str = "markdown", **settings: Any) -> list[Chunk]:
 
 @pytest.mark.parametrize(
     "caption",
-    ["Table 3. Prices", "**Table 3:** Prices", "Tab. 3 Prices", "表 3 Prices", ": Prices"],
+    [
+        "Table 3. Prices",
+        "**Table 3:** Prices",
+        "Tab. 3 Prices",
+        "表 3 Prices",
+        ": Prices",
+    ],
 )
 @pytest.mark.parametrize("first", [True, False])
 def test_a_caption_is_known_before_and_behind(caption: str, first: bool) -> None:
@@ -67,10 +73,14 @@ def image(text: str, **settings: Any) -> Chunk:
     ],
 )
 @pytest.mark.parametrize("first", [True, False])
-def test_a_caption_of_an_image_is_known_before_and_behind(caption: str, first: bool) -> None:
+def test_a_caption_of_an_image_is_known_before_and_behind(
+    caption: str, first: bool
+) -> None:
     reference = "![](wires.png)"
     found = image(
-        AROUND.format(f"{caption}\n\n{reference}" if first else f"{reference}\n\n{caption}")
+        AROUND.format(
+            f"{caption}\n\n{reference}" if first else f"{reference}\n\n{caption}"
+        )
     )
     assert found.extras["caption"] == caption
     assert caption in found.index_text
@@ -87,10 +97,18 @@ def test_a_caption_of_an_image_is_known_before_and_behind(caption: str, first: b
         ("![a](two words.png)", "two words.png", "a"),
         ("![图](图 片.png)", "图 片.png", "图"),
         ("![a](<b c.png>)", "b c.png", "a"),
-        ('<img src="x.png?a=1&amp;b=2" alt="a &quot;b&quot;">', "x.png?a=1&b=2", 'a "b"'),
+        (
+            '<img src="x.png?a=1&amp;b=2" alt="a &quot;b&quot;">',
+            "x.png?a=1&b=2",
+            'a "b"',
+        ),
         ('<a href="p"><img alt=a src=x.png></a>', "x.png", "a"),
         ('<p align="center">\n  <img src="x.png" alt="a">\n</p>', "x.png", "a"),
-        ('<picture><source srcset="big.png"><img src="x.png" alt="a"></picture>', "x.png", "a"),
+        (
+            '<picture><source srcset="big.png"><img src="x.png" alt="a"></picture>',
+            "x.png",
+            "a",
+        ),
     ],
 )
 def test_references_as_people_write_them(reference: str, file: str, alt: str) -> None:

@@ -99,7 +99,8 @@ def test_a_table_with_a_row_above_the_limit_is_text_and_wholly_indexed() -> None
 def test_a_header_that_leaves_no_room_makes_text() -> None:
     head = " | ".join(f"column number {i}" for i in range(40))
     chunks = split(
-        f"| {head} |\n|{'---|' * 40}\n| x |{' 1 |' * 39}\n| y |{' 2 |' * 39}\n", max_tokens=80
+        f"| {head} |\n|{'---|' * 40}\n| x |{' 1 |' * 39}\n| y |{' 2 |' * 39}\n",
+        max_tokens=80,
     )
     assert {chunk.kind for chunk in chunks} == {"text"}
     assert all(chunk.extras["index_tokens"] <= 80 for chunk in chunks)
@@ -108,11 +109,15 @@ def test_a_header_that_leaves_no_room_makes_text() -> None:
 @pytest.mark.parametrize("html", [False, True])
 def test_a_long_table_is_cut_between_rows_with_its_headers(html: bool) -> None:
     rows = [f"| item {i} | {i}.25 | {i} g |\n" for i in range(60)]
-    text = "# Items\n\nTable 1: all items\n\n| Name | Price | Weight |\n|---|---|---|\n" + "".join(
-        rows
+    text = (
+        "# Items\n\nTable 1: all items\n\n| Name | Price | Weight |\n|---|---|---|\n"
+        + "".join(rows)
     )
     if html:
-        rows = [f"<tr><td>item {i}</td><td>{i}.25</td><td>{i} g</td></tr>\n" for i in range(60)]
+        rows = [
+            f"<tr><td>item {i}</td><td>{i}.25</td><td>{i} g</td></tr>\n"
+            for i in range(60)
+        ]
         head = "<table>\n<thead><tr><th>Name</th><th>Price</th><th>Weight</th></tr></thead>\n"
         text = f"# Items\n\nTable 1: all items\n\n{head}{''.join(rows)}</table>\n"
     parts = tables(text, max_tokens=80)
@@ -125,7 +130,9 @@ def test_a_long_table_is_cut_between_rows_with_its_headers(html: bool) -> None:
         assert lines[:3] == ["Items", "Table 1: all items", "Name | Price | Weight"]
         labels += lines[3:]
         assert part.n_tokens <= 80
-        assert part.text.lstrip().startswith(("| item", "<tr>") if i else ("| Name", "<table>"))
+        assert part.text.lstrip().startswith(
+            ("| item", "<tr>") if i else ("| Name", "<table>")
+        )
         assert ("Name" in part.extras["header"]) if i else ("header" not in part.extras)
     assert labels == [f"item {i}" for i in range(60)]
 
@@ -133,7 +140,11 @@ def test_a_long_table_is_cut_between_rows_with_its_headers(html: bool) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(cells, min_size=2, max_size=4, unique=True),
-    st.lists(st.tuples(cells, st.lists(words, min_size=1, max_size=3)), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(cells, st.lists(words, min_size=1, max_size=3)),
+        min_size=1,
+        max_size=30,
+    ),
     st.sampled_from([40, 80, None]),
 )
 def test_every_header_and_label_is_indexed_and_no_value(
@@ -154,12 +165,16 @@ def test_every_header_and_label_is_indexed_and_no_value(
         assert not any(value in shown.split() for value in values)
     lines = [line for chunk in chunks for line in chunk.index_text.split("\n")]
     assert all(label in lines for label, _ in rows)
-    assert limit is None or all(chunk.extras["index_tokens"] <= limit for chunk in chunks)
+    assert limit is None or all(
+        chunk.extras["index_tokens"] <= limit for chunk in chunks
+    )
 
 
 def test_a_table_of_20000_rows_takes_linear_time() -> None:
     def seconds(n: int, row: str) -> float:
-        text = "# T\n\n| Name | Price |\n|---|---|\n" + "".join(row.format(i) for i in range(n))
+        text = "# T\n\n| Name | Price |\n|---|---|\n" + "".join(
+            row.format(i) for i in range(n)
+        )
         started = process_time()
         chunks = split(text, max_tokens=512)
         spent = process_time() - started
@@ -169,7 +184,10 @@ def test_a_table_of_20000_rows_takes_linear_time() -> None:
         return spent
 
     seconds(1_000, "| item {0} | {0} |\n")
-    small, large = seconds(2_000, "| item {0} | {0} |\n"), seconds(20_000, "| item {0} | {0} |\n")
+    small, large = (
+        seconds(2_000, "| item {0} | {0} |\n"),
+        seconds(20_000, "| item {0} | {0} |\n"),
+    )
     assert large < 25 * small + 0.5  # a quadratic reader needs 100 times as long
     assert large < 5
 
@@ -185,13 +203,17 @@ def test_tables_of_real_documents(data_dir: Any) -> None:
     folder = data_dir / "parsing"
     (table,) = [
         chunk
-        for chunk in HiQASplitter().split(read_file(folder / "fastapi/en/tutorial/metadata.md"))
+        for chunk in HiQASplitter().split(
+            read_file(folder / "fastapi/en/tutorial/metadata.md")
+        )
         if chunk.kind == "table"
     ]
     assert table.context.endswith("> Metadata for API")
     assert "Parameter | Type | Description" in table.index_text
     assert "terms_of_service" in table.index_text
-    report = HiQASplitter().split(read_file(folder / "unstructured_html/example-10k.html"))
+    report = HiQASplitter().split(
+        read_file(folder / "unstructured_html/example-10k.html")
+    )
     found = [chunk for chunk in report if chunk.kind == "table"]
     (sheet,) = [
         chunk

@@ -38,7 +38,9 @@ def test_fewer_gaps_than_the_warm_up_leave_the_threshold() -> None:
 
 def test_equal_margins_are_ties_and_ties_are_cuts() -> None:
     for value in (0.1, 0.7, -0.3):
-        assert decide([value] * 9, AdaptiveThreshold(value, 0, None))[0] == list(range(1, 10))
+        assert decide([value] * 9, AdaptiveThreshold(value, 0, None))[0] == list(
+            range(1, 10)
+        )
 
 
 def test_infinite_thresholds() -> None:
@@ -60,7 +62,9 @@ def test_a_constant_changes_no_decision_after_the_warm_up(
 
 
 @given(margins, st.sampled_from([0.5, 2.0, 4.0]))
-def test_a_positive_factor_changes_no_decision(values: list[float], factor: float) -> None:
+def test_a_positive_factor_changes_no_decision(
+    values: list[float], factor: float
+) -> None:
     assert (
         decide(values, AdaptiveThreshold())[0]
         == decide([v * factor for v in values], AdaptiveThreshold())[0]
@@ -87,7 +91,9 @@ def test_worked_merges() -> None:
 
 
 def test_greedy_fills_up_to_the_target_and_makes_no_empty_segment() -> None:
-    runs = merge_runs([1, 2, 3, 4], [0.0] * 4, [9, 2, 2, 2, 9], Limits(0), merge="greedy", target=5)
+    runs = merge_runs(
+        [1, 2, 3, 4], [0.0] * 4, [9, 2, 2, 2, 9], Limits(0), merge="greedy", target=5
+    )
     assert runs == [(0, 1), (1, 3), (3, 4), (4, 5)]
 
 
@@ -111,7 +117,10 @@ def test_weakest_only_joins(
     before = runs_of(cuts, len(sizes))
     after = merge_runs(cuts, values, sizes, limits)
     assert {first for first, _ in after} <= {first for first, _ in before}
-    assert merge_runs([first for first, _ in after if first], values, sizes, limits) == after
+    assert (
+        merge_runs([first for first, _ in after if first], values, sizes, limits)
+        == after
+    )
     totals = [sum(sizes[first:last]) for first, last in after]
     for i, total in enumerate(totals):
         assert total <= least + more or after[i][1] - after[i][0] == 1

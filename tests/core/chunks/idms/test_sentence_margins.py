@@ -104,7 +104,9 @@ def test_a_function_gives_margins() -> None:
     def margin(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         return [None if "Cats" in left else 0.5 for left, _ in pairs]
 
-    chunks = split("Ann ran. Cats nap. Eels swim.", margin=margin, context="adjacent", min_tokens=0)
+    chunks = split(
+        "Ann ran. Cats nap. Eels swim.", margin=margin, context="adjacent", min_tokens=0
+    )
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"function"}
     assert sum(chunk.extras.get("margin_fallbacks", 0) for chunk in chunks) <= 1
     with pytest.raises(InvalidAnswer, match="margins from -1 to 1"):
@@ -113,10 +115,16 @@ def test_a_function_gives_margins() -> None:
         split("Ann ran. Cats nap.", margin=lambda pairs: [])
 
 
-def test_a_model_that_says_keep_to_everything_leaves_ties_and_the_merge_decides() -> None:
+def test_a_model_that_says_keep_to_everything_leaves_ties_and_the_merge_decides() -> (
+    None
+):
     text = " ".join(f"Sentence number {i} here." for i in range(40))
     chunks = split(
-        text, llm=Weigher(lambda prompt: 1.0), min_tokens=20, max_tokens=40, counter=words
+        text,
+        llm=Weigher(lambda prompt: 1.0),
+        min_tokens=20,
+        max_tokens=40,
+        counter=words,
     )
     assert all(words(chunk.text) <= 40 for chunk in chunks)
     assert all(words(chunk.text) >= 20 for chunk in chunks[:-1])
@@ -184,16 +192,21 @@ class Margins(Weigher):
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         return [1.0] * len(pairs)
 
-    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[Any]:
+    def choose_many(
+        self, prompts: Sequence[str], options: tuple[str, str]
+    ) -> list[Any]:
         return [self.choose(prompt, options) for prompt in prompts]
 
 
 @pytest.mark.parametrize("given_as", ["margin", "llm"])
-def test_published_margins_are_not_divided_by_the_mass_of_the_options(given_as: str) -> None:
+def test_published_margins_are_not_divided_by_the_mass_of_the_options(
+    given_as: str,
+) -> None:
     class Masses(Margins):
         unnormalised = Margins(lambda prompt: 0.1)
 
-    models = Masses(lambda prompt: 0.5), Margins(lambda prompt: 0.5)  # the other has no such form
+    # The other has no such form.
+    models = Masses(lambda prompt: 0.5), Margins(lambda prompt: 0.5)
     document = read_text("Cats sleep. Cats purr. Dogs bark.")
     for model, expected in zip(models, (0.1, 0.5), strict=True):
         margin, llm = (model, None) if given_as == "margin" else ("llm", model)

@@ -67,7 +67,9 @@ def test_chunks_tile_the_document_within_the_limit(
         document.text if document.text.strip() else ""
     )
     for chunk in chunks:
-        assert chunk.text == document.text[chunk.start : chunk.end] and chunk.text.strip()
+        assert (
+            chunk.text == document.text[chunk.start : chunk.end] and chunk.text.strip()
+        )
         assert words(chunk.index_text) <= sizes[1] or chunk.extras.get("oversize")
     assert chunks == split(text, min_tokens=sizes[0], max_tokens=sizes[1], merge=merge,
                            respect_sections=respect_sections, counter=words)  # fmt: skip
@@ -84,7 +86,8 @@ def test_a_run_that_dies_half_way_resumes(tmp_path: Path, context: str) -> None:
     first, second, whole = (Weigher(lambda prompt: 0.3) for _ in range(3))
     with pytest.raises(BudgetExceeded):
         splitter.split(
-            document, runner=Runner(llm=first, embedder=HashEmbedder(), cache=cache, max_calls=4)
+            document,
+            runner=Runner(llm=first, embedder=HashEmbedder(), cache=cache, max_calls=4),
         )
     resumed = splitter.split(
         document, runner=Runner(llm=second, embedder=HashEmbedder(), cache=cache)
@@ -101,9 +104,16 @@ def judged(margins: dict[str, float | None]) -> Weigher:
 
 def test_the_chunk_so_far_is_read_section_by_section() -> None:
     text = "# P\n\nA one. B one. C one.\n\n# Q\n\nD one. E one two. F one.\n"
-    model = judged({"B one.": 0.5, "C one.": -0.25, "E one two.": 0.125, "F one.": 0.0625})
+    model = judged(
+        {"B one.": 0.5, "C one.": -0.25, "E one two.": 0.125, "F one.": 0.0625}
+    )
     splitter = IDMSSplitter(
-        context="chunk", warmup=9, min_tokens=0, merge="none", counter=words, heading_path=False
+        context="chunk",
+        warmup=9,
+        min_tokens=0,
+        merge="none",
+        counter=words,
+        heading_path=False,
     )
     document = read_text(text, format="markdown")
     found = splitter.explain(document, llm=model, embedder=HashEmbedder())
@@ -113,7 +123,10 @@ def test_the_chunk_so_far_is_read_section_by_section() -> None:
         ("D one.", "E one two."),
         ("D one. E one two.", "F one."),
     ]
-    assert [series.values[1:] for series in found.series] == [(0.5, -0.25), (0.125, 0.0625)]
+    assert [series.values[1:] for series in found.series] == [
+        (0.5, -0.25),
+        (0.125, 0.0625),
+    ]
     assert [series.runs for series in found.series] == [((0, 2), (2, 3)), ((0, 3),)]
     assert [chunk.extras["margin"] for chunk in found.chunks] == [None, -0.25, None]
     # Where the limit cuts, nothing is asked, and the chunk so far begins anew.
@@ -150,7 +163,9 @@ def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) 
         llm=judged(margins),
         embedder=Similarities([0.0] * 10),
     )
-    assert [(chunk.text.split()[-3], chunk.extras["margin"]) for chunk in chunks][:3] == [
+    assert [(chunk.text.split()[-3], chunk.extras["margin"]) for chunk in chunks][
+        :3
+    ] == [
         ("B", None),
         ("D", None),
         ("G", -0.123457),
@@ -162,9 +177,12 @@ def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) 
 
 
 @pytest.mark.parametrize(
-    ("choices", "least"), [({"max_tokens": None}, 150), ({}, 150), ({"max_tokens": 51}, 25)]
+    ("choices", "least"),
+    [({"max_tokens": None}, 150), ({}, 150), ({"max_tokens": 51}, 25)],
 )
-def test_the_least_tokens_are_half_of_the_limit(choices: dict[str, Any], least: int) -> None:
+def test_the_least_tokens_are_half_of_the_limit(
+    choices: dict[str, Any], least: int
+) -> None:
     assert IDMSSplitter(**choices).least_tokens == least
 
 
@@ -178,9 +196,9 @@ def test_blank_documents_have_no_chunk(text: str) -> None:
 
 def test_one_sentence_needs_no_model() -> None:
     model, embedder = Weigher(lambda prompt: 1.0), HashEmbedder()
-    assert [chunk.text for chunk in split("Just one.", llm=model, embedder=embedder)] == [
-        "Just one."
-    ]
+    assert [
+        chunk.text for chunk in split("Just one.", llm=model, embedder=embedder)
+    ] == ["Just one."]
     assert model.prompts == embedder.texts == []
 
 
@@ -201,8 +219,13 @@ def test_sections_are_kept_or_not() -> None:
 
 def test_excluded_sections_are_left_out_and_never_bridged() -> None:
     text = "# A\n\nOne here.\n\n# Out\n\nGone now.\n\n# B\n\nTwo here.\n"
-    chunks = split(text, exclude_titles=["out"], respect_sections=False, theta0=-9, warmup=99)
-    assert [chunk.text for chunk in chunks] == ["# A\n\nOne here.\n\n", "# B\n\nTwo here.\n"]
+    chunks = split(
+        text, exclude_titles=["out"], respect_sections=False, theta0=-9, warmup=99
+    )
+    assert [chunk.text for chunk in chunks] == [
+        "# A\n\nOne here.\n\n",
+        "# B\n\nTwo here.\n",
+    ]
 
 
 async def test_sync_and_async_are_equal() -> None:
@@ -211,7 +234,9 @@ async def test_sync_and_async_are_equal() -> None:
         splitter = IDMSSplitter(context=context, min_tokens=0)
         models = [Weigher(same_animal), Weigher(same_animal)]
         sync = splitter.split(document, llm=models[0], embedder=HashEmbedder())
-        assert sync == await splitter.asplit(document, llm=models[1], embedder=HashEmbedder())
+        assert sync == await splitter.asplit(
+            document, llm=models[1], embedder=HashEmbedder()
+        )
 
 
 def test_settings_pickle() -> None:
@@ -235,13 +260,19 @@ def test_explain_shows_the_series() -> None:
             if not series.values[i] > series.thresholds[i] + 1e-9
         }
         assert cuts == decided
-    assert len(explanation.chunks) == sum(len(series.runs) for series in explanation.series)
+    assert len(explanation.chunks) == sum(
+        len(series.runs) for series in explanation.series
+    )
 
 
 def test_the_paper_preset() -> None:
-    model = Weigher(lambda prompt: 0.5 if "unsplit in its original form" in prompt else -0.5)
+    model = Weigher(
+        lambda prompt: 0.5 if "unsplit in its original form" in prompt else -0.5
+    )
     text = " ".join(f"Sentence number {i} here." for i in range(100))
-    chunks = IDMSSplitter.paper(counter=words, target_tokens=200).split(read_text(text), llm=model)
+    chunks = IDMSSplitter.paper(counter=words, target_tokens=200).split(
+        read_text(text), llm=model
+    )
     assert [words(chunk.text) for chunk in chunks] == [200, 200]
     assert IDMSSplitter.paper(context="adjacent").context == "adjacent"
 
@@ -278,7 +309,9 @@ def test_time_is_linear() -> None:
     counts = [1500, 6000]
     took = []
     for n in counts:
-        document = read_text("".join(sentence.format(i, i % 7) for i in range(n)), format="text")
+        document = read_text(
+            "".join(sentence.format(i, i % 7) for i in range(n)), format="text"
+        )
         start = time.process_time()
         IDMSSplitter(margin="similarity").split(document, embedder=HashEmbedder())
         took.append(time.process_time() - start)
@@ -296,7 +329,10 @@ def test_chunks_say_what_their_margins_were_read_from() -> None:
         ({"margin": "words"}, "words"),
         ({"embedder": HashEmbedder()}, "similarity"),
         ({"embedder": HashEmbedder(), "llm": weigher}, "log-probabilities"),
-        ({"embedder": HashEmbedder(), "llm": weigher, "context": "chunk"}, "log-probabilities"),
+        (
+            {"embedder": HashEmbedder(), "llm": weigher, "context": "chunk"},
+            "log-probabilities",
+        ),
         ({"margin": lambda pairs: [0.0] * len(pairs)}, "function"),
     ):
         chunks = split(TEXT, min_tokens=0, **options)

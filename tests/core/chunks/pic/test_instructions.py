@@ -35,13 +35,20 @@ def test_questions_take_the_place_of_the_summary() -> None:
     llm, embedder = ScriptedModel("never asked"), HashEmbedder(256)
     found = splitter.explain(topics(), embedder=embedder, llm=llm)
     assert not llm.prompts and embedder.queries == ["Which cat will purr and sleep?"]
-    relevant = " ".join(chunk.text for chunk in found.chunks if chunk.extras["relevant"])
+    relevant = " ".join(
+        chunk.text for chunk in found.chunks if chunk.extras["relevant"]
+    )
     assert "Cats purr" in relevant and "fuel" not in relevant
     both = PICSplitter.paper(
-        instructions=["Which cat will purr and sleep?", "What do valves open and close?"]
+        instructions=[
+            "Which cat will purr and sleep?",
+            "What do valves open and close?",
+        ]
     )
     values = both.explain(topics(), embedder=embedder).series[0].values
-    assert all(a >= b - 1e-9 for a, b in zip(values, found.series[0].values, strict=True))
+    assert all(
+        a >= b - 1e-9 for a, b in zip(values, found.series[0].values, strict=True)
+    )
 
 
 def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() -> None:
@@ -55,18 +62,26 @@ def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() 
     )
     assert embedder.queries == ["Cats purr, sleep and hunt."]
     assert sorted(embedder.texts) == sorted(set(embedder.texts))  # every sentence once
-    assert not any("degraded" in chunk.extras for chunk in chunks) and not runner.usage.fallbacks
+    assert (
+        not any("degraded" in chunk.extras for chunk in chunks)
+        and not runner.usage.fallbacks
+    )
 
 
 @pytest.mark.parametrize(
-    "script", [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7]
+    "script",
+    [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7],
 )
-def test_without_a_usable_summary_the_mean_vector_is_taken_and_said(script: Any) -> None:
+def test_without_a_usable_summary_the_mean_vector_is_taken_and_said(
+    script: Any,
+) -> None:
     runner = Runner(embedder=HashEmbedder(), llm=ScriptedModel(script))
     chunks = PICSplitter.paper().split(topics(), runner=runner)
     assert all(chunk.extras["degraded"] is True for chunk in chunks)
     assert runner.usage.fallbacks["chunks"] == len(chunks)
-    mean = PICSplitter.paper(pseudo_instruction="mean").split(topics(), embedder=HashEmbedder())
+    mean = PICSplitter.paper(pseudo_instruction="mean").split(
+        topics(), embedder=HashEmbedder()
+    )
     assert [(c.start, c.end, c.extras["relevant"]) for c in mean] == [
         (c.start, c.end, c.extras["relevant"]) for c in chunks
     ]
@@ -85,14 +100,21 @@ def test_without_any_model_the_central_sentences_are_the_instruction() -> None:
 
 def test_instruction_vectors_must_fit_the_embedder() -> None:
     with pytest.raises(InvalidParameter, match="64 dimensions"):
-        PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(topics(), embedder=HashEmbedder())
+        PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(
+            topics(), embedder=HashEmbedder()
+        )
 
 
 def test_each_document_brings_instructions_of_its_own() -> None:
-    splitter = PICSplitter.paper(instructions_key="questions", instructions="How do valves open?")
+    splitter = PICSplitter.paper(
+        instructions_key="questions", instructions="How do valves open?"
+    )
     expected = {
         "What do kittens drink?": ["What do kittens drink?"],
-        ("Which cat purrs?", "Why do cats hunt?"): ["Which cat purrs?", "Why do cats hunt?"],
+        ("Which cat purrs?", "Why do cats hunt?"): [
+            "Which cat purrs?",
+            "Why do cats hunt?",
+        ],
         None: ["How do valves open?"],
     }
     for questions, queries in expected.items():
@@ -109,11 +131,17 @@ def test_each_document_brings_instructions_of_its_own() -> None:
     assert embedder.queries == ["A summary of cats."]
     for bad in (7, ["", "a"], {"a": 1}):
         with pytest.raises(InvalidParameter, match="questions must be texts"):
-            splitter.split(replace(topics(), meta={"questions": bad}), embedder=HashEmbedder())
+            splitter.split(
+                replace(topics(), meta={"questions": bad}), embedder=HashEmbedder()
+            )
 
 
-def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sentences() -> None:
+def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sentences() -> (
+    None
+):
     document = topics()
-    chunks = PICSplitter.paper().split(document, llm=lambda prompt: "A summary of cats.")
+    chunks = PICSplitter.paper().split(
+        document, llm=lambda prompt: "A summary of cats."
+    )
     assert "".join(chunk.text for chunk in chunks) == document.text and len(chunks) > 1
     assert not any(chunk.extras.get("degraded") for chunk in chunks)

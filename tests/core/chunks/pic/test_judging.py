@@ -31,24 +31,39 @@ def test_equal_similarities_make_one_relevant_chunk(value: float, n: int) -> Non
     assert len(chunks) == 1 and chunks[0].extras["relevant"] is True
 
 
-@pytest.mark.parametrize(("threshold", "relevant"), [(-math.inf, True), (math.inf, False)])
+@pytest.mark.parametrize(
+    ("threshold", "relevant"), [(-math.inf, True), (math.inf, False)]
+)
 def test_infinite_thresholds_make_one_chunk(threshold: float, relevant: bool) -> None:
     (chunk,) = split_numbers(SEVEN, threshold=threshold)
     assert chunk.extras["relevant"] is relevant
-    assert json.loads(json.dumps(dict(chunk.extras), allow_nan=False))["threshold"] is None
+    assert (
+        json.loads(json.dumps(dict(chunk.extras), allow_nan=False))["threshold"] is None
+    )
 
 
 def test_long_documents_with_sections_have_a_threshold_for_each() -> None:
-    body = " ".join(f"Words about thing {i} and other {i % 7} things." for i in range(120))
+    body = " ".join(
+        f"Words about thing {i} and other {i % 7} things." for i in range(120)
+    )
     short = "A short section. It has three sentences. They stay together."
     document = read_text(
-        f"# One\n\n{body}\n\n# Two\n\n{short}\n\n# Three\n\n{body}", format="markdown", id="d"
+        f"# One\n\n{body}\n\n# Two\n\n{short}\n\n# Three\n\n{body}",
+        format="markdown",
+        id="d",
     )
     found = PICSplitter().explain(document, embedder=HashEmbedder())
     assert [len(series.values) > 0 for series in found.series] == [True, False, True]
     small = next(chunk for chunk in found.chunks if "three sentences" in chunk.text)
     assert small.extras["relevant"] is True and small.extras["threshold"] is None
-    assert len(PICSplitter(scope="document").explain(document, embedder=HashEmbedder()).series) == 1
+    assert (
+        len(
+            PICSplitter(scope="document")
+            .explain(document, embedder=HashEmbedder())
+            .series
+        )
+        == 1
+    )
     runs = [run for series in found.series for run in series.runs]
     assert len(runs) == len(found.chunks)
 
@@ -65,7 +80,8 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
 @pytest.mark.parametrize(
     ("flags", "mean", "is_relevant"),
     [
-        ([True, False, False], 0.2, False),  # units differ: their mean counts, not the first
+        # Units differ: their mean counts, not the first.
+        ([True, False, False], 0.2, False),
         ([False, True, True], 0.8, True),
         ([False, True, True], 0.5, True),
         ([True, True, True], 0.2, True),
@@ -75,5 +91,7 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
 def test_a_run_of_units_that_differ_is_judged_by_its_mean(
     flags: list[bool], mean: float, is_relevant: bool
 ) -> None:
-    judged = Judged([1] * 3, [0.0] * 3, None, np.zeros(3), 0.5, np.array(flags), lambda run: mean)  # type: ignore[arg-type]
+    judged = Judged(
+        [1] * 3, [0.0] * 3, None, np.zeros(3), 0.5, np.array(flags), lambda run: mean
+    )  # type: ignore[arg-type]
     assert judged.is_relevant((0, 3)) is is_relevant

@@ -63,7 +63,11 @@ def spans(chunks: list[Chunk]) -> list[tuple[int, int]]:
     counts = [chunk.text.count("number") for chunk in chunks]
     ends = np.cumsum(counts).tolist()
     return list(
-        zip([end - count for end, count in zip(ends, counts, strict=True)], ends, strict=True)
+        zip(
+            [end - count for end, count in zip(ends, counts, strict=True)],
+            ends,
+            strict=True,
+        )
     )
 
 
@@ -94,7 +98,9 @@ def test_the_specifications_seven_sentences() -> None:
 @given(st.lists(st.floats(-0.99, 0.99), min_size=2, max_size=25))
 def test_without_bounds_neighbours_have_opposite_labels(values: list[float]) -> None:
     chunks = split_numbers(values)
-    assert all(a.extras["relevant"] != b.extras["relevant"] for a, b in pairwise(chunks))
+    assert all(
+        a.extras["relevant"] != b.extras["relevant"] for a, b in pairwise(chunks)
+    )
     found = PICSplitter.paper(instruction_vectors=[1.0, 0.0]).explain(
         numbered(len(values)), embedder=Similarities(values)
     )
@@ -120,7 +126,9 @@ def check(document: Document, splitter: PICSplitter, chunks: list[Chunk]) -> Non
 
 @settings(deadline=None, max_examples=50)
 @given(texts, st.sampled_from(SETTINGS))
-def test_chunks_tile_any_text_and_keep_the_limit(text: str, changes: dict[str, Any]) -> None:
+def test_chunks_tile_any_text_and_keep_the_limit(
+    text: str, changes: dict[str, Any]
+) -> None:
     document = read_text(text, format="markdown", id="d")
     splitter = PICSplitter(**changes)
     check(document, splitter, splitter.split(document, embedder=HashEmbedder()))
@@ -128,9 +136,11 @@ def test_chunks_tile_any_text_and_keep_the_limit(text: str, changes: dict[str, A
 
 @pytest.mark.parametrize("changes", SETTINGS)
 def test_real_documents(data_dir: Path, changes: dict[str, Any]) -> None:
-    files = [path for path in find_files(data_dir / "parsing") if path.stat().st_size < 60_000][
-        ::12
-    ][:12]
+    files = [
+        path
+        for path in find_files(data_dir / "parsing")
+        if path.stat().st_size < 60_000
+    ][::12][:12]
     assert files
     splitter = PICSplitter(**changes)
     documents = [read_file(path) for path in files]
@@ -146,7 +156,9 @@ def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
         f"Sentence number {i} about topic {i % 5}." for i in range(60)
     )
     document = read_text(text, format="markdown", id="d")
-    chunks = PICSplitter(max_tokens=60, min_tokens=20).split(document, embedder=HashEmbedder())
+    chunks = PICSplitter(max_tokens=60, min_tokens=20).split(
+        document, embedder=HashEmbedder()
+    )
     assert chunks[0].context == "" and chunks[0].text.startswith("# A")
     assert {chunk.context for chunk in chunks[1:]} == {"A > B"}
     assert all(chunk.extras["index_tokens"] <= 60 for chunk in chunks)
@@ -158,7 +170,9 @@ def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
 
 def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) -> None:
     documents = [
-        read_text(f"Text {i} is here. It has a few words. More of them follow.", id=str(i))
+        read_text(
+            f"Text {i} is here. It has a few words. More of them follow.", id=str(i)
+        )
         for i in range(4)
     ]
     splitter = PICSplitter.paper()
@@ -187,20 +201,29 @@ def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) ->
 def test_blank_documents_have_no_chunk_and_ask_nothing(text: str) -> None:
     llm, embedder = ScriptedModel("s"), HashEmbedder()
     found = PICSplitter().explain(read_text(text), embedder=embedder, llm=llm)
-    assert found.chunks == () and found.series == () and not llm.prompts and not embedder.texts
+    assert (
+        found.chunks == ()
+        and found.series == ()
+        and not llm.prompts
+        and not embedder.texts
+    )
 
 
 def test_one_sentence_is_one_relevant_chunk_and_asks_nothing() -> None:
     llm, embedder = ScriptedModel("s"), HashEmbedder()
     for splitter in (PICSplitter(), PICSplitter.paper()):
-        (chunk,) = splitter.split(read_text("Only one sentence."), embedder=embedder, llm=llm)
+        (chunk,) = splitter.split(
+            read_text("Only one sentence."), embedder=embedder, llm=llm
+        )
         assert chunk.extras["relevant"] is True
     assert not llm.prompts and not embedder.texts
 
 
 def test_vectors_that_are_not_numbers_are_named() -> None:
     def embed(sentences: list[str]) -> np.ndarray:
-        return np.array([[math.nan if "number 3" in sentence else 1.0] for sentence in sentences])
+        return np.array(
+            [[math.nan if "number 3" in sentence else 1.0] for sentence in sentences]
+        )
 
     with pytest.raises(InvalidAnswer, match="number 3"):
         PICSplitter.paper().split(numbered(5), embedder=embed)
@@ -209,7 +232,9 @@ def test_vectors_that_are_not_numbers_are_named() -> None:
 @pytest.mark.parametrize(
     "text", ["word " * 3000, "天" * 3000, "x" * 9000, "no marks at all\n" * 300]
 )
-def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(text: str) -> None:
+def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(
+    text: str,
+) -> None:
     document = read_text(text, format="text", id="d")
     splitter = PICSplitter(max_tokens=100)
     embedder = HashEmbedder()
@@ -240,7 +265,9 @@ def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(tex
         ({"summary_window": 1}, "summary_window"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], match: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    changes: dict[str, Any], match: str
+) -> None:
     with pytest.raises(InvalidParameter, match=match):
         PICSplitter(**changes)
 
@@ -259,15 +286,29 @@ def test_sync_async_pickled_and_many_at_once_are_equal() -> None:
 
     async def together() -> list[list[Chunk]]:
         return [
-            chunks async for chunks in splitter.asplit_all(documents, llm=lambda prompt: "Cats.")
+            chunks
+            async for chunks in splitter.asplit_all(
+                documents, llm=lambda prompt: "Cats."
+            )
         ]
 
-    expected = [splitter.split(document, llm=lambda prompt: "Cats.") for document in documents]
-    assert list(splitter.split_all(iter(documents), llm=lambda prompt: "Cats.")) == expected
+    expected = [
+        splitter.split(document, llm=lambda prompt: "Cats.") for document in documents
+    ]
+    assert (
+        list(splitter.split_all(iter(documents), llm=lambda prompt: "Cats."))
+        == expected
+    )
     assert asyncio.run(together()) == expected
-    assert asyncio.run(splitter.asplit(documents[0], llm=lambda prompt: "Cats.")) == expected[0]
+    assert (
+        asyncio.run(splitter.asplit(documents[0], llm=lambda prompt: "Cats."))
+        == expected[0]
+    )
     copy = pickle.loads(pickle.dumps(splitter))
-    assert copy == splitter and copy.split(documents[1], llm=lambda prompt: "Cats.") == expected[1]
+    assert (
+        copy == splitter
+        and copy.split(documents[1], llm=lambda prompt: "Cats.") == expected[1]
+    )
 
 
 @pytest.mark.slow
@@ -299,7 +340,9 @@ def test_many_documents_share_batches_and_are_read_as_they_come() -> None:
         calls.append(len(given)),
         embed(given, query=query),
     )[1]  # type: ignore[method-assign]
-    documents = [read_text(f"First sentence {i}. Second one {i}.", id=str(i)) for i in range(100)]
+    documents = [
+        read_text(f"First sentence {i}. Second one {i}.", id=str(i)) for i in range(100)
+    ]
     list(PICSplitter.paper().split_all(documents, embedder=embedder))
     assert max(calls) == 64 and len(calls) == math.ceil(200 / 64)
 
@@ -324,7 +367,8 @@ def test_chunk_vectors_are_the_weighted_means_of_their_sentences() -> None:
     units = splitter.explain(numbered(30), embedder=embedder).series[0].units
     inside = [unit for unit in units if chunks[0].start <= unit.start < chunks[0].end]
     mean = sum(
-        embedder.vector(numbered(30).text[u.start : u.end].strip()) * u.tokens for u in inside
+        embedder.vector(numbered(30).text[u.start : u.end].strip()) * u.tokens
+        for u in inside
     )
     assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
     nothing, none = runner.run(splitter.split_with_vectors_steps(read_text("")))
@@ -342,7 +386,11 @@ def test_as_published_an_index_embeds_the_chunks_themselves() -> None:
 
 
 def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
-    found = PICSplitter.paper(instructions="How do cats behave?").explain(topics(), embedder=minilm)
+    found = PICSplitter.paper(instructions="How do cats behave?").explain(
+        topics(), embedder=minilm
+    )
     for chunk in found.chunks:
-        assert chunk.extras["relevant"] is ("Cats" in chunk.text or "Kittens" in chunk.text)
+        assert chunk.extras["relevant"] is (
+            "Cats" in chunk.text or "Kittens" in chunk.text
+        )
     assert len(found.chunks) == 3

@@ -13,19 +13,24 @@ from structrag.chunks.pic.splitter import PICSplitter
 
 def test_a_long_document_is_summarised_in_windows() -> None:
     document = numbered(300)
-    llm = ScriptedModel(lambda prompt: f"Summary of {prompt.count('number')} sentences.")
+    llm = ScriptedModel(
+        lambda prompt: f"Summary of {prompt.count('number')} sentences."
+    )
     found = PICSplitter(summary_window=1000, scope="document").explain(
         document, embedder=HashEmbedder(), llm=llm
     )
     assert (
-        len(llm.prompts) == 7 and [prompt.count("number") for prompt in llm.prompts[:6]] == [50] * 6
+        len(llm.prompts) == 7
+        and [prompt.count("number") for prompt in llm.prompts[:6]] == [50] * 6
     )
     assert llm.prompts[6].count("Summary of 50 sentences.") == 6
     assert found.series[0].note == "Summary of 0 sentences."
 
 
 def test_a_summary_that_runs_on_is_shortened_to_its_central_sentences() -> None:
-    long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
+    long = " ".join(
+        f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60)
+    )
     embedder = HashEmbedder()
     PICSplitter.paper(summary_window=6000, as_query=True).split(
         topics(), embedder=embedder, llm=lambda prompt: long
@@ -49,7 +54,10 @@ def test_a_model_that_fails_half_way_keeps_what_it_said() -> None:
     found = PICSplitter.paper(summary_window=1000).explain(
         numbered(300), embedder=HashEmbedder(), llm=ScriptedModel(script)
     )
-    assert found.series[0].note == "A summary." and found.chunks[0].extras["degraded"] is True
+    assert (
+        found.series[0].note == "A summary."
+        and found.chunks[0].extras["degraded"] is True
+    )
 
 
 def test_pic_summary(tmp_path: Path) -> None:
@@ -57,14 +65,18 @@ def test_pic_summary(tmp_path: Path) -> None:
     llm = Reluctant("A red machine crosses a bridge near Oslo.")
     splitter = PICSplitter()
     runs = split_twice(
-        lambda runner: splitter.split(document, runner=runner), llm, Cache(tmp_path / "c")
+        lambda runner: splitter.split(document, runner=runner),
+        llm,
+        Cache(tmp_path / "c"),
     )
     assert [calls for calls, _ in runs] == [1, 1, 0]
     assert runs[0][1][0].extras["degraded"] and "degraded" not in runs[1][1][0].extras
 
 
 def test_as_published_one_call_reads_all_and_its_answer_stays_whole() -> None:
-    long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
+    long = " ".join(
+        f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60)
+    )
     llm, embedder = ScriptedModel(long), HashEmbedder()
     explanation = PICSplitter.paper().explain(numbered(900), embedder=embedder, llm=llm)
     (prompt,) = llm.prompts

@@ -13,7 +13,9 @@ from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.bridges.docling import from_docling
 
 
-def prov(page: int, left: float, top: float, right: float, bottom: float) -> list[dict[str, Any]]:
+def prov(
+    page: int, left: float, top: float, right: float, bottom: float
+) -> list[dict[str, Any]]:
     box = {"l": left, "t": top, "r": right, "b": bottom, "coord_origin": "BOTTOMLEFT"}
     return [{"page_no": page, "bbox": box, "charspan": [0, 1]}]
 
@@ -32,7 +34,9 @@ def manual() -> dict[str, Any]:
         "schema_name": "DoclingDocument",
         "name": "manual",
         "origin": {"filename": "manual.docx", "mimetype": "application/docx"},
-        "body": {"children": ref("texts/0", "texts/1", "groups/0", "tables/0", "texts/8")},
+        "body": {
+            "children": ref("texts/0", "texts/1", "groups/0", "tables/0", "texts/8")
+        },
         "groups": [
             {"label": "list", "children": ref("texts/4", "texts/5")},
             {"label": "inline", "children": ref("texts/6", "texts/7")},
@@ -40,9 +44,23 @@ def manual() -> dict[str, Any]:
         "texts": [
             text(0, "title", "Pump manual", prov=prov(1, 10, 790, 200, 770)),
             # headings of pages of HTML hold what stands below them
-            text(1, "section_header", "Cleaning", level=1, children=ref("texts/2", "texts/3")),
-            text(2, "text", "Rinse it. # Not a heading", prov=prov(1, 10, 700, 200, 650)),
-            text(3, "section_header", "Filter", level=2, children=ref("groups/1", "texts/9")),
+            text(
+                1,
+                "section_header",
+                "Cleaning",
+                level=1,
+                children=ref("texts/2", "texts/3"),
+            ),
+            text(
+                2, "text", "Rinse it. # Not a heading", prov=prov(1, 10, 700, 200, 650)
+            ),
+            text(
+                3,
+                "section_header",
+                "Filter",
+                level=2,
+                children=ref("groups/1", "texts/9"),
+            ),
             text(4, "list_item", "Open it.", enumerated=True, marker="1."),
             text(5, "list_item", "Shut it.", enumerated=False, marker="-"),
             text(6, "text", "Use"),
@@ -97,7 +115,11 @@ def test_structure_becomes_markdown() -> None:
     document = from_docling(manual()).document
     assert document.text == EXPECTED
     assert (document.id, document.title) == ("manual.docx", "Pump manual")
-    assert document.meta == {"source": "manual.docx", "pages": 2, "page_starts": "0:1 138:2"}
+    assert document.meta == {
+        "source": "manual.docx",
+        "pages": 2,
+        "page_starts": "0:1 138:2",
+    }
     paths = [section.path for section in parse(document).sections[1:]]
     assert paths[-1] == ("Pump manual", "Cleaning", "Filter")
     kinds = {
@@ -148,7 +170,9 @@ def test_references_to_nothing_are_passed_over() -> None:
 
 
 def test_the_packages_own_documents_are_read() -> None:
-    types = pytest.importorskip("docling_core.types.doc", reason="docling-core is not installed")
+    types = pytest.importorskip(
+        "docling_core.types.doc", reason="docling-core is not installed"
+    )
     document = types.DoclingDocument(name="pump")
     document.add_title("Pump")
     document.add_heading("Cleaning", level=1)
@@ -157,7 +181,9 @@ def test_the_packages_own_documents_are_read() -> None:
     data.add_row(["a", "b"])
     document.add_table(data=data)
     text = from_docling(document).document.text
-    assert text.startswith("# Pump\n\n## Cleaning\n\nRinse it.\n") and "| a | b |" in text
+    assert (
+        text.startswith("# Pump\n\n## Cleaning\n\nRinse it.\n") and "| a | b |" in text
+    )
 
 
 def test_words_in_several_styles_stay_in_their_item() -> None:

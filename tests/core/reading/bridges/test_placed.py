@@ -31,17 +31,26 @@ def test_parts_are_found_again_by_their_places() -> None:
         "pages": 3,
         "page_starts": "0:1 15:2 17:3",
     }
-    assert [text[place.start : place.end] for place in placed.places] == ["# Pump", *["Same."] * 3]
+    assert [text[place.start : place.end] for place in placed.places] == [
+        "# Pump",
+        *["Same."] * 3,
+    ]
     assert placed.pages(0, len(text)) == (1, 2, 3)
     assert placed.pages(text.rindex("Same"), len(text)) == (2, 3)
     assert placed.at(0, 1)[0].box == (0.0, 1.0, 2.0, 3.0)
 
 
 def test_text_stays_text() -> None:
-    parts = [Part(paragraph("# no heading")), Part(heading(1, "1 *A*\nB")), Part(code("```\nx"))]
+    parts = [
+        Part(paragraph("# no heading")),
+        Part(heading(1, "1 *A*\nB")),
+        Part(code("```\nx")),
+    ]
     document = placed_document(parts).document
     assert [section.title for section in parse(document).sections] == ["", "1 *A* B"]
-    assert placed_document([Part(paragraph("---\na: b\n---"))]).document.text.startswith("\\---")
+    assert placed_document(
+        [Part(paragraph("---\na: b\n---"))]
+    ).document.text.startswith("\\---")
 
 
 def test_tables_and_lists_are_markdown() -> None:
@@ -52,7 +61,9 @@ def test_tables_and_lists_are_markdown() -> None:
 
 def test_a_long_document_without_a_heading_is_warned_of() -> None:
     body = Part(paragraph("The seal wears. " * 600))
-    with pytest.warns(UserWarning, match=r"A long document has no heading, .* None is marked"):
+    with pytest.warns(
+        UserWarning, match=r"A long document has no heading, .* None is marked"
+    ):
         placed_document([body])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -61,4 +72,6 @@ def test_a_long_document_without_a_heading_is_warned_of() -> None:
 
 def test_nothing_is_an_empty_document() -> None:
     placed = placed_document([])
-    assert placed.document.text == "" and placed.places == () and placed.pages(0, 9) == ()
+    assert (
+        placed.document.text == "" and placed.places == () and placed.pages(0, 9) == ()
+    )

@@ -57,7 +57,11 @@ def test_elements_become_markdown() -> None:
     document = placed.document
     assert document.text == EXPECTED
     assert (document.id, document.title) == ("pump.docx", "Pump")
-    assert document.meta == {"source": "pump.docx", "pages": 2, "page_starts": "0:1 17:2"}
+    assert document.meta == {
+        "source": "pump.docx",
+        "pages": 2,
+        "page_starts": "0:1 17:2",
+    }
     assert parse(document).sections[-1].path == ("Pump", "Seal")
     start = document.text.index("It wears")
     assert placed.pages(start, start + 2) == (2,)
@@ -78,14 +82,18 @@ def test_items_that_bring_their_marks_have_one(text: str, item: str) -> None:
 
 
 def test_objects_are_read_by_their_dicts() -> None:
-    objects = [SimpleNamespace(to_dict=lambda record=record: record) for record in ELEMENTS]
+    objects = [
+        SimpleNamespace(to_dict=lambda record=record: record) for record in ELEMENTS
+    ]
     assert from_unstructured(objects).document == from_unstructured(ELEMENTS).document
     own = from_unstructured(ELEMENTS, id="a", title="b", meta={"c": 1}).document
     assert (own.id, own.title, own.meta["c"]) == ("a", "b", 1)
 
 
 def test_what_is_no_element_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="elements must hold elements of Unstructured"):
+    with pytest.raises(
+        InvalidParameter, match="elements must hold elements of Unstructured"
+    ):
         from_unstructured(["text"])
 
 
@@ -96,4 +104,6 @@ def test_the_packages_own_elements_are_read() -> None:
     metadata = elements.ElementMetadata(page_number=3, category_depth=0)
     title = elements.Title("Pump", metadata=metadata)
     placed = from_unstructured([title, elements.NarrativeText("It leaks.")])
-    assert placed.document.text == "# Pump\n\nIt leaks.\n" and placed.places[0].page == 3
+    assert (
+        placed.document.text == "# Pump\n\nIt leaks.\n" and placed.places[0].page == 3
+    )

@@ -23,7 +23,8 @@ def read(source: str) -> str:
         ("one<hr>two", "one\n\ntwo"),
         ("<p>a <b> b </b> c</p>", "a b c"),
         ("  a\r\n\t b \f c  ", "a b c"),
-        ("a\x0bb\x85c\u2028d\xa0e", "a\x0bb\x85c\u2028d\xa0e"),  # white space that is not HTML's
+        # White space that is not HTML's.
+        ("a\x0bb\x85c\u2028d\xa0e", "a\x0bb\x85c\u2028d\xa0e"),
         ("a&nbsp;b&#160;c", "a\xa0b\xa0c"),
         ("<p>&nbsp;</p><p>x</p><p> &nbsp; </p>", "x"),
         ("a&#32;&#10;b", "a b"),
@@ -67,8 +68,12 @@ def test_lists(source: str, text: str) -> None:
 
 
 def test_list_block_can_be_cut_before_every_item() -> None:
-    text, _, layout = read_html("x<ul><li>a<ul><li>b</ul><li>c</ul><dl><dt>T<dd>d<dt>U<dd>e</dl>")
-    assert [[text[cut:].splitlines()[0] for cut in block.cuts] for block in layout.blocks] == [
+    text, _, layout = read_html(
+        "x<ul><li>a<ul><li>b</ul><li>c</ul><dl><dt>T<dd>d<dt>U<dd>e</dl>"
+    )
+    assert [
+        [text[cut:].splitlines()[0] for cut in block.cuts] for block in layout.blocks
+    ] == [
         [],
         ["  - b", "- c"],
         ["U"],
@@ -80,7 +85,9 @@ def test_a_heading_in_a_list_has_no_marker() -> None:
 
 
 def test_pre_is_kept_as_it_is() -> None:
-    text, _, layout = read_html("<pre>\n  if x:\r\n\ty  =  <b>1</b>\n\n  # &lt;end</pre>")
+    text, _, layout = read_html(
+        "<pre>\n  if x:\r\n\ty  =  <b>1</b>\n\n  # &lt;end</pre>"
+    )
     assert text == "  if x:\r\n\ty  =  1\n\n  # <end"
     assert [text[cut:].split("\n")[0] for cut in layout.blocks[0].cuts] == [
         "\ty  =  1",

@@ -17,7 +17,9 @@ def headings(source: str) -> list[tuple[int, str]]:
 
 def kinds(source: str) -> list[tuple[str, str]]:
     text, _, layout = read_html(source)
-    return [(block.kind, text[block.start : block.end].strip()) for block in layout.blocks]
+    return [
+        (block.kind, text[block.start : block.end].strip()) for block in layout.blocks
+    ]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,10 @@ def kinds(source: str) -> list[tuple[str, str]]:
             "<h1>p</h1><section><h1>a</h1><article><h1>b</h1></article></section>",
             [(1, "p"), (2, "a"), (3, "b")],
         ),
-        ("<section><h1>a</h1><section><h2>b</h2><section><h1>c", [(1, "a"), (2, "b"), (1, "c")]),
+        (
+            "<section><h1>a</h1><section><h2>b</h2><section><h1>c",
+            [(1, "a"), (2, "b"), (1, "c")],
+        ),
         ("<header>x</header><hr><h7>no</h7>", []),
     ],
 )
@@ -66,7 +71,10 @@ def test_block_kinds() -> None:
 
 
 def test_title() -> None:
-    assert read_html("<TITLE>\n A &amp; <b>B\n</TITLE><p>x<title>second</title>")[1] == "A & <b>B"
+    assert (
+        read_html("<TITLE>\n A &amp; <b>B\n</TITLE><p>x<title>second</title>")[1]
+        == "A & <b>B"
+    )
     assert read_html("<svg><title>icon</title></svg>")[1] == ""
 
 
@@ -92,7 +100,9 @@ def test_navigation_that_takes_in_the_page_is_kept(main: str) -> None:
 
 @pytest.mark.parametrize("sign", ["¶", "#", " &para; ", "&#8203;", "\u200b", "🔗"])
 def test_permalinks_are_no_text(sign: str) -> None:
-    page = f'<h1>Pumps<a class="headerlink" href="#pumps">{sign}</a></h1><p>They pump.</p>'
+    page = (
+        f'<h1>Pumps<a class="headerlink" href="#pumps">{sign}</a></h1><p>They pump.</p>'
+    )
     text, _, layout = read_html(page)
     assert text == "Pumps\n\nThey pump." and layout.headings[0].title == "Pumps"
     elsewhere = f'<p>See <a href="other.html">{sign}</a>.</p>'
@@ -100,9 +110,9 @@ def test_permalinks_are_no_text(sign: str) -> None:
 
 
 def test_links_that_say_something_are_text() -> None:
-    assert read('<p>See <a href="#a">¶ 3</a>, <a href="#b">*</a> and <a href="#c"></a>.') == (
-        "See ¶ 3, * and ."
-    )
+    assert read(
+        '<p>See <a href="#a">¶ 3</a>, <a href="#b">*</a> and <a href="#c"></a>.'
+    ) == ("See ¶ 3, * and .")
 
 
 @pytest.mark.parametrize(
@@ -139,20 +149,30 @@ def test_a_term_and_what_is_said_of_it_are_not_cut_apart() -> None:
 
 def test_the_end_of_a_cell_counts_for_the_open_table_alone() -> None:
     inner = "<table><tr><td>b</td></tr></table>"
-    assert read(f"<table><tr><th>h<tr><td>a{inner}c</td></tr></table>").endswith("| a b c |")
+    assert read(f"<table><tr><th>h<tr><td>a{inner}c</td></tr></table>").endswith(
+        "| a b c |"
+    )
     assert read("a</td>b") == "a b"
 
 
 @pytest.mark.parametrize(
     ("source", "text", "blocks"),
     [
-        ("<p>a</p><ol start=3><li>b<li>c</ol>d", "a\n\n3. b\n4. c\n\nd", [("list", "3. b\n4. c")]),
+        (
+            "<p>a</p><ol start=3><li>b<li>c</ol>d",
+            "a\n\n3. b\n4. c\n\nd",
+            [("list", "3. b\n4. c")],
+        ),
         (
             "<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>e",
             "- a\n  1. b\n  2. c\n- d\n\ne",
             [("list", "- a\n  1. b\n  2. c\n- d")],
         ),
-        ("<ol><li>a</ol><ol><li>b</ol>", "1. a\n\n1. b", [("list", "1. a"), ("list", "1. b")]),
+        (
+            "<ol><li>a</ol><ol><li>b</ol>",
+            "1. a\n\n1. b",
+            [("list", "1. a"), ("list", "1. b")],
+        ),
         ("<li>a<li>b", "- a\n- b", [("list", "- a\n- b")]),
         ("<ol start=x><li>a</ol>", "1. a", [("list", "1. a")]),
         (
@@ -186,7 +206,11 @@ def test_the_end_of_a_cell_counts_for_the_open_table_alone() -> None:
             [("table", "| a | b |\n| --- | --- |\n| 1 | 2 |")],
         ),
         ("<table>stray<tr><td>a</table>", "stray\n\n| a |", [("table", "| a |")]),
-        ("<table><tr><td>a<caption>b</caption></table>", "| a b |", [("table", "| a b |")]),
+        (
+            "<table><tr><td>a<caption>b</caption></table>",
+            "| a b |",
+            [("table", "| a b |")],
+        ),
         ("a<img src=x alt='b c'>d", "a b c d", []),
         ("a<img src=x>d", "ad", []),
         ("<svg><title>no</title></svg>a", "no a", []),
@@ -199,11 +223,17 @@ def test_the_end_of_a_cell_counts_for_the_open_table_alone() -> None:
         ("a<br><br>b", "a\n\nb", []),
         ("<p>a</p><p>b", "a\n\nb", []),
         ("a<hr>b", "a\n\nb", []),
-        ("<section><h1>a</h1></section></section><section><section><h1>b", "a\n\nb", []),
+        (
+            "<section><h1>a</h1></section></section><section><section><h1>b",
+            "a\n\nb",
+            [],
+        ),
         ("<table><tr><td><h2>a</h2>b</table>", "| a b |", [("table", "| a b |")]),
     ],
 )
-def test_pages_by_example(source: str, text: str, blocks: list[tuple[str, str]]) -> None:
+def test_pages_by_example(
+    source: str, text: str, blocks: list[tuple[str, str]]
+) -> None:
     assert read(source) == text
     assert [block for block in kinds(source) if block[0] != "paragraph"] == blocks
 
@@ -217,7 +247,9 @@ def test_pages_by_example(source: str, text: str, blocks: list[tuple[str, str]])
         ("a", ""),
     ],
 )
-def test_the_first_title_counts_but_for_those_of_pictures(source: str, title: str) -> None:
+def test_the_first_title_counts_but_for_those_of_pictures(
+    source: str, title: str
+) -> None:
     assert read_html(source)[1] == title
 
 
@@ -231,7 +263,10 @@ def test_the_first_title_counts_but_for_those_of_pictures(source: str, title: st
         ("a<section>b</section>c", "a\n\nb\n\nc"),
         ("a<blockquote>b</blockquote><div>c", "a\n\nb\n\nc"),
         ("a<caption>b</caption>c", "a\nb\nc"),
-        ("<table><caption>T</caption><caption>U</caption><tr><td>a</table>", "T U\n\n| a |"),
+        (
+            "<table><caption>T</caption><caption>U</caption><tr><td>a</table>",
+            "T U\n\n| a |",
+        ),
         ("<li>a<ul><li>b</ul><li>c", "- a\n  - b\n- c"),
         ("<svg><svg></svg><title>no</title></svg>a", "no a"),
     ],

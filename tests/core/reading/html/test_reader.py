@@ -39,7 +39,11 @@ PEERS = {
         [(1, "T")],
     ),
     "H2": ("<h1>T</h1>loose text<p>para</p>", "T\n\nloose text\n\npara", [(1, "T")]),
-    "H3": ("<h1>Use <code>pip</code> now</h1><p>x</p>", "Use pip now\n\nx", [(1, "Use pip now")]),
+    "H3": (
+        "<h1>Use <code>pip</code> now</h1><p>x</p>",
+        "Use pip now\n\nx",
+        [(1, "Use pip now")],
+    ),
     "H4": ("<h2><a href='#a'>Linked</a></h2><p>x</p>", "Linked\n\nx", [(2, "Linked")]),
     "H5": (
         "<h1>A</h1><div><h2>B</h2><p>b</p></div><p>tail of A</p>",
@@ -56,7 +60,9 @@ PEERS = {
         [(1, "T")],
     ),
     "H14": (
-        "<h1>T</h1><table>" + "".join(f"<tr><td>row {i}</td></tr>" for i in range(20)) + "</table>",
+        "<h1>T</h1><table>"
+        + "".join(f"<tr><td>row {i}</td></tr>" for i in range(20))
+        + "</table>",
         "T\n\n" + "\n".join(f"| row {i} |" for i in range(20)),
         [(1, "T")],
     ),
@@ -89,19 +95,30 @@ def test_inputs_that_other_splitters_get_wrong(name: str) -> None:
 
 def test_blocks_tile_every_section_body() -> None:
     source = (
-        "pre<h1>A</h1>a<p>b<h2>B</h2><h2>C</h2><ul><li>x<li>y</ul><table><tr><th>k<tr><td>v</table>"
+        "pre<h1>A</h1>a<p>b<h2>B</h2><h2>C</h2>"
+        "<ul><li>x<li>y</ul><table><tr><th>k<tr><td>v</table>"
     )
     text, title, layout = read_html(source)
     document = Document(text, title=title, format="html", layout=layout)
     outline = build_outline(
-        document, layout.headings, lambda start, end: html_blocks_between(layout, start, end)
+        document,
+        layout.headings,
+        lambda start, end: html_blocks_between(layout, start, end),
     )
-    assert [section.path for section in outline.sections] == [(), ("A",), ("A", "B"), ("A", "C")]
+    assert [section.path for section in outline.sections] == [
+        (),
+        ("A",),
+        ("A", "B"),
+        ("A", "C"),
+    ]
     for section in outline.sections:
         blocks = outline.blocks(section)
         body = text[section.body_start : section.body_end]
         assert "".join(text[block.start : block.end] for block in blocks) == body
-    assert [block.kind for block in outline.blocks(outline.sections[3])] == ["list", "table"]
+    assert [block.kind for block in outline.blocks(outline.sections[3])] == [
+        "list",
+        "table",
+    ]
     assert outline.blocks(outline.sections[2]) == []
 
 
@@ -109,9 +126,14 @@ def test_blocks_are_cut_at_the_edges_asked_for() -> None:
     text, _, layout = read_html("<table><tr><th>k<tr><td>v<tr><td>w</table><p>p")
     whole = layout.blocks[0]
     later = html_blocks_between(layout, whole.cuts[0], len(text))
-    assert later == [Block("table", whole.cuts[0], whole.end, whole.cuts[1:], 0), layout.blocks[1]]
+    assert later == [
+        Block("table", whole.cuts[0], whole.end, whole.cuts[1:], 0),
+        layout.blocks[1],
+    ]
     assert html_blocks_between(layout, 5, 5) == []
-    assert html_blocks_between(Layout((), (), layout.source_map), 0, 3) == [Block("other", 0, 3)]
+    assert html_blocks_between(Layout((), (), layout.source_map), 0, 3) == [
+        Block("other", 0, 3)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +159,10 @@ def test_blocks_are_cut_at_the_edges_asked_for() -> None:
         ("a\0b \ud800 c", "a\0b \ud800 c"),
         ("&amp &lt;&bogus; &#xD800; &notit; &", "& <&bogus; \ufffd ¬it; &"),
         ("<!DOCTYPE x [<!ENTITY e 'boom'>]>&e;", "]>&e;"),
-        ("<H1> x </H1> <Table> <Tr> <Td> a </Td> </Tr> </Table> <P>b", "x\n\n| a |\n\nb"),
+        (
+            "<H1> x </H1> <Table> <Tr> <Td> a </Td> </Tr> </Table> <P>b",
+            "x\n\n| a |\n\nb",
+        ),
         ("</p></div></table></ul></h1>x", "x"),
         ("<?xml version='1.0'?><html><script src='x'/><p>kept</p></html>", "kept"),
     ],
@@ -270,7 +295,9 @@ def check_source_map(source: str, text: str, layout: Layout) -> None:
             run = text[starts[i] : starts[i + 1]]
             assert source[places[i] : places[i] + len(run)] == run
             assert text_offset(source_map, places[i]) == starts[i]
-            assert text_offset(source_map, places[i] + len(run) - 1) == starts[i + 1] - 1
+            assert (
+                text_offset(source_map, places[i] + len(run) - 1) == starts[i + 1] - 1
+            )
 
 
 def check_page(source: str) -> None:
@@ -281,7 +308,9 @@ def check_page(source: str) -> None:
 
 @needs_data
 @pytest.mark.parametrize(
-    "path", [path for path in page_files() if path.stat().st_size < 10**6], ids=lambda p: p.stem
+    "path",
+    [path for path in page_files() if path.stat().st_size < 10**6],
+    ids=lambda p: p.stem,
 )
 def test_real_pages(path: Path) -> None:
     check_page(path.read_text(encoding="utf-8"))
@@ -290,7 +319,11 @@ def test_real_pages(path: Path) -> None:
 @needs_data
 @pytest.mark.slow
 def test_annual_report() -> None:
-    check_page((DATA / "parsing/unstructured_html/example-10k.html").read_text(encoding="utf-8"))
+    check_page(
+        (DATA / "parsing/unstructured_html/example-10k.html").read_text(
+            encoding="utf-8"
+        )
+    )
 
 
 @needs_data
@@ -303,13 +336,20 @@ def test_wikipedia_pages(page: str) -> None:
 def test_gold_answers_are_found_through_the_source_map() -> None:
     layouts = {page: read_html(source) for page, source in PAGES.items()}
     spans = [
-        tuple(span) for question in read_lines("questions.jsonl.gz") for span in question["gold"]
+        tuple(span)
+        for question in read_lines("questions.jsonl.gz")
+        for span in question["gold"]
     ]
     assert len(spans) > 100
     for page, start, end in spans:
         text, _, layout = layouts[page]
-        a, b = text_offset(layout.source_map, start), text_offset(layout.source_map, end)
-        assert words(text[a:b]) == words(re.sub(r"<[^>]*>", " ", PAGES[page][start:end]))
+        a, b = (
+            text_offset(layout.source_map, start),
+            text_offset(layout.source_map, end),
+        )
+        assert words(text[a:b]) == words(
+            re.sub(r"<[^>]*>", " ", PAGES[page][start:end])
+        )
         assert layout.source_map.to_source(a) == start
 
 
@@ -317,7 +357,8 @@ WORD = st.integers(0, 10**6).map(lambda number: f"w{number}x")
 
 
 TEXT = st.lists(
-    WORD | st.sampled_from([" ", "\n", "  ", "&amp;", "&nbsp;", "é", "<!-- no -->"]), max_size=6
+    WORD | st.sampled_from([" ", "\n", "  ", "&amp;", "&nbsp;", "é", "<!-- no -->"]),
+    max_size=6,
 ).map("".join)
 
 
@@ -344,7 +385,11 @@ SIMPLE = wrap("p h1 h2 h3 pre", PHRASE)
 def nested(flow: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     items = join(wrap("li", join(flow)))
     rows = join(wrap("tr", join(wrap("td th", join(flow)))))
-    return wrap("div section blockquote", join(flow)) | wrap("ul ol", items) | wrap("table", rows)
+    return (
+        wrap("div section blockquote", join(flow))
+        | wrap("ul ol", items)
+        | wrap("table", rows)
+    )
 
 
 FLOW = st.recursive(SIMPLE | TEXT, nested, max_leaves=12)
@@ -386,12 +431,17 @@ TAGS = [
 
 
 TAG = st.tuples(
-    st.sampled_from(["<", "</"]), st.sampled_from(TAGS), st.sampled_from([">", " x='>'>", "/>"])
+    st.sampled_from(["<", "</"]),
+    st.sampled_from(TAGS),
+    st.sampled_from([">", " x='>'>", "/>"]),
 ).map("".join)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(TAG | WORD.map(lambda word: f" {word} "), max_size=40).map("".join), st.booleans())
+@given(
+    st.lists(TAG | WORD.map(lambda word: f" {word} "), max_size=40).map("".join),
+    st.booleans(),
+)
 def test_any_order_of_tags_keeps_every_word_once(source: str, drop: bool) -> None:
     text, _, layout = read_html(source)
     assert re.findall(r"w\d+x", text) == re.findall(r"w\d+x", source)
@@ -409,11 +459,14 @@ def test_any_text_is_read(source: str) -> None:
 @given(st.text(st.characters(exclude_characters="<&"), max_size=200))
 def test_text_without_markup_keeps_its_characters(source: str) -> None:
     text = read_html(source)[0]
-    kept = source.strip() and source  # white space of any script, and nothing else, is no text
+    # White space of any script, and nothing else, is no text.
+    kept = source.strip() and source
     assert re.sub(r"[ \t\n\r\f]", "", text) == re.sub(r"[ \t\n\r\f]", "", kept)
 
 
-@pytest.mark.parametrize("reference", ["&#" + "9" * 4301 + ";", "&#" + "0" * 5000 + "65;"])
+@pytest.mark.parametrize(
+    "reference", ["&#" + "9" * 4301 + ";", "&#" + "0" * 5000 + "65;"]
+)
 def test_a_character_reference_of_any_length_is_read(reference: str) -> None:
     document = read_text(f"<p>{reference}</p><img alt='{reference}'>", format="html")
     assert set(document.text.split()) in ({"\ufffd"}, {"A"})

@@ -20,7 +20,8 @@ from structrag.reading.html.tokens import (
 
 
 def test_offset_of_a_repeated_letter_leads_to_the_right_tag() -> None:
-    source = "<h1>T</h1><pre>x = 1</pre><p>p</p>"  # N6: found inside the tag `pre` by searching
+    # N6: found inside the tag `pre` by searching.
+    source = "<h1>T</h1><pre>x = 1</pre><p>p</p>"
     text, _, layout = read_html(source)
     assert layout.source_map.to_source(text.index("p")) == 29
     assert text_offset(layout.source_map, 29) == text.index("p")
@@ -56,7 +57,10 @@ def test_time_is_linear_on_hostile_input(piece: str) -> None:
     ("source", "expected"),
     [
         ('<?xml version="1.0"?><html><body><script/><p>a</p></body></html>', "a"),
-        ('<?xml version="1.0"?><html><body><script>x</script><p>a</p></body></html>', "a"),
+        (
+            '<?xml version="1.0"?><html><body><script>x</script><p>a</p></body></html>',
+            "a",
+        ),
         ("<html><body><script/><p>a</p></script><p>b</p></body></html>", "b"),
     ],
 )
@@ -104,7 +108,10 @@ def test_attributes_stand_where_their_values_do() -> None:
 )
 def test_numbers_of_attributes(value: str, expected: int) -> None:
     source = f'<ol start="{value}">'
-    assert attribute_number(source, attributes(source, 0, len(source)), "start") == expected
+    assert (
+        attribute_number(source, attributes(source, 0, len(source)), "start")
+        == expected
+    )
     assert attribute_number(source, {}, "start") == 1
 
 
@@ -156,7 +163,8 @@ def test_tokens_by_example(source: str, expected: list[str]) -> None:
 def shown(source: str, found: Iterable[Token]) -> list[str]:
     """Tokens as text: + before a start tag's name, - before an end tag's."""
     return [
-        (f"{'+' if kind == START else '-'}{name} " if kind != TEXT else "") + source[start:end]
+        (f"{'+' if kind == START else '-'}{name} " if kind != TEXT else "")
+        + source[start:end]
         for kind, name, start, end in found
     ]
 

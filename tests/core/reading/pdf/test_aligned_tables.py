@@ -61,9 +61,15 @@ def test_cells_of_two_rows_make_a_table_uncertain() -> None:
     ]
     found = draft(page(*wrapped))
     assert "|" not in found.text
-    assert found.text.splitlines()[:3] == ["Name Size Use", "Pump 3 mm lifts", "Bend 9 mm turns"]
+    assert found.text.splitlines()[:3] == [
+        "Name Size Use",
+        "Pump 3 mm lifts",
+        "Bend 9 mm turns",
+    ]
     assert [
-        note for note in found.uncertain if note.startswith("3 rows of page 1 that may be a table")
+        note
+        for note in found.uncertain
+        if note.startswith("3 rows of page 1 that may be a table")
     ]
 
 
@@ -78,13 +84,17 @@ def test_ragged_cells_are_no_table() -> None:
 
 
 def test_labels_beside_text_are_a_list() -> None:
-    found = draft(page(*cells([["1.", "one"], ["2.", "two"], ["3.", "three"]], xs=(60, 90)))).text
+    found = draft(
+        page(*cells([["1.", "one"], ["2.", "two"], ["3.", "three"]], xs=(60, 90)))
+    ).text
     assert found == "1. one\n2. two\n3. three\n"
 
 
 def test_cells_aligned_at_their_middles() -> None:
     centred = [
-        replace(one, left=one.left - width / 2, right=one.right - width / 2) if k % 2 else one
+        replace(one, left=one.left - width / 2, right=one.right - width / 2)
+        if k % 2
+        else one
         for k, one in enumerate(cells([["a", "1"], ["b", "100000"], ["c", "50"]]))
         for width in [one.right - one.left]
     ]
@@ -109,9 +119,12 @@ def test_tables_have_three_rows() -> None:
 
 @pytest.mark.parametrize(
     ("step", "expected"),
-    [(30, [(0, 3, True)]), (30.1, []), (14, [(0, 3, True)])],  # three times the type's height
+    # Three times the type's height.
+    [(30, [(0, 3, True)]), (30.1, []), (14, [(0, 3, True)])],
 )
-def test_rows_follow_each_other(step: float, expected: list[tuple[int, int, bool]]) -> None:
+def test_rows_follow_each_other(
+    step: float, expected: list[tuple[int, int, bool]]
+) -> None:
     assert found(cells(PAIRS, step=step)) == expected
 
 
@@ -141,7 +154,10 @@ def test_most_rows_have_all_cells(full: int, others: int, expected: bool) -> Non
 def test_cells_are_aligned_at_one_edge() -> None:
     for shifts, expected in (((0, 3, 0, 3, 0), True), ((0, 20, 40, 60, 80), False)):
         rows = [
-            (line("aa", 200 + 14 * i), line("b" * (4 + 2 * i), 200 + 14 * i, 200 + shift))
+            (
+                line("aa", 200 + 14 * i),
+                line("b" * (4 + 2 * i), 200 + 14 * i, 200 + shift),
+            )
             for i, shift in enumerate(shifts)
         ]
         certain = [one for *_, one in found([cell for row in rows for cell in row])]
@@ -158,7 +174,9 @@ def test_cells_are_short(words: int, expected: bool) -> None:
 @pytest.mark.parametrize("label", ["•", "-", "1.", "(a)", "iv)", "12)"])
 def test_labels_are_no_column(label: str) -> None:
     assert found(cells([[label, "a first thing"]] * 3, xs=(60, 90))) == []
-    assert found(cells([[label, "thing", "use"]] * 3, xs=(60, 90, 200))) == [(0, 3, True)]
+    assert found(cells([[label, "thing", "use"]] * 3, xs=(60, 90, 200))) == [
+        (0, 3, True)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +189,9 @@ def test_labels_are_no_column(label: str) -> None:
         (240, 60, True),  # under the first
     ],
 )
-def test_a_row_that_goes_on_makes_the_table_uncertain(y: float, x: float, certain: bool) -> None:
+def test_a_row_that_goes_on_makes_the_table_uncertain(
+    y: float, x: float, certain: bool
+) -> None:
     lines = [*cells([["aa", "bb", "cc"]] * 3), line("on", y, x)]
     assert found(lines) == [(0, 3, certain)]
 

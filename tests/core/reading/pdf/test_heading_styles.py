@@ -54,7 +54,9 @@ def test_levels_follow_numbers_where_the_type_is_one() -> None:
         for i, title in enumerate(titles)
         for part in (line(title, 40 + 90 * i, bold=True), *text_from(60 + 90 * i))
     ]
-    assert headings(page(*lines)) == list(zip([1, 1, 2, 3, 1, 2, 1], titles, strict=True))
+    assert headings(page(*lines)) == list(
+        zip([1, 1, 2, 3, 1, 2, 1], titles, strict=True)
+    )
 
 
 def test_a_heading_of_several_rows_is_one() -> None:
@@ -119,7 +121,9 @@ def test_numbers_of_headings_that_could_be_list_items_stay() -> None:
 )
 def test_headings_in_the_type_of_the_body(title: str, is_heading: bool) -> None:
     lines = [*text_from(100), line(title, 160), *text_from(180)]
-    assert [found for _, found in headings(page(*lines))] == ([title] if is_heading else [])
+    assert [found for _, found in headings(page(*lines))] == (
+        [title] if is_heading else []
+    )
 
 
 def test_bold_text_in_a_bold_document_and_bold_sentences_are_no_headings() -> None:
@@ -142,7 +146,9 @@ def test_bold_text_in_a_bold_document_and_bold_sentences_are_no_headings() -> No
 
 def test_long_text_in_large_type_is_reported() -> None:
     large = [line(FULL[:40], 100 + 20 * i, size=16) for i in range(5)]
-    found = draft(page(*large, *(one for k in range(3) for one in text_from(250 + 60 * k, 4))))
+    found = draft(
+        page(*large, *(one for k in range(3) for one in text_from(250 + 60 * k, 4)))
+    )
     assert markdown_headings(found.text) == []
     assert any(note.startswith("Large type on page 1") for note in found.uncertain)
 
@@ -165,13 +171,20 @@ def test_the_body_has_the_type_of_most_characters() -> None:
     assert body_of([]) == Body(0.0, False)
     assert body_of([row("a" * 10), row("b" * 9, 12, True)]) == Body(10, False)
     assert body_of([row("a" * 10), row("b" * 11, 12, True)]) == Body(12, True)
-    assert body_of([row("a" * 10, 12), row("b" * 10)]) == Body(10, False)  # ties: the smaller
+    # ties: the smaller.
+    assert body_of([row("a" * 10, 12), row("b" * 10)]) == Body(10, False)
     assert body_of([row("aa", 10.2), row("bb", 9.8), row("ccc", 11)]).size == 10
 
 
 @pytest.mark.parametrize(
     ("size", "body", "expected"),
-    [(11.5, 10, True), (11.4, 10, False), (7, 6, True), (6.9, 6, False), (23, 20, True)],
+    [
+        (11.5, 10, True),
+        (11.4, 10, False),
+        (7, 6, True),
+        (6.9, 6, False),
+        (23, 20, True),
+    ],
 )
 def test_large_type_is_a_seventh_and_a_point_larger(
     size: float, body: float, expected: bool
@@ -230,13 +243,17 @@ def test_what_is_a_heading(
 
 
 def test_bold_type_is_no_sign_in_a_bold_body_and_turned_text_is_none() -> None:
-    assert heading_style([row("It", bold=True)], "It", Body(10, True), before_text=True) is None
+    assert (
+        heading_style([row("It", bold=True)], "It", Body(10, True), before_text=True)
+        is None
+    )
     turned = replace(row("Axis", 14), upright=False)
     assert heading_style([turned], "Axis", Body(10, False), before_text=True) is None
 
 
 def test_columns_are_no_heading() -> None:
-    for gap, expected in ((28, True), (29, False)):  # of 14 points, as wide as two lines are high
+    # Of 14 points, as wide as two lines are high.
+    for gap, expected in ((28, True), (29, False)):
         first = line("Size", 100, size=14)
         cells = [first, line("Use", 100, first.right + gap, 14)]
         of = [row_of(cells, 1)]
@@ -275,5 +292,7 @@ def test_leaders(text: str, expected: bool) -> None:
         ([Style(30 - 3 * i, False, 0) for i in range(8)], [1, 2, 3, 4, 5, 6, 6, 6]),
     ],
 )
-def test_levels_by_size_weight_and_number(styles: list[Style], levels: list[int]) -> None:
+def test_levels_by_size_weight_and_number(
+    styles: list[Style], levels: list[int]
+) -> None:
     assert levels_of(styles) == levels

@@ -50,7 +50,11 @@ def test_a_suspended_hyphen_joins_nothing_unless_the_word_is_found_elsewhere() -
         [
             page(
                 *column(
-                    [f"{FULL[:60]} the pre-", "and post-war years, a fact-", "or, and a factor"]
+                    [
+                        f"{FULL[:60]} the pre-",
+                        "and post-war years, a fact-",
+                        "or, and a factor",
+                    ]
                 )
             )
         ]

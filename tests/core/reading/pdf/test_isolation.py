@@ -33,12 +33,14 @@ def test_a_document_is_the_same(path: Path) -> None:
     options: dict[str, Any] = {"meta": {"shelf": 3, "day": object}, "id": "m"}
     assert read_file(path, isolated=True, **options) == read_file(path, **options)
     assert isolated_document(path.read_bytes()) == pdf_document(path.read_bytes())
-    assert read_file(path, isolated=True, title="Mine", meta={"source": "x/other.pdf"}) == (
-        read_file(path, title="Mine", meta={"source": "x/other.pdf"})
-    )
+    assert read_file(
+        path, isolated=True, title="Mine", meta={"source": "x/other.pdf"}
+    ) == (read_file(path, title="Mine", meta={"source": "x/other.pdf"}))
 
 
-def test_what_is_wrong_with_a_file_is_said_in_the_same_words(path: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_file_is_said_in_the_same_words(
+    path: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other.pdf"
     for data in (b"", b"text", path.read_bytes()[:400], b"%PDF-1.4 junk %%EOF"):
         other.write_bytes(data)
@@ -51,7 +53,9 @@ def test_what_is_wrong_with_a_file_is_said_in_the_same_words(path: Path, tmp_pat
         read_file(tmp_path / "no.pdf", isolated=True)
 
 
-def test_other_formats_need_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_formats_need_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "")
     (tmp_path / "a.md").write_text("# A")
     assert read_file(tmp_path / "a.md", isolated=True).text == "# A"
@@ -71,7 +75,9 @@ GREEDY = (
 @POSIX
 def test_a_crash_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isolation, "_START", CRASH)
-    with pytest.raises(InvalidDocument, match=r"manual\.pdf' cannot be read: .* by SIGABRT"):
+    with pytest.raises(
+        InvalidDocument, match=r"manual\.pdf' cannot be read: .* by SIGABRT"
+    ):
         read_file(path, isolated=True)
 
 
@@ -133,11 +139,17 @@ def test_a_bomb_of_nested_forms_takes_nothing_else_down() -> None:
 
 
 def test_what_can_be_isolated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidParameter, match="'layout' and 'pdfplumber'; got function"):
+    with pytest.raises(
+        InvalidParameter, match="'layout' and 'pdfplumber'; got function"
+    ):
         read_file(path, isolated=True, reader=lambda source: "# A")
-    with pytest.raises(InvalidParameter, match="'layout' and 'pdfplumber'; got 'docling'"):
+    with pytest.raises(
+        InvalidParameter, match="'layout' and 'pdfplumber'; got 'docling'"
+    ):
         read_file(path, isolated=True, reader="docling")
-    with pytest.raises(InvalidParameter, match="must be True, False or an Isolation; got '4 GB'"):
+    with pytest.raises(
+        InvalidParameter, match="must be True, False or an Isolation; got '4 GB'"
+    ):
         read_file(path, isolated="4 GB")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="max_seconds"):
         Isolation(max_seconds=0)

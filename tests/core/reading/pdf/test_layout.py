@@ -49,7 +49,9 @@ ROW_TEXT = st.lists(PIECE, min_size=0, max_size=12).map(" ".join)
 
 
 @st.composite
-def random_pages(draw: st.DrawFn, texts: st.SearchStrategy[str] = ROW_TEXT) -> list[Page]:
+def random_pages(
+    draw: st.DrawFn, texts: st.SearchStrategy[str] = ROW_TEXT
+) -> list[Page]:
     pages = []
     for _ in range(draw(st.integers(1, 4))):
         y, lines = draw(st.sampled_from([20.0, 100.0, 200.0])), []
@@ -61,7 +63,9 @@ def random_pages(draw: st.DrawFn, texts: st.SearchStrategy[str] = ROW_TEXT) -> l
             upright = draw(st.integers(0, 15)) > 0
             x = draw(st.sampled_from([60.0, 60.0, 60.0, 75.0, 300.0]))
             for text in draw(
-                st.lists(texts, min_size=1, max_size=draw(st.sampled_from([1, 1, 1, 3])))
+                st.lists(
+                    texts, min_size=1, max_size=draw(st.sampled_from([1, 1, 1, 3]))
+                )
             ):
                 lines.append(line(text, y, x, size, bold, upright=upright))
                 x = lines[-1].right + draw(st.sampled_from([3.0, 15.0, 60.0]))
@@ -125,22 +129,34 @@ def test_no_structure_by_accident(pages: list[Page]) -> None:
 @given(random_pages())
 def test_titles_read_as_on_the_page(pages: list[Page]) -> None:
     draft = markdown_of_pages(pages)
-    everything = "".join("".join(line.text.split()) for page in pages for line in page.lines)
+    everything = "".join(
+        "".join(line.text.split()) for page in pages for line in page.lines
+    )
     for heading in markdown_headings(draft.text):
-        assert "".join(heading.title.split()).replace("-", "") in everything.replace("-", "")
+        assert "".join(heading.title.split()).replace("-", "") in everything.replace(
+            "-", ""
+        )
 
 
 @settings(max_examples=50, deadline=None)
 @given(random_pages(), st.integers(1, 6))
 def test_the_same_pages_give_the_same_text(pages: list[Page], times: int) -> None:
-    assert markdown_of_pages(pages) == markdown_of_pages([replace(page) for page in pages])
+    assert markdown_of_pages(pages) == markdown_of_pages(
+        [replace(page) for page in pages]
+    )
 
 
 # Paragraphs
 
 
 def test_titles_keep_their_signs() -> None:
-    titles = ["Vector<int> & *more*", "Fortran #", "a_b __init__ `x`", "[1] Notes", "# Hash"]
+    titles = [
+        "Vector<int> & *more*",
+        "Fortran #",
+        "a_b __init__ `x`",
+        "[1] Notes",
+        "# Hash",
+    ]
     lines = [
         part
         for i, title in enumerate(titles)
@@ -193,8 +209,13 @@ def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
 
 
 def test_pages_begin_where_their_words_do() -> None:
-    first = page(*text_from(100), line("and goes on with the word after the break of the p-", 136))
-    second = page(line("age alpha bravo ends here.", 100), line("• item one of the list", 130))
+    first = page(
+        *text_from(100),
+        line("and goes on with the word after the break of the p-", 136),
+    )
+    second = page(
+        line("age alpha bravo ends here.", 100), line("• item one of the list", 130)
+    )
     third = page(line("• item two of the list", 100), line("Last words.", 200))
     found = draft(first, second, third)
     meta = written_starts(found.page_starts)
@@ -210,9 +231,14 @@ def test_pages_begin_where_their_words_do() -> None:
         assert pages_between(meta, start, start + len(words)) == pages, words
 
 
-@given(st.lists(st.sampled_from(["• item", "Words of a page.", "1 Title", ""]), max_size=6))
+@given(
+    st.lists(st.sampled_from(["• item", "Words of a page.", "1 Title", ""]), max_size=6)
+)
 def test_every_page_with_text_is_told(texts: list[str]) -> None:
-    pages = [page(line(f"{text} w{i}", 100)) if text else page() for i, text in enumerate(texts)]
+    pages = [
+        page(line(f"{text} w{i}", 100)) if text else page()
+        for i, text in enumerate(texts)
+    ]
     found = draft(*pages)
     meta = written_starts(found.page_starts)
     for i, text in enumerate(texts):
@@ -225,10 +251,14 @@ def row(text: str, left: float = 60, page: int = 1, size: float = 10) -> Row:
     return Row(page, (), text, size, False, left, left + 100, 200, 200 + size, True)
 
 
-def item(shown: str, text: str, left: float = 60, page: int = 1) -> tuple[Paragraph, _Text]:
+def item(
+    shown: str, text: str, left: float = 60, page: int = 1
+) -> tuple[Paragraph, _Text]:
     """An item of a list, whose text begins on its page."""
     mark = Mark(shown, len(shown) + 1) if shown else None
-    return Paragraph([row(f"{shown} {text}", left, page)], mark), _Text(text, ((0, page),))
+    return Paragraph([row(f"{shown} {text}", left, page)], mark), _Text(
+        text, ((0, page),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -247,16 +277,26 @@ def item(shown: str, text: str, left: float = 60, page: int = 1) -> tuple[Paragr
         ),
         ([item("1.", "a"), item("•", "b", 80), item("2.", "c")], "1. a\n   - b\n2. c"),
         # Behind a page break the mark tells: the page may stand elsewhere.
-        ([item("1.", "a"), item("•", "b", 80), item("•", "c", 99, 2)], "1. a\n   - b\n   - c"),
-        ([item("1.", "a"), item("•", "b", 80), item("2.", "c", 99, 2)], "1. a\n   - b\n2. c"),
+        (
+            [item("1.", "a"), item("•", "b", 80), item("•", "c", 99, 2)],
+            "1. a\n   - b\n   - c",
+        ),
+        (
+            [item("1.", "a"), item("•", "b", 80), item("2.", "c", 99, 2)],
+            "1. a\n   - b\n2. c",
+        ),
         ([item("1.", "a"), item("•", "b", 20, 2)], "1. a\n   - b"),
         ([item("•", "# a\n1. b")], "- \\# a\n  1\\. b"),
     ],
 )
-def test_a_list_is_nested_by_its_marks(items: list[tuple[Paragraph, _Text]], text: str) -> None:
+def test_a_list_is_nested_by_its_marks(
+    items: list[tuple[Paragraph, _Text]], text: str
+) -> None:
     (found,) = _list(items)
     assert found.text == text
-    assert [page for _, page in found.page_starts] == [group.rows[0].page for group, _ in items]
+    assert [page for _, page in found.page_starts] == [
+        group.rows[0].page for group, _ in items
+    ]
     starts = [start for start, _ in found.page_starts]
     assert starts[0] == 0 and starts == sorted(starts)
     for start in starts[1:]:

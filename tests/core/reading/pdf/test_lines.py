@@ -9,7 +9,14 @@ import pytest
 from page_making import line
 from pdf_making import made, texts, write
 
-from structrag.reading.pdf.lines import _WORD_GAP, GAP, _joined, _ruled, is_rtl, lines_of
+from structrag.reading.pdf.lines import (
+    _WORD_GAP,
+    GAP,
+    _joined,
+    _ruled,
+    is_rtl,
+    lines_of,
+)
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import Piece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
@@ -24,7 +31,9 @@ def test_a_wide_gap_ends_a_line_and_pieces_drawn_apart_are_joined() -> None:
         canvas.drawString(72, 700, "left")
         canvas.drawString(300, 700, "right")
         canvas.drawString(72, 600, "later")
-        canvas.drawString(72 + canvas.stringWidth("first ", "Helvetica", 10), 650, "second")
+        canvas.drawString(
+            72 + canvas.stringWidth("first ", "Helvetica", 10), 650, "second"
+        )
         canvas.drawString(72, 650, "first")
 
     assert texts(read_pdf(made(draw))[0]) == ["left", "right", "first second", "later"]
@@ -57,7 +66,10 @@ def dejavu() -> str:
     from reportlab.pdfbase.ttfonts import TTFont
 
     pdfmetrics.registerFont(
-        TTFont("DejaVu", Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")
+        TTFont(
+            "DejaVu",
+            Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf",
+        )
     )
     return "DejaVu"
 
@@ -155,14 +167,22 @@ def test_lines_of_a_row_are_ordered_from_the_left() -> None:
         (40, 60, 91, False),
     ],
 )
-def test_a_rule_between_two_places(left: float, right: float, y: float, expected: bool) -> None:
+def test_a_rule_between_two_places(
+    left: float, right: float, y: float, expected: bool
+) -> None:
     assert _ruled([Grid((20, 50, 80), (10, 90))], left, right, y) is expected
     assert not _ruled([], left, right, y)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("שלום", True), ("שלום abc", True), ("שלום abcd", False), ("abc", False), ("12 -", False)],
+    [
+        ("שלום", True),
+        ("שלום abc", True),
+        ("שלום abcd", False),
+        ("abc", False),
+        ("12 -", False),
+    ],
 )
 def test_most_letters_tell_the_direction(text: str, expected: bool) -> None:
     assert is_rtl(text) is expected
@@ -197,16 +217,20 @@ def found(*pieces: Piece, quarters: int = 0) -> list[Line]:
     [
         ([piece("ab", 60), piece("cd", 75)], ["ab cd"]),
         ([piece("ab", 60), piece("cd", 70, space=False)], ["abcd"]),
-        ([piece("ab", 60), piece("cd", 78)], ["ab cd"]),  # a gap of 0.8 of the type's height
+        # A gap of 0.8 of the type's height.
+        ([piece("ab", 60), piece("cd", 78)], ["ab cd"]),
         ([piece("ab", 60), piece("cd", 78.1)], ["ab", "cd"]),
-        ([piece("ab", 60), piece("2", 70, -4.5, space=False)], ["ab2"]),  # higher by 0.45 of it
+        # Higher by 0.45 of it.
+        ([piece("ab", 60), piece("2", 70, -4.5, space=False)], ["ab2"]),
         ([piece("ab", 60), piece("2", 70, -4.6, space=False)], ["2", "ab"]),
         ([piece("ab", 60), piece("cd", 65)], ["ab cd"]),  # half of the height over it
         ([piece("ab", 60), piece("cd", 64.9)], ["ab", "cd"]),
         ([piece("שלום", 60), piece("abc", 81)], ["שלום abc"]),
     ],
 )
-def test_pieces_of_the_file_go_on_with_a_row(pieces: list[Piece], expected: list[str]) -> None:
+def test_pieces_of_the_file_go_on_with_a_row(
+    pieces: list[Piece], expected: list[str]
+) -> None:
     assert [line.text for line in found(*pieces)] == expected
 
 
@@ -214,10 +238,13 @@ def test_a_row_has_the_type_of_most_of_its_characters() -> None:
     (line,) = found(piece("abc", 60), piece("de", 76, size=12, bold=True))
     assert line == Line("abc de", 10, False, 60, 86, 92, 102)
     (line,) = found(piece("ab", 60), piece("cd", 71, size=12, bold=True))
-    assert (line.size, line.bold) == (12, False)  # the larger of two; half of it is bold
+    # The larger of two; half of it is bold.
+    assert (line.size, line.bold) == (12, False)
     (line,) = found(piece("ab", 60), piece("cde", 71, bold=True))
     assert line.bold
-    (line,) = found(piece("a", 60, size=12), piece("bc", 66, space=False), piece("d", 76, size=12))
+    (line,) = found(
+        piece("a", 60, size=12), piece("bc", 66, space=False), piece("d", 76, size=12)
+    )
     assert line.size == 12
 
 
@@ -248,7 +275,9 @@ def test_rows_joined_of_two_scripts_stay_in_the_order_of_their_places() -> None:
         (171, 2, True),
     ],
 )
-def test_text_stands_upright_within_ten_degrees(angle: float, quarters: int, upright: bool) -> None:
+def test_text_stands_upright_within_ten_degrees(
+    angle: float, quarters: int, upright: bool
+) -> None:
     (one,) = found(piece("ab", 60, angle=angle), quarters=quarters)
     assert one.upright is upright
 

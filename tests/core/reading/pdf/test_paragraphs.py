@@ -38,7 +38,12 @@ def test_an_indented_first_row_begins_a_paragraph() -> None:
 
 def test_a_row_that_ends_on_purpose_keeps_its_end() -> None:
     lines = column(
-        ["John Smith", "12 High Street", "Springfield", "The United Kingdom of Great Britain"]
+        [
+            "John Smith",
+            "12 High Street",
+            "Springfield",
+            "The United Kingdom of Great Britain",
+        ]
     )
     assert markdown(page(*lines)).splitlines() == [line.text for line in lines]
 
@@ -67,7 +72,12 @@ def test_paragraphs_over_columns() -> None:
 def test_bullets_with_hanging_rows_and_nested_ones(bullet: str) -> None:
     long = FULL[:60]
     lines = rows(
-        [(f"{bullet} {long}", 60), ("goes on here", 70), ("• nested", 80), (f"{bullet} last", 60)]
+        [
+            (f"{bullet} {long}", 60),
+            ("goes on here", 70),
+            ("• nested", 80),
+            (f"{bullet} last", 60),
+        ]
     )
     assert draft(page(*lines)).text == f"- {long} goes on here\n  - nested\n- last\n"
 
@@ -119,18 +129,34 @@ def test_a_list_goes_on_over_a_page() -> None:
 SPACING = Spacing({10.0: 12.0}, 1.2)
 
 
-def row(text: str, top: float, left: float = 60, width: float | None = None, **more: Any) -> Row:
+def row(
+    text: str, top: float, left: float = 60, width: float | None = None, **more: Any
+) -> Row:
     """A row of type of 10 points, each character 5 wide."""
     right = left + (5 * len(text) if width is None else width)
-    fixed: dict[str, Any] = {"page": 1, "size": 10.0, "bold": False, "upright": True, **more}
+    fixed: dict[str, Any] = {
+        "page": 1,
+        "size": 10.0,
+        "bold": False,
+        "upright": True,
+        **more,
+    }
     return Row(
-        cells=(), text=text, left=left, right=right, top=top, bottom=top + fixed["size"], **fixed
+        cells=(),
+        text=text,
+        left=left,
+        right=right,
+        top=top,
+        bottom=top + fixed["size"],
+        **fixed,
     )
 
 
 def stack(*lefts: float, top: float = 100) -> list[Row]:
     """Rows one below the other that all end far to the right."""
-    return [row("words", top + 12 * i, left, 400 - left) for i, left in enumerate(lefts)]
+    return [
+        row("words", top + 12 * i, left, 400 - left) for i, left in enumerate(lefts)
+    ]
 
 
 def shape(rows: list[Row], spacing: Spacing = SPACING) -> str:
@@ -164,7 +190,9 @@ def test_usual_distances_are_medians_of_those_near_the_size(
 def test_usual_distances_are_within_a_page_and_a_size() -> None:
     assert spacing_of([row("a", 100), row("b", 112, page=2)]) == Spacing({}, 1.2)
     assert spacing_of([row("a", 100), row("b", 112, size=11)]) == Spacing({}, 1.2)
-    assert spacing_of([row("a", 100), row("b", 112, size=10.8)]) == Spacing({10: 12}, 1.2)
+    assert spacing_of([row("a", 100), row("b", 112, size=10.8)]) == Spacing(
+        {10: 12}, 1.2
+    )
 
 
 def test_the_body_is_the_size_with_most_rows_and_of_as_many_the_smaller() -> None:
@@ -180,7 +208,9 @@ def test_type_without_a_distance_has_the_body_s_and_large_type_hardly_more() -> 
     assert Spacing({20: 40}, 1.2).of(20) == pytest.approx(26.4)
 
 
-@pytest.mark.parametrize(("distance", "shown"), [(12, "ab"), (16.2, "ab"), (16.3, "a|b")])
+@pytest.mark.parametrize(
+    ("distance", "shown"), [(12, "ab"), (16.2, "ab"), (16.3, "a|b")]
+)
 def test_more_than_a_third_above_the_usual_distance_parts_paragraphs(
     distance: float, shown: str
 ) -> None:
@@ -205,7 +235,9 @@ def test_the_larger_of_two_sizes_says_how_far_apart_rows_may_be() -> None:
 def test_a_line_ends_on_purpose_where_the_next_word_would_fit(
     room: float, first: str, shown: str
 ) -> None:
-    wide, below = (row(text, top, width=100 + room) for text, top in (("W", 88), (first, 112)))
+    wide, below = (
+        row(text, top, width=100 + room) for text, top in (("W", 88), (first, 112))
+    )
     assert shape([wide, row("a" * 20, 100), below]) == shown
 
 
@@ -215,16 +247,24 @@ def test_a_line_of_a_broken_word_does_not_end_on_purpose() -> None:
     assert shape([*wide, row("a bro-", 112), row("Ken is", 124)]) == "wa/K"
 
 
-@pytest.mark.parametrize(("between", "shown"), [(2, "ws/s/x"), (3, "ws/s/s/x"), (4, "ws/s/s/sx")])
-def test_three_rows_above_tell_how_far_a_line_could_reach(between: int, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("between", "shown"), [(2, "ws/s/x"), (3, "ws/s/s/x"), (4, "ws/s/s/sx")]
+)
+def test_three_rows_above_tell_how_far_a_line_could_reach(
+    between: int, shown: str
+) -> None:
     rows = [row("wide wide wide", 100, width=90)]
     rows += [row("sss", 112 + 12 * i) for i in range(between)]
     rows.append(row("x", 112 + 12 * between))
     assert shape(rows) == shown
 
 
-@pytest.mark.parametrize(("short", "shown"), [(2, "a/b/w"), (3, "a/b/c/w"), (4, "ab/c/d/w")])
-def test_three_rows_below_tell_how_far_a_line_could_reach(short: int, shown: str) -> None:
+@pytest.mark.parametrize(
+    ("short", "shown"), [(2, "a/b/w"), (3, "a/b/c/w"), (4, "ab/c/d/w")]
+)
+def test_three_rows_below_tell_how_far_a_line_could_reach(
+    short: int, shown: str
+) -> None:
     rows = [row(letter * 3, 100 + 12 * i) for i, letter in enumerate("abcd"[:short])]
     rows.append(row("wide wide wide", 100 + 12 * short, width=90))
     assert shape(rows) == shown
@@ -242,7 +282,9 @@ def test_a_row_further_in_or_out_begins_a_paragraph(left: float, verdict: str) -
     assert after(*stack(60, 60, left)) == verdict
 
 
-@pytest.mark.parametrize(("left", "verdict"), [(68, "on"), (68.1, "new"), (10, "on"), (9.9, "new")])
+@pytest.mark.parametrize(
+    ("left", "verdict"), [(68, "on"), (68.1, "new"), (10, "on"), (9.9, "new")]
+)
 def test_a_second_row_may_stand_further_left_than_an_indented_first(
     left: float, verdict: str
 ) -> None:
@@ -283,14 +325,22 @@ def test_rows_in_the_middle_of_those_above_stay_with_them() -> None:
         (9.0, 16.1, "a|b|c"),
     ],
 )
-def test_a_row_of_other_type_lies_inside_a_paragraph(size: float, below: float, shown: str) -> None:
-    rows = [row("a" * 60, 100), row("b" * 60, 112, size=size), row("c" * 60, 112 + below)]
+def test_a_row_of_other_type_lies_inside_a_paragraph(
+    size: float, below: float, shown: str
+) -> None:
+    rows = [
+        row("a" * 60, 100),
+        row("b" * 60, 112, size=size),
+        row("c" * 60, 112 + below),
+    ]
     assert shape(rows) == shown
 
 
 def test_type_that_a_paragraph_has_may_come_again() -> None:
     sizes = [10.0, 9.0, 10.0, 9.0]
-    rows = [row("abcd"[i] * 60, 100 + 12 * i, size=size) for i, size in enumerate(sizes)]
+    rows = [
+        row("abcd"[i] * 60, 100 + 12 * i, size=size) for i, size in enumerate(sizes)
+    ]
     assert shape(rows) == "abcd"
     assert shape(rows[:2]) == "a|b"
     assert shape([rows[0], replace(rows[1], bold=True), rows[2]]) == "a|b|c"
@@ -320,21 +370,33 @@ def test_what_goes_on_atop_a_page(
 
 
 @pytest.mark.parametrize(
-    ("text", "verdict"), [("London", "on"), ("3 towns", "new"), ("• item", "new"), ("(a", "on")]
+    ("text", "verdict"),
+    [("London", "on"), ("3 towns", "new"), ("• item", "new"), ("(a", "on")],
 )
-def test_capitals_go_on_atop_a_page_only_below_several_rows(text: str, verdict: str) -> None:
+def test_capitals_go_on_atop_a_page_only_below_several_rows(
+    text: str, verdict: str
+) -> None:
     assert after(*stack(60, 60), row(text, 60, page=2)) == verdict
 
 
 @pytest.mark.parametrize(
     ("left", "distance", "shown"),
-    [(69, 12, "w|fs"), (68, 12, "wfs"), (69, 20, "w|f|s"), (69, 20.1, "wf|s"), (69, -5, "wfs")],
+    [
+        (69, 12, "w|fs"),
+        (68, 12, "wfs"),
+        (69, 20, "w|f|s"),
+        (69, 20.1, "wf|s"),
+        (69, -5, "wfs"),
+    ],
 )
 def test_an_indented_row_atop_a_page_begins_a_paragraph(
     left: float, distance: float, shown: str
 ) -> None:
     first = row("first words", 60, left, 391 - left, page=2)
-    assert shape([*stack(60), first, row("second", 60 + distance, width=330, page=2)]) == shown
+    assert (
+        shape([*stack(60), first, row("second", 60 + distance, width=330, page=2)])
+        == shown
+    )
 
 
 def marks(*rows: Row) -> list[str]:
@@ -351,7 +413,9 @@ def test_items_of_a_list_stand_at_one_distance_from_the_edge(
 
 
 @pytest.mark.parametrize(("between", "items"), [(59, 2), (60, 0)])
-def test_the_neighbour_of_an_item_stands_within_sixty_rows(between: int, items: int) -> None:
+def test_the_neighbour_of_an_item_stands_within_sixty_rows(
+    between: int, items: int
+) -> None:
     rows = [row("words", 130 + 30 * i) for i in range(between)]
     assert len(marks(row("1. one", 100), *rows, row("2. two", 9000))) == items
 
@@ -383,9 +447,14 @@ def test_numbers_and_dashes_are_marks_beside_their_neighbours(
 def test_a_number_amid_a_sentence_is_no_mark() -> None:
     full = "a" * 60
     assert marks(row(full, 100), row("1. one", 112), row("2. two", 130)) == ["2."]
-    assert marks(row(full[:-1] + ":", 100), row("1. one", 112), row("2. two", 130)) == ["1.", "2."]
+    assert marks(row(full[:-1] + ":", 100), row("1. one", 112), row("2. two", 130)) == [
+        "1.",
+        "2.",
+    ]
     assert marks(row(full, 100), row("– one", 112), row("– two", 130)) == ["–"]
-    assert marks(row("• item", 100, width=300), row("– one", 112), row("– two", 124)) == [
+    assert marks(
+        row("• item", 100, width=300), row("– one", 112), row("– two", 124)
+    ) == [
         "•",
         "–",
         "–",

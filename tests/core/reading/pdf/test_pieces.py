@@ -157,7 +157,11 @@ def test_words_of_several_text_objects_and_fonts() -> None:
         write(canvas, ["oblique"], 72, 600, 10, "Helvetica-Oblique")
 
     joined, bold, oblique = read_pdf(made(draw))[0].lines
-    assert (joined.text, bold.text, oblique.text) == ("inside", "all is bold here", "oblique")
+    assert (joined.text, bold.text, oblique.text) == (
+        "inside",
+        "all is bold here",
+        "oblique",
+    )
     assert (bold.bold, oblique.bold) == (True, False)
 
 
@@ -190,7 +194,9 @@ def pieces_of(draw: Callable[[Any], None]) -> tuple[list[Piece], int]:
     return read_pieces(pypdfium2.raw, text.raw)
 
 
-@pytest.mark.parametrize(("angle", "quarters"), [(0, 0), (44, 0), (46, 1), (180, 2), (314, 3)])
+@pytest.mark.parametrize(
+    ("angle", "quarters"), [(0, 0), (44, 0), (46, 1), (180, 2), (314, 3)]
+)
 def test_most_of_a_page_tells_its_turn(angle: float, quarters: int) -> None:
     def draw(canvas: Any) -> None:
         canvas.saveState()
@@ -229,7 +235,12 @@ class Font:
         a = b = c = d = 0.0
 
     def __init__(
-        self, name: str = "", weight: int = 400, flags: int = 0, angle: float = 0, size: float = 10
+        self,
+        name: str = "",
+        weight: int = 400,
+        flags: int = 0,
+        angle: float = 0,
+        size: float = 10,
     ) -> None:
         self.name, self.weight, self.flags, self.size = name, weight, flags, size
         self.turn = math.cos(math.radians(angle)), math.sin(math.radians(angle))
@@ -238,7 +249,9 @@ class Font:
         cos, sin = self.turn
         matrix.a, matrix.b, matrix.c, matrix.d = 3 * cos, 3 * sin, -2 * sin, 2 * cos
 
-    def FPDFText_GetFontInfo(self, page: Any, i: int, buffer: Any, length: int, flags: Any) -> None:
+    def FPDFText_GetFontInfo(
+        self, page: Any, i: int, buffer: Any, length: int, flags: Any
+    ) -> None:
         buffer.value, flags.value = self.name.encode()[: length - 1], self.flags
 
     def FPDFText_GetFontSize(self, page: Any, i: int) -> float:
@@ -261,8 +274,11 @@ class Font:
         (Font("NotoSans-Demi"), True),
     ],
 )
-def test_type_is_bold_by_its_weight_its_flag_or_its_name(font: Font, bold: bool) -> None:
-    assert _style(font, None, 0) == (20, bold, 0)  # twice the size: the matrix scales its height
+def test_type_is_bold_by_its_weight_its_flag_or_its_name(
+    font: Font, bold: bool
+) -> None:
+    # Twice the size: the matrix scales its height.
+    assert _style(font, None, 0) == (20, bold, 0)
 
 
 def test_type_has_the_size_and_angle_of_its_matrix() -> None:
@@ -275,7 +291,9 @@ def test_type_has_the_size_and_angle_of_its_matrix() -> None:
 class Text:
     """PDFium's answers about a page's characters."""
 
-    def __init__(self, text: str, codes: list[int], objects: list[int] | None = None) -> None:
+    def __init__(
+        self, text: str, codes: list[int], objects: list[int] | None = None
+    ) -> None:
         self.text, self.codes, self.objects = text, codes, objects or []
 
     def FPDFText_CountChars(self, page: Any) -> int:

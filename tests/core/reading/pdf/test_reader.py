@@ -29,7 +29,10 @@ pytest.importorskip("reportlab")
 
 @pytest.mark.parametrize(
     ("font", "text"),
-    [("STSong-Light", "今天天气很好。我们去公园"), ("HeiseiMin-W3", "日本語のテキスト")],
+    [
+        ("STSong-Light", "今天天气很好。我们去公园"),
+        ("HeiseiMin-W3", "日本語のテキスト"),
+    ],
 )
 def test_chinese_and_japanese(font: str, text: str) -> None:
     from reportlab.pdfbase import pdfmetrics
@@ -58,7 +61,11 @@ def test_a_manual_becomes_markdown(tmp_path: Path) -> None:
         str(path),
     )
     starts = "0:1 591:2 1196:3 1755:4 2389:5"
-    assert dict(document.meta) == {"source": str(path), "pages": 5, "page_starts": starts}
+    assert dict(document.meta) == {
+        "source": str(path),
+        "pages": 5,
+        "page_starts": starts,
+    }
     outline = parse(document)
     assert [section.path for section in outline.sections[1:4]] == [
         ("Acme Meter 300",),
@@ -76,10 +83,13 @@ def test_a_manual_becomes_markdown(tmp_path: Path) -> None:
 def test_the_report_names_running_heads_and_page_numbers() -> None:
     draft = markdown_of_pages(read_pdf(made(manual)))
     assert draft.removed == tuple(
-        text for i in range(1, 6) for text in ("Acme operating manual", f"Page {i} of 5")
+        text
+        for i in range(1, 6)
+        for text in ("Acme operating manual", f"Page {i} of 5")
     )
     assert any(
-        "'Acme operating manual'" in note and "5 of 5 pages" in note for note in draft.uncertain
+        "'Acme operating manual'" in note and "5 of 5 pages" in note
+        for note in draft.uncertain
     )
     assert any("'Page 1 of 5'" in note for note in draft.uncertain)
     assert any("'impor-tant'" in note for note in draft.uncertain)
@@ -92,7 +102,9 @@ def test_the_title_is_the_files_own_unless_a_program_made_it_up(tmp_path: Path) 
         ("Microsoft Word - a.doc", "Acme Meter 300"),
         ("a.docx", "Acme Meter 300"),
     ]:
-        path.write_bytes(made(lambda canvas, told=told: (canvas.setTitle(told), manual(canvas))))
+        path.write_bytes(
+            made(lambda canvas, told=told: (canvas.setTitle(told), manual(canvas)))
+        )
         assert read_file(path).title == title
     assert read_file(path, title="Mine", id="7", meta={"shelf": 3}).meta == {
         "source": str(path),
@@ -124,7 +136,9 @@ def test_a_scan_says_so_and_on_which_pages(pictures: int, where: str) -> None:
             image(canvas)
             canvas.showPage()
 
-    with pytest.raises(InvalidDocument, match=rf"scan: .* pictures on {where}\. Run OCR"):
+    with pytest.raises(
+        InvalidDocument, match=rf"scan: .* pictures on {where}\. Run OCR"
+    ):
         read_pdf(made(draw))
 
 
@@ -145,16 +159,24 @@ def test_some_scanned_pages_are_reported(tmp_path: Path) -> None:
     assert [len(page.images) for page in pages] == [0, 1, 0, 1]
     notes = markdown_of_pages(pages).uncertain
     assert [
-        note for note in notes if note.startswith("Page 2 only shows a picture") and "OCR" in note
+        note
+        for note in notes
+        if note.startswith("Page 2 only shows a picture") and "OCR" in note
     ]
-    assert [note for note in notes if note.startswith("Page 4 is mostly a picture, with 3 words")]
+    assert [
+        note
+        for note in notes
+        if note.startswith("Page 4 is mostly a picture, with 3 words")
+    ]
     assert read_file(path).meta["pages_without_text"] == [2]
 
 
 def test_empty_pages() -> None:
     with pytest.raises(InvalidDocument, match="no text on its 2 pages"):
         read_pdf(made(lambda canvas: (canvas.showPage(), canvas.showPage())))
-    pages = read_pdf(made(lambda canvas: (canvas.showPage(), write(canvas, ["words"], 60, 700))))
+    pages = read_pdf(
+        made(lambda canvas: (canvas.showPage(), write(canvas, ["words"], 60, 700)))
+    )
     assert [len(page.lines) for page in pages] == [0, 1]
 
 
@@ -190,7 +212,9 @@ def damaged() -> Iterator[tuple[str, bytes, str]]:
 @pytest.mark.parametrize(
     ("data", "words"), [pytest.param(*case[1:], id=case[0]) for case in damaged()]
 )
-def test_damaged_files_are_one_sentence(tmp_path: Path, data: bytes, words: str) -> None:
+def test_damaged_files_are_one_sentence(
+    tmp_path: Path, data: bytes, words: str
+) -> None:
     path = tmp_path / "broken.pdf"
     path.write_bytes(data)
     for source in (data, path):
@@ -247,7 +271,9 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 def test_a_document_of_bytes() -> None:
-    document = pdf_document(made(manual), meta={"source": "https://example.org/meter.pdf"})
+    document = pdf_document(
+        made(manual), meta={"source": "https://example.org/meter.pdf"}
+    )
     assert (document.id, document.meta["pages"]) == ("https://example.org/meter.pdf", 5)
     assert set(pdf_document(made(manual)).meta) == {"pages", "page_starts"}
 
@@ -283,14 +309,17 @@ def test_a_title_in_bad_utf_16_is_no_title(title: bytes) -> None:
 
 
 def test_a_pdf_without_pages_is_empty_and_not_damaged() -> None:
-    empty = plain_pdf(b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>")
+    empty = plain_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>"
+    )
     with pytest.raises(InvalidDocument, match="empty PDF: it has no pages"):
         read_pdf(empty)
 
 
 @pytest.mark.parametrize("reader", ["layout", "pdfplumber"])
 @pytest.mark.parametrize(
-    ("password", "reason"), [(5, "must be a string or None; got int"), ("\ud800", "surrogate")]
+    ("password", "reason"),
+    [(5, "must be a string or None; got int"), ("\ud800", "surrogate")],
 )
 def test_a_password_that_is_none_is_one_sentence(
     tmp_path: Path, password: Any, reason: str, reader: str

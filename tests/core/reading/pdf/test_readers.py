@@ -56,7 +56,9 @@ def test_pdfplumber_gives_the_same_words_and_headings_as_ours(tmp_path: Path) ->
     data = made(manual)
     ours, theirs = pdf_document(data), pdf_document(data, reader="pdfplumber")
     assert theirs.text == ours.text and theirs.meta == ours.meta
-    titles = [(heading.level, heading.title) for heading in markdown_headings(theirs.text)]
+    titles = [
+        (heading.level, heading.title) for heading in markdown_headings(theirs.text)
+    ]
     assert titles == [(1, "1 Meter"), (2, "1.1 Cleaning"), (2, "1.2 Storage")]
     (tmp_path / "meter.pdf").write_bytes(data)
     assert read_file(tmp_path / "meter.pdf", reader="pdfplumber").text == ours.text
@@ -84,15 +86,24 @@ def test_pdfplumber_reads_columns_in_order_and_ruled_tables() -> None:
     assert "| Part | Price |" in text and "| Pump | 12 |" in text
 
 
-def test_an_object_with_doclings_interface_gives_markdown_by_page(tmp_path: Path) -> None:
+def test_an_object_with_doclings_interface_gives_markdown_by_page(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "meter.pdf"
     file.write_bytes(made(manual))
     converter = Converter("# Meter\n\nOne.", "## Storage\n\nTwo.")
     document = read_file(file, reader=converter)
     assert document.text == "# Meter\n\nOne.\n\n## Storage\n\nTwo.\n"
-    assert (document.title, document.format, document.meta["pages"]) == ("Meter", "markdown", 2)
+    assert (document.title, document.format, document.meta["pages"]) == (
+        "Meter",
+        "markdown",
+        2,
+    )
     assert converter.paths == [file]
-    assert pages_of(made(manual), reader=converter) == ["# Meter\n\nOne.", "## Storage\n\nTwo."]
+    assert pages_of(made(manual), reader=converter) == [
+        "# Meter\n\nOne.",
+        "## Storage\n\nTwo.",
+    ]
     assert not converter.paths[-1].exists()
 
 
@@ -102,7 +113,10 @@ def test_a_function_gives_markdown_or_pages() -> None:
     assert pages_of(b"", reader=lambda source: [page]) == [page]
     assert source_of_pdf(b"", reader=lambda source: [page]) == ([page], 1)
     document, pages = source_of_pdf(b"", reader=lambda source: ["# A\n", "B\n", " "])
-    assert not isinstance(document, list) and (document.text, pages) == ("# A\n\nB\n", 3)
+    assert not isinstance(document, list) and (document.text, pages) == (
+        "# A\n\nB\n",
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +146,9 @@ def test_what_cannot_be_read_is_said() -> None:
         pages_of(made(image), reader="pdfplumber")
 
 
-def word(text: str, left: float, right: float, bottom: float = 100, **changes: Any) -> Any:
+def word(
+    text: str, left: float, right: float, bottom: float = 100, **changes: Any
+) -> Any:
     """A word as pdfplumber gives it, of ten points."""
     return {
         "text": text,
@@ -165,7 +181,9 @@ def word(text: str, left: float, right: float, bottom: float = 100, **changes: A
 )
 def test_words_of_one_line(other: Any, goes_on: bool) -> None:
     first = word("a", 40, 50)
-    assert list(_runs([first, other])) == ([[first, other]] if goes_on else [[first], [other]])
+    assert list(_runs([first, other])) == (
+        [[first, other]] if goes_on else [[first], [other]]
+    )
     assert list(_runs([])) == []
 
 
@@ -188,7 +206,9 @@ def test_a_line_of_words() -> None:
         ([(0, 0, 10, 5)], None, None),
     ],
 )
-def test_rules_of_a_table_cross_at_its_cells(cells: Any, columns: Any, rows: Any) -> None:
+def test_rules_of_a_table_cross_at_its_cells(
+    cells: Any, columns: Any, rows: Any
+) -> None:
     grid = _grid(SimpleNamespace(rows=[SimpleNamespace(cells=cells)]))
     if columns is None:
         assert grid is None

@@ -66,7 +66,9 @@ def justified(canvas: Any, lines: list[str], x: float, y: float, width: float) -
         place = x
         for word in words:
             canvas.drawString(place, y - 12 * i, word)
-            place += canvas.stringWidth(word, "Helvetica", 10) + free / max(1, len(words) - 1)
+            place += canvas.stringWidth(word, "Helvetica", 10) + free / max(
+                1, len(words) - 1
+            )
 
 
 def test_justified_columns_with_wide_spaces() -> None:
@@ -137,7 +139,8 @@ def test_what_divides_columns_is_found_among_many_lines() -> None:
         for line in lines:
             right = (line.left + line.right) / 2 >= gutter
             beside = any(
-                min(other.bottom, line.bottom) - max(other.top, line.top) > 0.5 * other.size
+                min(other.bottom, line.bottom) - max(other.top, line.top)
+                > 0.5 * other.size
                 and (other.right <= gutter if right else other.left >= gutter)
                 for other in lines
             )
@@ -145,10 +148,20 @@ def test_what_divides_columns_is_found_among_many_lines() -> None:
             assert sides.divided_by(line) == (across and not beside)
 
 
-def columns(*places: float, rows: int = 4, width: float = 80.0, word: str = "word") -> list[Line]:
+def columns(
+    *places: float, rows: int = 4, width: float = 80.0, word: str = "word"
+) -> list[Line]:
     """Columns of a page, row by row: each line has four words and says where it stands."""
     return [
-        Line(f"{word} of {number} {row}", 10.0, False, x, x + width, 12.0 * row, 12.0 * row + 10)
+        Line(
+            f"{word} of {number} {row}",
+            10.0,
+            False,
+            x,
+            x + width,
+            12.0 * row,
+            12.0 * row + 10,
+        )
         for row in range(rows)
         for number, x in enumerate(places)
     ]
@@ -190,7 +203,9 @@ def test_a_column_is_mostly_filled_and_its_lines_have_three_words() -> None:
     three = [replace(line, text="three words there") for line in lines]
     assert read(three) == by_column(three)
     # One line is as wide as the column, the others half as wide.
-    ragged = [replace(line, right=line.left + (80 if line.top == 0 else 40)) for line in lines]
+    ragged = [
+        replace(line, right=line.left + (80 if line.top == 0 else 40)) for line in lines
+    ]
     assert read(ragged) == ragged
 
 
@@ -227,7 +242,9 @@ def test_lines_on_one_row_stand_a_third_of_their_size_apart_at_most() -> None:
     first = Line("first", 10.0, False, 100, 140, 0, 10)
     for lower, is_level in ((3.0, True), (4.0, False)):
         second = Line("second", 10.0, False, 0, 40, lower, 10 + lower)
-        assert read([first, second]) == ([second, first] if is_level else [first, second])
+        assert read([first, second]) == (
+            [second, first] if is_level else [first, second]
+        )
     small = Line("small", 4.0, False, 0, 40, 5, 9)  # its middle is two points lower
     assert read([first, small]) == [first, small]
 
@@ -250,7 +267,10 @@ def test_a_table_is_read_cell_by_cell_in_its_place() -> None:
     below = Line("below", 10.0, False, 0, 40, 70, 80)
     upper, lower = lines[:4], lines[4:]
     cells = [*upper[::2], *upper[1::2], *lower[::2], *lower[1::2]]
-    assert reading_order([below, *lines, above], [grid]) == ([above, *cells, below], [grid])
+    assert reading_order([below, *lines, above], [grid]) == (
+        [above, *cells, below],
+        [grid],
+    )
 
 
 def test_a_grid_with_text_in_fewer_than_half_of_its_cells_is_no_table() -> None:

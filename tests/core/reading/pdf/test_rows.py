@@ -25,7 +25,8 @@ FIRST = line("first", 100)  # from 60 to 85, ten points high
         (line("b", 104.1, 90), False),
         (line("b", 96, 90), True),
         (line("b", 95.9, 90), False),
-        (line("b", 103, 90, 20), True),  # its middle is 8 points lower: the larger type decides
+        # Its middle is 8 points lower: the larger type decides.
+        (line("b", 103, 90, 20), True),
         (line("b", 103.1, 90, 20), False),
         (line("b", 100, 90, upright=False), False),
     ],
@@ -39,7 +40,10 @@ def test_lines_beside_each_other_are_a_row(other: Line, is_same: bool) -> None:
 def test_rows_come_as_their_lines_do_and_blank_lines_are_left_out() -> None:
     lines = [line("a", 100), line("b", 100, 80), line(" ", 100, 100), line("c", 120)]
     rows = list(rows_of(lines, 3))
-    assert [(row.text, row.page, len(row.cells)) for row in rows] == [("a b", 3, 2), ("c", 3, 1)]
+    assert [(row.text, row.page, len(row.cells)) for row in rows] == [
+        ("a b", 3, 2),
+        ("c", 3, 1),
+    ]
     assert list(rows_of([line(" ", 100)], 1)) == []
 
 
@@ -93,7 +97,9 @@ def test_spaces_between_texts(before: str, after: str, between: str) -> None:
         ("今天", "天气", "今天天气"),
     ],
 )
-def test_texts_are_joined_across_line_ends(before: str, after: str, joined: str) -> None:
+def test_texts_are_joined_across_line_ends(
+    before: str, after: str, joined: str
+) -> None:
     assert Joiner.of([before, after]).join(before, after) == joined
 
 

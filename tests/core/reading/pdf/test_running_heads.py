@@ -36,7 +36,9 @@ def numbered(count: int, head: str = "Annual report", foot: str = "{}") -> list[
     ]
 
 
-@pytest.mark.parametrize("foot", ["{}", "- {} -", "Page {} of 90", "p. {}", "Report 2020, page {}"])
+@pytest.mark.parametrize(
+    "foot", ["{}", "- {} -", "Page {} of 90", "p. {}", "Report 2020, page {}"]
+)
 def test_heads_and_page_numbers(foot: str) -> None:
     pages = numbered(5, foot=foot)
     found = draft(*pages)
@@ -47,7 +49,9 @@ def test_heads_and_page_numbers(foot: str) -> None:
         all(f"row {k} of {n}" in found.text for k in range(4) for n in range(1, 6))
         and "Annual" not in found.text
     )
-    assert any("'Annual report' was left out on 5 of 5" in note for note in found.uncertain)
+    assert any(
+        "'Annual report' was left out on 5 of 5" in note for note in found.uncertain
+    )
     assert any(repr(foot.format(1)) in note for note in found.uncertain)
 
 
@@ -63,7 +67,10 @@ def test_roman_page_numbers_before_arabic_ones() -> None:
 )
 def test_sixty_percent_of_the_pages(on: list[int], count: int) -> None:
     """Of all pages, of one side, or of a chapter's; two of six are too few."""
-    pages = [page(*([line("Head", HEAD)] if i in on else []), *text_from(200)) for i in range(6)]
+    pages = [
+        page(*([line("Head", HEAD)] if i in on else []), *text_from(200))
+        for i in range(6)
+    ]
     assert sum(map(len, find_running_heads(pages).removed)) == count
 
 
@@ -71,7 +78,9 @@ def test_what_is_no_head() -> None:
     same_words = [page(line("Repeated", 400), *text_from(200)) for _ in range(4)]
     elsewhere = [page(line("Moves", 30 + 12 * i), *text_from(200)) for i in range(4)]
     chapters = [page(line(f"Chapter {i}", HEAD), *text_from(200)) for i in range(4)]
-    not_counting = [page(line(f"{i * i + 7} items", FOOT), *text_from(200)) for i in range(4)]
+    not_counting = [
+        page(line(f"{i * i + 7} items", FOOT), *text_from(200)) for i in range(4)
+    ]
     everything = [page(line("Slide", HEAD)) for _ in range(4)]
     for pages in (same_words, elsewhere, chapters, not_counting, everything):
         assert draft(*pages).removed == ()
@@ -85,30 +94,50 @@ def test_the_header_row_of_a_ruled_table_is_no_head() -> None:
         line("x", 60),
         line("y", 60, 160),
     ]
-    assert draft(*[page(*lines, *text_from(200), grids=(grid,)) for _ in range(4)]).removed == ()
+    assert (
+        draft(*[page(*lines, *text_from(200), grids=(grid,)) for _ in range(4)]).removed
+        == ()
+    )
 
 
 def test_a_chapters_title_beside_the_page_number() -> None:
     pages = numbered(6)
     for i, title in enumerate(["Start", "Start", "Middle", "Middle", "End", "Once"]):
-        pages[i] = replace(pages[i], lines=(*pages[i].lines[1:], line(title, FOOT, 300)))
+        pages[i] = replace(
+            pages[i], lines=(*pages[i].lines[1:], line(title, FOOT, 300))
+        )
     assert {"Start", "Middle"} <= set(draft(*pages).removed)
     assert not {"End", "Once"} & set(draft(*pages).removed)
 
 
 def test_a_watermark_on_every_page_is_left_out_and_one_stays() -> None:
     mark = line("DRAFT", 400, 200, 60, upright=False)
-    assert draft(*[page(*text_from(200), mark) for _ in range(3)]).removed == ("DRAFT",) * 3
+    assert (
+        draft(*[page(*text_from(200), mark) for _ in range(3)]).removed
+        == ("DRAFT",) * 3
+    )
     assert draft(page(*text_from(200), mark)).text.endswith("\n\nDRAFT\n")
 
 
 @pytest.mark.parametrize(
     ("on", "count"),
-    [([0, 6, 12], 0), ([0, 3, 6], 0), ([0, 2, 6], 3), ([0, 1, 4], 3), ([1, 5, 9], 3), ([1, 7], 0)],
+    [
+        ([0, 6, 12], 0),
+        ([0, 3, 6], 0),
+        ([0, 2, 6], 3),
+        ([0, 1, 4], 3),
+        ([1, 5, 9], 3),
+        ([1, 7], 0),
+    ],
 )
-def test_a_chapters_head_stands_on_sixty_percent_of_its_pages(on: list[int], count: int) -> None:
+def test_a_chapters_head_stands_on_sixty_percent_of_its_pages(
+    on: list[int], count: int
+) -> None:
     """Of those from its first to its last: of one side where it stands on one side only."""
-    pages = [page(*([line("Head", HEAD)] if i in on else []), *text_from(200)) for i in range(14)]
+    pages = [
+        page(*([line("Head", HEAD)] if i in on else []), *text_from(200))
+        for i in range(14)
+    ]
     assert sum(map(len, find_running_heads(pages).removed)) == count
 
 
@@ -119,7 +148,9 @@ def test_a_dotless_i_in_the_margin_is_counted_as_a_letter_of_roman_numbers() -> 
 
 def test_a_page_of_very_many_rows_takes_about_linear_time() -> None:
     def pages(count: int) -> list[Page]:
-        lines = [replace(line(f"w{i}", 100 * i / count), left=i % 500) for i in range(count)]
+        lines = [
+            replace(line(f"w{i}", 100 * i / count), left=i % 500) for i in range(count)
+        ]
         return [page(*lines), page(*lines)]
 
     assert power(find_running_heads, pages, 8_000) < LINEAR
@@ -164,7 +195,14 @@ def test_the_third_row() -> None:
 
 @pytest.mark.parametrize(
     ("bottoms", "expected"),
-    [([], False), ([42], True), ([42.1], False), ([38], True), ([37.9], False), ([9, 41], True)],
+    [
+        ([], False),
+        ([42], True),
+        ([42.1], False),
+        ([38], True),
+        ([37.9], False),
+        ([9, 41], True),
+    ],
 )
 def test_a_text_stands_beside_a_number_within_two_points(
     bottoms: list[float], expected: bool
@@ -184,7 +222,9 @@ def test_a_text_stands_beside_a_number_within_two_points(
         ({0, 1, 2}, range(6), False),
     ],
 )
-def test_what_is_on_enough_pages(on_pages: set[int], filled: range, expected: bool) -> None:
+def test_what_is_on_enough_pages(
+    on_pages: set[int], filled: range, expected: bool
+) -> None:
     assert _is_enough(on_pages, list(filled), same_text=False) is expected
 
 
@@ -207,7 +247,10 @@ def test_only_the_outermost_three_rows_are_heads() -> None:
     def pages(above: int) -> list[Page]:
         return [
             page(
-                *(line(f"line {k} of {n} {FULL[:20]}", 20 + 14 * k) for k in range(above)),
+                *(
+                    line(f"line {k} of {n} {FULL[:20]}", 20 + 14 * k)
+                    for k in range(above)
+                ),
                 line("Annual report", 20 + 14 * above),
                 line(f"row of {n} {FULL[:40]}", 400),
             )
@@ -221,7 +264,12 @@ def test_only_the_outermost_three_rows_are_heads() -> None:
 
 @pytest.mark.parametrize(
     ("key", "pages"),
-    [(("annual report", None), 2), (("#", 0), 2), (("chapter #", 0), 3), (("pumps", 0), 3)],
+    [
+        (("annual report", None), 2),
+        (("#", 0), 2),
+        (("chapter #", 0), 3),
+        (("pumps", 0), 3),
+    ],
 )
 def test_how_often_a_head_must_stand(key: HeadKey, pages: int) -> None:
     assert is_page_number(key) is (key == ("#", 0))

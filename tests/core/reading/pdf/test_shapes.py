@@ -12,14 +12,25 @@ from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Box, Grid
 from structrag.reading.pdf.pieces import Turn
 from structrag.reading.pdf.reader import read_pdf
-from structrag.reading.pdf.shapes import Point, _add_rules, _merged, _Rule, find_grids, read_shapes
+from structrag.reading.pdf.shapes import (
+    Point,
+    _add_rules,
+    _merged,
+    _Rule,
+    find_grids,
+    read_shapes,
+)
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
 
 
 def ruled(
-    canvas: Any, cells: list[list[str]], style: list[Any], widths: list[float], y: float = 500
+    canvas: Any,
+    cells: list[list[str]],
+    style: list[Any],
+    widths: list[float],
+    y: float = 500,
 ) -> None:
     from reportlab.platypus import Table
 
@@ -66,8 +77,16 @@ def test_a_ruled_table_with_cells_of_several_lines() -> None:
 
 
 def test_rules_part_cells_that_stand_close() -> None:
-    style = [GRID, ("LEFTPADDING", (0, 0), (-1, -1), 1), ("RIGHTPADDING", (0, 0), (-1, -1), 1)]
-    cells = [["1995", "1996", "1997"], ["2001", "2002", "2003"], ["3001", "3002", "3003"]]
+    style = [
+        GRID,
+        ("LEFTPADDING", (0, 0), (-1, -1), 1),
+        ("RIGHTPADDING", (0, 0), (-1, -1), 1),
+    ]
+    cells = [
+        ["1995", "1996", "1997"],
+        ["2001", "2002", "2003"],
+        ["3001", "3002", "3003"],
+    ]
 
     def draw(canvas: Any) -> None:
         ruled(canvas, cells, style, [25, 25, 25])
@@ -85,7 +104,10 @@ def test_a_table_of_shaded_cells_open_at_its_sides() -> None:
     def draw(canvas: Any) -> None:
         ruled(canvas, [["a", "b"], ["c", "d"]], style, [80, 80])
 
-    assert markdown_of_pages(read_pdf(made(draw))).text == "| a | b |\n| --- | --- |\n| c | d |\n"
+    assert (
+        markdown_of_pages(read_pdf(made(draw))).text
+        == "| a | b |\n| --- | --- |\n| c | d |\n"
+    )
 
 
 def test_the_grid_of_a_chart_is_no_table() -> None:
@@ -152,12 +174,15 @@ def test_long_strokes_are_rules(
     ("parts", "merged"),
     [
         ([(50, 0, 10), (50, 10, 20)], [(50, 0, 20)]),
-        ([(50, 0, 10), (50, 12.5, 20)], [(50, 0, 20)]),  # a gap that the eye does not see
+        # A gap that the eye does not see.
+        ([(50, 0, 10), (50, 12.5, 20)], [(50, 0, 20)]),
         ([(50, 0, 10), (50, 12.6, 20)], [(50, 0, 10), (50, 12.6, 20)]),
         ([(50, 0, 20), (50, 5, 10)], [(50, 0, 20)]),  # one within the other
-        ([(50, 0, 10), (52.5, 5, 20)], [(51.25, 0, 20)]),  # the edges of a thin rectangle
+        # The edges of a thin rectangle.
+        ([(50, 0, 10), (52.5, 5, 20)], [(51.25, 0, 20)]),
         ([(50, 0, 10), (52.6, 5, 20)], [(50, 0, 10), (52.6, 5, 20)]),
-        ([(52, 5, 20), (50, 0, 10), (48, 0, 3)], [(49, 0, 10), (52, 5, 20)]),  # from the first
+        # From the first.
+        ([(52, 5, 20), (50, 0, 10), (48, 0, 3)], [(49, 0, 10), (52, 5, 20)]),
     ],
 )
 def test_rules_of_one_place_that_touch_are_one(
@@ -209,7 +234,9 @@ def test_a_page_of_more_than_400_rules_is_a_drawing(rows: int, found: int) -> No
     assert len(find_grids(across, down)) == found
 
 
-@pytest.mark.parametrize(("fill", "stroke", "grids"), [(1, 0, 1), (0, 1, 1), (1, 1, 1), (0, 0, 0)])
+@pytest.mark.parametrize(
+    ("fill", "stroke", "grids"), [(1, 0, 1), (0, 1, 1), (1, 1, 1), (0, 0, 0)]
+)
 def test_only_what_is_drawn_is_a_rule(fill: int, stroke: int, grids: int) -> None:
     def draw(canvas: Any) -> None:
         for x in (72, 152, 232):

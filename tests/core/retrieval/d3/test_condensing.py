@@ -60,7 +60,8 @@ def test_units_are_slices_in_order_and_each_paragraph_is_in_one_section_and_one_
     ):
         chunks = unit.split(document)
         assert all(
-            chunk.text == text[chunk.start : chunk.end] and chunk.text.strip() for chunk in chunks
+            chunk.text == text[chunk.start : chunk.end] and chunk.text.strip()
+            for chunk in chunks
         )
         assert all(a.end <= b.start for a, b in pairwise(chunks))
         for paragraph in paragraphs:
@@ -75,7 +76,8 @@ def test_units_are_slices_in_order_and_each_paragraph_is_in_one_section_and_one_
 
 def test_a_section_is_its_path_and_a_summary_no_longer_than_it() -> None:
     chunks = {
-        chunk.path: chunk for chunk in SectionSplitter().split(read_text(PAPER, format="markdown"))
+        chunk.path: chunk
+        for chunk in SectionSplitter().split(read_text(PAPER, format="markdown"))
     }
     assert list(chunks) == [
         ("Paper",),
@@ -85,7 +87,11 @@ def test_a_section_is_its_path_and_a_summary_no_longer_than_it() -> None:
     ]
     assert chunks["Paper",].extras["summary"] == "Preamble."
     method = chunks["Paper", "Method"]
-    assert count_tokens(method.extras["summary"]) <= SUMMARY_TOKENS < count_tokens(method.text)
+    assert (
+        count_tokens(method.extras["summary"])
+        <= SUMMARY_TOKENS
+        < count_tokens(method.text)
+    )
     assert method.index_text.startswith("Paper > Method\nSentence")
     heading = chunks["Paper", "Heading only"]
     assert heading.extras["summary"] == ""
@@ -94,7 +100,8 @@ def test_a_section_is_its_path_and_a_summary_no_longer_than_it() -> None:
 
 def test_without_headings_whole_paragraphs_make_sections_of_up_to_1000_tokens() -> None:
     text = "\n\n".join(
-        f"The {word} paragraph. {LONG[: len(LONG) // 2]}" for word in ("first", "second", "third")
+        f"The {word} paragraph. {LONG[: len(LONG) // 2]}"
+        for word in ("first", "second", "third")
     )
     chunks = SectionSplitter().split(Document(text=text))
     assert len(chunks) == 2
@@ -104,7 +111,9 @@ def test_without_headings_whole_paragraphs_make_sections_of_up_to_1000_tokens() 
     assert SectionSplitter().split(Document(text=" \n ")) == []
 
 
-def test_the_model_is_asked_for_long_sections_only_and_in_the_paper_preset_for_all() -> None:
+def test_the_model_is_asked_for_long_sections_only_and_in_the_paper_preset_for_all() -> (
+    None
+):
     document = read_text(PAPER, format="markdown")
     model = ScriptedModel("A summary.")
     chunks = SectionSplitter(window_tokens=5000).split(document, llm=model)
@@ -121,14 +130,20 @@ def test_the_model_is_asked_for_long_sections_only_and_in_the_paper_preset_for_a
 
 def test_a_section_above_the_window_is_summarised_in_parts_then_once_more() -> None:
     model = ScriptedModel("Part.")
-    SectionSplitter(window_tokens=200).split(read_text(PAPER, format="markdown"), llm=model)
+    SectionSplitter(window_tokens=200).split(
+        read_text(PAPER, format="markdown"), llm=model
+    )
     tokens = count_tokens(LONG)
     assert len(model.prompts) > tokens // 200 + 1
     assert "Part.\nPart." in model.prompts[-1]
 
 
-@pytest.mark.parametrize("answer", ["", "I'm sorry, I cannot do that.", OSError("down"), LONG * 3])
-def test_useless_summaries_are_replaced_by_the_sections_own_words(answer: str | Exception) -> None:
+@pytest.mark.parametrize(
+    "answer", ["", "I'm sorry, I cannot do that.", OSError("down"), LONG * 3]
+)
+def test_useless_summaries_are_replaced_by_the_sections_own_words(
+    answer: str | Exception,
+) -> None:
     chunks = SectionSplitter(window_tokens=5000).split(
         read_text(PAPER, format="markdown"), llm=ScriptedModel(answer)
     )
@@ -157,7 +172,10 @@ def test_a_long_section_is_listed_in_parts_that_tile_it() -> None:
     }
     assert all(chunk.n_tokens <= 1010 for chunk in parts)
     assert len({chunk.extras["summary"] for chunk in parts}) == len(parts)
-    assert [chunk for chunk in chunks if "part" not in chunk.extras] == [whole[0], whole[2]]
+    assert [chunk for chunk in chunks if "part" not in chunk.extras] == [
+        whole[0],
+        whole[2],
+    ]
     assert all(
         "part" not in chunk.extras
         for chunk in SectionSplitter.paper().split(document, llm=ScriptedModel("S"))
@@ -180,12 +198,16 @@ def test_a_section_of_200_000_tokens() -> None:
         f"Paragraph {i}. " + "word and other words here. " * 30 for i in range(1000)
     )
     started = time.process_time()
-    (chunk,) = SectionSplitter(section_tokens=0).split(read_text(text, format="markdown"))
+    (chunk,) = SectionSplitter(section_tokens=0).split(
+        read_text(text, format="markdown")
+    )
     assert chunk.n_tokens > 150_000
     assert 0 < count_tokens(chunk.extras["summary"]) <= SUMMARY_TOKENS
     parts = SectionSplitter().split(read_text(text, format="markdown"))
     assert len(parts) > 150
-    assert all(0 < count_tokens(part.extras["summary"]) <= SUMMARY_TOKENS for part in parts)
+    assert all(
+        0 < count_tokens(part.extras["summary"]) <= SUMMARY_TOKENS for part in parts
+    )
     assert time.process_time() - started < 60
 
 
@@ -212,10 +234,14 @@ def test_section_summaries(tmp_path: Path) -> None:
     document = guide()
     llm = Reluctant("A red machine crosses a bridge near Oslo.", word="crane")
     runs = split_twice(
-        lambda runner: SectionSplitter().split(document, runner=runner), llm, Cache(tmp_path / "c")
+        lambda runner: SectionSplitter().split(document, runner=runner),
+        llm,
+        Cache(tmp_path / "c"),
     )
     assert [calls for calls, _ in runs] == [2, 1, 0]
-    assert [sum(bool(c.extras.get("degraded")) for c in chunks) for _, chunks in runs] == [1, 0, 0]
+    assert [
+        sum(bool(c.extras.get("degraded")) for c in chunks) for _, chunks in runs
+    ] == [1, 0, 0]
 
 
 def test_a_summary_with_more_characters_than_its_section_is_replaced() -> None:
@@ -232,9 +258,9 @@ def test_a_summary_with_more_characters_than_its_section_is_replaced() -> None:
 
 def test_the_first_sentences_or_the_first_words_of_a_long_one() -> None:
     splitter = SectionSplitter(summary_tokens=8, counter=lambda text: len(text.split()))
-    assert splitter.first_sentences("One two three. Four five six. Seven eight nine.") == (
-        "One two three. Four five six."
-    )
+    assert splitter.first_sentences(
+        "One two three. Four five six. Seven eight nine."
+    ) == ("One two three. Four five six.")
     long = " ".join(f"w{i}" for i in range(20))
     assert splitter.first_sentences(long) == " ".join(long.split()[:8])
     assert splitter.first_sentences(" ") == ""
@@ -246,7 +272,11 @@ def words(text: str) -> int:
 
 def test_the_papers_settings() -> None:
     paper = SectionSplitter.paper()
-    assert (paper.summary_tokens, paper.whole_tokens, paper.section_tokens) == (142, 0, 0)
+    assert (paper.summary_tokens, paper.whole_tokens, paper.section_tokens) == (
+        142,
+        0,
+        0,
+    )
     assert (paper.paragraph_tokens, paper.keywords, paper.prompt) == (0, 0, "{text}")
     assert SectionSplitter.paper(keywords=3).keywords == 3
 
@@ -255,7 +285,8 @@ def test_the_papers_settings() -> None:
     ("text", "title", "asked"),
     [
         (f"# Pumps\n\n## Care\n\n{LONG}\n", "", "Title: Pumps > Care"),
-        (f"{LONG}\n\n# Pumps\n\nText.\n", "Manual", "Title: Manual"),  # before the first heading
+        # Before the first heading.
+        (f"{LONG}\n\n# Pumps\n\nText.\n", "Manual", "Title: Manual"),
         (LONG, "", "Title: Sentence number, tells, thing"),  # no heading: the keywords
     ],
 )
@@ -263,7 +294,9 @@ def test_the_model_is_told_what_it_reads(text: str, title: str, asked: str) -> N
     model = ScriptedModel("A summary.")
     document = replace(read_text(text, format="markdown"), title=title)
     SectionSplitter(window_tokens=5000).split(document, llm=model)
-    (shown,) = [line for line in model.prompts[0].splitlines() if line.startswith("Title:")]
+    (shown,) = [
+        line for line in model.prompts[0].splitlines() if line.startswith("Title:")
+    ]
     assert sorted(shown.removeprefix("Title: ").split(", ")) == sorted(
         asked.removeprefix("Title: ").split(", ")
     )
@@ -279,7 +312,8 @@ def test_a_summary_of_exactly_the_tokens_stays() -> None:
             "One two three four. Five six seven eight nine.",
             "One two three four.",
         ),  # cut behind a sentence
-        (f"{body} And more.", "One two three four. Five six seven eight."),  # longer than the body
+        # Longer than the body.
+        (f"{body} And more.", "One two three four. Five six seven eight."),
         (body, "One two three four. Five six seven eight."),
     ):
         (chunk,) = splitter.split(document, llm=ScriptedModel(answer))
@@ -293,12 +327,18 @@ def test_a_body_of_whole_tokens_is_its_own_summary() -> None:
     document = read_text("# A\n\nOne two three four.\n", format="markdown")
     for whole_tokens, prompts in ((4, 0), (3, 1)):
         model = ScriptedModel("Short.")
-        SectionSplitter(whole_tokens=whole_tokens, counter=words).split(document, llm=model)
+        SectionSplitter(whole_tokens=whole_tokens, counter=words).split(
+            document, llm=model
+        )
         assert len(model.prompts) == prompts
 
 
 def test_keywords_are_as_many_as_asked_for() -> None:
-    text = "# A\n\n" + " ".join(f"Word{i} turns. " for i in range(40)) + "\n\n# B\n\nOther.\n"
+    text = (
+        "# A\n\n"
+        + " ".join(f"Word{i} turns. " for i in range(40))
+        + "\n\n# B\n\nOther.\n"
+    )
     document = read_text(text, format="markdown")
     for keywords, lines in ((0, 2), (3, 3)):
         chunk = SectionSplitter(keywords=keywords).split(document)[0]

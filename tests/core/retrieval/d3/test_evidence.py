@@ -37,7 +37,10 @@ SHOWN = re.compile(r"^\[(\d+)\] (.*)", re.MULTILINE)
 
 
 def chunks(
-    texts: Sequence[str], context: str = "Guide > Animals", kind: str = "paragraph", **extras: Any
+    texts: Sequence[str],
+    context: str = "Guide > Animals",
+    kind: str = "paragraph",
+    **extras: Any,
 ) -> list[Chunk]:
     made = []
     start = 0
@@ -62,12 +65,20 @@ def chunks(
 def selected(
     strategy: str, script: Any = None, texts: Sequence[str] = TEXTS, **changes: Any
 ) -> Evidence:
-    runner = Runner(llm=None if script is None else ScriptedModel(script), embedder=HashEmbedder())
-    return runner.run(select_steps(QUESTION, chunks(texts), models(strategy, **changes)))
+    runner = Runner(
+        llm=None if script is None else ScriptedModel(script), embedder=HashEmbedder()
+    )
+    return runner.run(
+        select_steps(QUESTION, chunks(texts), models(strategy, **changes))
+    )
 
 
 def models(strategy: str, **changes: Any) -> Selection:
-    given = {"monot5": Overlap(lambda share: share - 1), "cross_encoder": Overlap(), **changes}
+    given = {
+        "monot5": Overlap(lambda share: share - 1),
+        "cross_encoder": Overlap(),
+        **changes,
+    }
     return Selection(strategy=strategy, **given)
 
 
@@ -90,7 +101,9 @@ def test_base_shows_every_paragraph_once_and_the_question_last() -> None:
     assert evidence.scores is None
     assert evidence.answers == ("[1], [3]",)
     (prompt,) = model.prompts
-    assert SHOWN.findall(prompt) == [(str(i), text) for i, text in enumerate(TEXTS, start=1)]
+    assert SHOWN.findall(prompt) == [
+        (str(i), text) for i, text in enumerate(TEXTS, start=1)
+    ]
     assert prompt.index(TEXTS[-1]) < prompt.index(QUESTION)
     assert evidence.cost == StageCost(1, count_tokens(prompt), count_tokens("[1], [3]"))
 
@@ -183,7 +196,9 @@ def test_without_a_language_model() -> None:
 
 
 def test_hierbase_reads_summaries_and_then_what_it_named() -> None:
-    long = "Cats are animals. " + "They sleep a lot, and much has been said of that. " * 20
+    long = (
+        "Cats are animals. " + "They sleep a lot, and much has been said of that. " * 20
+    )
     model = ScriptedModel(lambda prompt: "1, 3" if "[4]" in prompt else "2")
     paragraphs = chunks([long, *TEXTS[1:4]], summary="A summary of it.")
     evidence = Runner(llm=model).run(
@@ -191,7 +206,8 @@ def test_hierbase_reads_summaries_and_then_what_it_named() -> None:
     )
     first, second = (SHOWN.findall(prompt) for prompt in model.prompts)
     assert first[0] == ("1", "A summary of it.")
-    assert [text for _, text in first[1:]] == TEXTS[1:4]  # short ones stand for themselves
+    # Short ones stand for themselves.
+    assert [text for _, text in first[1:]] == TEXTS[1:4]
     assert second[0][0] == "1"
     assert long.strip() in model.prompts[1]
     assert second[1] == ("2", TEXTS[2])
@@ -219,7 +235,9 @@ def test_short_forms_of_prose_and_tables() -> None:
     )
     for texts, kind in (([prose], "paragraph"), ([table], "table")):
         settings = Selection(strategy="hierbase", hier_fallback=False)
-        Runner(llm=model).run(select_steps(QUESTION, chunks(texts, kind=kind), settings))
+        Runner(llm=model).run(
+            select_steps(QUESTION, chunks(texts, kind=kind), settings)
+        )
     (_, extract), *_ = SHOWN.findall(model.prompts[0])
     assert all(sentence in prose for sentence in extract.split(". "))
     assert 20 < count_tokens(extract) <= 60
@@ -253,8 +271,17 @@ GARBAGE = st.sampled_from(
         "(45%)", "第2段", "x" * 9999]
 ) | st.text(max_size=20)  # fmt: skip
 STRATEGIES = ["base", "hierbase", "monot5", "cross_encoder", "lexical", "dense"]
-CHAINS = [*STRATEGIES, "base+monot5", "monot5+base", "dense+hierbase", "lexical+base+cross_encoder"]
-LONG = [*TEXTS, *(f"{text} " + "More is said of it in these words. " * 20 for text in TEXTS)]
+CHAINS = [
+    *STRATEGIES,
+    "base+monot5",
+    "monot5+base",
+    "dense+hierbase",
+    "lexical+base+cross_encoder",
+]
+LONG = [
+    *TEXTS,
+    *(f"{text} " + "More is said of it in these words. " * 20 for text in TEXTS),
+]
 
 
 @settings(max_examples=60, deadline=None)
@@ -268,7 +295,8 @@ def test_any_answers_give_a_valid_subset_and_sync_equals_async(
     answers: list[str], strategy: str, n: int, fails: int
 ) -> None:
     def scripted() -> Callable[[str], str]:
-        def script(prompt: str) -> str:  # by prompt, as calls of one round may come in any order
+        # By prompt, as calls of one round may come in any order.
+        def script(prompt: str) -> str:
             number = sum(map(ord, prompt))
             if number % fails == 1:
                 raise OSError("connection reset")
@@ -289,7 +317,10 @@ def test_any_answers_give_a_valid_subset_and_sync_equals_async(
         == len(evidence.answers)
         <= selection_cost(QUESTION, paragraphs, setting).calls
     )
-    assert asyncio.run(runner.arun(select_steps(QUESTION, paragraphs, setting))) == evidence
+    assert (
+        asyncio.run(runner.arun(select_steps(QUESTION, paragraphs, setting)))
+        == evidence
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -298,10 +329,12 @@ def test_a_chain_selects_from_what_came_before(chosen: set[int], k: int) -> None
     answer = ", ".join(map(str, sorted(chosen))) or "none"
     base = selected("base", answer, LONG)
     assert base.positions == tuple(i - 1 for i in sorted(chosen))
-    assert set(selected("base+monot5", answer, LONG, k=k).positions) <= set(base.positions)
-    assert set(selected("hierbase", answer, LONG, hier_fallback=False).positions) <= set(
+    assert set(selected("base+monot5", answer, LONG, k=k).positions) <= set(
         base.positions
     )
+    assert set(
+        selected("hierbase", answer, LONG, hier_fallback=False).positions
+    ) <= set(base.positions)
 
 
 def test_questions_side_by_side_equal_one_by_one() -> None:
@@ -309,15 +342,19 @@ def test_questions_side_by_side_equal_one_by_one() -> None:
     questions = [QUESTION, "where is the water", "dogs"]
     for strategy in ("base", "dense", "base+lexical"):
         many = runner.run(
-            together([select_steps(q, chunks(TEXTS), models(strategy)) for q in questions])
+            together(
+                [select_steps(q, chunks(TEXTS), models(strategy)) for q in questions]
+            )
         )
         assert many == [
-            runner.run(select_steps(q, chunks(TEXTS), models(strategy))) for q in questions
+            runner.run(select_steps(q, chunks(TEXTS), models(strategy)))
+            for q in questions
         ]
 
 
 @pytest.mark.parametrize(
-    "strategy", ["base", "lexical", "dense", "monot5", "base+base", "hierbase", "monot5+base"]
+    "strategy",
+    ["base", "lexical", "dense", "monot5", "base+base", "hierbase", "monot5+base"],
 )
 def test_the_cost_is_known_before(strategy: str) -> None:
     setting = models(strategy, context_tokens=500, chain_k=3)
@@ -347,12 +384,16 @@ def test_hierbase_reads_summaries_of_the_summariser() -> None:
     result = retriever.result("What drips?")
     assert len(summariser.prompts) - before == 3  # whatever their length
     assert "[1] It leaks.\n[2] Of brass.\n" in model.prompts[1]
-    assert "The pump drips." not in model.prompts[1] and "The pump drips." in model.prompts[2]
+    assert (
+        "The pump drips." not in model.prompts[1]
+        and "The pump drips." in model.prompts[2]
+    )
     assert [hit.chunk.path for hit in result.hits] == [("A",)]
     assert result.cost["select"].calls == 2
 
 
-TOO_LONG = " ".join(f"word{number}" for number in range(900))  # and no loop, as "x" * 9000 is
+# And no loop, as "x" * 9000 is.
+TOO_LONG = " ".join(f"word{number}" for number in range(900))
 
 
 @pytest.mark.parametrize(
@@ -366,6 +407,8 @@ def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
     plain = replace(settings, summariser=None)
     assert (
         evidence.positions
-        == Runner(llm=ScriptedModel("1")).run(select_steps(QUESTION, paragraphs, plain)).positions
+        == Runner(llm=ScriptedModel("1"))
+        .run(select_steps(QUESTION, paragraphs, plain))
+        .positions
     )
     assert bool(evidence.failures) is (answer != TOO_LONG)

@@ -23,7 +23,9 @@ from structrag.retrieval.d3.retriever import D3Retriever
 
 LONG = "The heron stands in the river and waits for a frog to come. " * 30
 TEXT = f"# Report\n\n## Birds\n\n{LONG}\n\n## Machines\n\nThe engine burns diesel.\n"
-TWO_LONG = f"# Report\n\n## Birds\n\n{LONG}\n\n## Fish\n\n{LONG.replace('heron', 'pike')}\n"
+TWO_LONG = (
+    f"# Report\n\n## Birds\n\n{LONG}\n\n## Fish\n\n{LONG.replace('heron', 'pike')}\n"
+)
 
 
 def document(text: str = TEXT, name: str = "report") -> Document:
@@ -152,7 +154,11 @@ def test_every_setting_decides_the_fingerprint() -> None:
         )
     ]
     assert len(set(prints)) == len(prints)
-    assert prints[0] == D3Index().fingerprint(source) != D3Index().fingerprint(document("a"))
+    assert (
+        prints[0]
+        == D3Index().fingerprint(source)
+        != D3Index().fingerprint(document("a"))
+    )
 
 
 def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> None:
@@ -170,7 +176,9 @@ def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> No
 
 def test_a_chat_model_is_told_to_summarise_in_the_papers_preset_too() -> None:
     chat = ScriptedModel("It burns diesel.")
-    D3Index(preset="paper", llm=chat).add([document("# Machines\n\nThe engine burns diesel.\n")])
+    D3Index(preset="paper", llm=chat).add(
+        [document("# Machines\n\nThe engine burns diesel.\n")]
+    )
     assert chat.prompts == [
         PROMPT.format(title="Machines", text="The engine burns diesel.", words=109)
     ]
@@ -180,7 +188,9 @@ def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> No
     index = D3Index()
     index.add([document(name=name) for name in "abc"])
     for wrong in (None, 5, ["a", 5]):
-        with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
+        with pytest.raises(
+            InvalidParameter, match="doc_id must be the id of a document"
+        ):
             index.delete(wrong)  # type: ignore[arg-type]
     assert index.document_ids == ["a", "b", "c"]
     assert index.delete(["a", "c"]) is True
@@ -224,14 +234,19 @@ def test_an_index_at_an_address_is_there_as_it_comes(address: str) -> None:
         report = index.add(documents[1:])
         assert (report.added, report.parts) == (1, 4)
     assert found(far) == found(near)
-    for where in ({"year": 2020}, {"doc_id": "other"}, lambda meta: meta["year"] > 2020):
+    for where in (
+        {"year": 2020},
+        {"doc_id": "other"},
+        lambda meta: meta["year"] > 2020,
+    ):
         assert found(far, where=where) == found(near, where=where)
     opened = D3Index.load(address, embedder=HashEmbedder())
     assert found(opened) == found(near) and len(opened) == len(near)
-    assert opened.config() == near.config() and opened.fingerprint(document()) == near.fingerprint(
+    assert opened.config() == near.config() and opened.fingerprint(
         document()
-    )
-    again = D3Index(embedder=HashEmbedder(), store=address)  # one that is there gets more
+    ) == near.fingerprint(document())
+    # One that is there gets more.
+    again = D3Index(embedder=HashEmbedder(), store=address)
     assert again.add([documents[1]]).unchanged == 1
     for index in (near, again):
         assert index.delete("report") and not index.delete("report")
@@ -256,7 +271,9 @@ def test_half_precision_and_stems_are_opened_as_they_were(address: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_summaries_that_failed_are_made_again_in_an_engine(tmp_path: Path, engine: str) -> None:
+def test_summaries_that_failed_are_made_again_in_an_engine(
+    tmp_path: Path, engine: str
+) -> None:
     with address_in(engine, tmp_path) as address:
         model = ScriptedModel(OSError("down"))
         index = D3Index(embedder=HashEmbedder(), llm=model, store=address)
@@ -282,16 +299,22 @@ def test_what_cannot_be_opened_is_refused(address: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_needs_a_model(tmp_path: Path, engine: str) -> None:
     with address_in(engine, tmp_path) as address:
-        with pytest.raises(InvalidParameter, match="embedder must be a model where an engine"):
+        with pytest.raises(
+            InvalidParameter, match="embedder must be a model where an engine"
+        ):
             D3Index(store=address)
         assert not any(tmp_path.iterdir())
         index = D3Index(embedder=HashEmbedder(), store=address)
-        with pytest.raises(InvalidParameter, match="index must keep its documents itself here"):
+        with pytest.raises(
+            InvalidParameter, match="index must keep its documents itself here"
+        ):
             _ = index.own_store
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_another_kind_of_index_in_an_engine_is_refused(tmp_path: Path, engine: str) -> None:
+def test_another_kind_of_index_in_an_engine_is_refused(
+    tmp_path: Path, engine: str
+) -> None:
     with address_in(engine, tmp_path) as address:
         Index(embedder=HashEmbedder(), store=address).add([document()])
         with pytest.raises(IndexDamaged, match=r"was not saved by D3Index\.save"):

@@ -35,7 +35,8 @@ def test_sections_and_parts_know_their_paragraphs() -> None:
     )
     layout = index.layout()
     shown = [
-        (each.doc_id, () if each.pseudo else each.path[-1:], each.rows) for each in layout.sections
+        (each.doc_id, () if each.pseudo else each.path[-1:], each.rows)
+        for each in layout.sections
     ]
     assert shown == [
         ("plain", (), range(1)),
@@ -44,7 +45,13 @@ def test_sections_and_parts_know_their_paragraphs() -> None:
         ("guide", ("Deep",), range(3, 4)),
         ("guide", ("Last",), range(4, 5)),
     ]
-    assert [each.pseudo for each in layout.sections] == [True, False, False, False, False]
+    assert [each.pseudo for each in layout.sections] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert [layout.section_of(row) for row in range(5)] == [0, 1, 1, 3, 4]
     rows = [index.paragraphs.chunk(row) for row in range(5)]
     assert layout.tokens.tolist() == [chunk.n_tokens for chunk in rows]
@@ -63,7 +70,9 @@ def test_sections_and_parts_know_their_paragraphs() -> None:
 
 def test_parts_of_a_long_section_are_counted() -> None:
     index = D3Index(section_tokens=40)
-    text = "# Long\n\n" + "\n\n".join(f"Words of paragraph {i} are here." for i in range(12))
+    text = "# Long\n\n" + "\n\n".join(
+        f"Words of paragraph {i} are here." for i in range(12)
+    )
     index.add([read_text(text, id="d")])
     sections = index.layout().sections
     numbers = [(each.part, each.parts) for each in sections]
@@ -87,8 +96,14 @@ A, B = "a", "b"
         ([untitled(section(0))], [("Beginning",)]),
         ([section(0, "T"), section(1, "T", "U")], [("T",), ("T", "U")]),
         ([section(0, "T", doc=A), section(1, doc=B)], [("A", "T"), ("B",)]),
-        ([section(0, "A", "T", doc=A), section(1, "U", doc=B)], [("A", "T"), ("B", "U")]),
-        ([untitled(section(0, "T", doc=A)), untitled(section(1, doc=B))], [("a", "T"), ("b",)]),
+        (
+            [section(0, "A", "T", doc=A), section(1, "U", doc=B)],
+            [("A", "T"), ("B", "U")],
+        ),
+        (
+            [untitled(section(0, "T", doc=A)), untitled(section(1, doc=B))],
+            [("a", "T"), ("b",)],
+        ),
     ],
 )
 def test_paths_begin_with_the_document_where_there_are_several(

@@ -24,11 +24,15 @@ def test_windows_show_each_section_once_in_order_within_the_context(
     calls = windows("What?", sections, range(count), routing)
     assert [i for call in calls for i in call.positions] == list(range(count))
     assert all(
-        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1 for call in calls
+        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1
+        for call in calls
     )
     assert len(
         windows(
-            "What?", sections, range(count), Routing(context_tokens=2 * budget, answer_tokens=100)
+            "What?",
+            sections,
+            range(count),
+            Routing(context_tokens=2 * budget, answer_tokens=100),
         )
     ) <= len(calls)
 
@@ -37,7 +41,9 @@ paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
 
 
 @given(
-    shape=st.lists(st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30)
+    shape=st.lists(
+        st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30
+    )
 )
 @settings(max_examples=100, deadline=None)
 def test_every_section_is_shown_once_in_order_under_its_document(
@@ -56,9 +62,12 @@ def test_every_section_is_shown_once_in_order_under_its_document(
         for i, each in enumerate(outline):
             assert len(re.findall(rf"\nSummary {i}\.\n", shown)) == 1
             title = each.path[-1] if each.path else "Beginning"
-            assert re.search(rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE)
+            assert re.search(
+                rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE
+            )
         assert all(
-            call.prompt.count("Document: ") == len({outline[i].doc_id for i in call.positions})
+            call.prompt.count("Document: ")
+            == len({outline[i].doc_id for i in call.positions})
             for call in calls
         )
 

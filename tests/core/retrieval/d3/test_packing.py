@@ -52,7 +52,12 @@ def test_a_paragraph_above_the_budget_starts_a_call_and_is_cut_by_sentences() ->
         [(1, 4)],
         [(2, 3), (3, 1)],
     ]
-    pieces = [long[part.start : part.end] for call in calls for part in call if part.position == 1]
+    pieces = [
+        long[part.start : part.end]
+        for call in calls
+        for part in call
+        if part.position == 1
+    ]
     assert pieces == ["One two three. Four five six. ", "Seven eight nine. Ten. "]
 
 
@@ -83,12 +88,16 @@ def test_a_very_long_paragraph_is_cut_in_time() -> None:
 
 
 def test_the_budget_must_leave_room_behind_a_label() -> None:
-    with pytest.raises(InvalidParameter, match="budget must be a number of at least 3; got 2"):
+    with pytest.raises(
+        InvalidParameter, match="budget must be a number of at least 3; got 2"
+    ):
         pack_calls(["a"], 2, label_tokens=2)
 
 
 SENTENCE = st.integers(1, 9).map(lambda n: " ".join(["Word"] * n) + ". ")
-PARAGRAPHS = st.lists(st.lists(SENTENCE, min_size=1, max_size=6).map("".join), max_size=10)
+PARAGRAPHS = st.lists(
+    st.lists(SENTENCE, min_size=1, max_size=6).map("".join), max_size=10
+)
 
 
 @settings(max_examples=300)
@@ -109,7 +118,8 @@ def test_every_paragraph_is_in_one_call_or_contiguous_pieces(
         if words(text) + label <= budget:
             assert len(own) == 1
         else:
-            assert any(call[0] == own[0] for call in calls)  # its first piece starts a call
+            # Its first piece starts a call.
+            assert any(call[0] == own[0] for call in calls)
     for call, after in pairwise(calls):
         if (
             after[0].start == 0 and words(texts[after[0].position]) + label <= budget
@@ -121,8 +131,12 @@ def test_every_paragraph_is_in_one_call_or_contiguous_pieces(
 @example(texts=[of_words(n) for n in WORKED], budget=999, more=501)
 @example(texts=["Word. ", "Word. Word Word. Word. "], budget=3, more=1)
 @given(texts=PARAGRAPHS, budget=st.integers(1, 30), more=st.integers(0, 30))
-def test_a_larger_budget_never_gives_more_calls(texts: list[str], budget: int, more: int) -> None:
-    assert len(pack_calls(texts, budget + more, words)) <= len(pack_calls(texts, budget, words))
+def test_a_larger_budget_never_gives_more_calls(
+    texts: list[str], budget: int, more: int
+) -> None:
+    assert len(pack_calls(texts, budget + more, words)) <= len(
+        pack_calls(texts, budget, words)
+    )
 
 
 @given(text=st.text(alphabet="ab .\n日e\u0301", max_size=80), budget=st.integers(1, 12))
@@ -134,7 +148,9 @@ def test_pieces_tile_any_text_and_fit(text: str, budget: int) -> None:
     )  # as a single character may
 
 
-def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points() -> None:
+def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points() -> (
+    None
+):
     text = "a e" + "\u0301" * 4000 + " b"
     assert all(end - start <= 7 for start, end in cut_pieces(text, 7, len))
 

@@ -8,7 +8,11 @@ from doubles import HashEmbedder
 from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter, keyword_title
+from structrag.retrieval.d3.paragraphs import (
+    ParagraphSplitter,
+    PartSplitter,
+    keyword_title,
+)
 from structrag.text.tokens import count_tokens
 
 TALK = "\n".join(
@@ -34,7 +38,9 @@ def test_the_three_units_agree_on_where_a_paragraph_ends() -> None:
     starts = {chunk.start for chunk in ParagraphSplitter().split(document)}
     assert {chunk.start for chunk in PartSplitter().split(document)} <= starts
     entries = SectionSplitter().split(document)
-    assert len(entries) > 3 and all(count_tokens(entry.text) <= 1000 for entry in entries)
+    assert len(entries) > 3 and all(
+        count_tokens(entry.text) <= 1000 for entry in entries
+    )
 
 
 def test_a_long_table_repeats_its_header() -> None:
@@ -68,7 +74,9 @@ def test_a_negative_limit_is_refused() -> None:
 
 
 def test_a_title_made_up_is_three_keywords_or_words() -> None:
-    pumps = "The pump moves water. The pump and its filter need water. A filter is rinsed."
+    pumps = (
+        "The pump moves water. The pump and its filter need water. A filter is rinsed."
+    )
     assert len(keyword_title(pumps, "english").split(", ")) == 3
     assert keyword_title("to be or not to be", "english") == "to be or"
     assert keyword_title("", "english") == ""

@@ -35,9 +35,11 @@ def test_cut_rules() -> None:
         == [0, 1]
     )
     assert keep(logs, "monot5", k=3, threshold=None) == [0, 1, 2]
-    assert keep([-3.5, -9.0], "monot5", k=None, threshold=0.5) == []  # p = .03: below .05
+    # P = .03: below .05.
+    assert keep([-3.5, -9.0], "monot5", k=None, threshold=0.5) == []
     assert keep([0.2, 0.9, 0.9, 0.5], "cross_encoder", k=2, threshold=None) == [1, 2]
-    assert keep([0.5, 0.5, 0.5], "dense", k=2, threshold=None) == [0, 1]  # ties: the earlier
+    # ties: the earlier.
+    assert keep([0.5, 0.5, 0.5], "dense", k=2, threshold=None) == [0, 1]
     assert keep([4.0, 2.0, 1.9, 0.0], "lexical", k=3, threshold=None) == [0, 1]
     assert keep([0.0, 0.0], "lexical", k=3, threshold=0.0) == []
     assert keep([], "dense", k=3, threshold=0.5) == []
@@ -63,11 +65,15 @@ def test_shares_are_from_0_to_1_in_the_order_of_the_scores(
     found = shares(scores, strategy)
     assert all(0 <= share <= 1 for share in found)
     for score, share in zip(scores, found, strict=True):
-        assert all(share >= found[i] for i, other in enumerate(scores) if score >= other)
+        assert all(
+            share >= found[i] for i, other in enumerate(scores) if score >= other
+        )
 
 
 def test_shares_are_probabilities_where_there_are_some() -> None:
-    assert shares([-0.1269, -0.9163], "monot5") == pytest.approx([0.8808, 0.4], abs=1e-4)
+    assert shares([-0.1269, -0.9163], "monot5") == pytest.approx(
+        [0.8808, 0.4], abs=1e-4
+    )
     assert shares([0.3, 0.9], "cross_encoder") == [0.3, 0.9]
     assert shares([0.0, 2.0], "cross_encoder") == pytest.approx([0.5, 0.8808], abs=1e-4)
     assert shares([3.0, 1.5, 0.0], "lexical") == [1.0, 0.5, 0.0]
@@ -75,7 +81,8 @@ def test_shares_are_probabilities_where_there_are_some() -> None:
 
 
 @pytest.mark.parametrize(
-    ("context", "expected"), [("A > B", "A > B\nCats eat fish every day."), ("", TEXTS[0])]
+    ("context", "expected"),
+    [("A > B", "A > B\nCats eat fish every day."), ("", TEXTS[0])],
 )
 def test_a_paragraph_with_its_path(context: str, expected: str) -> None:
     assert with_path(chunks(TEXTS[:1], context)[0]) == expected

@@ -29,8 +29,14 @@ PAGE = read_text(HTML, id="page", format="html")
 def test_joined_and_cut_chunks(tmp_path: Path) -> None:
     index = D3Index(embedder=HashEmbedder())
     index.add([PAGE])
-    chunks = [chunk for chunk in index.paragraphs.chunks() if chunk.path == ("Pumps", "Filters")]
-    (whole,) = joined([Hit(chunk, 1.0, rank) for rank, chunk in enumerate(chunks, 1)], count_tokens)
+    chunks = [
+        chunk
+        for chunk in index.paragraphs.chunks()
+        if chunk.path == ("Pumps", "Filters")
+    ]
+    (whole,) = joined(
+        [Hit(chunk, 1.0, rank) for rank, chunk in enumerate(chunks, 1)], count_tokens
+    )
     assert whole.chunk.extras["source_start"] == chunks[0].extras["source_start"]
     assert whole.chunk.extras["source_end"] == chunks[-1].extras["source_end"]
     (cut,) = pack([replace(whole, rank=1)], 14)

@@ -14,7 +14,12 @@ from doubles import HashEmbedder, Reluctant, ScriptedModel
 from samples import GUIDE_WORDS, guide
 
 from structrag import Cache, Index
-from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed, UnknownDocument
+from structrag.errors import (
+    IndexDamaged,
+    InvalidParameter,
+    ModelFailed,
+    UnknownDocument,
+)
 from structrag.reading.files import read_text
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3Index
@@ -23,7 +28,9 @@ from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.multihop.selfask import SelfAsk
 
-FILLER = "Nothing of interest happens in this long paragraph about weather and trains. " * 12
+FILLER = (
+    "Nothing of interest happens in this long paragraph about weather and trains. " * 12
+)
 TEXT = f"""# Report
 
 Opening words.
@@ -63,15 +70,20 @@ def index() -> D3Index:
 
 
 def answering(route: str, select: str) -> ScriptedModel:
-    return ScriptedModel(lambda prompt: route if "Which of these sections" in prompt else select)
+    return ScriptedModel(
+        lambda prompt: route if "Which of these sections" in prompt else select
+    )
 
 
-def test_without_a_model_the_paragraph_is_found_in_reading_order(index: D3Index) -> None:
+def test_without_a_model_the_paragraph_is_found_in_reading_order(
+    index: D3Index,
+) -> None:
     result = D3Retriever(index, k=2).result(
         "What does the engine burn?", where={"doc_id": "report"}
     )
     assert (
-        min(result.hits, key=lambda hit: hit.rank).chunk.text.strip() == "The engine burns diesel."
+        min(result.hits, key=lambda hit: hit.rank).chunk.text.strip()
+        == "The engine burns diesel."
     )
     assert result.route.how == "scores"
     assert [hit.chunk.start for hit in result.hits] == sorted(
@@ -95,20 +107,32 @@ def test_without_a_model_the_paragraph_is_found_in_reading_order(index: D3Index)
             "strategy": "cross_encoder",
             "selection": Selection(cross_encoder=Overlap(lambda x: 9 * x)),
         },
-        {"strategy": "lexical+monot5", "selection": Selection(monot5=Overlap(lambda x: x - 1))},
+        {
+            "strategy": "lexical+monot5",
+            "selection": Selection(monot5=Overlap(lambda x: x - 1)),
+        },
         {"strategy": "lexical", "join_adjacent": True},
         {"llm": answering("2, 3", "1, 2"), "strategy": "fused"},
         {"llm": answering("2, 3", "1, 2")},
     ],
 )
-@pytest.mark.parametrize("question", ["What does the engine burn?", "What does the heron eat?"])
+@pytest.mark.parametrize(
+    "question", ["What does the engine burn?", "What does the heron eat?"]
+)
 def test_scores_are_from_0_to_1_and_fall_with_the_rank(
     index: D3Index, options: dict[str, Any], question: str
 ) -> None:
-    hits = sorted(D3Retriever(index, k=4, **options).search(question), key=lambda hit: hit.rank)
+    hits = sorted(
+        D3Retriever(index, k=4, **options).search(question), key=lambda hit: hit.rank
+    )
     scores = [round(hit.score, 9) for hit in hits]
-    assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
-    assert all(not hit.parts or sum(hit.parts.values()) == pytest.approx(hit.score) for hit in hits)
+    assert scores == sorted(scores, reverse=True) and all(
+        0 <= score <= 1 for score in scores
+    )
+    assert all(
+        not hit.parts or sum(hit.parts.values()) == pytest.approx(hit.score)
+        for hit in hits
+    )
     if options.get("strategy") == "lexical+monot5":
         assert hits and all(exp(hit.scores["monot5"]) == hit.score for hit in hits)
 
@@ -125,10 +149,14 @@ def test_route_and_select_in_two_calls(index: D3Index) -> None:
     assert all(len(hit.chunk.text) and hit.score == 1.0 for hit in result.hits)
 
 
-def test_identical_paragraphs_are_two_and_neighbours_can_be_joined(index: D3Index) -> None:
+def test_identical_paragraphs_are_two_and_neighbours_can_be_joined(
+    index: D3Index,
+) -> None:
     options: dict[str, Any] = {"llm": answering("2", "1-2")}
     where = {"doc_id": "report"}
-    apart = D3Retriever(index, **options).search("What does the heron eat?", where=where)
+    apart = D3Retriever(index, **options).search(
+        "What does the heron eat?", where=where
+    )
     assert len({hit.chunk.id for hit in apart}) == 2
     assert apart[0].chunk.text.strip() == apart[1].chunk.text.strip()
     (one,) = D3Retriever(index, join_adjacent=True, **options).search(
@@ -160,7 +188,9 @@ UNUSABLE_NAMES = (UNUSABLE_IDS - {""}) | {"第2段", "1-4", "[1, 2, 999]", '{"id
     ],
 )
 @pytest.mark.parametrize("preset", ["default", "paper"])
-def test_any_answer_gives_a_valid_result(index: D3Index, answer: str, preset: str) -> None:
+def test_any_answer_gives_a_valid_result(
+    index: D3Index, answer: str, preset: str
+) -> None:
     result = D3Retriever(index, llm=ScriptedModel(answer), preset=preset).result(
         "What does the heron eat?"
     )
@@ -179,7 +209,9 @@ def test_on_empty(index: D3Index) -> None:
     where = {"doc_id": "report"}
 
     def route(how: str) -> Any:
-        retriever = D3Retriever(index, llm=answering("none", "1"), routing=Routing(on_empty=how))
+        retriever = D3Retriever(
+            index, llm=answering("none", "1"), routing=Routing(on_empty=how)
+        )
         return retriever.result("What does the heron eat?", where=where)
 
     assert route("none").hits == ()
@@ -209,7 +241,10 @@ def test_the_cross_encoder_ranks_sections(index: D3Index) -> None:
             return [0.9 if "owl" in text else 0.1 for _, text in pairs]
 
     retriever = D3Retriever(
-        index, router="cross_encoder", cross_encoder=Owls(), routing=Routing(max_sections=1)
+        index,
+        router="cross_encoder",
+        cross_encoder=Owls(),
+        routing=Routing(max_sections=1),
     )
     result = retriever.result("Who hunts mice?")
     assert result.route.how == "cross_encoder"
@@ -217,8 +252,12 @@ def test_the_cross_encoder_ranks_sections(index: D3Index) -> None:
     assert [hit.chunk.text.strip() for hit in result.hits] == ["The owl hunts mice."]
 
 
-@pytest.mark.parametrize("strategy", ["base", "hierbase", "lexical", "dense", "lexical+base"])
-def test_strategies_async_and_batch_give_the_same(index: D3Index, strategy: str) -> None:
+@pytest.mark.parametrize(
+    "strategy", ["base", "hierbase", "lexical", "dense", "lexical+base"]
+)
+def test_strategies_async_and_batch_give_the_same(
+    index: D3Index, strategy: str
+) -> None:
     questions = ["What does the heron eat?", "What does the engine burn?", ""]
     retriever = D3Retriever(index, llm=answering("1-9", "1, 3"), strategy=strategy)
     results = [retriever.result(question) for question in questions]
@@ -238,7 +277,9 @@ def test_dense_works_with_the_index_own_vectors() -> None:
 
 def test_text_without_headings_that_fits_one_call_is_not_routed() -> None:
     index = D3Index(embedder=HashEmbedder())
-    index.add([Document(text="The heron eats frogs.\n\nThe owl hunts mice.", id="flat")])
+    index.add(
+        [Document(text="The heron eats frogs.\n\nThe owl hunts mice.", id="flat")]
+    )
     model = answering("1", "2")
     result = D3Retriever(index, llm=model).result("Who hunts mice?")
     assert (result.route.how, len(model.prompts)) == ("direct", 1)
@@ -250,13 +291,17 @@ def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
         ("outline", "levels"), ("base", "hierbase", "lexical", "fused")
     ):
         model = answering("1-9", "1")
-        retriever = D3Retriever(index, llm=model, strategy=strategy, routing=Routing(drill=drill))
+        retriever = D3Retriever(
+            index, llm=model, strategy=strategy, routing=Routing(drill=drill)
+        )
         estimate = retriever.estimate("What does the heron eat?")
         assert model.prompts == []
         cost = retriever.result("What does the heron eat?").cost
         for stage in ("route", "select"):
             for name in ("calls", "prompt_tokens", "answer_tokens", "scored"):
-                assert getattr(cost[stage], name) <= getattr(estimate.upper[stage], name), (
+                assert getattr(cost[stage], name) <= getattr(
+                    estimate.upper[stage], name
+                ), (
                     drill,
                     strategy,
                     stage,
@@ -267,7 +312,9 @@ def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
                 )
 
 
-def test_what_is_expected_of_a_router_by_scores_is_its_own_choice(index: D3Index) -> None:
+def test_what_is_expected_of_a_router_by_scores_is_its_own_choice(
+    index: D3Index,
+) -> None:
     retriever = D3Retriever(index, llm=answering("1", "1"), router="scores")
     expected = retriever.estimate("What does the heron eat?").expected["select"]
     cost = retriever.result("What does the heron eat?").cost["select"]
@@ -316,9 +363,9 @@ def test_documents_change_whole_or_not_at_all() -> None:
     assert "eels" in D3Retriever(index, k=1).search("heron eats eels")[0].chunk.text
     assert index.delete("report")
     assert not index.delete("report")
-    assert {hit.chunk.doc_id for hit in D3Retriever(index).search("heron eats birds owl")} == {
-        "other"
-    }
+    assert {
+        hit.chunk.doc_id for hit in D3Retriever(index).search("heron eats birds owl")
+    } == {"other"}
     with pytest.raises(InvalidParameter):
         index.update([document()])
     assert D3Retriever(D3Index()).search("anything") == []
@@ -339,7 +386,10 @@ def test_settings_are_checked(index: D3Index) -> None:
         D3Retriever(index).results("one string")
     with pytest.raises(InvalidParameter):
         D3Retriever(index).result("q", where={"unknown": 1})
-    assert D3Retriever(index, selection=Selection(strategy="lexical")).strategy == "lexical"
+    assert (
+        D3Retriever(index, selection=Selection(strategy="lexical")).strategy
+        == "lexical"
+    )
     assert D3Retriever(index, llm=ScriptedModel("1")).strategy == "base"
     assert D3Retriever(index).strategy == "fused"
 
@@ -369,7 +419,9 @@ def test_single_calls_asked_at_the_same_time_share_the_limit(index: D3Index) -> 
     questions = [f"What does the heron eat, {i}?" for i in range(20)]
 
     async def all_at_once() -> list[Any]:
-        return await asyncio.gather(*(retriever.aresult(question) for question in questions))
+        return await asyncio.gather(
+            *(retriever.aresult(question) for question in questions)
+        )
 
     first = asyncio.run(all_at_once())
     assert model.most == 3
@@ -389,7 +441,9 @@ def test_self_ask_names_the_embedder_that_fails() -> None:
     with pytest.raises(ModelFailed):
         retriever.search("What does the heron eat?")
     with pytest.raises(ModelFailed):
-        SelfAsk(retriever, llm=ScriptedModel("Follow up: What does the heron eat?")).answer("What?")
+        SelfAsk(
+            retriever, llm=ScriptedModel("Follow up: What does the heron eat?")
+        ).answer("What?")
 
 
 class Slow(HashEmbedder):
@@ -412,15 +466,22 @@ def test_documents_added_at_the_same_time_are_all_there_whole() -> None:
     index = D3Index(embedder=Slow())
 
     async def all_at_once() -> None:
-        again = [index.aadd([document(texts["d3"], "d3")]), index.aadd([document(OTHER, "d4")])]
+        again = [
+            index.aadd([document(texts["d3"], "d3")]),
+            index.aadd([document(OTHER, "d4")]),
+        ]
         adding = [index.aadd([document(text, name)]) for name, text in texts.items()]
         failing = index.aupdate([document(OTHER, "unknown")])
         threads = [
             asyncio.to_thread(index.add, [document(OTHER, "d5")]),
             asyncio.to_thread(index.delete, "d5"),
         ]
-        found = await asyncio.gather(*adding, *again, failing, *threads, return_exceptions=True)
-        assert [type(each) for each in found if isinstance(each, Exception)] == [UnknownDocument]
+        found = await asyncio.gather(
+            *adding, *again, failing, *threads, return_exceptions=True
+        )
+        assert [type(each) for each in found if isinstance(each, Exception)] == [
+            UnknownDocument
+        ]
         await index.aupdate([document(texts["d4"], "d4")])
         await index.aadd([document(texts["d5"], "d5")])
 
@@ -457,13 +518,18 @@ def test_a_plain_call_amid_an_awaited_one_does_not_wait() -> None:
     assert index.document_ids == ["other"]
 
 
-def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(tmp_path: Path) -> None:
+def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(
+    tmp_path: Path,
+) -> None:
     words = ("heron", "otter", "lynx", "owl", "pike", "newt", "toad", "vole")
     body = "\n\n".join(
-        f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 8 for word in words
+        f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 8
+        for word in words
     )
     index = D3Index(embedder=HashEmbedder(), section_tokens=150, part_tokens=200)
-    index.add([document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")])
+    index.add(
+        [document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")]
+    )
     sections = index.layout().sections
     assert [(each.part, each.parts) for each in sections] == [
         (0, 0),
@@ -516,7 +582,9 @@ def test_d3_routing(format_: str, tmp_path: Path) -> None:
             strategy="fused",
             routing=settings,
         )
-        found.append((retriever.result("Where is the red engine?").route.how, llm.calls - before))
+        found.append(
+            (retriever.result("Where is the red engine?").route.how, llm.calls - before)
+        )
     assert [calls for _, calls in found] == [1, 1, 0]
 
 
@@ -528,9 +596,15 @@ def test_d3_selection(tmp_path: Path) -> None:
     for _ in range(3):
         before = llm.calls
         retriever = D3Retriever(
-            index, llm=llm.model, cache=Cache(tmp_path / "c"), router="scores", strategy="base"
+            index,
+            llm=llm.model,
+            cache=Cache(tmp_path / "c"),
+            router="scores",
+            strategy="base",
         )
-        found.append((len(retriever.search("Where is the red engine?")), llm.calls - before))
+        found.append(
+            (len(retriever.search("Where is the red engine?")), llm.calls - before)
+        )
     assert [calls for _, calls in found] == [1, 1, 0]
     assert [hits for hits, _ in found] == [1, 1, 1]
 
@@ -550,7 +624,9 @@ def test_windows_are_filled_by_the_models_own_tokenizer(index: D3Index) -> None:
         routing=Routing(context_tokens=limit, answer_tokens=0),
         selection=Selection(strategy="base", context_tokens=limit, answer_tokens=0),
     ).search("What does the engine burn?")
-    assert model.prompts and all(model.count_tokens(prompt) <= limit for prompt in model.prompts)
+    assert model.prompts and all(
+        model.count_tokens(prompt) <= limit for prompt in model.prompts
+    )
     estimating = ScriptedModel(lambda prompt: "1")
     D3Retriever(
         index,
@@ -563,7 +639,9 @@ def test_windows_are_filled_by_the_models_own_tokenizer(index: D3Index) -> None:
 
 def test_words_by_their_stems(tmp_path: Path) -> None:
     index = D3Index(stems=True)
-    index.add([read_text("# Pumps\n\nThe pumps leak.\n\n# Valves\n\nThey rust.\n", id="a")])
+    index.add(
+        [read_text("# Pumps\n\nThe pumps leak.\n\n# Valves\n\nThey rust.\n", id="a")]
+    )
     index.save(tmp_path / "index")
     for one in (index, D3Index.load(tmp_path / "index")):
         assert one.store.settings.tokenizer.stems

@@ -16,7 +16,12 @@ from structrag.asking.runner import Runner
 from structrag.errors import NoModel
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing, windows
-from structrag.retrieval.d3.routing import RouteTally, route_steps, stand_in, with_children
+from structrag.retrieval.d3.routing import (
+    RouteTally,
+    route_steps,
+    stand_in,
+    with_children,
+)
 from structrag.text.tokens import count_tokens
 
 
@@ -42,7 +47,9 @@ def test_ids_are_checked_and_counted() -> None:
     assert (reading.chosen, reading.dropped, reading.windows) == ({1, 3}, 1, 1)
     prompt = model.prompts[0]
     assert all(prompt.count(f"[{i + 1}] ") == 1 for i in range(len(OUTLINE)))
-    assert prompt.index("[7] Results > Data\nSummary 6.") < prompt.index("Question: What?")
+    assert prompt.index("[7] Results > Data\nSummary 6.") < prompt.index(
+        "Question: What?"
+    )
     assert reading.cost.prompt_tokens == count_tokens(prompt)
 
 
@@ -55,15 +62,24 @@ def test_an_id_of_another_window_is_dropped() -> None:
 
 
 def test_several_documents_are_told_apart() -> None:
-    outline = [section(0, doc="a"), section(1, "Intro", doc="a"), section(2, "Intro", doc="b")]
+    outline = [
+        section(0, doc="a"),
+        section(1, "Intro", doc="a"),
+        section(2, "Intro", doc="b"),
+    ]
     _, model = routed("none", outline)
-    beginning = "Document: A > Intro\n\n[1] Beginning\nSummary 0.\n\n[2] Intro\nSummary 1."
+    beginning = (
+        "Document: A > Intro\n\n[1] Beginning\nSummary 0.\n\n[2] Intro\nSummary 1."
+    )
     assert f"{beginning}\n\n[3] Document: B > Intro\nSummary 2.\n" in model.prompts[0]
 
 
 PARTS = [
     section(0, "Paper"),
-    *(replace(section(i, "Paper", "Long"), section_id="d#1", part=i, parts=3) for i in (1, 2, 3)),
+    *(
+        replace(section(i, "Paper", "Long"), section_id="d#1", part=i, parts=3)
+        for i in (1, 2, 3)
+    ),
     section(4, "Paper", "Long", "Deep"),
     section(5, "Paper", "Short"),
 ]
@@ -72,14 +88,20 @@ PARTS = [
 def test_the_documents_title_is_said_once_in_a_call_and_parts_are_entries() -> None:
     reading, model = routed("3", PARTS)
     assert (
-        "[1] Document: Paper\nSummary 0.\n\n[2] Long (part 1 of 3)\nSummary 1." in model.prompts[0]
+        "[1] Document: Paper\nSummary 0.\n\n[2] Long (part 1 of 3)\nSummary 1."
+        in model.prompts[0]
     )
     assert model.prompts[0].count("Paper") == 1
     assert reading.chosen == {2}
     for call in windows(
-        "What?", PARTS * 30, range(len(PARTS) * 30), Routing(context_tokens=300, answer_tokens=50)
+        "What?",
+        PARTS * 30,
+        range(len(PARTS) * 30),
+        Routing(context_tokens=300, answer_tokens=50),
     ):
-        assert call.prompt.count("Document: Paper") == 1 or 0 in (i % 6 for i in call.positions)
+        assert call.prompt.count("Document: Paper") == 1 or 0 in (
+            i % 6 for i in call.positions
+        )
 
 
 def test_a_name_stands_for_all_parts() -> None:
@@ -90,7 +112,9 @@ def test_what_is_below_a_section_is_below_each_of_its_parts() -> None:
     assert with_children(PARTS, {2}, always=True) == [2, 4]
     assert with_children(PARTS, {2}, always=False) == [2]
     model = ScriptedModel(lambda prompt: "2, 4, 6" if "Short" in prompt else "5")
-    reading = Runner(llm=model).run(route_steps("What?", PARTS, Routing(drill="levels")))
+    reading = Runner(llm=model).run(
+        route_steps("What?", PARTS, Routing(drill="levels"))
+    )
     assert len(model.prompts) == 2
     assert "[2] Long (part 1 of 3)" in model.prompts[1]
     assert "[3]" not in model.prompts[1]
@@ -99,7 +123,9 @@ def test_what_is_below_a_section_is_below_each_of_its_parts() -> None:
 
 def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:
     model = ScriptedModel(lambda prompt: "3, 2" if "Intro" in prompt else "4")
-    reading = Runner(llm=model).run(route_steps("What?", OUTLINE, Routing(drill="levels")))
+    reading = Runner(llm=model).run(
+        route_steps("What?", OUTLINE, Routing(drill="levels"))
+    )
     assert len(model.prompts) == 2
     assert "Data" not in model.prompts[0].replace("data and code", "")
     assert "Intro" not in model.prompts[1]
@@ -125,7 +151,10 @@ def test_a_failed_call_is_counted_and_others_stand() -> None:
     assert reading.chosen == {39}
     assert len(reading.failed) == 1
     assert reading.failures == ["OSError: down"]
-    assert stand_in(reading.failed[0].positions, {0: 1.0, 1: 0.6, 2: 0.2, 39: 5.0}) == [0, 1]
+    assert stand_in(reading.failed[0].positions, {0: 1.0, 1: 0.6, 2: 0.2, 39: 5.0}) == [
+        0,
+        1,
+    ]
     assert stand_in(reading.failed[0].positions, {}) == []
 
 
@@ -135,10 +164,14 @@ def test_no_model_is_an_error_here() -> None:
 
 
 def test_5000_sections_and_an_answer_of_10_000_tokens() -> None:
-    sections = [section(i, f"Chapter {i // 50}", f"Topic {i}, and more") for i in range(5000)]
+    sections = [
+        section(i, f"Chapter {i // 50}", f"Topic {i}, and more") for i in range(5000)
+    ]
     started = time.process_time()
     for form in ("ids", "names"):
-        reading, _ = routed("prose about nothing, " * 3300, sections, answer_format=form)
+        reading, _ = routed(
+            "prose about nothing, " * 3300, sections, answer_format=form
+        )
         assert reading.windows > 1
         assert reading.chosen == set()
     assert time.process_time() - started < 60
@@ -163,7 +196,13 @@ def test_sections_that_stand_in_for_a_failed_call(
 
 def test_the_papers_router_reads_its_prompt() -> None:
     index = D3Index(preset="paper")
-    index.add([read_text("# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown")])
+    index.add(
+        [
+            read_text(
+                "# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown"
+            )
+        ]
+    )
     llm = ScriptedModel("Valve")
     D3Retriever(index, llm=llm, preset="paper").search("What is the valve made of?")
     assert llm.prompts[0] == (
@@ -176,13 +215,25 @@ def test_the_papers_router_reads_its_prompt() -> None:
     for answer in ("* Section: Valve", "Section: Valve", "Valve, Pump"):
         retriever = D3Retriever(index, llm=ScriptedModel(answer), preset="paper")
         route = retriever.result("What is the valve made of?").route
-        assert ("Valve",) in [section.path for section in route.sections] and not route.dropped
+        assert ("Valve",) in [
+            section.path for section in route.sections
+        ] and not route.dropped
 
 
 @pytest.mark.parametrize(("on_empty", "how"), [("all", "all"), ("none", "none")])
-def test_an_answer_that_names_nothing_routes_to_all_or_nothing(on_empty: str, how: str) -> None:
+def test_an_answer_that_names_nothing_routes_to_all_or_nothing(
+    on_empty: str, how: str
+) -> None:
     index = D3Index()
-    index.add([read_text("# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown")])
-    retriever = D3Retriever(index, llm=ScriptedModel("none"), routing=Routing(on_empty=on_empty))
+    index.add(
+        [
+            read_text(
+                "# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown"
+            )
+        ]
+    )
+    retriever = D3Retriever(
+        index, llm=ScriptedModel("none"), routing=Routing(on_empty=on_empty)
+    )
     route = retriever.result("Why?").route
     assert (route.how, len(route.sections)) == (how, 2 if how == "all" else 0)

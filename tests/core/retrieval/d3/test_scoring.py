@@ -45,11 +45,15 @@ class Searched:
         self.asked.append((route, view, n))
         return [(row, score) for row, score in self.routes[route].items() if mask[row]]
 
-    def search_lexical(self, view: str, query: str, n: int, mask: NDArray[np.bool_]) -> Any:
+    def search_lexical(
+        self, view: str, query: str, n: int, mask: NDArray[np.bool_]
+    ) -> Any:
         assert query == "pump"
         return self._found("lexical", view, n, mask)
 
-    def search_dense(self, view: str, vector: Any, n: int, mask: NDArray[np.bool_]) -> Any:
+    def search_dense(
+        self, view: str, vector: Any, n: int, mask: NDArray[np.bool_]
+    ) -> Any:
         assert list(vector) == [1.0, 0.0]
         return self._found("dense", view, n, mask)
 
@@ -75,7 +79,10 @@ def test_routes_are_asked_for_all_rows_of_the_mask() -> None:
     found = route_scores(reader, "pump", [1.0, 0.0], masked(0, 1, 3))
     assert found == {"bm25": {0: 4.0}, "dense": {0: 0.5, 1: 0.9}}
     assert reader.asked == [("lexical", "raw", 3), ("dense", "raw", 3)]
-    assert route_scores(reader, "pump", None, masked(0)) == {"bm25": {0: 4.0}, "dense": {}}
+    assert route_scores(reader, "pump", None, masked(0)) == {
+        "bm25": {0: 4.0},
+        "dense": {},
+    }
 
 
 def test_scores_are_normalised_over_the_rows_of_the_mask() -> None:
@@ -86,7 +93,11 @@ def test_scores_are_normalised_over_the_rows_of_the_mask() -> None:
         2: {"bm25": 0.25, "dense": 0.0},
         3: {"bm25": 0.0, "dense": 0.0},
     }
-    assert lexical_part_scores(reader, "pump", masked(0, 2, 3)) == {0: 1.0, 2: 0.25, 3: 0.0}
+    assert lexical_part_scores(reader, "pump", masked(0, 2, 3)) == {
+        0: 1.0,
+        2: 0.25,
+        3: 0.0,
+    }
     assert reader.asked[-1][0] == "lexical"
 
 
@@ -97,12 +108,19 @@ def test_parts_have_the_mean_of_both() -> None:
     # a question of no word that the vectors know
     scores = embedded(part_scores_steps(reader, "pump", masked(0, 2)), (0.0, 0.0))
     assert scores == {0: 0.5, 2: 0.125}
-    assert drive(part_scores_steps(reader, "pump", masked()), lambda _: pytest.fail("asked")) == {}
+    assert (
+        drive(
+            part_scores_steps(reader, "pump", masked()), lambda _: pytest.fail("asked")
+        )
+        == {}
+    )
 
 
 def test_paragraphs_add_a_quarter_of_their_parts() -> None:
     reader: Any = Searched()
-    found = embedded(paragraph_scores_steps(reader, "pump", [0, 1, 2, 3], {0: 0.5, 1: 1.0}))
+    found = embedded(
+        paragraph_scores_steps(reader, "pump", [0, 1, 2, 3], {0: 0.5, 1: 1.0})
+    )
     assert [found[row].score for row in range(4)] == pytest.approx([0.7, 0.6, 0.1, 0.0])
     assert found[0].scores == {"bm25": 4.0, "dense": 0.5, "route": 0.5}
     assert found[2].scores == {"bm25": 1.0, "dense": 0.1}
@@ -124,13 +142,19 @@ def test_what_has_no_embedder_is_embedded_by_the_readers_own() -> None:
         return (yield [Embed(("a",)), Ask("b"), Embed(("c",), embedder=other)])
 
     def answer(requests: list[Any]) -> list[Any]:
-        assert requests == [Embed(("a",), embedder=BASIS), Ask("b"), Embed(("c",), embedder=other)]
+        assert requests == [
+            Embed(("a",), embedder=BASIS),
+            Ask("b"),
+            Embed(("c",), embedder=other),
+        ]
         return ["A", "B", "C"]
 
     assert drive(own_vectors(reader, asking()), answer) == ["A", "B", "C"]
 
 
-LAYOUT = Layout(0, (), np.array([[0, 2], [2, 3], [3, 4], [4, 5]]), np.array([4, 6, 20, 30, 40]), {})
+LAYOUT = Layout(
+    0, (), np.array([[0, 2], [2, 3], [3, 4], [4, 5]]), np.array([4, 6, 20, 30, 40]), {}
+)
 
 
 @pytest.mark.parametrize(
@@ -142,9 +166,11 @@ LAYOUT = Layout(0, (), np.array([[0, 2], [2, 3], [3, 4], [4, 5]]), np.array([4, 
             (0.5, 0.5, 0),
             [0, 2],
         ),  # 1 is too large
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.4, 0), [0, 2]),  # they fill it exactly
+        # They fill it exactly.
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.4, 0), [0, 2]),
         ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.6, 0), [0, 1, 2]),
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 1.0, 0), [0, 1, 2]),  # 3 is below half of the best
+        # 3 is below half of the best.
+        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 1.0, 0), [0, 1, 2]),
         ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.4, 1.0, 0), [0, 1, 2, 3]),
         ({0: 1.0, 1: 0.5}, (0.5, 1.0, 0), [0, 1]),  # just half
         ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.0, 60), [0, 1, 2]),
@@ -163,7 +189,10 @@ def test_parts_are_taken_up_to_a_share_of_the_tokens(
     scores: dict[int, float], limits: tuple[float, float, int], expected: list[int]
 ) -> None:
     keep, share, least = limits
-    assert wide_route(scores, LAYOUT, keep=keep, share=share, least_tokens=least) == expected
+    assert (
+        wide_route(scores, LAYOUT, keep=keep, share=share, least_tokens=least)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ class Scorer:
         ({"strategy": "best"}, "strategy must be one of .*'hierbase'.*; got 'best'"),
         ({"strategy": "base+"}, "strategy must be one of .*; got ''"),
         ({"strategy": "auto+lexical"}, "strategy must be one of .*; got 'auto'"),
-        ({"strategy": "monot5"}, "monot5 must be given with strategy 'monot5'; got None"),
+        (
+            {"strategy": "monot5"},
+            "monot5 must be given with strategy 'monot5'; got None",
+        ),
         (
             {"strategy": "base+cross_encoder"},
             "cross_encoder must be given with strategy 'base.cross_encoder'",
@@ -36,13 +39,19 @@ class Scorer:
         ({"context_tokens": 0}, "context_tokens must be"),
         ({"answer_tokens": -1}, "answer_tokens must be"),
         ({"short_tokens": -1}, "short_tokens must be"),
-        ({"threshold": 1.5}, "threshold must be a share of the best score, from 0 to 1; got 1.5"),
+        (
+            {"threshold": 1.5},
+            "threshold must be a share of the best score, from 0 to 1; got 1.5",
+        ),
         ({"threshold": -0.1}, "threshold must be a number of at least 0"),
         ({"prompt": "{paragraphs}"}, "prompt must contain {paragraphs} and {question}"),
         ({"prompt": "{question} {paragraphs} {x}"}, "prompt must be a template"),
         ({"monot5": 3}, "monot5 must be a MonoT5"),
         ({"cross_encoder": object()}, "cross_encoder must be a CrossEncoder"),
-        ({"summariser": object()}, "summariser must be None, a function .*LangChainModel"),
+        (
+            {"summariser": object()},
+            "summariser must be None, a function .*LangChainModel",
+        ),
     ],
 )
 def test_bad_settings(changes: dict[str, Any], message: str) -> None:
@@ -57,7 +66,12 @@ def test_chains_may_have_spaces() -> None:
 
 def test_the_preset_of_the_paper() -> None:
     paper = Selection.paper(k=4)
-    assert (paper.strategy, paper.hier_fallback, paper.short_tokens, paper.with_path) == (
+    assert (
+        paper.strategy,
+        paper.hier_fallback,
+        paper.short_tokens,
+        paper.with_path,
+    ) == (
         "base",
         False,
         0,
@@ -96,7 +110,10 @@ def test_rerankers_see_the_path_unless_told_not_to() -> None:
 
 def test_dense_reads_all_of_a_long_paragraph() -> None:
     embedder = HashEmbedder()
-    texts = ["word " * 400 + ". " + "What do cats eat. " * 60 + "other " * 400, "What is it."]
+    texts = [
+        "word " * 400 + ". " + "What do cats eat. " * 60 + "other " * 400,
+        "What is it.",
+    ]
     runner = Runner(embedder=embedder)
     evidence = runner.run(
         select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense", k=1))
@@ -105,10 +122,14 @@ def test_dense_reads_all_of_a_long_paragraph() -> None:
     assert evidence.scores == pytest.approx((1.0,))
     assert embedder.queries == [QUESTION]
     with pytest.raises(NoModel):
-        Runner().run(select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense")))
+        Runner().run(
+            select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense"))
+        )
 
 
-@pytest.mark.parametrize("bad", [[0.1], [float("nan")] * 5, ["x"] * 5, [[0.1]] * 5, None])
+@pytest.mark.parametrize(
+    "bad", [[0.1], [float("nan")] * 5, ["x"] * 5, [[0.1]] * 5, None]
+)
 def test_a_reranker_must_give_one_number_a_text(bad: Any) -> None:
     class Bad:
         def score(self, query: str, texts: Sequence[str]) -> Any:

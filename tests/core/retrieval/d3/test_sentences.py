@@ -10,10 +10,15 @@ from doubles import HashEmbedder, HashTokens, ScriptedModel
 from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.routing import Scope
-from structrag.retrieval.d3.sentences import paragraph_sentence_steps, part_sentence_scores
+from structrag.retrieval.d3.sentences import (
+    paragraph_sentence_steps,
+    part_sentence_scores,
+)
 from structrag.retrieval.fusion import minmax
 
-FILLER = "Nothing of interest happens in this long paragraph about weather and trains. " * 12
+FILLER = (
+    "Nothing of interest happens in this long paragraph about weather and trains. " * 12
+)
 TEXT = f"""Opening words.
 
 # Birds
@@ -41,7 +46,9 @@ DOCUMENTS = [
 
 @pytest.fixture(scope="module", params=[None, "tokens", "vectors"])
 def evidence(request: Any) -> EvidenceRetriever:
-    embedding = {None: None, "tokens": HashTokens(), "vectors": HashEmbedder()}[request.param]
+    embedding = {None: None, "tokens": HashTokens(), "vectors": HashEmbedder()}[
+        request.param
+    ]
     return EvidenceRetriever.from_documents(DOCUMENTS, embedding)
 
 
@@ -66,7 +73,9 @@ def test_a_paragraph_counts_as_its_best_sentence(
         scored = by_document[chunk.doc_id]
         inside = (scored.starts >= chunk.start) & (scored.starts < chunk.end)
         best.append(scored.scores[inside].max())
-    assert [scores[row] for row in range(len(index))] == pytest.approx(minmax(best).tolist())
+    assert [scores[row] for row in range(len(index))] == pytest.approx(
+        minmax(best).tolist()
+    )
     parts = part_sentence_scores(scores, layout)
     assert max(parts.values()) == 1.0 and len(parts) == len(layout.parts)
 
@@ -78,7 +87,11 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     retriever = D3Retriever(index, evidence=evidence, k=1)
     assert (retriever.router, retriever.strategy) == ("evidence", "evidence")
     question = "What does the heron eat?"
-    result = retriever.result(question) if how == "sync" else await retriever.aresult(question)
+    result = (
+        retriever.result(question)
+        if how == "sync"
+        else await retriever.aresult(question)
+    )
     assert result.route.how == "evidence"
     assert [hit.chunk.path for hit in result.hits] == [("Birds",)]
     assert "heron" in result.hits[0].chunk.text and result.hits[0].score == 1.0
@@ -88,18 +101,26 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     assert retriever.estimate(question).upper["select"].tokens == 0
 
 
-def test_what_is_found_fits_the_tokens(index: D3Index, evidence: EvidenceRetriever) -> None:
+def test_what_is_found_fits_the_tokens(
+    index: D3Index, evidence: EvidenceRetriever
+) -> None:
     for max_tokens in (1, 30, 200, 1000):
-        hits = D3Retriever(index, evidence=evidence, max_tokens=max_tokens).search("heron engine")
+        hits = D3Retriever(index, evidence=evidence, max_tokens=max_tokens).search(
+            "heron engine"
+        )
         total = sum(hit.chunk.n_tokens for hit in hits)
         assert hits and (len(hits) == 1 or total <= max_tokens)
         starts = [
-            (hit.chunk.doc_id, hit.chunk.start) for hit in hits if hit.chunk.doc_id == "report"
+            (hit.chunk.doc_id, hit.chunk.start)
+            for hit in hits
+            if hit.chunk.doc_id == "report"
         ]
         assert starts == sorted(starts)
 
 
-def test_stages_can_be_chosen_one_by_one(index: D3Index, evidence: EvidenceRetriever) -> None:
+def test_stages_can_be_chosen_one_by_one(
+    index: D3Index, evidence: EvidenceRetriever
+) -> None:
     llm = ScriptedModel("1")
     both = D3Retriever(index, evidence=evidence, llm=llm)
     assert (both.router, both.strategy) == ("llm", "base")

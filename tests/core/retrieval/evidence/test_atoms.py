@@ -61,7 +61,9 @@ def test_long_atoms_are_cut_near_500_characters(mark: str, ends: str) -> None:
 
 def test_excluded_sections_have_no_atoms() -> None:
     document = read_text("# A\n\none\n\n# References\n\ntwo\n")
-    assert [text.strip() for text in texts(document, exclude_titles=["references"])] == [
+    assert [
+        text.strip() for text in texts(document, exclude_titles=["references"])
+    ] == [
         "# A",
         "one",
     ]
@@ -75,14 +77,19 @@ def test_tokens_are_counted_by_the_reader() -> None:
 
 def check(document: Document) -> None:
     atoms = atoms_of(document)
-    assert (atoms.starts[1:] >= atoms.ends[:-1]).all() and (atoms.ends > atoms.starts).all()
+    assert (atoms.starts[1:] >= atoms.ends[:-1]).all() and (
+        atoms.ends > atoms.starts
+    ).all()
     outline = parse(document)
     body = document.text[outline.sections[0].body_start :]
     joined = "".join(texts(document))
     assert "".join(joined.split()) == "".join(body.split())
     numbers = atoms.blocks.tolist()
     assert sorted(set(numbers)) == list(range(len(atoms.block_tokens)))
-    assert numbers == sorted(numbers) and sorted(atoms.sections.tolist()) == atoms.sections.tolist()
+    assert (
+        numbers == sorted(numbers)
+        and sorted(atoms.sections.tolist()) == atoms.sections.tolist()
+    )
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -92,7 +99,8 @@ def test_odd_texts_are_held_whole(name: str, format: str) -> None:
 
 
 @given(
-    st.text(st.sampled_from("ab. \n#-|`>:;1"), max_size=300), st.sampled_from(["markdown", "text"])
+    st.text(st.sampled_from("ab. \n#-|`>:;1"), max_size=300),
+    st.sampled_from(["markdown", "text"]),
 )
 def test_any_text_is_held_whole(text: str, format: str) -> None:
     check(read_text(text, format=format))

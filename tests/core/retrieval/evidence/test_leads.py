@@ -71,7 +71,9 @@ LIST = "- Open it.\n- Filters:\n  - Wash them.\n  - Dry them.\n- Close it.\n"
         (f"Pump. {'word ' * 90}:", "- Close", []),
     ],
 )
-def test_an_item_is_read_with_its_lead_in(before: str, needle: str, leads: list[str]) -> None:
+def test_an_item_is_read_with_its_lead_in(
+    before: str, needle: str, leads: list[str]
+) -> None:
     assert shown(f"{before}\n\n{LIST}", needle) == leads
 
 
@@ -79,7 +81,11 @@ def test_only_what_is_outside_of_the_passage_is_shown() -> None:
     above = Lead(first=40, stop=90, start=20, end=40)
     assert above.shown(40, 41) == (20, 40) and above.shown(90, 95) is None
     header = Lead(first=40, stop=90, start=40, end=60)
-    assert [header.shown(start, 90) for start in (40, 50, 70)] == [None, (40, 50), (40, 60)]
+    assert [header.shown(start, 90) for start in (40, 50, 70)] == [
+        None,
+        (40, 50),
+        (40, 60),
+    ]
     below = Lead(first=40, stop=90, start=90, end=99)
     assert [below.shown(50, end) for end in (90, 91)] == [(90, 99), None]
 
@@ -90,7 +96,9 @@ def test_odd_documents_have_leads_within_them(name: str, format: str) -> None:
     document = read_text(BAD[name], format=format)
     for lead in find_leads(Reading().outline(document), Reading()):
         assert 0 <= lead.first <= lead.stop <= len(document.text)
-        assert 0 <= lead.start < lead.end <= min(len(document.text), lead.start + LONGEST)
+        assert (
+            0 <= lead.start < lead.end <= min(len(document.text), lead.start + LONGEST)
+        )
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(1, 20))

@@ -24,7 +24,9 @@ TEXT = "# Pumps\n\nThe blue pump leaks. It hums all day.\n\n# Cats\n\nCats sleep
 DOCUMENTS = [read_text(TEXT, id="pumps"), read_text("Nothing here.", id="other")]
 
 
-def explained(model: Any, question: str) -> list[tuple[str, list[tuple[str, str, float]]]]:
+def explained(
+    model: Any, question: str
+) -> list[tuple[str, list[tuple[str, str, float]]]]:
     retriever = EvidenceRetriever.from_documents(DOCUMENTS, model)
     hits = retriever.search(question, 1)
     (sentences,) = retriever.explain(question, hits)
@@ -32,7 +34,10 @@ def explained(model: Any, question: str) -> list[tuple[str, list[tuple[str, str,
     return [
         (
             TEXT[sentence.start : sentence.end].strip(),
-            [(one.word, TEXT[one.start : one.end], one.similarity) for one in sentence.words],
+            [
+                (one.word, TEXT[one.start : one.end], one.similarity)
+                for one in sentence.words
+            ],
         )
         for sentence in sentences
     ]
@@ -41,7 +46,10 @@ def explained(model: Any, question: str) -> list[tuple[str, list[tuple[str, str,
 def test_each_word_is_matched_by_the_vectors_of_its_tokens() -> None:
     (first, words), (second, others) = explained(HashTokens(), "Which blue pump?")
     assert (first, second) == ("The blue pump leaks.", "It hums all day.")
-    assert [(word, match) for word, match, _ in words[1:]] == [("blue", "blue"), ("pump", "pump")]
+    assert [(word, match) for word, match, _ in words[1:]] == [
+        ("blue", "blue"),
+        ("pump", "pump"),
+    ]
     assert all(similarity > 0.8 for *_, similarity in words[1:])
     assert all(similarity < 0.8 for *_, similarity in others)
     assert [word for word, *_ in words] == ["Which", "blue", "pump"]
@@ -58,13 +66,17 @@ def test_a_question_without_words_has_no_matches() -> None:
     retriever = EvidenceRetriever.from_documents(DOCUMENTS, HashTokens())
     hits = retriever.search("pump")
     assert retriever.explain(" ", hits) == [() for _ in hits]
-    assert all(not one.words for of_hit in retriever.explain("?", hits) for one in of_hit)
+    assert all(
+        not one.words for of_hit in retriever.explain("?", hits) for one in of_hit
+    )
     assert retriever.explain("pump", []) == []
     assert by_stems("the of", TEXT, (0, 20), "english") == ()
 
 
 def test_only_the_pieces_around_the_hits_are_read_again() -> None:
-    long = read_text("\n\n".join(f"Part {i} is made of steel. " * 20 for i in range(30)), id="l")
+    long = read_text(
+        "\n\n".join(f"Part {i} is made of steel. " * 20 for i in range(30)), id="l"
+    )
     encoder = HashTokens()
     retriever = EvidenceRetriever.from_documents([long], encoder)
     hits = retriever.search("Part 7", 1)
@@ -75,7 +87,9 @@ def test_only_the_pieces_around_the_hits_are_read_again() -> None:
 
 def vectors(spans: list[tuple[int, int]], rows: list[list[float]]) -> TokenVectors:
     matrix = np.array(rows, np.float32)
-    return TokenVectors(np.arange(len(spans)), np.array(spans), matrix, matrix.mean(axis=0))
+    return TokenVectors(
+        np.arange(len(spans)), np.array(spans), matrix, matrix.mean(axis=0)
+    )
 
 
 WHICH, PU, MP, OTHER = np.eye(4).tolist()
@@ -99,7 +113,9 @@ def test_the_best_token_of_the_sentence_stands_for_a_word() -> None:
     _, pump = by_tokens("Which pump?", asked, SENTENCE, (3, 14), weak)
     assert (pump.start, pump.end, pump.similarity) == (3, 7, pytest.approx(0.5))
     nothing = by_tokens("Which pump?", asked, SENTENCE, (13, 14), tokens)
-    assert [(one.start, one.end, one.similarity) for one in nothing] == [(13, 13, 0.0)] * 2
+    assert [(one.start, one.end, one.similarity) for one in nothing] == [
+        (13, 13, 0.0)
+    ] * 2
 
 
 def test_tokens_outside_of_words_and_words_without_tokens_are_left_out() -> None:
@@ -118,7 +134,12 @@ def test_the_word_that_holds_a_character(place: int, span: tuple[int, int]) -> N
 
 def test_pieces_hold_part_of_a_chunk() -> None:
     document: Any = SimpleNamespace(pieces=[(0, 10), (10, 20), (20, 30)])
-    for start, end, expected in ((10, 20, [1]), (9, 21, [0, 1, 2]), (10, 21, [1, 2]), (0, 1, [0])):
+    for start, end, expected in (
+        (10, 20, [1]),
+        (9, 21, [0, 1, 2]),
+        (10, 21, [1, 2]),
+        (0, 1, [0]),
+    ):
         chunk: Any = SimpleNamespace(start=start, end=end)
         assert _pieces(document, chunk) == [document.pieces[i] for i in expected]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from structrag import read_text
 from structrag.retrieval.evidence.packing import Passage, pack, units
 
-LONG = " ".join(f"Sentence {i} has some words more." for i in range(60))  # 360 words, one block
+# 360 words, one block.
+LONG = " ".join(f"Sentence {i} has some words more." for i in range(60))
 DOCUMENT = read_text(f"# A\n\nOne two. Three four.\n\nFive six.\n\n{LONG}\n", id="a")
 POOL = pool([DOCUMENT, read_text("Seven. Eight.", id="b")])
 
@@ -46,7 +47,9 @@ def test_a_gap_between_two_windows_brings_two_runs_or_one() -> None:
 
 def test_runs_that_touch_are_one_passage_with_the_better_rank() -> None:
     passages = pack(POOL, [3, 1, 0], size)
-    assert spans(passages) == [(0, 4)] and passages[0].best == 3 and passages[0].rank == 1
+    assert (
+        spans(passages) == [(0, 4)] and passages[0].best == 3 and passages[0].rank == 1
+    )
     apart = pack(POOL, [3, 0], size)
     assert spans(apart) == [(3, 4), (0, 1)]
     split = pack(POOL, [3, 1, 0], size, joins=lambda atom: atom != 1)
@@ -98,7 +101,9 @@ def test_without_a_limit_all_comes(ranking: list[int]) -> None:
 def test_a_passage_ends_with_its_document() -> None:
     last = len(POOL) - 2
     ranking = [last - 1, last]
-    joined = spans(pack(POOL, ranking, size, joins=lambda atom: POOL.place(atom)[1] > 0))
+    joined = spans(
+        pack(POOL, ranking, size, joins=lambda atom: POOL.place(atom)[1] > 0)
+    )
     assert all(not first < last < stop for first, stop in joined)
 
 
@@ -149,8 +154,10 @@ def within(ranking: list[int], max_tokens: int, k: int) -> list[tuple[int, int]]
 def test_within_tokens_the_nearest_of_too_many_passages_become_one() -> None:
     assert within([0, 1, 6], 1000, 3) == [(0, 1), (1, 2), (6, 7)]
     assert within([0, 1, 6, 8], 1000, 3) == [(0, 2), (6, 7), (8, 9)]
-    assert within([0, 1, 6, 8, 11], 1000, 3) == [(0, 2), (6, 9), (11, 12)]  # with 7 between
-    assert within([0, 1, 6, 8, 11, 7], 1000, 3) == [(0, 2), (6, 9), (11, 12)]  # 7 is there
+    # With 7 between.
+    assert within([0, 1, 6, 8, 11], 1000, 3) == [(0, 2), (6, 9), (11, 12)]
+    # 7 is there.
+    assert within([0, 1, 6, 8, 11, 7], 1000, 3) == [(0, 2), (6, 9), (11, 12)]
 
 
 def test_a_passage_too_many_that_is_near_none_is_left_out() -> None:

@@ -17,7 +17,8 @@ from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import stored_document
 
 DOCUMENT = read_text(
-    "# Pumps\n\nThey leak. They hum.\n\n## Code\n\n    indented = 1\n\n# Left\n\nx\n", id="a"
+    "# Pumps\n\nThey leak. They hum.\n\n## Code\n\n    indented = 1\n\n# Left\n\nx\n",
+    id="a",
 )
 OTHER = read_text("Cats sleep.", id="b")
 RANKING = Ranking(np.arange(8), np.arange(8.0), {"stems": np.arange(8.0)})
@@ -26,12 +27,16 @@ RANKING = Ranking(np.arange(8), np.arange(8.0), {"stems": np.arange(8.0)})
 def reader(*, context: str = "none") -> PassageReader:
     documents = (DOCUMENT, OTHER)
     stored = [stored_document(WORDS.outline(document), []) for document in documents]
-    return PassageReader(stored, Pool([record(one) for one in documents]), WORDS, context)
+    return PassageReader(
+        stored, Pool([record(one) for one in documents]), WORDS, context
+    )
 
 
 def test_a_run_of_atoms_is_an_exact_slice_without_blanks_around_it() -> None:
     chunk = reader().chunk(1, 3)
-    assert chunk.text == "They leak. They hum." == DOCUMENT.text[chunk.start : chunk.end]
+    assert (
+        chunk.text == "They leak. They hum." == DOCUMENT.text[chunk.start : chunk.end]
+    )
     assert (chunk.id, chunk.section_id, chunk.n_tokens) == ("a:9-29", "a#1", 4)
 
 
@@ -49,7 +54,9 @@ def test_the_body_begins_behind_the_heading() -> None:
     ("first", "stop", "context", "tokens"),
     [(1, 3, "Pumps", 5), (4, 5, "Pumps > Code", 6), (3, 5, "Pumps", 6), (7, 8, "", 2)],
 )
-def test_the_path_is_shown_and_counted(first: int, stop: int, context: str, tokens: int) -> None:
+def test_the_path_is_shown_and_counted(
+    first: int, stop: int, context: str, tokens: int
+) -> None:
     with_path = reader(context="all")
     assert with_path.chunk(first, stop).context == context
     assert with_path.tokens(first, stop) == tokens
@@ -71,7 +78,11 @@ def test_an_atom_above_the_budget_is_cut_at_a_word() -> None:
 
 def test_an_atom_that_only_its_context_makes_too_long_is_given_alone() -> None:
     (hit,) = reader(context="all").cut(1, RANKING, 2)
-    assert (hit.chunk.context, hit.chunk.text, hit.chunk.extras) == ("", "They leak.", {})
+    assert (hit.chunk.context, hit.chunk.text, hit.chunk.extras) == (
+        "",
+        "They leak.",
+        {},
+    )
 
 
 TABLE = read_text(
@@ -91,11 +102,17 @@ TABLE = read_text(
         (1, "lead", ""),
     ],
 )
-def test_rows_come_with_their_caption_and_header(first: int, context: str, shown: str) -> None:
-    stored = stored_document(WORDS.outline(TABLE), [], find_leads(WORDS.outline(TABLE), WORDS))
+def test_rows_come_with_their_caption_and_header(
+    first: int, context: str, shown: str
+) -> None:
+    stored = stored_document(
+        WORDS.outline(TABLE), [], find_leads(WORDS.outline(TABLE), WORDS)
+    )
     of_table = PassageReader([stored], Pool([record(TABLE)]), WORDS, context)
     chunk = of_table.chunk(first, 5)
-    assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith("two | 8 |")
+    assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith(
+        "two | 8 |"
+    )
     assert chunk.context == shown
     assert of_table.tokens(first, 5) == len(f"{shown}\n{chunk.text}".split())
 
@@ -107,7 +124,11 @@ def test_blocks_come_with_the_headings_before_them() -> None:
         "## Code\n\n    indented = 1",
         "# Left\n\nx",
     ]
-    assert [block.path for block in blocks] == [("Pumps",), ("Pumps", "Code"), ("Left",)]
+    assert [block.path for block in blocks] == [
+        ("Pumps",),
+        ("Pumps", "Code"),
+        ("Left",),
+    ]
     for block in blocks:
         assert block.text == DOCUMENT.text[block.start : block.end]
 
@@ -122,8 +143,12 @@ def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> N
     before, behind = passages.beside(0, chunk.start, chunk.end)
     blocks = passages.blocks(0)
     for block in filter(None, (before, behind)):
-        assert block in blocks and not chunk.start <= block.start < block.end <= chunk.end
-    assert (before is None) == (not DOCUMENT.text[: chunk.start].strip() or chunk.start < 20)
+        assert (
+            block in blocks and not chunk.start <= block.start < block.end <= chunk.end
+        )
+    assert (before is None) == (
+        not DOCUMENT.text[: chunk.start].strip() or chunk.start < 20
+    )
     assert (behind is None) == (not DOCUMENT.text[chunk.end :].strip())
 
 

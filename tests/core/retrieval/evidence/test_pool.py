@@ -17,7 +17,9 @@ from structrag.retrieval.evidence.record import read_atoms
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.text.stems import stem_keys
 
-FIRST = read_text("# Pumps\n\nPumps leak. Seals hold.\n\n## Parts\n\nA rotor.\n", id="a")
+FIRST = read_text(
+    "# Pumps\n\nPumps leak. Seals hold.\n\n## Parts\n\nA rotor.\n", id="a"
+)
 SECOND = read_text("Cats sleep. Dogs bark at pumps.\n", id="b")
 EMPTY = read_text("", id="c")
 
@@ -25,7 +27,12 @@ EMPTY = read_text("", id="c")
 def test_atoms_are_numbered_through_all_documents() -> None:
     both = pool([FIRST, EMPTY, SECOND])
     assert len(both) == 7 and both.firsts.tolist() == [0, 5, 5, 7]
-    assert [both.place(atom) for atom in (0, 4, 5, 6)] == [(0, 0), (0, 4), (2, 0), (2, 1)]
+    assert [both.place(atom) for atom in (0, 4, 5, 6)] == [
+        (0, 0),
+        (0, 4),
+        (2, 0),
+        (2, 1),
+    ]
     assert both.blocks.tolist() == [0, 1, 1, 2, 3, 4, 4]
     assert both.sections.tolist() == [1, 1, 1, 2, 2, 3, 3]
 
@@ -51,9 +58,13 @@ def test_cosines_are_those_with_the_sums_of_vectors(
     unit = unit_rows(asked.vector[None])[0]
     for atom, part in ((5, slice(0, 2)), (6, slice(2, 6))):
         total = tokens.vectors[part].sum(axis=0)
-        assert cosines[0][atom] == pytest.approx(total @ unit / np.linalg.norm(total), abs=2e-3)
+        assert cosines[0][atom] == pytest.approx(
+            total @ unit / np.linalg.norm(total), abs=2e-3
+        )
     whole = tokens.vectors.sum(axis=0)
-    assert cosines[-1][6] == pytest.approx(whole @ unit / np.linalg.norm(whole), abs=2e-3)
+    assert cosines[-1][6] == pytest.approx(
+        whole @ unit / np.linalg.norm(whole), abs=2e-3
+    )
 
 
 def test_matches_are_the_best_cosines_of_the_atoms_tokens() -> None:
@@ -104,7 +115,9 @@ def test_stems_are_counted_by_atom_and_found_in_titles() -> None:
 def test_titles_of_sections_behind_the_last_atom_are_of_no_other_document() -> None:
     excluded = Reading(exclude_titles=["pumps"])
     documents = [read_text("text\n\n# Pumps\n\nmore", title="A"), read_text("other")]
-    both = Pool([read_atoms(excluded.outline(document), excluded) for document in documents])
+    both = Pool(
+        [read_atoms(excluded.outline(document), excluded) for document in documents]
+    )
     assert not both.titled(stem_keys(["pump"])[0]).any()
 
 
@@ -115,7 +128,13 @@ def test_a_pool_of_nothing_and_one_without_vectors() -> None:
     assert not np.any(plain.cosines(np.ones(3, dtype=np.float32)))
 
 
-TEXTS = ["", "Cats sleep.", "# Pumps\n\nThe pump leaks. It hums.", "# A\n\n# B", "- one\n- two"]
+TEXTS = [
+    "",
+    "Cats sleep.",
+    "# Pumps\n\nThe pump leaks. It hums.",
+    "# A\n\n# B",
+    "- one\n- two",
+]
 
 
 @given(
@@ -138,10 +157,14 @@ def test_a_pool_that_takes_over_is_like_one_made_afresh(
     for width, of in fresh.windows.items():
         assert all(map(np.array_equal, grown.windows[width], of))
     for name in worked_out[1:]:
-        assert all(map(np.array_equal, getattr(grown, name), getattr(fresh, name))), name
+        assert all(map(np.array_equal, getattr(grown, name), getattr(fresh, name))), (
+            name
+        )
 
 
-def test_records_of_many_atoms_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_of_many_atoms_are_multiplied_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     both, asked = pool([FIRST, SECOND]), question("Which pumps leak?")
     assert asked.vector is not None
     expected = both.cosines(asked.vector)

@@ -28,7 +28,9 @@ FITTED = fit_quantiser(VECTORS)
 def error(vectors: np.ndarray, quantiser: Quantiser) -> float:
     """How far products of kept vectors with others are from theirs, root of the mean square."""
     queries = unit_rows(VECTORS[:50])
-    found = products([quantise(vectors, quantiser)], queries @ quantiser.axes, quantiser.bits)
+    found = products(
+        [quantise(vectors, quantiser)], queries @ quantiser.axes, quantiser.bits
+    )
     return float(np.sqrt(((found - unit_rows(vectors) @ queries.T) ** 2).mean()))
 
 
@@ -56,8 +58,13 @@ def test_bytes_are_full(dimensions: int | None) -> None:
     for bits in (2, 4):
         assert np.count_nonzero(quantiser.bits == bits) * bits % 8 == 0
     kept = quantise(VECTORS[:9], quantiser)
-    assert kept.rows.shape == (9, quantiser.bits.sum() // 8) and kept.rows.dtype == np.uint8
-    assert quantiser.axes.shape == (64, len(quantiser.bits)) and len(quantiser.bits) <= 64
+    assert (
+        kept.rows.shape == (9, quantiser.bits.sum() // 8)
+        and kept.rows.dtype == np.uint8
+    )
+    assert (
+        quantiser.axes.shape == (64, len(quantiser.bits)) and len(quantiser.bits) <= 64
+    )
 
 
 def test_fewer_dimensions_are_the_strongest_axes() -> None:
@@ -79,7 +86,9 @@ def test_bits_are_spent_where_they_count() -> None:
 def _axes_of_bytes(count: int) -> tuple[np.ndarray, np.ndarray]:
     """So many of the strongest axes, each in a byte: as many bytes, but other axes lost."""
     _, columns = np.linalg.eigh(unit_rows(VECTORS).T @ unit_rows(VECTORS))
-    return columns[:, ::-1][:, :count] / np.float32(127), np.full(count, 8, dtype=np.uint8)
+    return columns[:, ::-1][:, :count] / np.float32(127), np.full(
+        count, 8, dtype=np.uint8
+    )
 
 
 def test_few_vectors_do_not_say_which_axes_count() -> None:
@@ -89,14 +98,20 @@ def test_few_vectors_do_not_say_which_axes_count() -> None:
 
 
 @pytest.mark.parametrize("tile", [1, 7, 100, 1024])
-def test_parts_and_tiles_do_not_matter(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_and_tiles_do_not_matter(
+    tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = quantise(VECTORS[:200], FITTED)
     queries = unit_rows(VECTORS[:7]) @ FITTED.axes
     whole = products([kept], queries, FITTED.bits)
     monkeypatch.setattr("structrag.retrieval.evidence.quantised._TILE", tile)
     again = quantise(VECTORS[:200], FITTED)
-    assert (again.rows == kept.rows).mean() > 0.999  # the order of sums moves what lies on an edge
-    parts = [Quantised(kept.rows[i : i + 50], kept.scales[i : i + 50]) for i in range(0, 200, 50)]
+    # The order of sums moves what lies on an edge.
+    assert (again.rows == kept.rows).mean() > 0.999
+    parts = [
+        Quantised(kept.rows[i : i + 50], kept.scales[i : i + 50])
+        for i in range(0, 200, 50)
+    ]
     assert np.allclose(products(parts, queries, FITTED.bits), whole, atol=1e-5)
 
 
@@ -110,7 +125,9 @@ def test_every_code_comes_back(bands: tuple[int, int, int], seed: int) -> None:
     if not len(bits):
         return
     halves = 2 ** (bits.astype(int) - 1)
-    codes = np.random.default_rng(seed).integers(-halves, halves, size=(5, len(bits))) + 0.5
+    codes = (
+        np.random.default_rng(seed).integers(-halves, halves, size=(5, len(bits))) + 0.5
+    )
     axes = np.eye(len(bits), dtype=np.float32)
     vectors = codes.astype(np.float32)
     # At length 1 the codes are closer: the axes are as short.
@@ -137,6 +154,8 @@ def test_vectors_of_nothing_but_zeros_are_fitted() -> None:
 def test_the_largest_number_of_a_direction_is_127() -> None:
     vectors = np.array([[2.0, -1.0, 0.5], [-8.0, 4.0, 1.0], [0.0, 0.0, 0.0]])
     expected = [[127, -64, 32], [-127, 64, 16], [0, 0, 0]]
-    assert byte_rows(vectors).tolist() == expected and byte_rows(vectors).dtype == np.int8
+    assert (
+        byte_rows(vectors).tolist() == expected and byte_rows(vectors).dtype == np.int8
+    )
     assert byte_rows(vectors[:0]).shape == (0, 3)
     assert byte_rows(np.zeros((2, 0))).shape == (2, 0)

@@ -46,7 +46,9 @@ def test_lengths_are_those_of_sums_over_windows_and_sections() -> None:
     document = read_text(TEXT)
     record = made(document)
     (tokens,) = HashTokens().embed_tokens([TEXT])
-    assert np.allclose(record.lengths[1, 0], np.linalg.norm(tokens.vectors[1:3].sum(axis=0)))
+    assert np.allclose(
+        record.lengths[1, 0], np.linalg.norm(tokens.vectors[1:3].sum(axis=0))
+    )
     whole = np.linalg.norm(tokens.vectors.sum(axis=0))
     assert np.allclose(record.lengths[:, SUM_WIDTHS.index(480)], whole)
     section = np.linalg.norm(tokens.vectors[:5].sum(axis=0))

@@ -47,7 +47,11 @@ def texts(hits: Sequence[Hit]) -> list[str]:
 def test_the_sentence_that_answers_comes_with_its_paragraph(model: Any) -> None:
     (hit,) = made(model).search("Which blue pump leaks?", 1, where={"doc_id": "pumps"})
     assert hit.chunk.text == "The blue pump leaks. Its seal is worn."
-    assert (hit.chunk.path, hit.chunk.section_id, hit.rank) == (("Pumps",), "pumps#1", 1)
+    assert (hit.chunk.path, hit.chunk.section_id, hit.rank) == (
+        ("Pumps",),
+        "pumps#1",
+        1,
+    )
     assert PUMPS.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
     assert hit.score == pytest.approx(sum(hit.parts.values()))
     assert ("tokens" in hit.parts) == (isinstance(model, HashTokens))
@@ -74,7 +78,9 @@ def test_an_encoder_of_tokens_that_embeds_no_texts_is_enough() -> None:
     class Tokens:
         name = "tokens alone"
 
-        def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        def embed_tokens(
+            self, texts: Sequence[str], *, query: bool = False
+        ) -> list[TokenVectors]:
             return HashTokens().embed_tokens(texts, query=query)
 
     retriever = made(Tokens())
@@ -84,7 +90,9 @@ def test_an_encoder_of_tokens_that_embeds_no_texts_is_enough() -> None:
 def test_rank_and_reading_order() -> None:
     retriever = made(HashTokens())
     by_rank = retriever.search("Do cats like fish? blue boat", max_tokens=25)
-    by_place = retriever.search("Do cats like fish? blue boat", max_tokens=25, order="document")
+    by_place = retriever.search(
+        "Do cats like fish? blue boat", max_tokens=25, order="document"
+    )
     assert sorted(texts(by_rank)) == sorted(texts(by_place)) and len(by_rank) > 1
     assert [hit.rank for hit in by_rank] == sorted(hit.rank for hit in by_rank)
     places = [(hit.chunk.doc_id != "pumps", hit.chunk.start) for hit in by_place]
@@ -95,7 +103,10 @@ def test_rank_and_reading_order() -> None:
 def test_the_heading_path_is_shown_and_counted() -> None:
     retriever = made(HashTokens(), context="all")
     (hit,) = retriever.search("Rinse it weekly", 1)
-    assert (hit.chunk.context, hit.chunk.text) == ("Pumps > Care", "- Rinse it weekly.\n- Dry it.")
+    assert (hit.chunk.context, hit.chunk.text) == (
+        "Pumps > Care",
+        "- Rinse it weekly.\n- Dry it.",
+    )
     for budget in range(10, 60, 5):
         given = [
             f"{hit.chunk.context}\n{hit.chunk.text}"
@@ -118,9 +129,9 @@ def test_below_one_sentence_its_beginning_is_given() -> None:
 
 def test_where_limits_the_search() -> None:
     retriever = made(HashTokens())
-    assert {hit.chunk.doc_id for hit in retriever.search("leaks", where={"year": 2021})} == {
-        "boats"
-    }
+    assert {
+        hit.chunk.doc_id for hit in retriever.search("leaks", where={"year": 2021})
+    } == {"boats"}
     with pytest.raises(InvalidParameter, match="where must use keys"):
         retriever.search("leaks", where={"colour": "blue"})
 
@@ -146,7 +157,9 @@ def test_documents_are_added_replaced_and_deleted() -> None:
         ([PUMPS, PUMPS], "Two documents of one call have the id 'pumps'"),
     ],
 )
-def test_documents_are_checked_before_anything_changes(documents: Any, message: str) -> None:
+def test_documents_are_checked_before_anything_changes(
+    documents: Any, message: str
+) -> None:
     retriever = EvidenceRetriever(HashTokens())
     with pytest.raises(InvalidParameter, match=message):
         retriever.add(documents)
@@ -192,7 +205,9 @@ def test_fitted_vectors_are_saved_once_they_are_there(
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     made(HashTokens()).save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="token_encoder must be what the index at"):
+    with pytest.raises(
+        InvalidParameter, match="token_encoder must be what the index at"
+    ):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))
     with pytest.raises(InvalidParameter, match="dimensions must be"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(), dimensions=8)
@@ -203,7 +218,9 @@ def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
 async def test_on_an_event_loop() -> None:
     retriever = EvidenceRetriever(HashTokens())
     await retriever.aadd([PUMPS, BOATS])
-    assert await retriever.asearch("blue pump", 2) == made(HashTokens()).search("blue pump", 2)
+    assert await retriever.asearch("blue pump", 2) == made(HashTokens()).search(
+        "blue pump", 2
+    )
     assert isinstance(retriever, Retriever)
     assert (await retriever.aupdate([PUMPS])).unchanged == 1
 
@@ -221,7 +238,9 @@ async def test_several_questions_are_read_together() -> None:
     assert [len(hits) for hits in one_each] == [1, 0, 1] and retriever.batch([]) == []
     both = made(HashEmbedder(), token_encoder=encoder)
     assert both.batch(questions) == [both.search(question) for question in questions]
-    with pytest.raises(InvalidParameter, match="queries must be a list of strings; got one"):
+    with pytest.raises(
+        InvalidParameter, match="queries must be a list of strings; got one"
+    ):
         retriever.batch("pump")
     with pytest.raises(InvalidParameter, match="query must be a string; got int"):
         retriever.batch([3])  # type: ignore[list-item]
@@ -249,7 +268,9 @@ def test_odd_questions_have_passages(model: Any, question: str) -> None:
 def test_blank_questions_and_empty_retrievers_have_none() -> None:
     assert made(HashTokens()).search(" \n") == []
     assert EvidenceRetriever(HashTokens()).search("pump") == []
-    assert EvidenceRetriever.from_documents([read_text("", id="e")]).search("pump") == []
+    assert (
+        EvidenceRetriever.from_documents([read_text("", id="e")]).search("pump") == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -267,21 +288,31 @@ def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(InvalidParameter, match="token_encoder must have a name and embed_tokens"):
+    with pytest.raises(
+        InvalidParameter, match="token_encoder must have a name and embed_tokens"
+    ):
         EvidenceRetriever(token_encoder=HashEmbedder())  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="dimensions must be a number of at least 1"):
+    with pytest.raises(
+        InvalidParameter, match="dimensions must be a number of at least 1"
+    ):
         EvidenceRetriever(dimensions=0)
-    with pytest.raises(InvalidParameter, match="context must be one of 'all', 'lead', 'none'"):
+    with pytest.raises(
+        InvalidParameter, match="context must be one of 'all', 'lead', 'none'"
+    ):
         EvidenceRetriever(context="heading")
 
 
 def test_models_that_fail_or_answer_wrongly_leave_nothing() -> None:
     class Broken(HashTokens):
-        def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        def embed_tokens(
+            self, texts: Sequence[str], *, query: bool = False
+        ) -> list[TokenVectors]:
             raise OSError("no memory")
 
     class Short(HashTokens):
-        def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        def embed_tokens(
+            self, texts: Sequence[str], *, query: bool = False
+        ) -> list[TokenVectors]:
             return []
 
     for model, error in ((Broken(), ModelFailed), (Short(), InvalidAnswer)):
@@ -294,7 +325,9 @@ def test_models_that_fail_or_answer_wrongly_leave_nothing() -> None:
 def check(document: Document, hits: Sequence[Hit], budget: int) -> None:
     for hit in hits:
         chunk = hit.chunk
-        assert document.text[chunk.start : chunk.end] == chunk.text and chunk.text.strip()
+        assert (
+            document.text[chunk.start : chunk.end] == chunk.text and chunk.text.strip()
+        )
         assert chunk.start <= chunk.body_start <= chunk.end
     spans = sorted((hit.chunk.start, hit.chunk.end) for hit in hits)
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
@@ -303,7 +336,9 @@ def check(document: Document, hits: Sequence[Hit], budget: int) -> None:
 
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("format", ["markdown", "text"])
-def test_odd_documents_give_exact_slices_within_the_budget(name: str, format: str) -> None:
+def test_odd_documents_give_exact_slices_within_the_budget(
+    name: str, format: str
+) -> None:
     document = read_text(BAD[name], format=format, id="d")
     retriever = EvidenceRetriever.from_documents([document], HashTokens())
     for budget in (1, 7, 60, 1000):
@@ -326,8 +361,12 @@ def test_any_document_gives_exact_slices_and_more_tokens_give_more(
         check(document, hits, budget)
         if any(hit.chunk.extras for hit in hits):
             return  # only a part of a sentence
-        places = {place for hit in hits for place in range(hit.chunk.start, hit.chunk.end)}
-        covered.append({place for place in places if not document.text[place].isspace()})
+        places = {
+            place for hit in hits for place in range(hit.chunk.start, hit.chunk.end)
+        }
+        covered.append(
+            {place for place in places if not document.text[place].isspace()}
+        )
     assert covered[0] <= covered[1]
 
 
@@ -343,7 +382,9 @@ def test_a_table_of_20_000_rows(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
-@pytest.mark.parametrize("text", ["The pump leaks.", "x", "# Pump", "- a", "| a |\n|---|"])
+@pytest.mark.parametrize(
+    "text", ["The pump leaks.", "x", "# Pump", "- a", "| a |\n|---|"]
+)
 def test_a_document_of_one_sentence(model: Any, text: str) -> None:
     document = read_text(text, id="d")
     retriever = EvidenceRetriever.from_documents([document], model)
@@ -355,18 +396,24 @@ def test_a_document_of_one_sentence(model: Any, text: str) -> None:
 
 def test_an_embedder_whose_tokenizer_gives_no_offsets_embeds_sentences() -> None:
     class Slow(HashTokens):
-        gives_tokens = False  # as an embedder of sentence-transformers says of a slow tokenizer
+        # As an embedder of sentence-transformers says of a slow tokenizer.
+        gives_tokens = False
 
     encoder = Slow()
     (hit,) = made(encoder).search("Which blue pump leaks?", 1)
-    assert hit.chunk.text == "The blue pump leaks. Its seal is worn." and not encoder.passes
+    assert (
+        hit.chunk.text == "The blue pump leaks. Its seal is worn."
+        and not encoder.passes
+    )
     assert "tokens" not in hit.parts and encoder.texts
     with pytest.raises(InvalidParameter, match="got Slow"):
         EvidenceRetriever(token_encoder=encoder)
 
 
 def test_code_is_given_by_lines() -> None:
-    code = "".join(f"def function_{i}(value):\n    return value + {i}\n\n" for i in range(60))
+    code = "".join(
+        f"def function_{i}(value):\n    return value + {i}\n\n" for i in range(60)
+    )
     document = read_text(f"# Code\n\n```python\n{code}```\n", id="code")
     hits = EvidenceRetriever.from_documents([document], HashTokens()).search(
         "function_42", max_tokens=120
@@ -397,7 +444,9 @@ def test_contexts_are_within_the_budget_and_beside_exact_slices(
     context: str, parts: list[str], budget: int
 ) -> None:
     document = read_text("".join(parts), id="d", format="markdown")
-    retriever = EvidenceRetriever.from_documents([document], HashTokens(), context=context)
+    retriever = EvidenceRetriever.from_documents(
+        [document], HashTokens(), context=context
+    )
     hits = retriever.search("Which blue pump leaks?", max_tokens=budget)
     check(document, hits, budget)
     assert sum(count_tokens(hit.chunk.index_text) for hit in hits) <= budget
@@ -406,7 +455,9 @@ def test_contexts_are_within_the_budget_and_beside_exact_slices(
 
 def test_a_row_comes_with_its_header_whatever_was_saved(tmp_path: Path) -> None:
     rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(90))
-    stock = read_text(f"Stock in May\n\n| part | stock |\n|---|---|\n{rows}", id="stock")
+    stock = read_text(
+        f"Stock in May\n\n| part | stock |\n|---|---|\n{rows}", id="stock"
+    )
     retriever = EvidenceRetriever.from_documents([stock], HashTokens())
     retriever.save(tmp_path / "index")
     loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens())
@@ -435,10 +486,13 @@ def test_fewer_dimensions_take_less_room() -> None:
 def test_without_function_words_only_the_other_tokens_are_kept() -> None:
     whole, words = made(HashTokens()), made(HashTokens(), function_words=False)
     record, short = (one.store.shelf().records["pumps"] for one in (whole, words))
-    atom = int(np.searchsorted(record.starts, PUMPS.text.index("The blue"), "right")) - 1
+    atom = (
+        int(np.searchsorted(record.starts, PUMPS.text.index("The blue"), "right")) - 1
+    )
     assert np.diff(record.token_firsts)[atom] == 4  # The blue pump leaks
     assert np.diff(short.token_firsts)[atom] == 3
-    assert np.array_equal(short.sums, record.sums)  # the vectors of sentences are as before
+    # The vectors of sentences are as before.
+    assert np.array_equal(short.sums, record.sums)
     assert texts(words.search("Which blue pump leaks?", 1)) == [
         "The blue pump leaks. Its seal is worn."
     ]
@@ -470,7 +524,9 @@ def test_a_number_of_passages_uses_the_tokens_it_is_given() -> None:
     text = "# Notes\n\n" + "\n\n".join(
         f"Line {i} says that valve {i} is kept dry." for i in range(60)
     )
-    retriever = EvidenceRetriever.from_documents([read_text(text, id="d")], HashTokens())
+    retriever = EvidenceRetriever.from_documents(
+        [read_text(text, id="d")], HashTokens()
+    )
     alone = retriever.search("Which valve is valve 7 or 40?", 2)
     within = retriever.search("Which valve is valve 7 or 40?", 2, max_tokens=200)
     assert sum(hit.chunk.n_tokens for hit in alone) < 40
@@ -483,7 +539,9 @@ def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> No
     retriever = EvidenceRetriever()
     retriever.add([read_text(f"Pump {name} leaks.", id=name) for name in "abc"])
     for wrong in (None, 5, ["a", 5]):
-        with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
+        with pytest.raises(
+            InvalidParameter, match="doc_id must be the id of a document"
+        ):
             retriever.delete(wrong)  # type: ignore[arg-type]
     assert retriever.document_ids == ["a", "b", "c"]
     assert retriever.delete(["a", "c"]) is True

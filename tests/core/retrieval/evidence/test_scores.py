@@ -52,7 +52,9 @@ def test_windows_cover_their_atoms_once() -> None:
 
 def test_what_each_part_adds_at_most() -> None:
     # one sentence each: the first is the best in every window
-    whole = pool([read_text("Blue pumps leak.", id="a"), read_text("Cats sleep.", id="b")])
+    whole = pool(
+        [read_text("Blue pumps leak.", id="a"), read_text("Cats sleep.", id="b")]
+    )
     asked = question("Which blue pumps leak?")
 
     def most(found: Ranking) -> dict[str, float]:
@@ -69,18 +71,28 @@ def test_what_each_part_adds_at_most() -> None:
         "section vectors": 0.05,
         "section stems": 0.05,
     }
-    unmatched = {"vectors": 1.0, "stems": 1.0, "section vectors": 0.1, "section stems": 0.1}
+    unmatched = {
+        "vectors": 1.0,
+        "stems": 1.0,
+        "section vectors": 0.1,
+        "section stems": 0.1,
+    }
     assert most(rank(whole, asked)) == unmatched
     without_tokens = replace(asked, tokens=np.zeros((0, 4)), ids=np.zeros(0, np.int32))
     assert most(rank(whole, without_tokens, QUANTISER)) == unmatched
 
 
 def test_what_was_not_matched_lies_below_by_one() -> None:
-    document = read_text(" ".join(f"Pump {i} moves water {i * i}." for i in range(30)), id="a")
+    document = read_text(
+        " ".join(f"Pump {i} moves water {i * i}." for i in range(30)), id="a"
+    )
     whole = pool([document])
     found = rank(whole, question("Which pump moves water 49?"), QUANTISER, shortlist=5)
     assert found.unmatched is not None and found.unmatched.atoms.sum() == len(whole) - 5
-    below, above = found.scores[found.unmatched.atoms], found.scores[~found.unmatched.atoms]
+    below, above = (
+        found.scores[found.unmatched.atoms],
+        found.scores[~found.unmatched.atoms],
+    )
     assert below.max() == pytest.approx(above.min() - 1)
     assert not found.unmatched.atoms[found.atoms[:5]].any()
 
@@ -114,7 +126,9 @@ def test_bm25_of_one_sentence_is_the_textbooks() -> None:
 
 def test_without_vectors_stems_and_titles_rank() -> None:
     found = rank(pool([DOCUMENT]), Question("Do cats sleep?"))
-    assert set(found.parts) == {"stems", "section stems", "titles"} and found.atoms[0] == 4
+    assert (
+        set(found.parts) == {"stems", "section stems", "titles"} and found.atoms[0] == 4
+    )
     assert set(found.parts) < set(UNMATCHED)
 
 
@@ -132,7 +146,11 @@ def test_equal_scores_stand_in_reading_order() -> None:
 
 
 def many() -> Pool:
-    lines = [f"The {word} number {i} is kept dry." for i in range(90) for word in ("seal", "valve")]
+    lines = [
+        f"The {word} number {i} is kept dry."
+        for i in range(90)
+        for word in ("seal", "valve")
+    ]
     return pool([read_text("\n\n".join(lines)), DOCUMENT])
 
 
@@ -143,7 +161,8 @@ def test_a_shortlist_of_all_is_exact_and_a_short_one_keeps_its_best() -> None:
     whole, asked = many(), question("Which blue pumps leak?")
     exact = rank(whole, asked, QUANTISER)
     assert (
-        rank(whole, asked, QUANTISER, shortlist=len(whole)).atoms.tolist() == exact.atoms.tolist()
+        rank(whole, asked, QUANTISER, shortlist=len(whole)).atoms.tolist()
+        == exact.atoms.tolist()
     )
     short = rank(whole, asked, QUANTISER, shortlist=20)
     assert short.atoms[:2].tolist() == exact.atoms[:2].tolist()
@@ -165,11 +184,15 @@ def test_shares_are_from_0_to_1_and_fall_with_the_rank(
     shares = [found.share(atom) for atom in found.atoms.tolist()]
     assert all(0 <= share <= 1 + 1e-9 for share in shares)
     assert all(before >= after - 1e-9 for before, after in pairwise(shares))
-    assert all(set(found.shares(atom)) == set(found.parts) for atom in found.atoms[:3].tolist())
+    assert all(
+        set(found.shares(atom)) == set(found.parts) for atom in found.atoms[:3].tolist()
+    )
 
 
 def test_1_is_the_share_of_what_matches_best_in_every_way() -> None:
-    other = "\n\n".join(f"Line {i} is about cats and how they sleep." for i in range(80))
+    other = "\n\n".join(
+        f"Line {i} is about cats and how they sleep." for i in range(80)
+    )
     text = f"# Blue pumps leak\n\nBlue pumps leak.\n\n# Cats\n\n{other}\n"
     whole = pool([read_text(text)])
     for asked in (Question("Blue pumps leak"), question("Blue pumps leak")):

@@ -10,8 +10,16 @@ from structrag.errors import InvalidParameter
 from structrag.retrieval.evidence.shortening import Shortener
 from structrag.text.tokens import count_tokens
 
-SENTENCES = ["Cats sleep.", "The pump leaks.", "Rain fell on the hills.", "\n\n", "# Title\n\n"]
-TEXTS = st.lists(st.lists(st.sampled_from(SENTENCES), max_size=6).map(" ".join), max_size=4)
+SENTENCES = [
+    "Cats sleep.",
+    "The pump leaks.",
+    "Rain fell on the hills.",
+    "\n\n",
+    "# Title\n\n",
+]
+TEXTS = st.lists(
+    st.lists(st.sampled_from(SENTENCES), max_size=6).map(" ".join), max_size=4
+)
 
 
 @settings(deadline=None, max_examples=40)
@@ -29,7 +37,9 @@ def test_a_row_is_read_with_its_header() -> None:
     texts = ["Cats sleep.", f"| part | stock |\n|---|---|\n{rows}"]
     for context, shown in (("lead", "| part | stock |\n|---|---|"), ("none", "")):
         shortener = Shortener(max_tokens=30, context=context)
-        best = min(shortener.shorten(texts, "Which part has 287?"), key=lambda one: one.rank)
+        best = min(
+            shortener.shorten(texts, "Which part has 287?"), key=lambda one: one.rank
+        )
         assert "| part 41 | 287 pieces |" in texts[1][best.start : best.end]
         assert best.context == shown
 

@@ -26,7 +26,11 @@ DOCUMENTS = [
 def filled() -> EvidenceStore:
     store = EvidenceStore()
     for document in DOCUMENTS:
-        store.put(stored_document(WORDS.outline(document), [(0, 1)]), record(document), "print")
+        store.put(
+            stored_document(WORDS.outline(document), [(0, 1)]),
+            record(document),
+            "print",
+        )
     store.quantiser = QUANTISER
     return store
 
@@ -37,7 +41,9 @@ def test_conditions_choose_documents() -> None:
     assert [one.id for one in documents] == ["a", "b", "c"] and len(pool) == 3
     documents, pool = store.shelf().select({"year": 2021})
     assert [one.id for one in documents] == ["b", "c"] and len(pool) == 1
-    assert [one.id for one in store.shelf().select(lambda meta: meta["doc_id"] == "a")[0]] == ["a"]
+    assert [
+        one.id for one in store.shelf().select(lambda meta: meta["doc_id"] == "a")[0]
+    ] == ["a"]
     assert len(store.shelf().select({"doc_id": "none"})[1]) == 0
     with pytest.raises(InvalidParameter, match="where must use keys"):
         store.shelf().select({"colour": 1})
@@ -65,7 +71,9 @@ def test_sixteen_choices_of_documents_are_remembered() -> None:
     store = EvidenceStore()
     for i in range(17):
         document = read_text("It leaks.", id=f"d{i}")
-        store.put(stored_document(WORDS.outline(document), []), record(document), "print")
+        store.put(
+            stored_document(WORDS.outline(document), []), record(document), "print"
+        )
     shelf = store.shelf()
     choices = [{"doc_id": f"d{i}"} for i in range(17)]
     first, *others = [shelf.select(where)[1] for where in choices[:16]]
@@ -140,7 +148,9 @@ def test_a_fit_that_cannot_be_used_again_is_left_aside() -> None:
 
 def test_a_fit_for_no_text_is_not_saved() -> None:
     store = EvidenceStore()
-    store.put(stored_document(WORDS.outline(DOCUMENTS[1]), []), record(DOCUMENTS[1]), "print")
+    store.put(
+        stored_document(WORDS.outline(DOCUMENTS[1]), []), record(DOCUMENTS[1]), "print"
+    )
     store.keep(fitted(store, Fitted({"axes": np.ones(3)})))
     store.keep_fit()
     assert not store.store.fitted
@@ -157,10 +167,14 @@ def test_a_pool_is_remembered_until_something_changes() -> None:
 def test_after_a_change_only_what_changed_is_read_and_put_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    documents = [read_text(f"# Part {i}\n\nIt leaks. It hums.", id=f"d{i}") for i in range(40)]
+    documents = [
+        read_text(f"# Part {i}\n\nIt leaks. It hums.", id=f"d{i}") for i in range(40)
+    ]
     store = EvidenceStore()
     for document in documents:
-        store.put(stored_document(WORDS.outline(document), []), record(document), "print")
+        store.put(
+            stored_document(WORDS.outline(document), []), record(document), "print"
+        )
     read: list[str] = []
 
     def counted(reader: Any, doc_id: str) -> Record:
@@ -174,11 +188,17 @@ def test_after_a_change_only_what_changed_is_read_and_put_in(
     new = read_text("A new one.", id="new")
     for document, place in ((new, 40), (documents[30], 30)):
         read.clear()
-        store.put(stored_document(WORDS.outline(document), []), record(document), "other")
+        store.put(
+            stored_document(WORDS.outline(document), []), record(document), "other"
+        )
         assert store.shelf().select(None)[1].shared == place and read == [document.id]
     read.clear()
-    assert store.delete("d20") and store.shelf().select(None)[1].shared == 20 and not read
-    assert list(store.shelf().documents) == [f"d{i}" for i in range(40) if i != 20] + ["new"]
+    assert (
+        store.delete("d20") and store.shelf().select(None)[1].shared == 20 and not read
+    )
+    assert list(store.shelf().documents) == [f"d{i}" for i in range(40) if i != 20] + [
+        "new"
+    ]
 
 
 def test_what_was_replaced_is_let_go_in_the_end() -> None:
@@ -186,7 +206,9 @@ def test_what_was_replaced_is_let_go_in_the_end() -> None:
     seen = []
     for i in range(8):
         document = read_text(f"It leaks {i} times.", id="a")
-        store.put(stored_document(WORDS.outline(document), []), record(document), str(i))
+        store.put(
+            stored_document(WORDS.outline(document), []), record(document), str(i)
+        )
         shelf = store.shelf()
         seen.append(id(shelf.records["c"]))
         assert shelf.documents["a"].text == document.text
@@ -217,7 +239,9 @@ def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
     store = filled()
     store.save(tmp_path / "index", {"version": 1})
     loaded, config = EvidenceStore.load(tmp_path / "index", verify=True)
-    assert config == {"version": 1} and loaded.shelf().documents == store.shelf().documents
+    assert (
+        config == {"version": 1} and loaded.shelf().documents == store.shelf().documents
+    )
     assert loaded.shelf().documents["a"].text == DOCUMENTS[0].text
     for name, kept in store.shelf().records.items():
         for field, array in kept.arrays().items():
@@ -236,7 +260,9 @@ def test_an_empty_store_is_saved_too(tmp_path: Path) -> None:
 
 def test_damage_is_found(tmp_path: Path) -> None:
     filled().save(tmp_path / "index", {})
-    file = max(tmp_path.glob("index/segments/*.seg"), key=lambda path: path.stat().st_size)
+    file = max(
+        tmp_path.glob("index/segments/*.seg"), key=lambda path: path.stat().st_size
+    )
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(bytes(content))

@@ -26,7 +26,10 @@ def found(text: str, *names: str) -> list[str]:
 
 
 def test_worked_example() -> None:
-    assert found("is3722hs vs IS3731", "IS3722", "IS3722HS", "IS3731") == ["IS3722HS", "IS3731"]
+    assert found("is3722hs vs IS3731", "IS3722", "IS3722HS", "IS3731") == [
+        "IS3722HS",
+        "IS3731",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -63,16 +66,23 @@ def test_matching(text: str, name: str, there: bool) -> None:
 
 
 def test_the_longest_wins_only_where_it_stands() -> None:
-    assert found("Nova A10 beats Nova", "Nova", "Nova A10", "A10") == ["Nova A10", "Nova"]
+    assert found("Nova A10 beats Nova", "Nova", "Nova A10", "A10") == [
+        "Nova A10",
+        "Nova",
+    ]
     assert found("Nova A10 Pro", "Nova A10", "A10 Pro") == ["Nova A10", "A10 Pro"]
     assert found("手机壳", "手机", "手机壳", "壳") == ["手机壳"]
 
 
-words = st.lists(st.sampled_from(["nova", "a10", "pro", "x", "手机", "+", "3.0"]), max_size=8)
+words = st.lists(
+    st.sampled_from(["nova", "a10", "pro", "x", "手机", "+", "3.0"]), max_size=8
+)
 
 
 @given(words, st.lists(words.filter(bool), max_size=4))
-def test_matching_equals_trying_every_run(text: list[str], names: list[list[str]]) -> None:
+def test_matching_equals_trying_every_run(
+    text: list[str], names: list[list[str]]
+) -> None:
     parts = pieces(" ".join(text))
     keys = {name_key(" ".join(name)) for name in names}
     runs = [
@@ -90,13 +100,20 @@ def test_matching_equals_trying_every_run(text: list[str], names: list[list[str]
     assert sorted(Names(keys).longest(parts)) == sorted(set(alone))
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(1, 5)), unique=True))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(1, 5)), unique=True
+    )
+)
 def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> None:
     spans = [(row, start, start + size) for row, start, size in given_spans]
     columns = [np.array([span[i] for span in spans], dtype=np.int64) for i in range(3)]
     expected = [
         any(
-            other != span and other[0] == span[0] and other[1] <= span[1] and span[2] <= other[2]
+            other != span
+            and other[0] == span[0]
+            and other[1] <= span[1]
+            and span[2] <= other[2]
             for other in spans
         )
         for span in spans
@@ -158,7 +175,9 @@ def test_a_name_is_taken_out_however_it_is_written(text: str, rest: str) -> None
 
 
 def test_a_text_whose_length_folding_changes_is_given_folded() -> None:
-    assert Names(["x1"]).removed("Die Straße des X1 ist ﬁn") == "die strasse des ist fin"
+    assert (
+        Names(["x1"]).removed("Die Straße des X1 ist ﬁn") == "die strasse des ist fin"
+    )
     assert Names(["x1"]).removed("Die Größe des X1") == "die grösse des"
     assert Names(["x1"]).removed("Été du X1") == "Été du"
 

@@ -25,7 +25,9 @@ from structrag.retrieval.hiqa.retriever import HiQARetriever
 
 
 def document(name: str, title: str, body: str = "The battery lasts long.") -> Document:
-    return Document(f"# {title}\n\n## Battery\n\n{body}\n", id=name, title=title, format="markdown")
+    return Document(
+        f"# {title}\n\n## Battery\n\n{body}\n", id=name, title=title, format="markdown"
+    )
 
 
 def indexed(documents: Sequence[Document]) -> Index:
@@ -52,7 +54,10 @@ def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_f
     None
 ):
     halves = indexed(
-        [document(f"d{i}", f"{'Acme Nova' if i < 2 else 'Vega Line'} X{i}") for i in range(4)]
+        [
+            document(f"d{i}", f"{'Acme Nova' if i < 2 else 'Vega Line'} X{i}")
+            for i in range(4)
+        ]
     )
     assert HiQARetriever(halves).keyword_statistics()["Acme Nova"] == (2, 2)
     three = indexed([document(f"d{i}", f"Acme Nova A{i}") for i in range(3)])
@@ -61,7 +66,9 @@ def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_f
 
 def test_listed_keywords_always_count() -> None:
     index = indexed([document(f"d{i}", f"Nova A{i}") for i in range(6)])
-    statistics = HiQARetriever(index, keywords=["battery", "unheard of"]).keyword_statistics()
+    statistics = HiQARetriever(
+        index, keywords=["battery", "unheard of"]
+    ).keyword_statistics()
     assert statistics["battery"] == (6, 6) and statistics["unheard of"] == (0, 0)
     assert HiQARetriever(index, detect_keywords=False).keyword_statistics() == {}
 
@@ -87,7 +94,9 @@ def test_the_only_outermost_heading_and_the_file_name_are_titles_too() -> None:
     assert set(HiQARetriever(index).keyword_statistics()) >= {"R4", "Elektor Uno"}
 
 
-@pytest.mark.parametrize("keywords", ["IS3722", ["ok", "- -"], ["ok", ""], ["ok", 3], ["\u00ad"]])
+@pytest.mark.parametrize(
+    "keywords", ["IS3722", ["ok", "- -"], ["ok", ""], ["ok", 3], ["\u00ad"]]
+)
 def test_unusable_keywords_are_named(keywords: Any) -> None:
     with pytest.raises(InvalidParameter, match="keywords must be"):
         Keywords(keywords)
@@ -114,7 +123,12 @@ BODIES = [
     "",
 ]
 changes = st.lists(
-    st.tuples(st.integers(0, 4), st.sampled_from(TITLES), st.sampled_from(BODIES), st.booleans()),
+    st.tuples(
+        st.integers(0, 4),
+        st.sampled_from(TITLES),
+        st.sampled_from(BODIES),
+        st.booleans(),
+    ),
     max_size=12,
 )
 
@@ -153,19 +167,23 @@ def test_after_any_changes_as_of_a_fresh_index(
             current[name] = document(name, title, body)
             index.add([current[name]])
         retriever.keyword_statistics()
-    fresh = HiQARetriever(indexed([current[name] for name in index.document_ids]), keywords=listed)
+    fresh = HiQARetriever(
+        indexed([current[name] for name in index.document_ids]), keywords=listed
+    )
     assert content(retriever) == content(fresh)
 
 
 def test_after_saving_and_loading(tmp_path: Path) -> None:
-    index = indexed([document(f"d{i}", title, BODIES[i % 5]) for i, title in enumerate(TITLES)])
+    index = indexed(
+        [document(f"d{i}", title, BODIES[i % 5]) for i, title in enumerate(TITLES)]
+    )
     index.delete("d2")
     index.save(tmp_path / "index")
     loaded = Index.load(tmp_path / "index", embedder=HashEmbedder())
     assert content(HiQARetriever(loaded)) == content(HiQARetriever(index))
-    assert [hit.chunk.id for hit in HiQARetriever(loaded).search("A10 Pro battery")] == [
-        hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")
-    ]
+    assert [
+        hit.chunk.id for hit in HiQARetriever(loaded).search("A10 Pro battery")
+    ] == [hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")]
 
 
 def test_a_change_reads_what_changed_and_a_query_only_its_hits(
@@ -176,7 +194,9 @@ def test_a_change_reads_what_changed_and_a_query_only_its_hits(
     retriever.search("Nova A7 battery")
     read: list[int] = []
     row_at = Reader._row
-    monkeypatch.setattr(Reader, "_row", lambda self, row: (read.append(row), row_at(self, row))[1])
+    monkeypatch.setattr(
+        Reader, "_row", lambda self, row: (read.append(row), row_at(self, row))[1]
+    )
     assert len(retriever.search("Nova A8 battery")) == len(read) == 3
     read.clear()
     index.add([document("new", "Vega C9", "Better than the Nova A7.")])
@@ -188,18 +208,25 @@ def test_documents_whose_views_fell_back_are_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index = Index(
-        embedder=HashEmbedder(), llm=ScriptedModel(OSError("no model")), views=("raw", "summary")
+        embedder=HashEmbedder(),
+        llm=ScriptedModel(OSError("no model")),
+        views=("raw", "summary"),
     )
     text = "# Nova A10\n\n" + "The battery of this phone lasts for many hours. " * 40
     index.add(
-        [Document(text, id="d0", format="markdown"), Document("# Vega", id="d1", format="markdown")]
+        [
+            Document(text, id="d0", format="markdown"),
+            Document("# Vega", id="d1", format="markdown"),
+        ]
     )
     retriever = HiQARetriever(index)
     before = retriever.keyword_statistics()
     read: list[str] = []
     chunks = Reader.chunks
     monkeypatch.setattr(
-        Reader, "chunks", lambda self, doc_id: (read.append(doc_id), chunks(self, doc_id))[1]
+        Reader,
+        "chunks",
+        lambda self, doc_id: (read.append(doc_id), chunks(self, doc_id))[1],
     )
     index.add([Document("# Other", id="d2", format="markdown")])
     assert retriever.keyword_statistics().items() >= before.items()
@@ -209,7 +236,9 @@ def test_documents_whose_views_fell_back_are_read_again(
 SIZE = 12
 
 
-HOLDERS = st.dictionaries(st.sampled_from("abcd"), st.sets(st.integers(0, SIZE - 1)), max_size=4)
+HOLDERS = st.dictionaries(
+    st.sampled_from("abcd"), st.sets(st.integers(0, SIZE - 1)), max_size=4
+)
 
 
 WHERE = st.one_of(
@@ -232,23 +261,45 @@ def test_best_equals_counting_row_by_row(
     row_numbers: np.ndarray | None,
 ) -> None:
     """Also where rows have gaps, as in an engine."""
-    rows = {key: np.array(sorted(found), dtype=np.int64) for key, found in holders.items()}
+    rows = {
+        key: np.array(sorted(found), dtype=np.int64) for key, found in holders.items()
+    }
     written = {key: key for key in holders}
     table = KeywordTable(
-        0, Names(holders), written, dict.fromkeys(holders, 1), rows, SIZE, 1, 0.0, 1.0, row_numbers
+        0,
+        Names(holders),
+        written,
+        dict.fromkeys(holders, 1),
+        rows,
+        SIZE,
+        1,
+        0.0,
+        1.0,
+        row_numbers,
     )
     numbers = np.arange(SIZE) if row_numbers is None else row_numbers
     held = table.held([*holders], numbers)
-    assert held.tolist() == [[i in holders[key] for i in range(SIZE)] for key in holders]
+    assert held.tolist() == [
+        [i in holders[key] for i in range(SIZE)] for key in holders
+    ]
     allowed = np.arange(SIZE) if where is None else np.arange(SIZE)[where]
-    counts = {row: sum(row in found for found in holders.values()) for row in allowed.tolist()}
-    ranked = sorted((row for row in counts if counts[row]), key=lambda row: (-counts[row], row))
-    assert table.best([*holders], n, where).tolist() == numbers[ranked[: max(0, n)]].tolist()
+    counts = {
+        row: sum(row in found for found in holders.values()) for row in allowed.tolist()
+    }
+    ranked = sorted(
+        (row for row in counts if counts[row]), key=lambda row: (-counts[row], row)
+    )
+    assert (
+        table.best([*holders], n, where).tolist()
+        == numbers[ranked[: max(0, n)]].tolist()
+    )
 
 
 def test_names_of_the_text_count_where_titles_say_none() -> None:
     index = Index(views=("raw",))
-    sections = "# Battery\n\nThe {0} lasts a day.\n\n# Camera\n\nThe {0} sees in the dark.\n"
+    sections = (
+        "# Battery\n\nThe {0} lasts a day.\n\n# Camera\n\nThe {0} sees in the dark.\n"
+    )
     names = ["X100", "Nova B20", "ZT-5", "Kite 7"]
     index.add(
         [
@@ -265,7 +316,9 @@ def test_names_of_the_text_count_where_titles_say_none() -> None:
     table = Keywords((), "bodies").table(index.reader())
     statistics = table.statistics()
     assert {statistics[name] for name in ("X100", "B20", "ZT-5")} == {(1, 2)}
-    with pytest.raises(InvalidParameter, match="detect_keywords must be one of 'bodies'"):
+    with pytest.raises(
+        InvalidParameter, match="detect_keywords must be one of 'bodies'"
+    ):
         HiQARetriever(index, detect_keywords="body")
 
 
@@ -281,7 +334,9 @@ def test_names_of_the_text_by_a_named_entity_model() -> None:
     body = "# Use\n\nBuilt by {0}.\n\n# Care\n\nAsk {0} for oil.\n"
     index = Index(views=("raw",))
     makers = ("ada holm", "bo lind", "cy moe", "di ek")
-    index.add([Document(body.format(maker), id=maker, format="markdown") for maker in makers])
+    index.add(
+        [Document(body.format(maker), id=maker, format="markdown") for maker in makers]
+    )
     retriever = HiQARetriever(index, detect_keywords=BodyNames(ner_entities(pipeline)))
     assert retriever.keyword_statistics() == {"ada holm": (1, 2)}
     assert len(asked) == len(index)

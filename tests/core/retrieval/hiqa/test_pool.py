@@ -37,7 +37,9 @@ def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> No
     assert shift[holds].mean() == pytest.approx(0, abs=1e-12)
     rest = dict(
         index.store.search_dense(
-            "raw", HashEmbedder().embed(["How long does the last?"], query=True)[0], len(index)
+            "raw",
+            HashEmbedder().embed(["How long does the last?"], query=True)[0],
+            len(index),
         )
     )
     own = np.array([rest[row] for row in alone.rows[holds].tolist()])
@@ -48,7 +50,9 @@ def test_one_chunk_with_the_name_keeps_its_score() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add(
         [
-            Document(f"# {name}\n\nMade by Acme.", id=name, title=name, format="markdown")
+            Document(
+                f"# {name}\n\nMade by Acme.", id=name, title=name, format="markdown"
+            )
             for name in NAMES
         ]
     )
@@ -76,7 +80,8 @@ def test_as_printed_the_question_alone_is_compared(settings: dict[str, Any]) -> 
         r = hit.scores.get("bm25", 0.0) / best
         named = len(hit.chunk.extras["keywords"])
         total = alpha * v + (1 - alpha) * r + beta * np.log(1 + named)
-        assert hit.score == pytest.approx(total / (1 + beta * np.log(2)))  # one keyword is asked
+        # One keyword is asked.
+        assert hit.score == pytest.approx(total / (1 + beta * np.log(2)))
     assert len(embedder.queries) == 1
     both = [hit.score for hit in phone_retriever(index).search(query, 10)]
     assert both != pytest.approx([hit.score for hit in hits])
@@ -133,7 +138,9 @@ def test_a_blank_question_and_an_empty_index_have_empty_pools() -> None:
     empty = Index(embedder=HashEmbedder(), views=("raw",))
     for of, query in ((index, " "), (empty, "Nova C10")):
         pool = of.run(
-            PoolSource(**{**vars(source), "index": of}).steps(of.reader(), query, 5, None)
+            PoolSource(**{**vars(source), "index": of}).steps(
+                of.reader(), query, 5, None
+            )
         )
         assert len(pool.rows) == 0 and pool.held.shape == (0, 0)
 
@@ -154,6 +161,8 @@ def test_a_pool_holds_the_best_of_both_routes_and_what_has_a_keyword() -> None:
     # all of them have a cosine and a score of BM25, whichever route found them
     cosines = dict(index.store.search_dense("raw", vector, len(index)))
     weights = dict(index.store.search_lexical("raw", query, len(index)))
-    for row, cosine, weight in zip(pool.rows.tolist(), pool.cosine, pool.bm25, strict=True):
+    for row, cosine, weight in zip(
+        pool.rows.tolist(), pool.cosine, pool.bm25, strict=True
+    ):
         assert cosine == pytest.approx(cosines[row])
         assert weight == pytest.approx(weights.get(row, 0.0))

@@ -46,7 +46,9 @@ def manual(name: str) -> Document:
 
 
 def manuals(*, path: bool = True, embedder: Any = None) -> Index:
-    index = Index(embedder=embedder, splitter=ContentAwareSplitter(context=path), views=("raw",))
+    index = Index(
+        embedder=embedder, splitter=ContentAwareSplitter(context=path), views=("raw",)
+    )
     index.add([manual(name) for name in PRODUCTS])
     return index
 
@@ -101,7 +103,10 @@ class Vectors(HostStore):
         self.cosines = cosines
 
     def search(self, request: Search) -> Ranking:
-        found = [(chunk_id, self.cosines[chunk_id.split(":")[0]]) for chunk_id, _ in self.entries]
+        found = [
+            (chunk_id, self.cosines[chunk_id.split(":")[0]])
+            for chunk_id, _ in self.entries
+        ]
         return sorted(found, key=lambda item: -item[1])[: request.n]
 
 
@@ -115,10 +120,15 @@ BM25 = {"a": 2.0, "b": 8.0, "d": 4.0}
 
 
 def worked(**options: Any) -> HiQARetriever:
-    index = Index(dense_store=Vectors({"a": 0.8, "b": 0.75, "c": 0.7, "d": 0.6}), views=("raw",))
+    index = Index(
+        dense_store=Vectors({"a": 0.8, "b": 0.75, "c": 0.7, "d": 0.6}), views=("raw",)
+    )
     index.add([Document(text, id=name) for name, text in TEXTS.items()])
     return HiQARetriever(
-        index, keywords=["IS3722", "IS3722HS", "IS3731"], lexical=Lexical(index, BM25), **options
+        index,
+        keywords=["IS3722", "IS3722HS", "IS3731"],
+        lexical=Lexical(index, BM25),
+        **options,
     )
 
 
@@ -142,13 +152,20 @@ def test_worked_example() -> None:
 
 def test_a_hit_shows_its_parts_as_summed_and_its_ranks() -> None:
     by_name = {
-        hit.chunk.doc_id: hit for hit in worked(alpha=0.5, beta=0.2).search("is3722hs vs IS3731")
+        hit.chunk.doc_id: hit
+        for hit in worked(alpha=0.5, beta=0.2).search("is3722hs vs IS3731")
     }
-    summed = {name: part * (1 + 0.2 * log(3)) for name, part in by_name["d"].parts.items()}
-    assert summed == pytest.approx({"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5)
+    summed = {
+        name: part * (1 + 0.2 * log(3)) for name, part in by_name["d"].parts.items()
+    }
+    assert summed == pytest.approx(
+        {"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5
+    )
     assert by_name["d"].routes == {"dense": 4, "bm25": 2, "keywords": 2}
     assert by_name["c"].routes == {"dense": 3, "keywords": 1}
-    assert all(sum(hit.parts.values()) == pytest.approx(hit.score) for hit in by_name.values())
+    assert all(
+        sum(hit.parts.values()) == pytest.approx(hit.score) for hit in by_name.values()
+    )
 
 
 def test_one_route_alone_and_reciprocal_ranks() -> None:
@@ -166,7 +183,9 @@ def test_one_route_alone_and_reciprocal_ranks() -> None:
     )
 
 
-def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_punished() -> None:
+def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_punished() -> (
+    None
+):
     plain = worked(alpha=0.5, beta=0).search("is3722hs vs IS3731")
     assert [hit.parts["keywords"] for hit in plain] == [0, 0, 0, 0]
     assert [
@@ -179,10 +198,17 @@ def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_puni
 
 @pytest.mark.parametrize(
     "routes",
-    [("dense", "bm25", "keywords"), ("bm25",), ("bm25", "keywords"), ("dense", "keywords")],
+    [
+        ("dense", "bm25", "keywords"),
+        ("bm25",),
+        ("bm25", "keywords"),
+        ("dense", "keywords"),
+    ],
 )
 @pytest.mark.parametrize("path", [True, False])
-def test_hit_at_1_is_0_without_the_path_and_1_with_it(routes: Sequence[str], path: bool) -> None:
+def test_hit_at_1_is_0_without_the_path_and_1_with_it(
+    routes: Sequence[str], path: bool
+) -> None:
     check_hits_at_1(HiQARetriever(manuals(path=path), k=1, routes=routes), path)
 
 
@@ -202,7 +228,8 @@ def check_hits_at_1(retriever: HiQARetriever, path: bool) -> None:
 
 def test_log_rank_index_of_the_manuals_rises_with_the_path() -> None:
     index = {
-        path: HiQARetriever(manuals(path=path), routes=("bm25",), k=100) for path in (True, False)
+        path: HiQARetriever(manuals(path=path), routes=("bm25",), k=100)
+        for path in (True, False)
     }
     means = {}
     for path, retriever in index.items():
@@ -223,7 +250,8 @@ def test_log_rank_index_of_the_manuals_rises_with_the_path() -> None:
                 and section in chunk.path
             )
             values.append(
-                log_rank_index([ranks.get(retriever.index.store.chunk(wanted).id)], 100) or 0.0
+                log_rank_index([ranks.get(retriever.index.store.chunk(wanted).id)], 100)
+                or 0.0
             )
         means[path] = sum(values) / len(values)
     assert means[True] == 1 and means[False] < 0.6
@@ -233,18 +261,24 @@ def test_keywords_bring_in_what_no_other_route_found() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add(
         [
-            Document(f"# Part\n\nwater pump {i} pressure", id=f"d{i:03}", format="markdown")
+            Document(
+                f"# Part\n\nwater pump {i} pressure", id=f"d{i:03}", format="markdown"
+            )
             for i in range(120)
         ]
     )
-    index.add([Document("# X\n\nSee the Q-7 sheet.", id="x", title="X", format="markdown")])
-    hits = HiQARetriever(index, keywords=["Q7"], beta=5, k=3).search("water pump pressure of q7")
+    index.add(
+        [Document("# X\n\nSee the Q-7 sheet.", id="x", title="X", format="markdown")]
+    )
+    hits = HiQARetriever(index, keywords=["Q7"], beta=5, k=3).search(
+        "water pump pressure of q7"
+    )
     assert hits[0].chunk.doc_id == "x" and hits[0].routes == {"keywords": 1}
     highest = 1 + 5 * log(2)
     assert hits[0].parts["keywords"] == pytest.approx(5 * log(2) / highest)
-    assert HiQARetriever(index, keywords=["Q7"]).source.keywords.table(index.reader()).found_in(
-        "q7 and d1"
-    ) == ["q7"]
+    assert HiQARetriever(index, keywords=["Q7"]).source.keywords.table(
+        index.reader()
+    ).found_in("q7 and d1") == ["q7"]
 
 
 # -- settings
@@ -282,7 +316,9 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
         hit.parts["keywords"] for hit in hits
     } == {0}
     assert len(HiQARetriever(index, preset="code", k=5).search("warranty")) == 5
-    grouped = HiQARetriever(manuals(), preset="code", k=6).search("the battery of the Nova B16")
+    grouped = HiQARetriever(manuals(), preset="code", k=6).search(
+        "the battery of the Nova B16"
+    )
     assert [hit.chunk.extras["keywords"] for hit in grouped] == [["B16"]] * 5 + [[]]
 
 
@@ -294,25 +330,36 @@ def test_weights_by_rule_of_thumb() -> None:
     assert HiQARetriever(flat, alpha="auto", beta="auto").weights() == pytest.approx(
         (0.4, 0.2386), abs=1e-4
     )
-    assert HiQARetriever(Index(), alpha="auto", beta="auto").weights() == pytest.approx((0.4, 0.1))
+    assert HiQARetriever(Index(), alpha="auto", beta="auto").weights() == pytest.approx(
+        (0.4, 0.1)
+    )
     long = Index(views=("raw",))
     long.add([Document("a text", id="d", meta={"pages": 1000})])
-    assert HiQARetriever(long, beta="auto").weights()[1] == pytest.approx(0.1001, abs=1e-4)
+    assert HiQARetriever(long, beta="auto").weights()[1] == pytest.approx(
+        0.1001, abs=1e-4
+    )
 
 
 def test_where_is_strict_for_every_route() -> None:
     retriever = worked(k=9)
     assert names(retriever.search("IS3731", where={"doc_id": ["a", "d"]})) == "ad"
-    assert names(retriever.search("IS3731", where=lambda meta: meta["doc_id"] > "a")) == "bcd"
+    assert (
+        names(retriever.search("IS3731", where=lambda meta: meta["doc_id"] > "a"))
+        == "bcd"
+    )
     assert retriever.search("IS3731", where={"doc_id": "unknown"}) == []
     with pytest.raises(InvalidParameter, match="where"):
         retriever.search("IS3731", where={"colour": "red"})
     own = HiQARetriever(manuals(), k=50)
     assert {
-        hit.chunk.doc_id for hit in own.search("battery Nova A10", where={"doc_id": "Nova B11"})
+        hit.chunk.doc_id
+        for hit in own.search("battery Nova A10", where={"doc_id": "Nova B11"})
     } == {"Nova B11"}
     few = own.search("battery Nova A10", where={"doc_id": ["Nova A10", "Nova C17"]})
-    assert len(few) == 10 and {hit.chunk.doc_id for hit in few} == {"Nova A10", "Nova C17"}
+    assert len(few) == 10 and {hit.chunk.doc_id for hit in few} == {
+        "Nova A10",
+        "Nova C17",
+    }
 
 
 def test_reading_order() -> None:
@@ -331,7 +378,8 @@ def test_the_first_hits_do_not_depend_on_k(fusion: str) -> None:
     assert len(everything) == 50
     for k in (1, 2, 7, 30):
         assert (
-            shown(retriever.search("warranty of the Nova D13 and its camera", k)) == everything[:k]
+            shown(retriever.search("warranty of the Nova D13 and its camera", k))
+            == everything[:k]
         )
     assert (
         len(retriever.search("warranty", 100)) == 100
@@ -353,7 +401,9 @@ def test_the_first_hits_do_not_depend_on_k(fusion: str) -> None:
         {"routes": ["dense", "keywords"], "order": "document"},
     ],
 )
-@pytest.mark.parametrize("query", ["battery of the Nova A10", "Nova A10 or Nova B11?", "battery"])
+@pytest.mark.parametrize(
+    "query", ["battery of the Nova A10", "Nova A10 or Nova B11?", "battery"]
+)
 def test_parts_add_up_to_the_score(options: dict[str, Any], query: str) -> None:
     index = manuals(embedder=HashEmbedder())
     hits = HiQARetriever(index, k=60, **options).search(query)
@@ -373,7 +423,10 @@ def test_scores_are_the_routes_own() -> None:
         for hit in hits:
             if route in hit.scores:
                 assert hit.scores[route] == pytest.approx(alone[hit.chunk.id].score)
-    assert all(hit.scores.get("keywords", 0) == len(hit.chunk.extras["keywords"]) for hit in hits)
+    assert all(
+        hit.scores.get("keywords", 0) == len(hit.chunk.extras["keywords"])
+        for hit in hits
+    )
 
 
 # -- a host's lexical route
@@ -390,7 +443,9 @@ def test_a_hosts_lexical_route_is_asked_natively_and_its_chunks_are_ours() -> No
     assert asyncio.run(retriever.asearch("  ")) == [] and len(lexical.asked) == 2
 
 
-def test_a_hosts_lexical_route_is_asked_natively_by_what_is_built_on_the_retriever() -> None:
+def test_a_hosts_lexical_route_is_asked_natively_by_what_is_built_on_the_retriever() -> (
+    None
+):
     retriever = worked()
     hops = TwoHop(retriever, find_entities=lambda text: [])
     assert names(hops.search("is3731")) == names(asyncio.run(hops.asearch("is3731")))
@@ -404,12 +459,17 @@ def test_a_hosts_lexical_route_that_raises_is_named() -> None:
 
     index = manuals()
     retriever = HiQARetriever(index, lexical=Broken(index, {}))
-    for search in (lambda: retriever.search("q"), lambda: asyncio.run(retriever.asearch("q"))):
+    for search in (
+        lambda: retriever.search("q"),
+        lambda: asyncio.run(retriever.asearch("q")),
+    ):
         with pytest.raises(ModelFailed, match="no connection"):
             search()
 
 
-def test_documents_that_change_under_a_search_are_seen_as_they_were_when_it_began() -> None:
+def test_documents_that_change_under_a_search_are_seen_as_they_were_when_it_began() -> (
+    None
+):
     index = manuals()
 
     class Deleting(Lexical):
@@ -453,14 +513,22 @@ def test_documents_that_change_under_a_search_are_seen_as_they_were_when_it_bega
         ({"keywords": "IS3722"}, "keywords"),
     ],
 )
-def test_settings_that_are_not_allowed_are_named(options: dict[str, Any], named: str) -> None:
+def test_settings_that_are_not_allowed_are_named(
+    options: dict[str, Any], named: str
+) -> None:
     with pytest.raises(InvalidParameter, match=named):
         HiQARetriever(Index(views=("raw",)), **options)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"preset": "code"}, {"fusion": "rrf"}, {"diversify": "round_robin"}, {"alpha": "auto"}],
+    [
+        {},
+        {"preset": "code"},
+        {"fusion": "rrf"},
+        {"diversify": "round_robin"},
+        {"alpha": "auto"},
+    ],
 )
 def test_nothing_to_find(options: dict[str, Any]) -> None:
     empty = HiQARetriever(Index(), **options)
@@ -487,7 +555,10 @@ def test_a_query_of_stop_words_alone_follows_the_vectors() -> None:
 def test_without_a_model_a_query_of_unknown_words_is_found_by_its_keyword() -> None:
     index = Index(views=("raw",))
     index.add(
-        [Document("# Part\n\nThe Q-7 pump.", id="a"), Document("# Part\n\nThe R-8 pump.", id="b")]
+        [
+            Document("# Part\n\nThe Q-7 pump.", id="a"),
+            Document("# Part\n\nThe R-8 pump.", id="b"),
+        ]
     )
     hits = HiQARetriever(index, keywords=["Q7"]).search("q7")
     assert hits[0].chunk.doc_id == "a" and hits[0].parts["keywords"] > 0
@@ -497,12 +568,16 @@ def test_duplicate_titles_are_two_documents() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add(
         [
-            Document(manual("Nova A10").text, id=name, title="Nova A10", format="markdown")
+            Document(
+                manual("Nova A10").text, id=name, title="Nova A10", format="markdown"
+            )
             for name in ("x", "y")
         ]
     )
     hits = HiQARetriever(index, k=2).search("battery of the Nova A10")
-    assert [hit.chunk.doc_id for hit in hits] == ["x", "y"] and hits[0].score == hits[1].score
+    assert [hit.chunk.doc_id for hit in hits] == ["x", "y"] and hits[0].score == hits[
+        1
+    ].score
 
 
 def test_keywords_in_chinese_and_with_punctuation() -> None:
@@ -513,9 +588,14 @@ def test_keywords_in_chinese_and_with_punctuation() -> None:
             Document("Written in C++ for .NET.", id="code"),
         ]
     )
-    retriever = HiQARetriever(index, keywords=["诺瓦手机", "C++", ".net"], detect_keywords=False)
+    retriever = HiQARetriever(
+        index, keywords=["诺瓦手机", "C++", ".net"], detect_keywords=False
+    )
     assert retriever.search("诺瓦手机电池")[0].chunk.extras["keywords"] == ["诺瓦手机"]
-    assert retriever.search("c++ on ASP.NET?")[0].chunk.extras["keywords"] == ["C++", ".net"]
+    assert retriever.search("c++ on ASP.NET?")[0].chunk.extras["keywords"] == [
+        "C++",
+        ".net",
+    ]
     assert HiQARetriever(index, keywords=[]).search("C++")[0].parts["keywords"] == 0
 
 
@@ -544,7 +624,10 @@ def test_the_order_of_documents_decides_among_equals_only(
         index.add(documents)
         retriever = HiQARetriever(index, k=20, keywords=["Q7", "R8"], fusion=fusion)
         found.append(
-            {hit.chunk.doc_id: hit.score for hit in retriever.search("water pump Q7 Nova")}
+            {
+                hit.chunk.doc_id: hit.score
+                for hit in retriever.search("water pump Q7 Nova")
+            }
         )
         random.shuffle(documents)
     if fusion == "score":
@@ -554,7 +637,9 @@ def test_the_order_of_documents_decides_among_equals_only(
 
 @settings(max_examples=30, deadline=None)
 @given(bodies, st.integers(0, 10), st.integers(0, 10))
-def test_sync_equals_async_and_twice_is_the_same(texts: list[str], alpha: int, beta: int) -> None:
+def test_sync_equals_async_and_twice_is_the_same(
+    texts: list[str], alpha: int, beta: int
+) -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
     retriever = HiQARetriever(index, keywords=["Q7"], alpha=alpha / 10, beta=beta / 10)
@@ -592,7 +677,9 @@ def test_scores_are_from_0_to_1_and_fall_with_the_rank(
 ) -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
-    hits = HiQARetriever(index, k=20, keywords=["Q7", "R8"], **options).search("pump Q7 and R8")
+    hits = HiQARetriever(index, k=20, keywords=["Q7", "R8"], **options).search(
+        "pump Q7 and R8"
+    )
     scores = [hit.score for hit in hits]
     assert all(0 <= score <= 1 + 1e-12 for score in scores)
     assert [round(score, 9) for score in scores] == [
@@ -631,11 +718,17 @@ class Seen(HashEmbedder):
 def test_both_are_embedded_in_one_call() -> None:
     embedder = Seen()
     assert phone_retriever(phones(embedder)).search("How long does the Nova C10 last?")
-    assert embedder.calls == [["How long does the Nova C10 last?", "How long does the last?"]]
+    assert embedder.calls == [
+        ["How long does the Nova C10 last?", "How long does the last?"]
+    ]
 
 
-@pytest.mark.parametrize("question", ["How long does it last?", "Nova C10", "Nova C10?"])
-def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(question: str) -> None:
+@pytest.mark.parametrize(
+    "question", ["How long does it last?", "Nova C10", "Nova C10?"]
+)
+def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(
+    question: str,
+) -> None:
     embedder = Seen()
     phone_retriever(phones(embedder)).search(question)
     assert embedder.calls == [[question]]
@@ -643,10 +736,17 @@ def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(questi
 
 def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
     embedder = Seen()
-    index = Index(embedder=embedder, views=("raw",), dense_store=HostStore(wants_vectors=True))
+    index = Index(
+        embedder=embedder, views=("raw",), dense_store=HostStore(wants_vectors=True)
+    )
     index.add(
         [
-            Document(f"# {name}\n\nIt lasts for 30 hours.", id=name, title=name, format="markdown")
+            Document(
+                f"# {name}\n\nIt lasts for 30 hours.",
+                id=name,
+                title=name,
+                format="markdown",
+            )
             for name in NAMES
         ]
     )
@@ -656,7 +756,9 @@ def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
 
 def test_the_published_code_embeds_the_question_alone() -> None:
     embedder = Seen()
-    phone_retriever(phones(embedder), preset="code").search("How long does the Nova C10 last?")
+    phone_retriever(phones(embedder), preset="code").search(
+        "How long does the Nova C10 last?"
+    )
     assert embedder.calls == [["How long does the Nova C10 last?"]]
 
 
@@ -669,7 +771,10 @@ def test_a_name_no_longer_draws_the_vectors_away_from_what_is_asked() -> None:
     )
     others = [
         Document(
-            f"# Thing {i}\n\nNothing of note.", id=str(i), title=f"Thing B{i}", format="markdown"
+            f"# Thing {i}\n\nNothing of note.",
+            id=str(i),
+            title=f"Thing B{i}",
+            format="markdown",
         )
         for i in range(4)
     ]
@@ -691,13 +796,18 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 def both(address: str, documents: Sequence[Document]) -> tuple[Index, Index]:
     """An index in memory and one in an engine, of the same documents."""
-    indexes = Index(embedder=HashEmbedder()), Index(embedder=HashEmbedder(), store=address)
+    indexes = (
+        Index(embedder=HashEmbedder()),
+        Index(embedder=HashEmbedder(), store=address),
+    )
     for index in indexes:
         index.add(documents)
     return indexes
 
 
-def same(near: HiQARetriever, far: HiQARetriever, query: str, **options: Any) -> list[Hit]:
+def same(
+    near: HiQARetriever, far: HiQARetriever, query: str, **options: Any
+) -> list[Hit]:
     """The hits of both, which must be the same but for the last digits of scores."""
     hits, others = near.search(query, **options), far.search(query, **options)
     assert [hit.chunk for hit in others] == [hit.chunk for hit in hits]
@@ -730,7 +840,11 @@ SETTINGS: list[dict[str, Any]] = [
     {"preset": "code"},
     {"fusion": "rrf", "order": "document"},
     {"alpha": "auto", "beta": "auto", "diversify": "round_robin"},
-    {"routes": ["keywords", "bm25"], "keywords": ["speakers"], "detect_keywords": False},
+    {
+        "routes": ["keywords", "bm25"],
+        "keywords": ["speakers"],
+        "detect_keywords": False,
+    },
 ]
 
 
@@ -753,11 +867,15 @@ def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
         assert theirs.weights() == pytest.approx(ours.weights())
     (hit, *_) = same(HiQARetriever(near), HiQARetriever(far), queries[0])
     assert hit.chunk.doc_id == "Nova A10"
-    with pytest.raises(InvalidParameter, match="where must use keys of the documents' metadata"):
+    with pytest.raises(
+        InvalidParameter, match="where must use keys of the documents' metadata"
+    ):
         HiQARetriever(far).search(queries[0], where={"colour": "red"})
 
 
-def test_an_engine_is_followed_as_it_changes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_is_followed_as_it_changes(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     documents = numbered_manuals()
     near, far = both(address, documents)
     ours, theirs = HiQARetriever(near), HiQARetriever(far)
@@ -766,15 +884,27 @@ def test_an_engine_is_followed_as_it_changes(address: str, monkeypatch: pytest.M
     lines = {kind: kind._lines_of for kind in EngineReader.__subclasses__()}
     for kind, of_documents in lines.items():
 
-        def counted(self: Any, names: Sequence[str], of_documents: Any = of_documents) -> Any:
+        def counted(
+            self: Any, names: Sequence[str], of_documents: Any = of_documents
+        ) -> Any:
             read.append(names)
             return of_documents(self, names)
 
         monkeypatch.setattr(kind, "_lines_of", counted)
     other = Index.load(address, embedder=HashEmbedder())  # another writer
     for index in (near, other):
-        index.add([Document("# Zeta Q7\n\nThe battery is red.", id="new", format="markdown")])
-        index.add([Document(documents[3].text + "\nNova A10", id=documents[3].id, title="changed")])
+        index.add(
+            [Document("# Zeta Q7\n\nThe battery is red.", id="new", format="markdown")]
+        )
+        index.add(
+            [
+                Document(
+                    documents[3].text + "\nNova A10",
+                    id=documents[3].id,
+                    title="changed",
+                )
+            ]
+        )
         index.delete(documents[5].id)
     for query in ("battery of the Zeta Q7", "battery of the Nova A10", "red"):
         same(ours, theirs, query)

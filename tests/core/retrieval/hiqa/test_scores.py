@@ -34,7 +34,14 @@ def pool(cosine: Sequence[float], bm25: Sequence[float], held: Any = ()) -> Pool
     rows = np.arange(len(cosine), dtype=np.int64)
     matrix = np.array(held, dtype=bool).reshape(len(held), len(cosine))
     names = tuple(f"name {i}" for i in range(len(matrix)))
-    return Pool(rows, np.array(cosine, dtype=float), np.array(bm25, dtype=float), names, matrix, {})
+    return Pool(
+        rows,
+        np.array(cosine, dtype=float),
+        np.array(bm25, dtype=float),
+        names,
+        matrix,
+        {},
+    )
 
 
 def scores(given_pool: Pool, alpha: float, beta: float) -> Any:
@@ -55,7 +62,9 @@ def test_worked_numbers() -> None:
     assert weighted_parts(WORKED, (1, 0.5, 0)).sum(axis=0) == pytest.approx(
         [1.125, 1.25, 0.5, 0.25]
     )
-    assert scores(WORKED, 2 / 3, 0) == pytest.approx([0.75, 0.8333, 0.3333, 0.1667], abs=5e-5)
+    assert scores(WORKED, 2 / 3, 0) == pytest.approx(
+        [0.75, 0.8333, 0.3333, 0.1667], abs=5e-5
+    )
     with_keywords = scores(WORKED, 2 / 3, 0.2)
     assert with_keywords == pytest.approx([0.75, 0.8333, 0.5531, 0.3053], abs=5e-5)
     assert order(with_keywords) == [1, 0, 2, 3]
@@ -63,9 +72,9 @@ def test_worked_numbers() -> None:
 
 def test_keywords_lift_by_the_logarithm_of_their_number() -> None:
     held = [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
-    assert weighted_parts(pool([0, 0, 0], [0, 0, 0], held), (0.5, 0.5, 0.2))[2] == pytest.approx(
-        [0.139, 0.220, 0.277], abs=5e-4
-    )
+    assert weighted_parts(pool([0, 0, 0], [0, 0, 0], held), (0.5, 0.5, 0.2))[
+        2
+    ] == pytest.approx([0.139, 0.220, 0.277], abs=5e-4)
 
 
 def test_beta_by_documents_and_pages() -> None:
@@ -73,11 +82,15 @@ def test_beta_by_documents_and_pages() -> None:
     assert auto_beta(1_000_000, 1) == 0.4
     assert auto_beta(1, 1_000) == pytest.approx(0.1001, abs=1e-4)
     assert auto_beta(0, 0) == 0.1
-    assert [auto_beta(n, 1) for n in (1, 2, 4)] == sorted(auto_beta(n, 1) for n in (1, 2, 4))
+    assert [auto_beta(n, 1) for n in (1, 2, 4)] == sorted(
+        auto_beta(n, 1) for n in (1, 2, 4)
+    )
 
 
 def test_alpha_by_structure() -> None:
-    assert (auto_alpha(0), auto_alpha(0.5), auto_alpha(1)) == pytest.approx((0.4, 0.5, 0.6))
+    assert (auto_alpha(0), auto_alpha(0.5), auto_alpha(1)) == pytest.approx(
+        (0.4, 0.5, 0.6)
+    )
 
 
 def test_a_route_without_anything_leaves_the_score_to_the_other() -> None:
@@ -98,7 +111,11 @@ def test_missing_and_constant_routes() -> None:
 
 def test_an_empty_pool_has_no_scores() -> None:
     nothing = pool([], [])
-    assert weighted_parts(nothing, (0.5, 0.5, 0.2)).shape == (3, 0) == rank_parts(nothing).shape
+    assert (
+        weighted_parts(nothing, (0.5, 0.5, 0.2)).shape
+        == (3, 0)
+        == rank_parts(nothing).shape
+    )
 
 
 def test_reciprocal_ranks_of_three_routes() -> None:
@@ -109,7 +126,11 @@ def test_reciprocal_ranks_of_three_routes() -> None:
 
 
 def test_equal_numbers_of_keywords_share_a_rank() -> None:
-    assert keyword_ranks(np.array([3, 5, 8, 9]), np.array([1, 2, 0, 1])) == {3: 2, 5: 1, 9: 2}
+    assert keyword_ranks(np.array([3, 5, 8, 9]), np.array([1, 2, 0, 1])) == {
+        3: 2,
+        5: 1,
+        9: 2,
+    }
 
 
 def test_groups_take_turns_and_those_without_a_keyword_come_last() -> None:
@@ -128,8 +149,12 @@ cells = st.integers(-40, 40).map(lambda i: i / 40)
 @st.composite
 def pools(draw: st.DrawFn) -> Pool:
     n = draw(st.integers(1, 12))
-    cosine = draw(st.lists(st.one_of(cells, st.just(float("nan"))), min_size=n, max_size=n))
-    bm25 = draw(st.lists(st.integers(0, 30).map(lambda i: i / 4), min_size=n, max_size=n))
+    cosine = draw(
+        st.lists(st.one_of(cells, st.just(float("nan"))), min_size=n, max_size=n)
+    )
+    bm25 = draw(
+        st.lists(st.integers(0, 30).map(lambda i: i / 4), min_size=n, max_size=n)
+    )
     held = draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), max_size=3))
     return pool(cosine, bm25, held)
 
@@ -147,9 +172,9 @@ def test_an_affine_map_of_the_cosines_changes_no_order(
     given_pool: Pool, alpha: float, beta: float, a: float, b: float
 ) -> None:
     other = moved(given_pool, cosine=a * given_pool.cosine + b)
-    assert order(scores(given_pool, alpha, beta)) == order(scores(other, alpha, beta)) or _constant(
-        given_pool
-    )
+    assert order(scores(given_pool, alpha, beta)) == order(
+        scores(other, alpha, beta)
+    ) or _constant(given_pool)
 
 
 def _constant(given_pool: Pool) -> bool:
@@ -175,8 +200,12 @@ def test_one_more_keyword_never_lowers_a_score(
     extra = np.zeros((1, len(given_pool.rows)), dtype=bool)
     extra[0, lifted] = True
     before = scores(given_pool, alpha, beta)
-    after = scores(moved(given_pool, held=np.concatenate([given_pool.held, extra])), alpha, beta)
-    assert after[lifted] > before[lifted] or (beta == 0 and after[lifted] == before[lifted])
+    after = scores(
+        moved(given_pool, held=np.concatenate([given_pool.held, extra])), alpha, beta
+    )
+    assert after[lifted] > before[lifted] or (
+        beta == 0 and after[lifted] == before[lifted]
+    )
     assert np.delete(after, lifted).tolist() == np.delete(before, lifted).tolist()
 
 
@@ -193,5 +222,6 @@ def test_one_route_alone_gives_its_own_order(given_pool: Pool, alpha: float) -> 
 def test_what_is_first_on_every_route_has_the_best_score_by_ranks() -> None:
     routes = ("dense", "bm25", "keywords")
     assert best_rank_score(pool([0.5], [2.0], ((1,),)), routes) == pytest.approx(3 / 61)
-    assert best_rank_score(pool([0.5], [2.0]), routes) == pytest.approx(2 / 61)  # no keyword
+    # No keyword.
+    assert best_rank_score(pool([0.5], [2.0]), routes) == pytest.approx(2 / 61)
     assert best_rank_score(pool([], []), ()) == 1.0

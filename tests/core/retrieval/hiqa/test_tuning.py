@@ -26,7 +26,9 @@ from structrag.retrieval.hiqa.tuning import (
 )
 
 # The collections here have no names.
-pytestmark = pytest.mark.filterwarnings("ignore:HiQARetriever found no critical keyword")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:HiQARetriever found no critical keyword"
+)
 
 WORDS = ["pump", "valve", "water", "oil", "brass", "gear", "noise", "filter"]
 
@@ -40,7 +42,9 @@ class Misleading(HashEmbedder):
 
 def index_of(embedder: Any) -> Index:
     index = Index(embedder=embedder, views=("raw",))
-    texts = [f"The {a} and the {b} are {a} parts." for a in WORDS for b in WORDS if a != b]
+    texts = [
+        f"The {a} and the {b} are {a} parts." for a in WORDS for b in WORDS if a != b
+    ]
     index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
     return index
 
@@ -60,7 +64,9 @@ def test_misleading_vectors_are_given_less_weight() -> None:
     questions = questions_for(index, 20)
     report = retriever.tune(questions)
     assert (
-        report.alpha < 0.5 and report.score > report.default_score and report.held_out is not None
+        report.alpha < 0.5
+        and report.score > report.default_score
+        and report.held_out is not None
     )
     assert report.default_score <= report.held_out <= report.score
     assert (retriever.alpha, retriever.beta) == (report.alpha, report.beta)
@@ -87,7 +93,9 @@ def test_the_score_is_the_mean_reciprocal_rank_of_a_search() -> None:
             )
             for each in questions
         ]
-        assert sum(1 / rank for rank in ranks if rank) / len(ranks) == pytest.approx(expected)
+        assert sum(1 / rank for rank in ranks if rank) / len(ranks) == pytest.approx(
+            expected
+        )
 
 
 def test_a_keyword_of_the_question_counts_as_in_a_search() -> None:
@@ -102,7 +110,9 @@ def test_recall_counts_the_characters_of_spans_among_the_first_k() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add(
         [
-            Document("# A\n\nOne pump.\n\n# B\n\nOne valve.\n", id="d", format="markdown"),
+            Document(
+                "# A\n\nOne pump.\n\n# B\n\nOne valve.\n", id="d", format="markdown"
+            ),
             Document("Other oil.", id="e"),
         ]
     )
@@ -111,9 +121,13 @@ def test_recall_counts_the_characters_of_spans_among_the_first_k() -> None:
     report = HiQARetriever(index, k=1).tune([half], metric="recall")
     share = (first.end - first.start) / (second.end - first.start)
     assert report.score == pytest.approx(share) and report.k == 1
-    assert HiQARetriever(index, k=2).tune([half], metric="recall").score == pytest.approx(1)
+    assert HiQARetriever(index, k=2).tune(
+        [half], metric="recall"
+    ).score == pytest.approx(1)
     both = LabelledQuestion("One pump", {"d", "e"})
-    assert HiQARetriever(index, k=1).tune([both], metric="recall").score == pytest.approx(0.5)
+    assert HiQARetriever(index, k=1).tune(
+        [both], metric="recall"
+    ).score == pytest.approx(0.5)
     elsewhere = LabelledQuestion("One pump", {("e", first.start, second.end)})
     assert HiQARetriever(index, k=1).tune([elsewhere], metric="recall").score == 0
     limited = LabelledQuestion("One pump", {"e"}, where={"doc_id": "e"})
@@ -145,7 +159,9 @@ def test_the_report_can_be_read() -> None:
         line.count(".") >= len(BETAS) for line in lines[1:]
     )
     assert report.table().count("*") == 1 and report.table() in str(report)
-    assert f"{report.score:.4f}" in str(report) and f"{report.default_score:.4f}" in str(report)
+    assert f"{report.score:.4f}" in str(
+        report
+    ) and f"{report.default_score:.4f}" in str(report)
     assert all(line == line.rstrip() for line in str(report).splitlines())
 
 
@@ -162,7 +178,10 @@ def test_async_and_a_second_time_give_the_same() -> None:
 def test_weights_that_do_not_hold_up_are_not_taken() -> None:
     grid = [(0.0, 0.0), DEFAULT]
     report = _report(np.array([[1, 0.5], [0.2, 0.5]]), grid, "mrr", 5, 0)
-    assert (report.alpha, report.beta) == DEFAULT and report.score == report.default_score == 0.5
+    assert (
+        report.alpha,
+        report.beta,
+    ) == DEFAULT and report.score == report.default_score == 0.5
     assert report.held_out == pytest.approx(0.35) and "the default stays" in report.note
     report = _report(np.array([[1, 0.5], [0.9, 0.5]]), grid, "mrr", 5, 0)
     assert (report.alpha, report.score) == (0.0, 0.95)
@@ -171,13 +190,17 @@ def test_weights_that_do_not_hold_up_are_not_taken() -> None:
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(
-        st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.integers(0, 55)),
+        st.tuples(
+            st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.integers(0, 55)
+        ),
         min_size=1,
         max_size=8,
     )
 )
 def test_never_worse_than_the_default(asked: list[tuple[list[str], int]]) -> None:
-    questions = [LabelledQuestion(" ".join(words), {f"d{number}"}) for words, number in asked]
+    questions = [
+        LabelledQuestion(" ".join(words), {f"d{number}"}) for words, number in asked
+    ]
     report: TuningReport = HiQARetriever(INDEX).tune(questions)
     scores = {(alpha, beta): score for alpha, beta, score in report.grid}
     assert (
@@ -199,7 +222,9 @@ INDEX = index_of(HashEmbedder())
         ([LabelledQuestion("pump", {"d1"})], {"metric": "ndcg"}, "metric"),
     ],
 )
-def test_what_cannot_be_tuned_by_is_named(questions: Any, options: Any, named: str) -> None:
+def test_what_cannot_be_tuned_by_is_named(
+    questions: Any, options: Any, named: str
+) -> None:
     with pytest.raises(InvalidParameter, match=named):
         HiQARetriever(INDEX).tune(questions, **options)
 
@@ -212,7 +237,10 @@ def test_a_retriever_without_alpha_and_beta_is_not_tuned(options: Any) -> None:
 
 def test_the_weights_tried_are_shares_and_hold_the_default() -> None:
     for weights in (ALPHAS, BETAS):
-        assert list(weights) == sorted(set(weights)) and (weights[0], weights[-1]) == (0, 1)
+        assert list(weights) == sorted(set(weights)) and (weights[0], weights[-1]) == (
+            0,
+            1,
+        )
     assert DEFAULT[0] in ALPHAS and DEFAULT[1] in BETAS
 
 

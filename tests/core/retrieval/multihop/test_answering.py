@@ -18,7 +18,9 @@ from structrag.text.tokens import count_tokens
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 60), st.lists(st.integers(1, 40), min_size=1, max_size=5))
-def test_evidence_never_takes_more_than_its_tokens(limit: int, lengths: list[int]) -> None:
+def test_evidence_never_takes_more_than_its_tokens(
+    limit: int, lengths: list[int]
+) -> None:
     hits = hits_for(*("Some words of evidence. " * n for n in lengths))
     text, shown = evidence_text(hits, limit)
     assert count_tokens(text) <= limit
@@ -44,7 +46,9 @@ def test_a_long_passage_ends_behind_a_sentence() -> None:
 
 def test_an_answer_has_its_cost_and_its_failure() -> None:
     index = index_of(llm=ScriptedModel("Answer: Bergen"))
-    answered = index.run(answer_steps(QUESTION, hits_for("Ada Holm was born in Bergen.")))
+    answered = index.run(
+        answer_steps(QUESTION, hits_for("Ada Holm was born in Bergen."))
+    )
     assert (answered.answer, answered.shown, answered.cost.calls, answered.failure) == (
         "Bergen",
         1,
@@ -54,6 +58,10 @@ def test_an_answer_has_its_cost_and_its_failure() -> None:
     failing = index_of(llm=ScriptedModel(OSError("down"))).run(
         answer_steps(QUESTION, hits_for("x y z"))
     )
-    assert (failing.answer, failing.cost.calls, failing.cost.answer_tokens) == ("", 1, 0)
+    assert (failing.answer, failing.cost.calls, failing.cost.answer_tokens) == (
+        "",
+        1,
+        0,
+    )
     assert isinstance(failing.failure, OSError)
     assert index.run(answer_steps(QUESTION, [])).cost == StageCost()

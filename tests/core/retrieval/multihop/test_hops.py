@@ -24,21 +24,35 @@ def ask(request: pytest.FixtureRequest) -> Callable[[SelfAsk, str], SelfAskResul
 @pytest.mark.parametrize(
     "written", ["Follow up: Who directed it?", "follow up:  WHO   directed IT?"]
 )
-def test_a_follow_up_that_repeats_for_ever_ends_the_loop(ask: Any, written: str) -> None:
-    replies = itertools.chain(["Follow up: Who directed it?"], itertools.repeat(written))
+def test_a_follow_up_that_repeats_for_ever_ends_the_loop(
+    ask: Any, written: str
+) -> None:
+    replies = itertools.chain(
+        ["Follow up: Who directed it?"], itertools.repeat(written)
+    )
     model = ScriptedModel(lambda prompt: next(replies) if is_next(prompt) else "Bergen")
     result = ask(asking(model), QUESTION)
-    assert (result.stopped, len(result.trace), result.answer) == ("repeated_followup", 1, "Bergen")
+    assert (result.stopped, len(result.trace), result.answer) == (
+        "repeated_followup",
+        1,
+        "Bergen",
+    )
     assert is_final(model.prompts[-1])
 
 
 def test_most_follow_ups(ask: Any) -> None:
     number = itertools.count()
     model = ScriptedModel(
-        lambda prompt: f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+        lambda prompt: (
+            f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+        )
     )
     result = ask(asking(model, max_followups=3), QUESTION)
-    assert (result.stopped, len(result.trace), result.answer) == ("max_followups", 3, "something")
+    assert (result.stopped, len(result.trace), result.answer) == (
+        "max_followups",
+        3,
+        "something",
+    )
     assert result.total.calls == 3 + 4 + 1
     assert "Intermediate answer: something" in model.prompts[-1]
 
@@ -46,7 +60,13 @@ def test_most_follow_ups(ask: Any) -> None:
 def test_two_empty_answers_in_a_row_end_the_loop(ask: Any) -> None:
     number, answers = itertools.count(), iter(["", "yes", "N/A", "unknown", "Bergen"])
     model = ScriptedModel(
-        lambda prompt: f"Follow up: Question {next(number)}?" if is_next(prompt) else next(answers)
+        lambda prompt: (
+            f"Follow up: Question {next(number)}?" if is_next(prompt) else next(answers)
+        )
     )
     result = ask(asking(model, max_followups=9), QUESTION)
-    assert (result.stopped, len(result.trace), result.answer) == ("empty_answers", 4, "Bergen")
+    assert (result.stopped, len(result.trace), result.answer) == (
+        "empty_answers",
+        4,
+        "Bergen",
+    )

@@ -30,8 +30,16 @@ SPACE_ODYSSEY = "When did 2001: A Space Odyssey open?"
             "follow_up",
             SPACE_ODYSSEY,
         ),
-        ("Are follow up questions needed here: No.\nSo the final answer is: 1968", "final", "1968"),
-        ("So the final answer is: 2001: A Space Odyssey", "final", "2001: A Space Odyssey"),
+        (
+            "Are follow up questions needed here: No.\nSo the final answer is: 1968",
+            "final",
+            "1968",
+        ),
+        (
+            "So the final answer is: 2001: A Space Odyssey",
+            "final",
+            "2001: A Space Odyssey",
+        ),
         ("Kubrick made it. So the final answer is Kubrick", "final", "Kubrick"),
         ("The final answer: 12:30", "final", "12:30"),
         (
@@ -40,7 +48,11 @@ SPACE_ODYSSEY = "When did 2001: A Space Odyssey open?"
             "Who?",
         ),
         ("Follow up: none\nSo the final answer is: Ann", "final", "Ann"),
-        ("So the final answer is: first line\nsecond line", "final", "first line\nsecond line"),
+        (
+            "So the final answer is: first line\nsecond line",
+            "final",
+            "first line\nsecond line",
+        ),
         ('{"follow_up": "Who?"}', "follow_up", "Who?"),
         (
             '```json\n{"Follow-up question": "Who: Ann or Bo?", "final_answer": null}\n```',
@@ -59,7 +71,11 @@ SPACE_ODYSSEY = "When did 2001: A Space Odyssey open?"
         ),
         ("这部电影是什么时候上映的？", "follow_up", "这部电影是什么时候上映的？"),
         ("It opened in 1968.", "final", "It opened in 1968."),
-        ("So the final answer is: So the final answer is: x", "final", "So the final answer is: x"),
+        (
+            "So the final answer is: So the final answer is: x",
+            "final",
+            "So the final answer is: x",
+        ),
         ("", "", ""),
         ("  \n", "", ""),
         ("I'm sorry, I cannot help with that.", "", ""),
@@ -82,12 +98,17 @@ def test_what_stands_behind_the_first_marker_is_kept_whole(question: str) -> Non
     question = " ".join(question.split())
     if not is_nothing(question):
         assert read_reply(f"Follow up: {question}") == ("follow_up", question)
-        assert read_reply(json.dumps({"follow_up": question})) == ("follow_up", question)
+        assert read_reply(json.dumps({"follow_up": question})) == (
+            "follow_up",
+            question,
+        )
 
 
 @given(
     st.text(max_size=300)
-    | st.sampled_from(['{"follow_up": ', "Follow up: ", "So the final answer is: ", "?", "}\n"])
+    | st.sampled_from(
+        ['{"follow_up": ', "Follow up: ", "So the final answer is: ", "?", "}\n"]
+    )
 )
 def test_any_text_is_read(reply: str) -> None:
     kind, text = read_reply(reply + reply)
@@ -105,7 +126,18 @@ def test_a_follow_up_of_ten_thousand_words_is_cut_at_a_word() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["\n", " ", "*", "{", '{"a":', "Follow up ", "so ", "```\n", "?\n", "the final answer "],
+    [
+        "\n",
+        " ",
+        "*",
+        "{",
+        '{"a":',
+        "Follow up ",
+        "so ",
+        "```\n",
+        "?\n",
+        "the final answer ",
+    ],
 )
 def test_long_replies_are_read_in_no_time(piece: str) -> None:
     began = time.process_time()
@@ -132,7 +164,17 @@ def test_answers_are_freed_of_what_stands_around_them(reply: str, answer: str) -
 
 
 @pytest.mark.parametrize(
-    "answer", ["", " ", "N/A", "Unknown.", "'Unanswerable'", "I don't know.", "Sorry, no.", "不明"]
+    "answer",
+    [
+        "",
+        " ",
+        "N/A",
+        "Unknown.",
+        "'Unanswerable'",
+        "I don't know.",
+        "Sorry, no.",
+        "不明",
+    ],
 )
 def test_answers_that_say_nothing(answer: str) -> None:
     assert is_nothing(answer)

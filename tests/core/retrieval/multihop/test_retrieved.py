@@ -15,7 +15,9 @@ def hit(key: str, text: str = "", rank: int = 1) -> Hit:
     return Hit(Chunk(key, "d", "d#0", 0, len(text), text), 1.0, rank)
 
 
-@given(st.lists(st.lists(st.sampled_from("abcdef"), unique=True, max_size=5), max_size=4))
+@given(
+    st.lists(st.lists(st.sampled_from("abcdef"), unique=True, max_size=5), max_size=4)
+)
 def test_lists_take_turns(lists: list[list[str]]) -> None:
     found = interleaved([[hit(key) for key in keys] for keys in lists])
     keys = [each.chunk.id for each in found]
@@ -24,6 +26,7 @@ def test_lists_take_turns(lists: list[list[str]]) -> None:
     heads = list(dict.fromkeys(some[0] for some in lists if some))
     assert keys[: len(heads)] == heads
     once: list[Any] = [
-        each.chunk.id for each in each_once([hit(key) for some in lists for key in some])
+        each.chunk.id
+        for each in each_once([hit(key) for some in lists for key in some])
     ]
     assert once == list(dict.fromkeys(key for some in lists for key in some))

@@ -53,14 +53,25 @@ def ask(request: pytest.FixtureRequest) -> Callable[[SelfAsk, str], SelfAskResul
 def test_two_follow_ups_lead_to_the_answer(ask: Any) -> None:
     model = ScriptedModel(two_hops)
     result = ask(asking(model), QUESTION)
-    assert (result.answer, result.stopped, result.failures) == ("Bergen", "final_answer", 0)
+    assert (result.answer, result.stopped, result.failures) == (
+        "Bergen",
+        "final_answer",
+        0,
+    )
     assert [(hop.follow_up, hop.answer) for hop in result.trace] == [
         ("Who directed The Lantern?", "Ada Holm"),
         ("Where was Ada Holm born?", "Bergen"),
     ]
-    assert [hit.chunk.path[-1] for hit in result.evidence] == ["The Lantern", "Directors"]
-    assert result.total.calls == len(model.prompts) == 5  # f answers and f + 1 questions
-    assert {stage: cost.calls for stage, cost in result.cost.items()} == {"ask": 3, "answer": 2}
+    assert [hit.chunk.path[-1] for hit in result.evidence] == [
+        "The Lantern",
+        "Directors",
+    ]
+    # F answers and f + 1 questions.
+    assert result.total.calls == len(model.prompts) == 5
+    assert {stage: cost.calls for stage, cost in result.cost.items()} == {
+        "ask": 3,
+        "answer": 2,
+    }
     assert result.total.prompt_tokens == sum(map(count_tokens, model.prompts))
     assert sum((hop.cost for hop in result.trace), StageCost()) == result.cost["answer"]
 
@@ -76,7 +87,9 @@ def test_every_chunk_is_evidence_once_in_order_of_first_use() -> None:
 def test_no_round_begins_beyond_the_token_budget(budget: int) -> None:
     number = itertools.count()
     model = ScriptedModel(
-        lambda prompt: f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+        lambda prompt: (
+            f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+        )
     )
     result = asking(model, max_followups=50, token_budget=budget).answer(QUESTION)
     assert result.stopped == "token_budget"
@@ -111,7 +124,9 @@ def test_prose_and_json_and_other_languages_go_through() -> None:
             "Bergen.",
         ]
     )
-    model = ScriptedModel(lambda prompt: next(replies) if is_next(prompt) else "Ada Holm")
+    model = ScriptedModel(
+        lambda prompt: next(replies) if is_next(prompt) else "Ada Holm"
+    )
     result = asking(model).answer(QUESTION)
     assert [hop.follow_up for hop in result.trace] == [
         "Wer führte Regie bei The Lantern?",
@@ -123,7 +138,8 @@ def test_prose_and_json_and_other_languages_go_through() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.text(max_size=40) | st.sampled_from(["Follow up: A?", "So the final answer is: x", "?"]),
+        st.text(max_size=40)
+        | st.sampled_from(["Follow up: A?", "So the final answer is: x", "?"]),
         min_size=1,
     )
 )
@@ -171,10 +187,20 @@ def test_a_model_that_only_fails_is_an_error_with_its_cause(ask: Any) -> None:
 def test_two_models_share_the_work() -> None:
     """The index's model makes summaries and keywords; the one given asks and answers; both are
     counted by the index."""
-    summaries, agent = ScriptedModel("a summary", "summaries"), ScriptedModel(two_hops, "agent")
-    index = Index(embedder=HashEmbedder(), llm=summaries, views=("raw", "summary"), batch_size=8)
+    summaries, agent = (
+        ScriptedModel("a summary", "summaries"),
+        ScriptedModel(two_hops, "agent"),
+    )
+    index = Index(
+        embedder=HashEmbedder(), llm=summaries, views=("raw", "summary"), batch_size=8
+    )
     index.add(
-        [read_text("# Films\n## The Lantern\n" + "It was directed by Ada Holm. " * 60, id="films")]
+        [
+            read_text(
+                "# Films\n## The Lantern\n" + "It was directed by Ada Holm. " * 60,
+                id="films",
+            )
+        ]
     )
     before = index.usage.calls
     assert before == len(summaries.prompts) > 0
@@ -209,7 +235,9 @@ def test_many_questions_as_one_by_one() -> None:
 
 def test_nothing_found_is_unanswerable_without_an_answer_call() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
-    model = ScriptedModel(lambda prompt: "Follow up: Who?" if is_next(prompt) else "made up")
+    model = ScriptedModel(
+        lambda prompt: "Follow up: Who?" if is_next(prompt) else "made up"
+    )
     result = SelfAsk(MultiViewRetriever(index), model).answer(QUESTION)
     assert (result.answer, result.evidence, result.stopped) == (
         UNANSWERABLE,
@@ -226,10 +254,13 @@ def test_evidence_in_prompts_is_bounded_and_shared_by_the_hops() -> None:
         for i in range(3)
     }
     index = index_of(
-        "# Animals\n" + "".join(f"## {title}\n{body}\n" for title, body in parts.items())
+        "# Animals\n"
+        + "".join(f"## {title}\n{body}\n" for title, body in parts.items())
     )
     follow_ups = iter(["Follow up: heron?", "Follow up: otter?", ""])
-    model = ScriptedModel(lambda prompt: next(follow_ups) if is_next(prompt) else "something")
+    model = ScriptedModel(
+        lambda prompt: next(follow_ups) if is_next(prompt) else "something"
+    )
     result = SelfAsk(MultiViewRetriever(index, k=3), model, evidence_tokens=200).answer(
         "heron or otter?"
     )
@@ -240,7 +271,8 @@ def test_evidence_in_prompts_is_bounded_and_shared_by_the_hops() -> None:
     ]
     assert len(shown) == 3
     assert all(
-        100 < count_tokens(evidence.partition("\n\nFollow up")[0]) <= 200 for evidence in shown
+        100 < count_tokens(evidence.partition("\n\nFollow up")[0]) <= 200
+        for evidence in shown
     )
     assert len(result.evidence) > 2
     assert "heron number" in shown[-1]
@@ -249,11 +281,13 @@ def test_evidence_in_prompts_is_bounded_and_shared_by_the_hops() -> None:
 
 def test_braces_in_evidence_questions_and_answers_are_only_text() -> None:
     model = ScriptedModel(
-        lambda prompt: "Follow up: what is {x}?" if is_next(prompt) else "{history} {evidence}"
+        lambda prompt: (
+            "Follow up: what is {x}?" if is_next(prompt) else "{history} {evidence}"
+        )
     )
-    result = SelfAsk(MultiViewRetriever(index_of("# T\nset {a} and {0}\n"), k=1), model).answer(
-        "what is {question}?"
-    )
+    result = SelfAsk(
+        MultiViewRetriever(index_of("# T\nset {a} and {0}\n"), k=1), model
+    ).answer("what is {question}?")
     assert result.answer == "{history} {evidence}"
     assert "what is {question}?" in model.prompts[-1]
 
@@ -296,7 +330,9 @@ class OwnRunner(Retriever):
     def result_steps(self, question: str, k: Any = None, *, where: Any = None) -> Any:
         (answer,) = yield [Ask(f"Route: {question}")]
         hits = [hit for hit in self.hits if answer in hit.chunk.text]
-        return Result(hits, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)})
+        return Result(
+            hits, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)}
+        )
 
     def steps(self, query: str, k: Any = None, *, where: Any = None) -> Any:
         result = yield from self.result_steps(query, k, where=where)
@@ -315,10 +351,15 @@ class Result:
     cost: dict[str, StageCost]
 
 
-def test_the_retriever_asks_its_own_model_and_its_cost_is_part_of_the_result(ask: Any) -> None:
+def test_the_retriever_asks_its_own_model_and_its_cost_is_part_of_the_result(
+    ask: Any,
+) -> None:
     router, agent = ScriptedModel("Bergen", "router"), ScriptedModel(two_hops, "agent")
     result = ask(SelfAsk(OwnRunner(router), agent), QUESTION)
-    assert router.prompts == ["Route: Who directed The Lantern?", "Route: Where was Ada Holm born?"]
+    assert router.prompts == [
+        "Route: Who directed The Lantern?",
+        "Route: Where was Ada Holm born?",
+    ]
     assert result.answer == "Bergen"
     assert result.cost["route"] == StageCost(2, 20, 2)
     assert result.cost["select"] == StageCost(scored=4)
@@ -330,12 +371,16 @@ def test_the_retriever_asks_its_own_model_and_its_cost_is_part_of_the_result(ask
 def test_the_token_budget_counts_the_retriever() -> None:
     retriever = OwnRunner(ScriptedModel("Bergen"))
     assert (
-        SelfAsk(retriever, ScriptedModel(two_hops), token_budget=5000).answer(QUESTION).stopped
+        SelfAsk(retriever, ScriptedModel(two_hops), token_budget=5000)
+        .answer(QUESTION)
+        .stopped
         == "final_answer"
     )
     spent = SelfAsk(retriever, ScriptedModel(two_hops)).answer(QUESTION)
     without = sum(spent.cost[stage].tokens for stage in ("ask", "answer"))
-    tight = SelfAsk(retriever, ScriptedModel(two_hops), token_budget=without).answer(QUESTION)
+    tight = SelfAsk(retriever, ScriptedModel(two_hops), token_budget=without).answer(
+        QUESTION
+    )
     assert tight.stopped == "token_budget"
 
 
@@ -352,21 +397,34 @@ def test_a_final_answer_before_any_retrieval_is_not_taken() -> None:
     result = SelfAsk(retriever, model).answer(QUESTION)
     assert [hop.follow_up for hop in result.trace] == [QUESTION]
     assert result.evidence and result.trace[0].answer == "Bergen"
-    assert result.stopped == "final_answer"  # the model saw the evidence's answer before it
+    # The model saw the evidence's answer before it.
+    assert result.stopped == "final_answer"
     assert "Intermediate answer: Bergen" in model.prompts[-1]
     twice = SelfAsk(retriever, ScriptedModel(made_up), min_followups=2).answer(QUESTION)
-    assert (twice.stopped, len(twice.trace), twice.answer) == ("repeated_followup", 1, "Bergen")
+    assert (twice.stopped, len(twice.trace), twice.answer) == (
+        "repeated_followup",
+        1,
+        "Bergen",
+    )
 
 
 def test_from_memory_only_if_that_is_allowed() -> None:
     retriever = MultiViewRetriever(index_of())
-    result = SelfAsk(retriever, ScriptedModel(made_up), min_followups=0).answer(QUESTION)
+    result = SelfAsk(retriever, ScriptedModel(made_up), min_followups=0).answer(
+        QUESTION
+    )
     assert (result.answer, result.trace, result.evidence) == ("Paris", [], [])
 
 
 def test_a_final_answer_after_a_follow_up_is_taken_at_once() -> None:
-    result = SelfAsk(MultiViewRetriever(index_of()), ScriptedModel(two_hops)).answer(QUESTION)
-    assert (result.stopped, len(result.trace), result.answer) == ("final_answer", 2, "Bergen")
+    result = SelfAsk(MultiViewRetriever(index_of()), ScriptedModel(two_hops)).answer(
+        QUESTION
+    )
+    assert (result.stopped, len(result.trace), result.answer) == (
+        "final_answer",
+        2,
+        "Bergen",
+    )
 
 
 def test_self_ask(tmp_path: Path) -> None:
@@ -379,5 +437,9 @@ def test_self_ask(tmp_path: Path) -> None:
         retriever = D3Retriever(index, llm=llm.model, cache=Cache(tmp_path / "c"))
         result = SelfAsk(retriever, min_followups=0).answer("Where to?")
         found.append((result.stopped, llm.calls - before))
-    assert [stopped for stopped, _ in found] == ["no_reply", "final_answer", "final_answer"]
+    assert [stopped for stopped, _ in found] == [
+        "no_reply",
+        "final_answer",
+        "final_answer",
+    ]
     assert found[2][1] == 0

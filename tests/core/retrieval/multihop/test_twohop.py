@@ -44,8 +44,12 @@ def test_the_second_hop_finds_what_the_question_does_not_name(
     retriever: MultiViewRetriever,
 ) -> None:
     question = "Who shot the film with the lantern that critics praised?"
-    assert [found.chunk.path[-1] for found in retriever.search(question, 1)] == ["The Lantern"]
-    result = TwoHop(MultiViewRetriever(retriever.index, k=2, routes=("bm25",))).result(question)
+    assert [found.chunk.path[-1] for found in retriever.search(question, 1)] == [
+        "The Lantern"
+    ]
+    result = TwoHop(MultiViewRetriever(retriever.index, k=2, routes=("bm25",))).result(
+        question
+    )
     assert "Ada Holm" in result.entities
     assert "Origins" in [found.chunk.path[-1] for found in result.hits[:3]]
     assert [found.rank for found in result.hits] == list(range(1, len(result.hits) + 1))
@@ -67,11 +71,15 @@ def test_names_are_those_of_the_first_hits(retriever: MultiViewRetriever) -> Non
     assert ranked == ["Gardens", "The Lantern", "Origins"]
     assert TwoHop(more, entity_hits=1).result(question).entities == ()
     assert "Ada Holm" in TwoHop(more).result(question).entities  # the first two
-    third = TwoHop(more, find_entities=lambda text: ["Origin"] if "grew up" in text else [])
+    third = TwoHop(
+        more, find_entities=lambda text: ["Origin"] if "grew up" in text else []
+    )
     assert third.result(question).entities == ()
     third.entity_hits = None
     assert third.result(question).entities == ("Origin",)
-    with pytest.raises(InvalidParameter, match="entity_hits must be a number of at least 1"):
+    with pytest.raises(
+        InvalidParameter, match="entity_hits must be a number of at least 1"
+    ):
         TwoHop(more, entity_hits=0)
 
 
@@ -86,10 +94,14 @@ def test_sync_is_async_and_the_limit_holds(retriever: MultiViewRetriever) -> Non
 def test_self_ask_takes_it_as_a_retriever(retriever: MultiViewRetriever) -> None:
     model = ScriptedModel(
         lambda prompt: (
-            "Follow up: Who shot The Lantern?" if "help of follow-up" in prompt else "Ada Holm"
+            "Follow up: Who shot The Lantern?"
+            if "help of follow-up" in prompt
+            else "Ada Holm"
         )
     )
-    result = SelfAsk(TwoHop(retriever), model).answer("Where did the maker of The Lantern grow up?")
+    result = SelfAsk(TwoHop(retriever), model).answer(
+        "Where did the maker of The Lantern grow up?"
+    )
     assert result.answer == "Ada Holm"
     assert result.trace[0].retrieved.entities == ("Ada Holm",)
 
@@ -99,10 +111,15 @@ def test_names_in_most_hits_come_first_and_those_of_the_question_never() -> None
         hit("a", "we met Alan Turing and Grace Hopper there, and later Grace Hopper"),
         hit("b", "then came Grace Hopper with John Backus"),
     ]
-    assert bridge_entities("what did ALAN  turing do?", hits) == ["Grace Hopper", "John Backus"]
+    assert bridge_entities("what did ALAN  turing do?", hits) == [
+        "Grace Hopper",
+        "John Backus",
+    ]
     assert bridge_entities("who?", hits, 2) == ["Grace Hopper", "Alan Turing"]
     assert bridge_entities("who?", []) == []
-    assert bridge_entities("who?", hits, find_entities=lambda text: ["x", " X ", ""]) == ["X"]
+    assert bridge_entities(
+        "who?", hits, find_entities=lambda text: ["x", " X ", ""]
+    ) == ["X"]
 
 
 def test_bad_input_is_named(retriever: MultiViewRetriever) -> None:
@@ -124,20 +141,27 @@ def test_both_run_over_d3(retriever: MultiViewRetriever) -> None:
     )
     scores = D3Retriever(index, k=2)
     result = TwoHop(scores).result(
-        "Who shot the film with the lantern that critics praised?", where={"doc_id": "notes"}
+        "Who shot the film with the lantern that critics praised?",
+        where={"doc_id": "notes"},
     )
     assert result.entities
     assert {"The Lantern", "Origins"} <= {found.chunk.path[-1] for found in result.hits}
     assert result.cost["route"].scored > 0
     model = ScriptedModel(
-        lambda prompt: "Follow up: Who shot it?" if "help of follow-up" in prompt else "Ada Holm"
+        lambda prompt: (
+            "Follow up: Who shot it?" if "help of follow-up" in prompt else "Ada Holm"
+        )
     )
-    answered = SelfAsk(scores, model).answer("Who shot The Lantern?", where={"doc_id": "notes"})
+    answered = SelfAsk(scores, model).answer(
+        "Who shot The Lantern?", where={"doc_id": "notes"}
+    )
     assert (answered.answer, answered.stopped) == ("Ada Holm", "repeated_followup")
     assert set(answered.cost) == {"ask", "answer", "route", "select"}
     assert (
         asyncio.run(
-            SelfAsk(scores, model).aanswer("Who shot The Lantern?", where={"doc_id": "notes"})
+            SelfAsk(scores, model).aanswer(
+                "Who shot The Lantern?", where={"doc_id": "notes"}
+            )
         )
         == answered
     )

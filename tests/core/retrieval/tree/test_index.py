@@ -33,7 +33,9 @@ def test_it_is_an_index_with_nodes() -> None:
     assert index.chunks() == plain.chunks() and index.views == ("raw",)
     query = "How is the filter cleaned?"
     assert index.search(query) == plain.search(query)
-    assert MultiViewRetriever(index).search(query) == MultiViewRetriever(plain).search(query)
+    assert MultiViewRetriever(index).search(query) == MultiViewRetriever(plain).search(
+        query
+    )
     assert index.nodes(manual().id) and index.nodes() == [
         *index.nodes(manual().id),
         *index.nodes(topics().id),
@@ -43,7 +45,9 @@ def test_it_is_an_index_with_nodes() -> None:
 @pytest.mark.parametrize("embedder", [None, HashEmbedder()])
 def test_any_history_gives_the_index_made_afresh(embedder: HashEmbedder | None) -> None:
     index = TreeIndex(embedder=embedder)
-    index.add([replace(manual(), text=manual().text + "\n\n# New\n\nMore.\n"), topics()])
+    index.add(
+        [replace(manual(), text=manual().text + "\n\n# New\n\nMore.\n"), topics()]
+    )
     index.add([manual(), LONG])
     assert index.add([manual(), topics(), LONG]).unchanged == 3
     assert index.delete("long") and not index.delete("long")
@@ -79,7 +83,9 @@ def test_settings_of_the_tree_decide_the_entry() -> None:
 def test_an_estimate_is_what_adding_costs() -> None:
     long_answer = "The parts of it are blue and red. " * 30
     for views in (["raw"], ["raw", "keywords"]):
-        index = TreeIndex(embedder=HashEmbedder(), llm=lambda prompt: long_answer, views=views)
+        index = TreeIndex(
+            embedder=HashEmbedder(), llm=lambda prompt: long_answer, views=views
+        )
         total = index.estimate([manual(), LONG]).total
         report = index.add([manual(), LONG])
         assert total.calls == report.usage["calls"] > 0
@@ -99,7 +105,9 @@ def test_a_failed_call_is_made_again_and_others_are_not() -> None:
     index = TreeIndex(llm=answer)
     report = index.add([LONG])
     assert report.usage["fallbacks"] == {"chunks": 1}
-    assert [node.extras["summary"] == "All of it." for node in index.nodes()].count(False) == 1
+    assert [node.extras["summary"] == "All of it." for node in index.nodes()].count(
+        False
+    ) == 1
     asked.clear()
     fails[0] = False
     assert index.add([LONG]).replaced == 1

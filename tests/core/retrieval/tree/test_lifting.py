@@ -12,7 +12,12 @@ from structrag.retrieval.tree.index import TreeIndex
 from structrag.retrieval.tree.lifting import lifted, node_score_steps
 from structrag.retrieval.tree.shape import Place
 
-HIT = Hit(Chunk("d:0-1", "d", "d#0", 0, 1, "a"), 0.8, 1, parts={"dense:raw": 0.5, "bm25:raw": 0.3})
+HIT = Hit(
+    Chunk("d:0-1", "d", "d#0", 0, 1, "a"),
+    0.8,
+    1,
+    parts={"dense:raw": 0.5, "bm25:raw": 0.3},
+)
 ABOVE = [Place(4, 10, 2, True), Place(0, 20, 2, True)]
 
 
@@ -30,8 +35,12 @@ def test_without_anything_above_the_own_share_stays() -> None:
 
 def test_nodes_are_scored_by_their_summaries_within_the_condition() -> None:
     index = TreeIndex(embedder=HashEmbedder(256))
-    text = "# Top\n\n## {0}\n\n{0} one.\n\n### Part\n\n{0} two.\n\n## Other\n\nNothing.\n"
-    index.add([Document(text.format(w), id=w, format="markdown") for w in ("pump", "valve")])
+    text = (
+        "# Top\n\n## {0}\n\n{0} one.\n\n### Part\n\n{0} two.\n\n## Other\n\nNothing.\n"
+    )
+    index.add(
+        [Document(text.format(w), id=w, format="markdown") for w in ("pump", "valve")]
+    )
     _, nodes = index.readers()
     runner = Runner(embedder=index.embedder)
     scores = runner.run(node_score_steps(nodes, "pump", ("dense", "bm25")))

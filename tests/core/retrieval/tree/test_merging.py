@@ -16,7 +16,9 @@ FIRST, SECOND = Place(1, 30, 3, True), Place(2, 30, 3, True)
 CHUNKS = [Found(10, [FIRST, TOP])] * 3 + [Found(10, [SECOND, TOP])] * 3
 
 
-def merged(rows: list[int], merging: Merging | None = None, **limits: int) -> list[object]:
+def merged(
+    rows: list[int], merging: Merging | None = None, **limits: int
+) -> list[object]:
     taken = (merging or Merging()).merged([CHUNKS[row] for row in rows], **limits)
     return [(one.node.row if one.node else None, list(one.found)) for one in taken]
 
@@ -77,7 +79,11 @@ def test_nothing_is_given_twice_and_limits_hold(
     covered: list[int] = []
     for one in taken:
         node = one.node
-        rows = [row for row in range(6) if node and node.row in {n.row for n in CHUNKS[row].above}]
+        rows = [
+            row
+            for row in range(6)
+            if node and node.row in {n.row for n in CHUNKS[row].above}
+        ]
         covered += rows or [order[one.found[0]]]
     assert len(set(covered)) == len(covered)
     assert [one.found[0] for one in taken] == sorted(one.found[0] for one in taken)

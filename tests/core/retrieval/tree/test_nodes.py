@@ -13,7 +13,9 @@ from structrag.records import Chunk
 from structrag.retrieval.tree.nodes import Node, build_tree, walk_tree
 
 PIECES = st.lists(
-    st.sampled_from(["# A\n\n", "## B\n\n", "### C\n\n", "One. Two. Three.\n\n", "word " * 40]),
+    st.sampled_from(
+        ["# A\n\n", "## B\n\n", "### C\n\n", "One. Two. Three.\n\n", "word " * 40]
+    ),
     max_size=30,
 )
 
@@ -27,7 +29,9 @@ def leaves(node: Node) -> Iterator[Chunk]:
 
 
 @given(pieces=PIECES, fan_out=st.integers(2, 5), size=st.integers(8, 60))
-def test_every_chunk_is_below_the_top_once(pieces: list[str], fan_out: int, size: int) -> None:
+def test_every_chunk_is_below_the_top_once(
+    pieces: list[str], fan_out: int, size: int
+) -> None:
     document = Document("".join(pieces), id="d", format="markdown")
     chunks = ContentAwareSplitter(max_tokens=size).split(document)
     top = build_tree(parse(document), chunks, fan_out)
@@ -56,7 +60,9 @@ def test_a_section_with_one_child_is_left_out() -> None:
 
 
 def test_many_children_are_put_into_even_runs() -> None:
-    document = Document(" ".join(f"Sentence number {i} is here." for i in range(23)), id="d")
+    document = Document(
+        " ".join(f"Sentence number {i} is here." for i in range(23)), id="d"
+    )
     chunks = FixedSplitter(6).split(document)
     top = build_tree(parse(document), chunks, 4)
     assert top is not None and len(chunks) > 20
@@ -76,7 +82,9 @@ def test_chunks_inside_others_are_below_no_node() -> None:
     document = Document("One. Two. Three.", id="d")
 
     def chunk(start: int, end: int) -> Chunk:
-        return Chunk(f"d:{start}-{end}", "d", "d#0", start, end, document.text[start:end])
+        return Chunk(
+            f"d:{start}-{end}", "d", "d#0", start, end, document.text[start:end]
+        )
 
     chunks = [chunk(0, 9), chunk(0, 4), chunk(5, 9), chunk(5, 16)]
     top = build_tree(parse(document), chunks, 10)

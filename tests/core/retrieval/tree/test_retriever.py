@@ -49,9 +49,13 @@ TEXTS = {document.id: document.text for document in DOCUMENTS}
 def test_hits_are_slices_that_do_not_overlap_within_the_limits(
     query: str, k: int, max_tokens: int | None, levels: bool, share: float | None
 ) -> None:
-    retriever = TreeRetriever(INDEX, k=k, max_tokens=max_tokens, levels=levels, merge_share=share)
+    retriever = TreeRetriever(
+        INDEX, k=k, max_tokens=max_tokens, levels=levels, merge_share=share
+    )
     hits = retriever.search(query)
-    assert 1 <= len(hits) <= k and [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert 1 <= len(hits) <= k and [hit.rank for hit in hits] == list(
+        range(1, len(hits) + 1)
+    )
     places = set()
     for hit in hits:
         chunk = hit.chunk
@@ -61,7 +65,9 @@ def test_hits_are_slices_that_do_not_overlap_within_the_limits(
         places |= characters
         assert 0 <= hit.score <= 1
         assert sum(hit.parts.values()) == pytest.approx(hit.score) or not hit.routes
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert [hit.score for hit in hits] == sorted(
+        (hit.score for hit in hits), reverse=True
+    )
     if max_tokens is not None and len(hits) > 1:
         assert sum(hit.chunk.n_tokens for hit in hits) <= max_tokens
 
@@ -78,7 +84,9 @@ def test_a_section_comes_in_the_place_of_its_chunks_with_its_summary() -> None:
     retriever = TreeRetriever(INDEX, k=2, levels=False, merge_share=0.4)
     (hit,) = retriever.search(QUERY, where={"doc_id": "garden"})
     assert hit.chunk.path == ("Garden", "Pump") and hit.chunk.text.startswith("## Pump")
-    assert len(hit.chunk.extras["merged"]) == 2 and "filter" in hit.chunk.extras["summary"]
+    assert (
+        len(hit.chunk.extras["merged"]) == 2 and "filter" in hit.chunk.extras["summary"]
+    )
     (single,) = TreeRetriever(INDEX, k=1, merge_share=None).search(QUERY)
     assert "merged" not in single.chunk.extras
 
@@ -105,7 +113,9 @@ def test_what_a_model_walks_to_comes_first() -> None:
     hits = retriever.search(QUERY)
     assert [hit.chunk.path[1:2] for hit in hits[:2]] == [("Trees",), ("Trees",)]
     assert hits[0].chunk.extras["walk"] == ["garden", "Trees"]
-    silent = TreeRetriever(INDEX, k=3, llm=lambda prompt: "", merge_share=None).search(QUERY)
+    silent = TreeRetriever(INDEX, k=3, llm=lambda prompt: "", merge_share=None).search(
+        QUERY
+    )
     assert silent[0].chunk.extras["failure"] and silent[0].chunk.extras["walk"] == []
     flat = TreeRetriever(INDEX, k=3, merge_share=None).search(QUERY)
     assert [hit.chunk.id for hit in silent] == [hit.chunk.id for hit in flat]

@@ -15,7 +15,9 @@ from structrag.records import Chunk
 from structrag.retrieval.tree.summaries import NodeSplitter, TreeSettings
 
 TEXT = (
-    "# Pump\n\nThe pump moves water. " + "It is blue and runs all day in the cellar. " * 20 + "\n\n"
+    "# Pump\n\nThe pump moves water. "
+    + "It is blue and runs all day in the cellar. " * 20
+    + "\n\n"
     "## Filter\n\nThe filter is rinsed weekly.\n\n### Mesh\n\nThe mesh is fine.\n\n"
     "## Motor\n\nThe motor hums at night.\n"
 )
@@ -35,9 +37,14 @@ def test_a_node_is_its_section_and_is_indexed_by_its_summary() -> None:
     for node in (top, filters):
         assert TEXT[node.start : node.end] == node.text
         assert node.extras["whole"] and len(node.extras["children"]) >= 2
-    assert filters.extras["summary"] == "The filter is rinsed weekly.\nThe mesh is fine."
+    assert (
+        filters.extras["summary"] == "The filter is rinsed weekly.\nThe mesh is fine."
+    )
     assert filters.context == "Manual > Pump"
-    assert filters.index_text == f"Manual > Pump\nFilter\n{filters.extras['summary']}\nMesh"
+    assert (
+        filters.index_text
+        == f"Manual > Pump\nFilter\n{filters.extras['summary']}\nMesh"
+    )
     assert top.index_text.endswith("\nFilter, Motor")
 
 
@@ -57,12 +64,17 @@ def test_a_model_is_asked_bottom_up_for_what_is_long() -> None:
         return f"Summary {len(asked)}."
 
     top, filters = nodes(answer)
-    assert [top.extras["summary"], filters.extras["summary"][:10]] == ["Summary 1.", "The filter"]
+    assert [top.extras["summary"], filters.extras["summary"][:10]] == [
+        "Summary 1.",
+        "The filter",
+    ]
     (prompt,) = asked  # the filter's parts are short, and their own summary
     assert "Title: Pump" in prompt and "Filter\nThe filter is rinsed weekly." in prompt
     asked.clear()
     top, filters = nodes(answer, summary_tokens=8)
-    assert filters.extras["summary"] == "Summary 1." and "Filter\nSummary 1." in asked[-1]
+    assert (
+        filters.extras["summary"] == "Summary 1." and "Filter\nSummary 1." in asked[-1]
+    )
 
 
 def test_a_model_that_fails_leaves_an_extract_and_says_so() -> None:
@@ -85,4 +97,6 @@ def test_split_needs_no_model() -> None:
     chunks = ContentAwareSplitter(max_tokens=120).split(DOCUMENT)
     splitter = NodeSplitter({"d": chunks}, TreeSettings(), Reading())
     assert splitter.split(DOCUMENT) == nodes()
-    assert NodeSplitter({"d": chunks[:1]}, TreeSettings(), Reading()).split(DOCUMENT) == []
+    assert (
+        NodeSplitter({"d": chunks[:1]}, TreeSettings(), Reading()).split(DOCUMENT) == []
+    )

@@ -24,13 +24,18 @@ TEXT = (
 def tree(*names: str) -> Tree:
     index = TreeIndex()
     index.add(
-        [Document(TEXT, id=name, title=f"Manual {name}", format="markdown") for name in names]
+        [
+            Document(TEXT, id=name, title=f"Manual {name}", format="markdown")
+            for name in names
+        ]
     )
     return Tree(*index.readers())
 
 
 def walked(model: Any, *names: str) -> Walk:
-    steps = walk_steps("What colour is the oil?", tree(*names), names, as_language_model(model))
+    steps = walk_steps(
+        "What colour is the oil?", tree(*names), names, as_language_model(model)
+    )
     return Runner().run(steps)
 
 
@@ -50,7 +55,9 @@ def by_title(*titles: str) -> Callable[[str], str]:
 
 def test_it_ends_above_chunks_alone() -> None:
     walk = walked(by_title("Manual b", "Motor"), "a", "b")
-    assert walk.titles == ("Manual b", "Motor") and walk.doc_id == "b" and not walk.failure
+    assert (
+        walk.titles == ("Manual b", "Motor") and walk.doc_id == "b" and not walk.failure
+    )
     assert TEXT[walk.start : walk.end].startswith("## Motor")
 
 
@@ -63,7 +70,9 @@ def test_a_chunk_can_be_chosen_and_one_document_is_no_question() -> None:
 
     walk = walked(answer, "a")
     assert len(asked) == 1 and "[1] Pump" in asked[0] and "Rinse it." in asked[0]
-    assert walk.titles == ("Manual a", "Pump") and TEXT[: walk.end].endswith("About pumps.\n\n")
+    assert walk.titles == ("Manual a", "Pump") and TEXT[: walk.end].endswith(
+        "About pumps.\n\n"
+    )
 
 
 def test_none_keeps_what_was_chosen_before() -> None:
@@ -73,7 +82,9 @@ def test_none_keeps_what_was_chosen_before() -> None:
     assert walked(lambda prompt: "none", "a", "b") == Walk()
 
 
-@pytest.mark.parametrize("answer", ["", "I am sorry, I cannot do that.", "What is a pump?"])
+@pytest.mark.parametrize(
+    "answer", ["", "I am sorry, I cannot do that.", "What is a pump?"]
+)
 def test_an_answer_that_cannot_be_used_ends_it_and_is_said(answer: str) -> None:
     walk = walked(lambda prompt: answer, "a", "b")
     assert walk.doc_id is None and walk.failure

@@ -14,12 +14,14 @@ from structrag.show.view import gather
 
 
 def test_chunks_are_the_splitters_own_and_in_characters() -> None:
-    document = read_text("# \U0001f4a7 Pump\n\nWater \U0001f4a7.\n\n## B\n\nMore.\n", id="d")
+    document = read_text(
+        "# \U0001f4a7 Pump\n\nWater \U0001f4a7.\n\n## B\n\nMore.\n", id="d"
+    )
     (shown,) = gather([document], splitters())["documents"]
     chunks = ContentAwareSplitter(max_tokens=60).split(document)
-    assert [(c["start"], c["end"], c["path"]) for c in shown["splits"][0]["chunks"]] == [
-        (c.start, c.end, list(c.path)) for c in chunks
-    ]
+    assert [
+        (c["start"], c["end"], c["path"]) for c in shown["splits"][0]["chunks"]
+    ] == [(c.start, c.end, list(c.path)) for c in chunks]
     assert shown["text"] == document.text and shown["splits"][0]["series"] is None
 
 
@@ -47,7 +49,8 @@ def test_series_are_those_of_the_explanation(splitter: Any) -> None:
     series = shown["splits"][0]["series"]
     explained = splitter.explain(document).series
     assert [value for value in series["values"] if value is not None] == pytest.approx(
-        [value for scope in explained for value in scope.values if value == value], abs=1e-6
+        [value for scope in explained for value in scope.values if value == value],
+        abs=1e-6,
     )
     assert (
         len(series["starts"])
@@ -63,7 +66,9 @@ def test_nothing_is_indexed_without_a_query(monkeypatch: pytest.MonkeyPatch) -> 
     assert gather([manual()], splitters(), query="  ")["searches"] == []
 
 
-@pytest.mark.parametrize("documents", [[], [read_text("a", id="x"), read_text("b", id="x")]])
+@pytest.mark.parametrize(
+    "documents", [[], [read_text("a", id="x"), read_text("b", id="x")]]
+)
 def test_gather_says_what_is_wrong(documents: list[Any]) -> None:
     with pytest.raises(InvalidParameter, match=r"nothing to show|same id"):
         gather(documents, splitters())

@@ -29,7 +29,8 @@ from structrag.show.view.page import SCRIPTS, embedded_json
 
 def test_the_same_input_gives_the_same_page() -> None:
     pages = {
-        render_page(gather([manual()], splitters(pic=PICSplitter()), query="dry")) for _ in range(2)
+        render_page(gather([manual()], splitters(pic=PICSplitter()), query="dry"))
+        for _ in range(2)
     }
     assert len(pages) == 1
 
@@ -37,7 +38,9 @@ def test_the_same_input_gives_the_same_page() -> None:
 def test_no_markup_of_a_document_is_markup_of_the_page() -> None:
     page = render_page(
         gather(
-            [read_text(HOSTILE, id="<img src=x>", title="</title>")], splitters(), query="<script>"
+            [read_text(HOSTILE, id="<img src=x>", title="</title>")],
+            splitters(),
+            query="<script>",
         )
     )
     assert page.count("<script") == 2 and page.count("</script>") == 2
@@ -65,7 +68,10 @@ def test_only_the_pages_own_script_and_style_may_run() -> None:
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     for text in (style, script):
-        assert f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'" in policy
+        assert (
+            f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+            in policy
+        )
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert (
         not re.search(r"https?://(?!www\.w3\.org/)", page)
@@ -76,11 +82,14 @@ def test_only_the_pages_own_script_and_style_may_run() -> None:
 
 def test_scripts_never_set_markup_from_strings() -> None:
     folder = files("structrag.show.view")
-    assert {each.name for each in folder.iterdir() if each.name.endswith(".js")} == set(SCRIPTS)
+    assert {each.name for each in folder.iterdir() if each.name.endswith(".js")} == set(
+        SCRIPTS
+    )
     for name in SCRIPTS:
         text = folder.joinpath(name).read_text(encoding="utf-8")
         assert not re.search(
-            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", text
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function",
+            text,
         ), name
 
 
@@ -98,9 +107,9 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
     monkeypatch.setattr("structrag.show.view.page.os.replace", fail)
     with pytest.raises(InvalidParameter, match=r"cannot be written to .*No space left"):
         write_page(gather([manual(title="Other")], splitters()), path)
-    assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == [
-        "page.html"
-    ]
+    assert path.read_bytes() == before and [
+        each.name for each in tmp_path.iterdir()
+    ] == ["page.html"]
     with pytest.raises(InvalidParameter, match="cannot be written"):
         write_page(data, tmp_path / "missing" / "page.html")
 
@@ -132,7 +141,9 @@ def page() -> Iterator[Page]:
     program = chromium()
     if program is None:
         pytest.skip("no Chromium: install chromium, or set STRUCTRAG_CHROMIUM to one")
-    pytest.importorskip("websockets", reason="websockets, which drives Chromium, is not installed")
+    pytest.importorskip(
+        "websockets", reason="websockets, which drives Chromium, is not installed"
+    )
     with browser(program) as opened:
         yield opened
 
@@ -169,7 +180,9 @@ def shown(page: Page, file: Path) -> Iterator[Page]:
 
 def text_of(page: Page) -> str:
     return str(
-        page.run("[...document.querySelectorAll('.body')].map((body) => body.textContent).join('')")
+        page.run(
+            "[...document.querySelectorAll('.body')].map((body) => body.textContent).join('')"
+        )
     )
 
 
@@ -192,7 +205,9 @@ def in_view(page: Page, selector: str) -> bool:
     )
 
 
-def chunk_text(data: dict[str, Any], method: int, number: int, document: int = 0) -> str:
+def chunk_text(
+    data: dict[str, Any], method: int, number: int, document: int = 0
+) -> str:
     found = data["documents"][document]
     chunk = found["splits"][method]["chunks"][number]
     return str(found["text"][chunk["start"] : chunk["end"]])
@@ -220,16 +235,22 @@ def test_markup_in_a_document_is_text(page: Page, tmp_path: Path) -> None:
         assert picked(page) == chunk_text(data, number, 1)
         page.hover(".segment")
         page.click("#tab-hits")
-    assert page.run("[window.hacked, document.scripts.length, document.images.length]") == [
+    assert page.run(
+        "[window.hacked, document.scripts.length, document.images.length]"
+    ) == [
         None,
         2,
         0,
     ]
     assert page.errors() == []
-    assert [address for address in page.addresses() if address.startswith(("http", "//"))] == []
+    assert [
+        address for address in page.addresses() if address.startswith(("http", "//"))
+    ] == []
 
 
-def test_the_text_is_whole_and_cut_where_the_chunks_are(shown: Page, data: dict[str, Any]) -> None:
+def test_the_text_is_whole_and_cut_where_the_chunks_are(
+    shown: Page, data: dict[str, Any]
+) -> None:
     assert text_of(shown) == LONG_MANUAL
     for key, method in (("1", 0), ("2", 1), ("3", 2)):
         shown.press(key)
@@ -245,9 +266,9 @@ def test_a_click_on_a_track_selects_the_chunk_and_its_method(
     shown: Page, data: dict[str, Any]
 ) -> None:
     shown.click('.segment[data-method="2"][data-chunk="1"]')
-    assert shown.run("document.querySelector('.chip[aria-pressed=true]').textContent").startswith(
-        "3idms"
-    )
+    assert shown.run(
+        "document.querySelector('.chip[aria-pressed=true]').textContent"
+    ).startswith("3idms")
     assert picked(shown) == chunk_text(data, 2, 1)
     details = shown.run("document.getElementById('sheet').innerText")
     assert "2 of " in details and "margin" in details and "Part 0" in details
@@ -286,13 +307,17 @@ def test_a_segment_stands_beside_its_text(shown: Page, data: dict[str, Any]) -> 
         assert -2 <= tops[0] - tops[1] <= tops[2] + 2
 
 
-def test_keys_go_through_chunks_methods_and_hits(shown: Page, data: dict[str, Any]) -> None:
+def test_keys_go_through_chunks_methods_and_hits(
+    shown: Page, data: dict[str, Any]
+) -> None:
     for _ in range(4):
         shown.press("j")
     assert picked(shown) == chunk_text(data, 0, 3)
     shown.press("k")
     assert picked(shown) == chunk_text(data, 0, 2)
-    assert "content_aware chunk 3 of" in shown.run("document.getElementById('voice').textContent")
+    assert "content_aware chunk 3 of" in shown.run(
+        "document.getElementById('voice').textContent"
+    )
     shown.press("2")
     assert chunk_text(data, 0, 2)[:40] in picked(shown)
     shown.press("1")
@@ -301,12 +326,16 @@ def test_keys_go_through_chunks_methods_and_hits(shown: Page, data: dict[str, An
     assert "Drain the boiler" in picked(shown) and picked(shown) == chunk_text(
         data, 0, hit["chunk"]
     )
-    shown.until("document.querySelector('.chunk.picked').getBoundingClientRect().top < innerHeight")
+    shown.until(
+        "document.querySelector('.chunk.picked').getBoundingClientRect().top < innerHeight"
+    )
     shown.press("Escape")
     assert picked(shown) == ""
 
 
-def test_arrow_keys_go_along_and_across_the_tracks(shown: Page, data: dict[str, Any]) -> None:
+def test_arrow_keys_go_along_and_across_the_tracks(
+    shown: Page, data: dict[str, Any]
+) -> None:
     shown.click('.segment[data-method="0"][data-chunk="1"]')
     shown.until("document.activeElement.dataset.chunk === '1'")
     shown.press("ArrowDown")
@@ -317,7 +346,9 @@ def test_arrow_keys_go_along_and_across_the_tracks(shown: Page, data: dict[str, 
     shown.press("ArrowRight")
     shown.until("document.activeElement.dataset.method === '1'")
     assert shown.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert shown.run("document.activeElement.getAttribute('aria-label')").startswith("pic chunk ")
+    assert shown.run("document.activeElement.getAttribute('aria-label')").startswith(
+        "pic chunk "
+    )
 
 
 def test_find_counts_highlights_and_jumps(shown: Page) -> None:
@@ -327,8 +358,12 @@ def test_find_counts_highlights_and_jumps(shown: Page) -> None:
     shown.until("document.getElementById('find-count').value === '1'")
     shown.press("Enter")
     assert shown.run("document.getElementById('find-count').value") == "1 / 1"
-    assert shown.run("[...CSS.highlights.get('match-here')].map(String)") == ["Drain the boiler"]
-    top = shown.until("[...CSS.highlights.get('match-here')][0].getBoundingClientRect().top")
+    assert shown.run("[...CSS.highlights.get('match-here')].map(String)") == [
+        "Drain the boiler"
+    ]
+    top = shown.until(
+        "[...CSS.highlights.get('match-here')][0].getBoundingClientRect().top"
+    )
     assert 0 < top < 900
     shown.press("Escape")
     assert shown.run("document.getElementById('find-count').value") == ""
@@ -339,7 +374,10 @@ def test_find_counts_highlights_and_jumps(shown: Page) -> None:
 
 def test_hits_show_shares_and_jump(shown: Page, data: dict[str, Any]) -> None:
     assert (
-        shown.run("document.querySelector('[role=tab][aria-selected=true]').textContent") == "Hits"
+        shown.run(
+            "document.querySelector('[role=tab][aria-selected=true]').textContent"
+        )
+        == "Hits"
     )
     widths = shown.run(
         "[...document.querySelectorAll('.hit-line')].map((hit) => [...hit.querySelectorAll('.stack "
@@ -357,7 +395,9 @@ def test_hits_show_shares_and_jump(shown: Page, data: dict[str, Any]) -> None:
     assert shown.run("document.querySelectorAll('.hits').length") == 3
 
 
-def test_the_words_that_match_are_painted_and_listed(page: Page, tmp_path: Path) -> None:
+def test_the_words_that_match_are_painted_and_listed(
+    page: Page, tmp_path: Path
+) -> None:
     methods = splitters(evidence=Passages())
     query = "How do I dry filter 7?"
     write_page(gather([manual()], methods, query=query, k=2), tmp_path / "page.html")
@@ -368,16 +408,25 @@ def test_the_words_that_match_are_painted_and_listed(page: Page, tmp_path: Path)
     assert {"Dry", "filter", "7"} <= set(page.run(painted))
     page.click(".hit-line")
     page.run("document.getElementById('tab-chunk').click()")
-    chips = page.run("[...document.querySelectorAll('.word')].map((chip) => chip.title)")
+    chips = page.run(
+        "[...document.querySelectorAll('.word')].map((chip) => chip.title)"
+    )
     assert "dry: Dry, 1.00" in chips and "7: 7, 1.00" in chips
-    page.run("document.querySelector('.word.strong').dispatchEvent(new Event('pointerenter'))")
+    page.run(
+        "document.querySelector('.word.strong').dispatchEvent(new Event('pointerenter'))"
+    )
     assert page.run("[...CSS.highlights.get('peek')].length") == 1
     page.run("document.querySelector('.chip').click()")
     assert page.run(painted) == [] and page.errors() == []
 
 
-def test_the_page_begins_with_the_file_of_the_best_hit(page: Page, tmp_path: Path) -> None:
-    documents = [read_text("", id="empty"), read_text("# Tap\n\nThe tap drips.\n", id="tap")]
+def test_the_page_begins_with_the_file_of_the_best_hit(
+    page: Page, tmp_path: Path
+) -> None:
+    documents = [
+        read_text("", id="empty"),
+        read_text("# Tap\n\nThe tap drips.\n", id="tap"),
+    ]
     write_page(gather(documents, splitters(), query="tap"), tmp_path / "page.html")
     page.open(tmp_path / "page.html")
     page.until("document.querySelector('.segment')")
@@ -387,11 +436,15 @@ def test_the_page_begins_with_the_file_of_the_best_hit(page: Page, tmp_path: Pat
     assert page.run("document.getElementById('documents').value") == "0"
 
 
-def test_the_page_begins_at_the_best_hit(page: Page, file: Path, data: dict[str, Any]) -> None:
+def test_the_page_begins_at_the_best_hit(
+    page: Page, file: Path, data: dict[str, Any]
+) -> None:
     page.window(1400, 900)
     page.open(file)
     hit = f'.chunk[data-chunk="{data["searches"][0]["hits"][0]["chunk"]}"]'
-    page.until(f"document.querySelector('{hit}').getBoundingClientRect().top < innerHeight")
+    page.until(
+        f"document.querySelector('{hit}').getBoundingClientRect().top < innerHeight"
+    )
     assert in_view(page, hit) and picked(page) == ""
     page.open(file, "#document=1")
     assert not in_view(page, hit)
@@ -399,13 +452,18 @@ def test_the_page_begins_at_the_best_hit(page: Page, file: Path, data: dict[str,
 
 def test_no_frame_is_drawn_before_a_key_is_used(shown: Page) -> None:
     frame = "getComputedStyle(document.getElementById('reader')).outlineStyle"
-    assert shown.run("document.activeElement.id") == "reader" and shown.run(frame) == "none"
+    assert (
+        shown.run("document.activeElement.id") == "reader"
+        and shown.run(frame) == "none"
+    )
 
 
 def test_the_outline_is_a_tree_for_mouse_and_keys(shown: Page) -> None:
     assert shown.run("document.querySelectorAll('[role=treeitem]').length") == 16
     shown.click('[data-section="16"] .item-title')
-    shown.until("document.querySelector('[data-section=\"16\"][aria-current=location]')")
+    shown.until(
+        "document.querySelector('[data-section=\"16\"][aria-current=location]')"
+    )
     assert shown.run("document.getElementById('here').textContent") == "Manual › Winter"
     shown.press("Home")
     assert shown.run("document.activeElement.dataset.section") == "1"
@@ -413,7 +471,9 @@ def test_the_outline_is_a_tree_for_mouse_and_keys(shown: Page) -> None:
     assert shown.run("document.activeElement.getAttribute('aria-expanded')") == "false"
     for key in ("ArrowRight", "ArrowDown"):
         shown.press(key)
-    assert shown.run("document.activeElement.getAttribute('aria-label')").startswith("Part 0, ")
+    assert shown.run("document.activeElement.getAttribute('aria-label')").startswith(
+        "Part 0, "
+    )
     shown.press("Enter")
     shown.until("document.getElementById('here').textContent === 'Manual › Part 0'")
 
@@ -450,7 +510,9 @@ def test_nothing_is_wider_than_the_screen(page: Page, file: Path, width: int) ->
         "document.getElementById('reader').scrollWidth <= "
         "document.getElementById('reader').clientWidth"
     )
-    assert page.run("document.querySelector('.body').clientWidth") > 0.6 * min(width, 700)
+    assert page.run("document.querySelector('.body').clientWidth") > 0.6 * min(
+        width, 700
+    )
 
 
 def test_on_a_narrow_screen_details_come_up_and_go(page: Page, file: Path) -> None:
@@ -467,14 +529,19 @@ def test_on_a_narrow_screen_details_come_up_and_go(page: Page, file: Path) -> No
     assert page.run(hidden)
     page.click("#show-outline")
     page.click('[data-section="16"] .item-title')
-    assert page.run("getComputedStyle(document.getElementById('outline')).display") == "none"
+    assert (
+        page.run("getComputedStyle(document.getElementById('outline')).display")
+        == "none"
+    )
     page.until("document.getElementById('here').textContent === 'Manual › Winter'")
     assert page.errors() == []
 
 
 @pytest.mark.slow
 def test_a_million_characters_stay_usable(page: Page, tmp_path: Path) -> None:
-    text = "".join(f"# Chapter {i}\n\n{SECTIONS}" for i in range(1_000_000 // len(SECTIONS) + 1))
+    text = "".join(
+        f"# Chapter {i}\n\n{SECTIONS}" for i in range(1_000_000 // len(SECTIONS) + 1)
+    )
     data = gather(
         [read_text(text, id="big")],
         {

@@ -54,7 +54,9 @@ def test_hits_are_those_of_the_retriever() -> None:
 
 def test_an_empty_document_can_be_shown_and_searched() -> None:
     data = gather(
-        [read_text("", id="empty")], {"fixed": FixedSplitter(), "pic": PICSplitter()}, query="water"
+        [read_text("", id="empty")],
+        {"fixed": FixedSplitter(), "pic": PICSplitter()},
+        query="water",
     )
     assert [split["chunks"] for split in data["documents"][0]["splits"]] == [[], []]
     assert [search["hits"] for search in data["searches"]] == [[], []]
@@ -82,5 +84,7 @@ def test_passages_say_what_matches_the_question_word_by_word(embedder: Any) -> N
 
 
 def test_passages_need_a_question() -> None:
-    with pytest.raises(InvalidParameter, match="evidence finds passages for a question"):
+    with pytest.raises(
+        InvalidParameter, match="evidence finds passages for a question"
+    ):
         gather([manual()], splitters(evidence=Passages()))
