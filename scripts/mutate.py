@@ -1,12 +1,16 @@
 """Change the core in small ways at random, and see whether each module's own test file notices.
 
-    python scripts/mutate.py --number 50 --seed 1
+    python scripts/mutate.py --number 50 --seed 1              # a sample of the whole core
+    python scripts/mutate.py --module index/dense --every      # all changes of one module
 
-Each mutation is made in a copy of the core, so the checkout stays as it is. A mutation is killed
-when the test file of its module's name fails, or one that tests/core/test_layout_of_tests.py names
-for a module without one, or the table of all defaults and records. What survives is either a
-missing case or a change that makes no difference; the two are told apart by reading, so both are
-printed.
+A mutation is killed when the test file of its module's name fails, or one that
+tests/core/test_layout_of_tests.py names for a module without one, or the table of all defaults and
+records. What survives is either a missing case or a change that makes no difference; the two are
+told apart by reading, so both are printed.
+
+Changes within functions are tried in forks of one process (`forked.py`), with the tests that run
+their lines. What runs at import (constants, defaults) is changed in a copy of the core, one process
+of pytest each. The checkout stays as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import json
 import math
 import os
 import random
@@ -22,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +38,10 @@ from test_layout_of_tests import ELSEWHERE  # noqa: E402
 
 CORE = ROOT / "shared" / "structrag"
 TESTS = ROOT / "tests" / "core"
+FORKED = ROOT / "scripts" / "forked.py"
+# Plugins of others that take long to import.
+SLOW_PLUGINS = ("cacheprovider", "langsmith_plugin", "syrupy")
+QUICK = [word for plugin in SLOW_PLUGINS for word in ("-p", f"no:{plugin}")]
 SIGNATURES = TESTS / "test_signatures.py"  # about every module at once
 OPPOSITE: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
     ast.Lt: [ast.LtE, ast.GtE],
@@ -57,7 +67,8 @@ class Mutation:
 
     module: Path  # relative to the core
     line: int
-    start: int  # in UTF-8 bytes
+    column: int  # in UTF-8 bytes, as start and end
+    start: int
     end: int
     before: str
     after: str
@@ -142,6 +153,7 @@ def mutations_of(file: Path) -> list[Mutation]:
                 Mutation(
                     file.relative_to(CORE),
                     node.lineno,
+                    node.col_offset,
                     start,
                     end,
                     before,
@@ -151,59 +163,122 @@ def mutations_of(file: Path) -> list[Mutation]:
     return result
 
 
+def by_place(mutations: list[Mutation]) -> dict[tuple[Path, int, int], list[Mutation]]:
+    """The changes of each place: a module, and where an expression starts and ends."""
+    places: dict[tuple[Path, int, int], list[Mutation]] = {}
+    for mutation in mutations:
+        key = (mutation.module, mutation.start, mutation.end)
+        places.setdefault(key, []).append(mutation)
+    return places
+
+
 def drawn(number: int, seed: int) -> list[Mutation]:
     """`number` different places of the core, one change each; long modules have more of them."""
-    places: dict[tuple[Path, int, int], list[Mutation]] = {}
-    for file in sorted(CORE.rglob("*.py")):
-        for mutation in mutations_of(file):
-            key = (mutation.module, mutation.start, mutation.end)
-            places.setdefault(key, []).append(mutation)
+    places = by_place(
+        [m for file in sorted(CORE.rglob("*.py")) for m in mutations_of(file)]
+    )
     chance = random.Random(seed)
     keys = chance.sample(sorted(places), number)
     return [chance.choice(places[key]) for key in keys]
 
 
+def environment(core: Path) -> dict[str, str]:
+    """That of a run of tests with the core that stands in the folder `core`."""
+    path = os.pathsep.join([str(core), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def passes(test_file: Path, core: Path, timeout: float) -> bool:
     """Whether the test file passes with the core that stands in the folder `core`."""
-    path = os.pathsep.join([str(core), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        str(test_file),
-    ]
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", *QUICK, str(test_file)]
     try:
         done = subprocess.run(
             command,
             cwd=ROOT,
-            env=environment,
+            env=environment(core),
             capture_output=True,
             timeout=timeout,
-            check=False,
         )
     except subprocess.TimeoutExpired:
         return False  # a loop that does not end is noticed
     return done.returncode == 0
 
 
-def killer(mutation: Mutation, folder: Path, timeout: float) -> Path | None:
-    """The test file that fails with the module changed."""
-    file = folder / "structrag" / mutation.module
+def passes_changed(
+    test_file: Path, mutation: Mutation, core: Path, timeout: float
+) -> bool:
+    """Whether the test file passes with a change written into a copy of the core."""
+    file = core / "structrag" / mutation.module
     source = file.read_bytes()
     replacement = f"({mutation.after})".encode()
     try:
         file.write_bytes(
             source[: mutation.start] + replacement + source[mutation.end :]
         )
-        failing = (f for f in mutation.test_files() if not passes(f, folder, timeout))
-        return next(failing, None)
+        return passes(test_file, core, timeout)
     finally:
         file.write_bytes(source)
+
+
+def failing(
+    test_file: Path, mutations: list[Mutation], core: Path, timeout: float
+) -> list[bool]:
+    """Whether the test file fails, for each of several mutations of one module."""
+    file = core / "structrag" / mutations[0].module
+    changes = [
+        {
+            "line": m.line,
+            "column": m.column,
+            "start": m.start,
+            "end": m.end,
+            "after": m.after,
+        }
+        for m in mutations
+    ]
+    verdicts = core / "verdicts"
+    verdicts.unlink(missing_ok=True)
+    command = [sys.executable, str(FORKED), str(test_file), str(file), str(verdicts)]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(core),
+        input=json.dumps(changes),
+        text=True,
+        capture_output=True,
+    )
+    if done.returncode != 0:
+        sys.exit(
+            f"{test_file.relative_to(ROOT)}: {(done.stdout + done.stderr)[-2000:]}"
+        )
+    answers = [json.loads(line) for line in verdicts.read_text().splitlines()]
+    if None in answers and not passes(test_file, core, timeout):
+        sys.exit(f"{test_file.relative_to(ROOT)} fails with the core as it is")
+    return [
+        not passes_changed(test_file, mutation, core, timeout)
+        if answer is None
+        else answer
+        for mutation, answer in zip(mutations, answers, strict=True)
+    ]
+
+
+def killers(mutations: list[Mutation], timeout: float) -> list[Path | None]:
+    """The first test file that fails, for each of several mutations of one module."""
+    found: dict[Mutation, Path] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(
+            CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__")
+        )
+        for test_file in mutations[0].test_files():
+            left = [mutation for mutation in mutations if mutation not in found]
+            if left:
+                verdicts = failing(test_file, left, folder, timeout)
+                found |= {
+                    m: test_file
+                    for m, fails in zip(left, verdicts, strict=True)
+                    if fails
+                }
+    return [found.get(mutation) for mutation in mutations]
 
 
 def share(successes: int, trials: int) -> str:
@@ -223,52 +298,87 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     )
 
 
+def chosen_modules(names: list[str]) -> list[Mutation]:
+    """All changes of modules, or of the modules in folders: "index/dense", "text"."""
+    mutations = []
+    for name in names:
+        path = CORE / name.removesuffix(".py")
+        files = (
+            sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+        )
+        for file in files:
+            if not file.exists():
+                sys.exit(
+                    f"--module is a module or folder of the core, as index/dense; got {name}"
+                )
+            mutations += mutations_of(file)
+    return mutations
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--number", type=int, default=50, help="how many mutations")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
+        "--module", nargs="+", help="all places of these modules or folders"
+    )
+    parser.add_argument(
+        "--every", action="store_true", help="all changes of a place, not one"
+    )
+    parser.add_argument(
         "--timeout", type=float, default=300, help="seconds for one test file"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="modules at a time")
     parser.add_argument(
         "--list", action="store_true", help="print the mutations, run nothing"
     )
     parser.add_argument(
-        "--unchecked", action="store_true", help="do not run unchanged code first"
+        "--survivors", action="store_true", help="print only what survives"
     )
     arguments = parser.parse_args()
-    mutations = drawn(arguments.number, arguments.seed)
+    if arguments.module:
+        mutations = chosen_modules(arguments.module)
+        if not arguments.every:
+            chance = random.Random(arguments.seed)
+            mutations = [
+                chance.choice(changes) for changes in by_place(mutations).values()
+            ]
+    else:
+        mutations = drawn(arguments.number, arguments.seed)
     if arguments.list:
         print(*mutations, sep="\n")
         return
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(
-            CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__")
+    groups: dict[Path, list[Mutation]] = {}
+    for mutation in mutations:
+        groups.setdefault(mutation.module, []).append(mutation)
+    by_own = by_any = 0
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        results = pool.map(
+            lambda group: killers(group, arguments.timeout), groups.values()
         )
-        if not arguments.unchecked:
-            for test_file in sorted(
-                {file for m in mutations for file in m.test_files()}
-            ):
-                if not passes(test_file, folder, arguments.timeout):
-                    sys.exit(
-                        f"{test_file.relative_to(ROOT)} fails with the core as it is"
-                    )
-        killers = []
-        for mutation in mutations:
-            by = killer(mutation, folder, arguments.timeout)
-            killers.append(by)
-            verdict = "survived" if by is None else "killed"
-            other = by is not None and by != mutation.test_file
-            source = f"  (by {by.relative_to(TESTS)})" if by and other else ""
-            no_file = "" if mutation.test_file.exists() else "  (no test file)"
-            print(f"{verdict:8} {mutation}{no_file}{source}", flush=True)
-    by_own = sum(by == m.test_file for by, m in zip(killers, mutations, strict=True))
-    by_any = sum(by is not None for by in killers)
+        for group, found in zip(groups.values(), results, strict=True):
+            own = sum(by == m.test_file for by, m in zip(found, group, strict=True))
+            by_own += own
+            by_any += sum(by is not None for by in found)
+            print(
+                f"{group[0].module}: {own} of {len(group)} killed by its own file",
+                flush=True,
+            )
+            for mutation, by in zip(group, found, strict=True):
+                if by is None or not arguments.survivors:
+                    print(line_of(mutation, by), flush=True)
     print(f"Killed by the module's own test file: {share(by_own, len(mutations))}")
     print(
         f"Killed by that, the file named for it or the table: {share(by_any, len(mutations))}"
     )
+
+
+def line_of(mutation: Mutation, by: Path | None) -> str:
+    verdict = "survived" if by is None else "killed"
+    other = by is not None and by != mutation.test_file
+    source = f"  (by {by.relative_to(TESTS)})" if by and other else ""
+    no_file = "" if mutation.test_file.exists() else "  (no test file)"
+    return f"  {verdict:8} {mutation}{no_file}{source}"
 
 
 if __name__ == "__main__":
