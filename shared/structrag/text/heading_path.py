@@ -12,7 +12,7 @@ from structrag.text.tokens import TokenCounter
 SEPARATOR = " > "
 _LONGEST = 1000  # characters of a title that may hold a site's name
 _LEADS, _FOLLOWS = re.compile(r" [|•·»:—–-] |: "), re.compile(r"(?: [|•·«:—–-]|:) \Z")
-# characters; no counter of words or tokens takes so many for one, on average.
+# Characters; no counter of words or tokens takes so many for one, on average.
 _TOKEN = 64
 
 
