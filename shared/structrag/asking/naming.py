@@ -96,7 +96,7 @@ def _is_plain(value: Any) -> bool:
 def _function_name(value: Any) -> str:
     """The name of a function, class or method."""
     owner = getattr(value, "__self__", None)
-    # built-in functions have a module.
+    # Built-in functions have a module.
     if owner is not None and not hasattr(owner, "__spec__"):
         return f"{setting_name(owner)}.{value.__qualname__}"
     # Methods of built-in classes, such as `str.split`, have a class and no module.
