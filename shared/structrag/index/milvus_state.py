@@ -26,7 +26,7 @@ class State:
     writer: str = ""  # who writes now; empty: nobody
     # The first and last version that the writer has taken.
     writing: tuple[int, int] = (0, 0)
-    # since; first, last version.
+    # Since; first, last version.
     hidden: list[tuple[float, int, int]] = field(default_factory=list)
     removed: int = 0  # how often hidden rows were removed for good
     n_chunks: int = 0
@@ -37,7 +37,7 @@ class State:
     averages: dict[str, float] = field(default_factory=dict)
     # view -> segments of row counts: number, parts, terms
     counts: dict[str, list[tuple[int, int, int]]] = field(default_factory=dict)
-    # since; segment of counts.
+    # Since; segment of counts.
     outdated: list[tuple[float, int]] = field(default_factory=list)
 
     def to_text(self) -> str:
