@@ -171,7 +171,7 @@ def test_the_body_has_the_type_of_most_characters() -> None:
     assert body_of([]) == Body(0.0, False)
     assert body_of([row("a" * 10), row("b" * 9, 12, True)]) == Body(10, False)
     assert body_of([row("a" * 10), row("b" * 11, 12, True)]) == Body(12, True)
-    # ties: the smaller.
+    # Ties: the smaller.
     assert body_of([row("a" * 10, 12), row("b" * 10)]) == Body(10, False)
     assert body_of([row("aa", 10.2), row("bb", 9.8), row("ccc", 11)]).size == 10
 
