@@ -38,7 +38,7 @@ def test_cut_rules() -> None:
     # P = .03: below .05.
     assert keep([-3.5, -9.0], "monot5", k=None, threshold=0.5) == []
     assert keep([0.2, 0.9, 0.9, 0.5], "cross_encoder", k=2, threshold=None) == [1, 2]
-    # ties: the earlier.
+    # Ties: the earlier.
     assert keep([0.5, 0.5, 0.5], "dense", k=2, threshold=None) == [0, 1]
     assert keep([4.0, 2.0, 1.9, 0.0], "lexical", k=3, threshold=None) == [0, 1]
     assert keep([0.0, 0.0], "lexical", k=3, threshold=0.0) == []
