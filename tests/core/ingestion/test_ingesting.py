@@ -385,7 +385,7 @@ def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(
         "the cause and begin the same ingestion again: it goes on where it stopped."
     ) in str(failure.value)
     assert len(Store.load(tmp_path / "index").document_ids) == 64
-    # calls: two a group, then all, the first alone, a probe.
+    # Calls: two a group, then all, the first alone, a probe.
     assert log.stat().st_size == 2 * 2 + 3
     files[-1].write_text("# Good\n\nIt is up.")
     report = run()
