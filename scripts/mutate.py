@@ -309,7 +309,8 @@ def chosen_modules(names: list[str]) -> list[Mutation]:
         for file in files:
             if not file.exists():
                 sys.exit(
-                    f"--module is a module or folder of the core, as index/dense; got {name}"
+                    "--module must be a module or a folder of the core, such as index/dense; "
+                    f"got {name}"
                 )
             mutations += mutations_of(file)
     return mutations
