@@ -232,14 +232,11 @@ def _insertion(answer: str, after: int, passage: str) -> tuple[int, str]:
     """Where in the answer a passage goes, and with what around it."""
     if not after:
         return 0, f"{escaped_line(passage)}\n\n"
-    start = answer.rfind("\n", 0, after) + 1
-    line_end = answer.find("\n", after)
-    line_end = len(answer) if line_end < 0 else line_end
-    line = answer[start:line_end].lstrip()
+    line = answer[answer.rfind("\n", 0, after) + 1 : after].lstrip()
     if not line.startswith(("#", "|")):
         return after, f" {passage}"
     # A heading is one line, a table all lines down to the next empty one.
-    block_end = answer.find("\n\n", after) if line.startswith("|") else line_end
+    block_end = answer.find("\n\n" if line.startswith("|") else "\n", after)
     block_end = len(answer) if block_end < 0 else block_end
     return block_end, f"\n\n{escaped_line(passage)}"
 

@@ -19,7 +19,8 @@ MARGIN = 3  # lines at the top and at the bottom of a page that can be running h
 MIN_PAGES = 3
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_SENTENCE_END = re.compile(r"""[.!?:;。！？：；]["'”’)\]]*$""")
+_SENTENCE_ENDS = tuple(".!?:;。！？：；")
+_CLOSING = "\"'”’)]"
 _BROKEN = re.compile(
     r"(?<![^\W_])(?<!-)([^\W_]+(?:-[^\W_]+)*)([-‐\u00ad])[ \t]*\n[ \t]*(?=([^\W\d_]+))"
 )
@@ -142,9 +143,9 @@ def _joined_pages(pages: list[list[str]]) -> str:
 def _goes_on(above: str, below: str) -> bool:
     """Whether a page's last paragraph goes on at the next page's top."""
     last, first = above.rstrip(), below.lstrip()
-    if not first[0].islower() or _SENTENCE_END.search(last[last.rfind("\n") + 1 :]):
+    if not first[0].islower() or last.rstrip(_CLOSING).endswith(_SENTENCE_ENDS):
         return False
-    behind, before = above[len(last) :], below[: len(below) - len(first)]
+    behind, before = above[len(last) :], below.removesuffix(first)
     return behind.count("\n") < 2 and before.count("\n") < 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from window_making import W, core_of, numbered, small
 
-from structrag.formatting.answers import fault_of, restored
+from structrag.formatting.answers import bare, fault_of, invented_words, restored
 from structrag.formatting.windows import BEGIN, END
 
 
@@ -34,6 +34,16 @@ def test_words_left_out_are_put_back_where_they_stood() -> None:
             "| h | k |\n| --- | --- |\n| 1 | 3 |\n\n2\n\nrest",
         ),
         ("# x\ny", "y", "x\n\ny"),
+        (
+            "intro\n\none two three\n\nrest",
+            "intro\n\n# one three\n\nrest",
+            "intro\n\n# one three\n\ntwo\n\nrest",
+        ),
+        (
+            "intro h 1 2 3",
+            "intro\n\n| h |\n| --- |\n| 1 |\n| 3 |",
+            "intro\n\n| h |\n| --- |\n| 1 |\n| 3 |\n\n2",
+        ),
         ("a a a", "a", "a a a"),
         ("a b", "b a", "b a"),
     ],
@@ -42,6 +52,44 @@ def test_restoring(core: str, answer: str, expected: str) -> None:
     text, passages = restored(core, answer)
     assert text == expected
     assert bool(passages) == (text != answer)
+
+
+def test_words_that_moved_are_not_put_back_with_those_that_are_lost() -> None:
+    # "b" stands before "a" in the answer; "x" and "y" around it are lost.
+    assert restored("x a b y c d", "b a c d") == ("x\n\nb a y c d", ["x", "y"])
+    assert restored("x a b c d", "b a c d") == ("x\n\nb a c d", ["x"])
+
+
+def test_a_word_lost_among_many_that_repeat_goes_back_to_its_place() -> None:
+    half = "to be or not " * 60
+    text, passages = restored(f"{half}whether {half}", half + half)
+    assert passages == ["whether"]
+    assert text.split().index("whether") == 240
+
+
+@pytest.mark.parametrize(("outside", "is_cut"), [(1, True), (2, False)])
+def test_one_word_in_twenty_may_be_lost_outside_the_marks(
+    outside: int, is_cut: bool
+) -> None:
+    words = [f"w{i}" for i in range(20)]
+    first, rest = " ".join(words[:outside]), " ".join(words[outside:-1])
+    # The last word is lost in any case.
+    answer = bare(f"{first}\n{BEGIN}\n{rest}\n{END}", " ".join(words))
+    assert answer.split() == (words[outside:-1] if is_cut else words[:-1])
+
+
+def test_a_fence_stays_where_the_core_begins_with_one() -> None:
+    fenced = "```\nmake all\n```"
+    assert bare(fenced, " \n```\nmake all\n```") == fenced
+    assert bare(fenced, "make all") == "make all"
+
+
+def test_invented_words_do_not_count_numbers_of_headings() -> None:
+    assert invented_words("one two", "# 1.2. one new\n\ntwo new old") == [
+        "new",
+        "new",
+        "old",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +144,11 @@ def test_what_a_model_puts_around_its_answer_is_taken_off(wrap: str) -> None:
             "numbers the heading '1 two' after one numbered 2",
         ),
         ("one two", "# 1.9 one\n\n# 1.10 two", ""),
+        ("one two", "# 3 one\n\n# 3 two", ""),  # not down
+        # Two per cent of fifty words, and four.
+        (" ".join("x" * 50), " ".join("x" * 55), ""),
+        (" ".join("x" * 50), " ".join("x" * 56), "has 6 words that the source has not"),
+        ("a b", "", "is empty"),
         ("9 one 1 two", "# 9 one\n\n# 1 two", ""),  # as the source has it
         ("今天天气很好", "今天天气很好", ""),
         ("今天天气很好", "今天天气", "has 4 words where the source has 6"),

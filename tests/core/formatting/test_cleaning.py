@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from structrag.formatting.cleaning import cleaned_text
 from structrag.formatting.heuristic import markdown_of_text
 
 BODY = (
@@ -62,6 +63,57 @@ def test_two_pages_have_no_running_heads() -> None:
     assert markdown_of_text(pages_of(2, "HEAD", "")).removed == ()
 
 
+def test_three_pages_may_have_running_heads() -> None:
+    draft = cleaned_text(pages_of(3, "HEAD", ""))
+    assert draft.removed == ("HEAD", "HEAD")
+    assert draft.text.count("HEAD") == 1
+
+
+def test_three_lines_at_the_top_and_at_the_bottom_may_be_heads() -> None:
+    heads = "H one\nH two\nH three\nH four"
+    feet = "F four\nF three\nF two\nF one"
+    bodies = [BODY.format(word) for word in ("alpha", "beta", "gamma")]
+    draft = cleaned_text("\f".join(f"{heads}\n{body}\n{feet}" for body in bodies))
+    outer = ("H one", "H two", "H three", "F three", "F two", "F one")
+    assert draft.removed == outer * 2
+    assert draft.text.count("H four") == draft.text.count("F four") == 3
+
+
+def test_five_of_the_removed_lines_are_shown_page_numbers_last() -> None:
+    heads = "A\nB\nC"
+    bodies = [BODY.format(word) for word in ("alpha", "beta", "gamma")]
+    pages = [f"{i}\n{heads}\n{bodies[i]}\nY\nX" for i in range(3)]
+    draft = cleaned_text("\f".join(pages))
+    assert draft.uncertain == (
+        "Lines left out as repeated running heads or page numbers: 11, such as "
+        "'A', 'B', 'Y', 'X', '0'.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "goes_on"),
+    [
+        ("It ends in the", "middle of it.", True),
+        ("It ends in the\n", "middle of it.", True),
+        ("It ends in the\n\n", "middle of it.", False),
+        ("It ends in the", "\nmiddle of it.", True),
+        ("It ends in the", "\n\nmiddle of it.", False),
+        ("It ends in the", "middle\n\nof\n\nit.", True),
+        ("One ends. It ends in the", "middle of it.", True),
+        ("It ends in the", "Middle of it.", False),
+        ("It ends here.", "middle of it.", False),
+        ("It ends (here.)", "middle of it.", False),
+        ("It ends here\n.", "middle of it.", False),
+    ],
+)
+def test_paragraphs_go_on_over_a_page_break(
+    above: str, below: str, goes_on: bool
+) -> None:
+    gap = "\n" if goes_on else "\n\n"
+    expected = f"{above.strip()}{gap}{below.strip()}"
+    assert cleaned_text(f"{above}\f{below}").text == expected
+
+
 def test_a_sentence_goes_on_over_a_page_break() -> None:
     text = "The first page ends in the middle of\n\fa sentence.\n\fA new page."
     assert (
@@ -94,3 +146,20 @@ def test_words_broken_at_line_ends(text: str, expected: str, unsure: bool) -> No
     draft = markdown_of_text(text)
     assert draft.text == expected + "\n"
     assert any("rejoined by guess" in note for note in draft.uncertain) is unsure
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The columns are in the line of the hyphen.
+        ("x   exam-\nple", "x   exam-\nple"),
+        ("| exam-\nple", "| exam-\nple"),
+        ("x\texam-\nple", "x\texam-\nple"),
+        # They are in the line above.
+        ("cell |\nan exam-\nple", "cell |\nan example"),
+        ("x   y\nexam-\nple", "x   y\nexample"),
+        ("x  exam-\nple", "x  example"),
+    ],
+)
+def test_words_in_columns_are_not_rejoined(text: str, expected: str) -> None:
+    assert cleaned_text(text).text == expected
