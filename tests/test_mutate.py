@@ -68,7 +68,6 @@ def core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(mutate, "ROOT", tmp_path)
     monkeypatch.setattr(mutate, "CORE", tmp_path / "core" / "structrag")
     monkeypatch.setattr(mutate, "TESTS", tmp_path / "tests" / "core")
-    monkeypatch.setattr(mutate, "SIGNATURES", tmp_path / "no table")
     return tmp_path / "core" / "structrag"
 
 
