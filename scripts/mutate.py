@@ -4,9 +4,9 @@
     python scripts/mutate.py --module index/dense --every      # all changes of one module
 
 A mutation is killed when the test file of its module's name fails, or one that
-tests/core/test_layout_of_tests.py names for a module without one, or the table of all defaults and
-records. What survives is either a missing case or a change that makes no difference; the two are
-told apart by reading, so both are printed.
+tests/core/test_layout_of_tests.py names for a module without one; in a sample also when the table
+of all defaults and records does. What survives is either a missing case or a change that makes no
+difference; the two are told apart by reading, so both are printed.
 
 Changes within functions are tried in forks of one process (`forked.py`), with the tests that run
 their lines. What runs at import (constants, defaults) is changed in a copy of the core, one process
