@@ -27,7 +27,6 @@ ELSEWHERE = {
     "index/milvus_reader": "index/test_engine_reader: searches of each engine",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",
-    "reading/html/text": "reading/html/test_flow: the text that is written",
     "reading/pdf/document": "reading/pdf/test_reader: documents of PDF files",
     "reading/pdf/pages": "records",
     "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",

@@ -118,7 +118,7 @@ def _paragraphs(lines: list[_Line]) -> Iterator[list[_Line]]:
     for line in lines:
         if has_text and group[-1].blank and not line.blank:
             yield group
-            group, has_text = [], False
+            group = []
         group.append(line)
         has_text = has_text or not line.blank
     if group:
@@ -147,8 +147,7 @@ def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
             yield _Candidate(
                 title, line.start, lines[i + 1].end, "underlined", level=level
             )
-            next_free = i + 2
-            continue
+            continue  # the line below has no letters and is no heading
         numbered = list(_numbered(text, lines, i, sequences))
         if (
             len(numbered) == 1
@@ -302,12 +301,10 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
 def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
     """A clean title without digits, alone between blank lines."""
     line = lines[i]
-    if line.right - line.left > TITLE_LENGTH:
-        return False
     if not _opens(text, lines, i) or not _blank(lines, i + 1):
         return False
     title = text[line.left : line.right]
-    if title[-1] in ".,;:" or not is_clean(title):
+    if title.endswith(".") or not is_clean(title):
         return False
     return not any(character.isdigit() or character == ":" for character in title)
 

@@ -88,7 +88,7 @@ class MappedText:
     def newlines(self) -> int:
         """How many line feeds, up to two, the text ends with."""
         tail = "".join(part[-2:] for part in self.parts[-2:])
-        return len(tail) - len(tail.rstrip("\n")) if not tail.endswith("\n\n") else 2
+        return min(len(tail) - len(tail.rstrip("\n")), 2)
 
     def source_map(self, source_length: int) -> SourceMap:
         """The map, closed by an empty run at the ends of both."""
