@@ -18,6 +18,7 @@ from structrag.retrieval.fusion import (
     normalised_parts,
     ranked,
     reciprocal_rank_fusion,
+    reciprocal_ranks,
     round_robin,
     sum_of_parts,
     union,
@@ -36,6 +37,7 @@ RANKINGS = st.lists(st.lists(st.integers(0, 8), max_size=9, unique=True), max_si
         ([-1, 1], [0, 1]),
         ([3, 3], [1, 1]),
         ([3], [1]),
+        ([0.5, 0.5], [1, 1]),
         ([0, 0], [0, 0]),
         ([-2], [0]),
         ([], []),
@@ -47,7 +49,13 @@ def test_minmax(scores: list[float], expected: list[float]) -> None:
 
 @pytest.mark.parametrize(
     ("scores", "expected"),
-    [([2, 8, 0, 4], [0.25, 1, 0, 0.5]), ([-1, 2], [0, 1]), ([-1, 0], [0, 0]), ([], [])],
+    [
+        ([2, 8, 0, 4], [0.25, 1, 0, 0.5]),
+        ([0.25, 0.5], [0.5, 1]),
+        ([-1, 2], [0, 1]),
+        ([-1, 0], [0, 0]),
+        ([], []),
+    ],
 )
 def test_maxnorm(scores: list[float], expected: list[float]) -> None:
     assert maxnorm(scores).tolist() == expected
@@ -114,6 +122,12 @@ def test_rrf_counts_a_key_once_per_ranking_and_weighs_routes() -> None:
     assert reciprocal_rank_fusion([]) == []
 
 
+def test_the_parts_of_a_ranking_are_what_rrf_adds_up() -> None:
+    assert reciprocal_ranks(3, weight=2).tolist() == [2 / 61, 2 / 62, 2 / 63]
+    assert reciprocal_ranks(1).tolist() == [1 / 61]
+    assert reciprocal_ranks(0).tolist() == []
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -144,6 +158,7 @@ def test_union_and_round_robin_worked_example() -> None:
     assert round_robin(ROUTES, 9) == ["A", "B", "D", "C"]
     assert round_robin(["A", "BCD"], 3) == ["A", "B", "C"]
     assert round_robin([], 3) == round_robin(ROUTES, 0) == union(ROUTES, 0) == []
+    assert union(ROUTES, -2) == []
 
 
 @given(RANKINGS, st.integers(0, 9))
