@@ -3,13 +3,15 @@ end."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import Chunk, Hit
 from structrag.errors import InvalidParameter
-from structrag.retrieval.packing import pack, reader_text
+from structrag.retrieval.packing import pack, pack_best, reader_text
 
 
 def words(text: str) -> int:
@@ -59,6 +61,61 @@ def test_only_the_first_is_cut_and_at_a_sentence_end() -> None:
     assert (first.chunk.id, first.chunk.start, first.chunk.end) == ("d:40-70", 40, 70)
     assert first.chunk.n_tokens == 6 and first.chunk.extras["cut"] is True
     assert texts(pack([hit("a b", 1), hit(text, 2)], 7, words)) == ["a b"]
+
+
+SEVEN = "".join(f"{'word ' * number}end. " for number in range(7))  # 28 words
+
+
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [
+        (1, [1]), (2, [1]), (3, [3]), (5, [3]), (6, [6]), (10, [10]), (14, [10]),
+        (15, [15]), (20, [15]), (21, [21]), (27, [21]), (28, [28]),
+    ],
+)  # fmt: skip
+def test_as_many_sentences_as_fit_are_kept(limit: int, sizes: list[int]) -> None:
+    packed = pack([hit(SEVEN)], limit, words)
+    assert [each.chunk.n_tokens for each in packed] == sizes
+    assert [words(each.chunk.text) for each in packed] == sizes
+    assert bool(packed[0].chunk.extras.get("cut")) == (limit < 28)
+
+
+def test_what_is_cut_fills_the_limit_only_by_what_is_left_of_it() -> None:
+    packed = pack([hit("One two. Three four five.", 1), hit("x y", 2)], 4, words)
+    assert texts(packed) == ["One two. ", "x y"]
+
+
+def test_a_cut_hit_keeps_what_its_chunk_says_except_where_its_markup_ends() -> None:
+    whole = hit("One two. Three four.")
+    extras = {"source_start": 7, "source_end": 40, "views_hit": ["raw"]}
+    (first,) = pack(
+        [replace(whole, chunk=replace(whole.chunk, extras=extras))], 2, words
+    )
+    assert first.chunk.extras == {"source_start": 7, "views_hit": ["raw"], "cut": True}
+    assert (first.score, first.rank) == (whole.score, whole.rank)
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("german", []),  # its first sentence has six words
+        ("english", ["Er kam am 3. "]),
+        ("klingon", ["Er kam am 3. "]),  # unknown: as English
+    ],
+)
+def test_sentences_are_those_of_the_language(language: str, shown: list[str]) -> None:
+    date = hit("Er kam am 3. Mai an. Ende.")
+    assert texts(pack([date], 5, words, language=language)) == shown
+
+
+def test_the_best_ranks_are_packed_and_stand_in_the_order_they_came_in() -> None:
+    hits = [hit("a b c", 3), hit("d e", 1), hit("f g", 2), hit("h", 4)]
+    assert texts(pack_best(hits, 5, words)) == ["d e", "f g", "h"]
+    assert texts(pack_best(hits, 7, words)) == ["a b c", "d e", "f g"]
+    assert pack_best(iter(hits), 8, words) == hits
+    assert texts(pack_best([hit("x", 2), hit("One two. Three.", 1)], 2, words)) == [
+        "One two. "
+    ]
 
 
 def test_a_first_sentence_too_long_is_left_out() -> None:

@@ -31,6 +31,42 @@ def test_more_than_the_share_must_be_found() -> None:
     assert merged([0, 1, 2], Merging(None)) == [(None, [0]), (None, [1]), (None, [2])]
 
 
+def test_exactly_the_share_is_not_enough() -> None:
+    half = Place(0, 40, 4, True)
+    two, three = [Found(10, [half])] * 2, [Found(10, [half])] * 3
+    assert [one.node for one in Merging(0.5).merged(two)] == [None, None]
+    assert [one.node for one in Merging(0.5).merged(three)] == [half]
+
+
+def test_a_share_of_0_merges_at_the_first_chunk_and_one_of_1_never() -> None:
+    assert merged([2], Merging(0)) == [(0, [0])]
+    assert merged([0, 1, 2], Merging(1)) == [(None, [0]), (None, [1]), (None, [2])]
+
+
+@pytest.mark.parametrize(
+    ("merge_tokens", "taken"),
+    [
+        (29, [(None, [0]), (None, [1]), (None, [2]), (None, [3])]),
+        (30, [(1, [0, 1]), (2, [2, 3])]),
+        (60, [(0, [0, 1, 2, 3])]),
+    ],
+)
+def test_a_node_of_exactly_the_tokens_is_merged(
+    merge_tokens: int, taken: list[object]
+) -> None:
+    assert merged([0, 1, 3, 4], Merging(merge_tokens=merge_tokens)) == taken
+
+
+def test_the_top_counts_sections_that_have_taken_the_place_of_their_chunks() -> None:
+    top = Place(0, 60, 3, True)
+    sections = [Place(row, 20, 2, True) for row in (1, 2, 3)]
+    chunks = [Found(10, [section, top]) for section in sections for _ in range(2)]
+    # Of each section one chunk, then all of two sections.
+    assert [one.node for one in Merging().merged(chunks[::2])] == [None] * 3
+    assert [one.node for one in Merging().merged(chunks[:4])] == [top]
+    assert [one.node for one in Merging().merged(chunks[:3])] == [sections[0], None]
+
+
 def test_sections_that_stand_for_their_chunks_are_merged_in_turn() -> None:
     assert merged([0, 1, 3, 4]) == [(0, [0, 1, 2, 3])]
     assert merged([0, 1, 3, 4], Merging(merge_tokens=59)) == [(1, [0, 1]), (2, [2, 3])]
@@ -49,6 +85,21 @@ def test_tokens_are_a_limit_of_all_but_the_first() -> None:
     assert merged([0, 1, 3], max_tokens=30) == [(1, [0, 1])]
     assert merged([0, 1, 3], max_tokens=29) == [(None, [0]), (None, [1])]
     assert merged([0, 1], max_tokens=1) == [(None, [0])]
+    assert merged([0, 3], max_tokens=20) == [(None, [0]), (None, [1])]
+    assert merged([0, 3], max_tokens=19) == [(None, [0])]
+    # The top of 60 tokens takes the place of 60; beside another document's 10 it does not fit.
+    beside = Found(10, [])
+    for limit, row in ((70, 0), (69, None)):
+        ranking = [beside, CHUNKS[0], CHUNKS[1], CHUNKS[3], CHUNKS[4]]
+        taken = Merging(merge_tokens=60).merged(ranking, max_tokens=limit)
+        rows = [one.node.row if one.node else None for one in taken]
+        assert (row in rows[1:]) and rows[0] is None, limit
+
+
+def test_what_does_not_fit_ends_it() -> None:
+    large, small = Found(10, []), Found(1, [])
+    taken = Merging().merged([small, large, small], max_tokens=10)
+    assert [one.found for one in taken] == [(0,)]
 
 
 def test_a_node_with_gaps_takes_no_place() -> None:
@@ -62,6 +113,9 @@ def test_settings_are_checked() -> None:
         Merging(1.5)
     with pytest.raises(InvalidParameter, match="merge_tokens"):
         Merging(merge_tokens=0)
+    with pytest.raises(InvalidParameter, match="merge_share"):
+        Merging(-0.5)
+    assert (Merging(0, 1).merge_share, Merging(1, 1).merge_share) == (0, 1)
 
 
 @given(
