@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import ingestion_makers as makers
+import numpy as np
 import pytest
 from engine_making import ENGINES, address_in
 from ingestion_making import LONG_AGO, content, start, wait_for, write_files
 
 import structrag
-from structrag.errors import InvalidParameter, ModelFailed, SaveFailed
+from structrag.asking.progress import ProgressLine
+from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, SaveFailed
+from structrag.index.entries import Entry
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
+from structrag.ingestion.ingesting import show_files
+from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.worker import Preparer
+from structrag.ingestion.workers import Replies, Runner, Worker
 
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
@@ -646,3 +656,537 @@ def test_what_an_engine_cannot_keep_is_refused(
     with pytest.raises(InvalidParameter, match=message):
         ingest(file, f"lancedb:{tmp_path / 'corpus'}", workers=1, **options)
     assert not (tmp_path / "corpus").exists()
+
+
+class Inside(Worker):
+    """A worker in the process of the test; its runner decides what becomes of a task."""
+
+    def __init__(self, runner: InsideRunner, setup: bytes, replies: Replies) -> None:
+        super().__init__(replies)
+        self.runner = runner
+        self.preparer = Preparer(pickle.loads(setup))
+        self.is_killed = False
+
+    def _send(self, request: bytes) -> None:
+        task: Task = pickle.loads(request)
+        self.runner.tasks.append([Path(path).stem for path in task.paths])
+        self.runner.at_work.append(
+            sum(worker.task is not None for worker in self.runner.workers)
+        )
+        self.runner.answer(self, task)
+
+    def say(self, reply: Ready | Done | Stopped | None) -> None:
+        self.replies.put((self, reply))
+
+    def ending(self) -> str:
+        return "by a script"
+
+    def kill(self) -> None:
+        self.is_killed = True
+        self.say(None)
+
+    def close(self) -> None:
+        return None
+
+
+class InsideRunner(Runner):
+    """Runs workers in the process of the test.
+
+    Attributes:
+        starts: Whether the first workers get ready; those after them do.
+        answer: What is done with a task: by default it is prepared at once.
+        tasks: The names of the files of each task, in the order in which they were sent.
+        at_work: How many workers had a task when each of them was sent.
+    """
+
+    def __init__(self, cores: int = 1, starts: Sequence[bool] = ()) -> None:
+        self.cores = cores
+        self.starts = deque(starts)
+        self.answer: Callable[[Inside, Task], None] = self.prepare
+        self.setup: Setup | None = None
+        self.counts: list[int] = []
+        self.workers: list[Inside] = []
+        self.tasks: list[list[str]] = []
+        self.at_work: list[int] = []
+        self.is_settled = True
+
+    def start(self, setup: bytes, replies: Replies, count: int) -> Worker:
+        self.setup = pickle.loads(setup)
+        self.counts.append(count)
+        worker = Inside(self, setup, replies)
+        self.workers.append(worker)
+        is_alive = self.starts.popleft() if self.starts else True
+        first_words = replace(worker.preparer.ready(), is_settled=self.is_settled)
+        worker.say(first_words if is_alive else None)
+        return worker
+
+    def close(self) -> None:
+        return None
+
+    def prepare(self, worker: Inside, task: Task) -> None:
+        worker.say(worker.preparer.done(task))
+
+    def skip(self, worker: Inside, task: Task) -> None:
+        """Say that nothing has changed, whatever is in the files."""
+        worker.say(Done(task.number))
+
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch) -> InsideRunner:
+    """The runner that `ingest` takes in the test."""
+    runner = InsideRunner()
+    monkeypatch.setattr(
+        "structrag.ingestion.ingesting._runner", lambda *_arguments: runner
+    )
+    monkeypatch.setattr("structrag.ingestion.ingesting._LOOK", 0.01)
+    return runner
+
+
+def sized(folder: Path, *sizes: int) -> Path:
+    """A folder of files of these sizes, which nobody reads."""
+    folder.mkdir()
+    for number, size in enumerate(sizes):
+        with open(folder / f"{number:03}.md", "wb") as file:
+            file.truncate(size)
+        os.utime(folder / f"{number:03}.md", ns=(LONG_AGO, LONG_AGO))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("files", "seconds", "left", "line"),
+    [
+        (50, 30, 30.0, "50 of 100 files, 900 chunks, 2.6 MB, 1 error, 0:30 left"),
+        (40, 90, 135.0, "40 of 100 files, 900 chunks, 2.6 MB, 1 error, 2:15 left"),
+        (0, 30, float("inf"), "0 of 100 files, 900 chunks, 2.6 MB, 1 error"),
+        (100, 30, 0.0, "100 of 100 files, 900 chunks, 2.6 MB, 1 error"),
+    ],
+)
+def test_the_time_that_is_left_follows_from_the_files_that_are(
+    files: int, seconds: float, left: float, line: str
+) -> None:
+    progress = Progress(files, 100, 900, 2_600_000, 1, seconds)
+    assert (progress.seconds_left, str(progress)) == (left, line)
+
+
+def test_a_line_of_progress_is_the_last_one_when_all_files_are_done() -> None:
+    calls: list[tuple[str, str, bool]] = []
+
+    class Line(ProgressLine):
+        def show(self, line: str, stage: str, *, is_last: bool) -> None:
+            calls.append((line.partition(",")[0], stage, is_last))
+
+    for files in (1, 2):
+        show_files(Line(), Progress(files, 2, 3, 400, 0, 5))
+    assert calls == [("1 of 2 files", "files", False), ("2 of 2 files", "files", True)]
+
+
+def test_the_least_and_the_most_that_settings_take(tmp_path: Path) -> None:
+    run = partial(ingest, [], tmp_path / "index", make=lambda: None)
+    with pytest.raises(InvalidParameter, match="pickle"):  # the numbers are taken
+        run(workers=1, save_every=0, max_seconds=0.001)
+    with pytest.raises(InvalidParameter, match="save_every must be"):
+        run(save_every=-0.1)
+    with pytest.raises(InvalidParameter, match="max_seconds must be"):
+        run(max_seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("isolated", "reader", "expected"),
+    [(True, "layout", True), (False, "layout", False), (True, "docling", False)],
+)
+def test_pdf_files_are_read_in_a_process_of_their_own_except_by_docling(
+    tmp_path: Path, inside: InsideRunner, isolated: bool, reader: str, expected: bool
+) -> None:
+    ingest([], tmp_path / "index", make=makers.index, isolated=isolated, reader=reader)
+    assert inside.setup is not None
+    assert inside.setup.reading["isolated"] is expected
+    assert inside.setup.reading["reader"] == reader
+
+
+def test_with_one_model_a_make_may_come_with_an_embedding(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    (file,) = write_files(tmp_path / "files", 1)
+    embedder = makers.index().embedder
+    report = ingest(
+        file, tmp_path / "index", embedder, make=makers.index, one_model=True
+    )
+    assert report.added == 1
+
+
+def test_without_files_the_end_is_told_once(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    steps: list[Progress] = []
+    report = ingest([], tmp_path / "index", make=makers.index, progress=steps.append)
+    assert [(step.files, step.total, step.chunks) for step in steps] == [(0, 0, 0)]
+    assert 0 <= report.seconds < 60 and 0 <= steps[0].seconds < 60
+    assert content(tmp_path / "index")["ids"] == []
+
+
+def test_files_that_have_not_changed_are_told_of_once(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    files = write_files(tmp_path / "files", 3)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index)
+    first = run()
+    steps: list[Progress] = []
+    run(progress=steps.append)
+    assert [(step.files, step.chunks, step.bytes) for step in steps] == [(3, 0, 0)]
+    assert inside.tasks == [["000", "001", "002"]]
+    chunks = content(tmp_path / "index")["chunks"]
+    assert first.chunks == sum(map(len, chunks.values())) > 3
+    assert first.usage["embedded"] >= first.chunks
+    assert str(replace(first, seconds=1.5, chunks=1_200)) == (
+        "3 documents added, 0 replaced, 0 unchanged, 0 removed, 0 left out; 1,200 chunks; 1.5 s"
+    )
+    files[1].write_text("# Other\n\nAnother text.")
+    run(progress=steps.append)
+    assert [(step.files, step.bytes) for step in steps[1:]] == [
+        (3, files[1].stat().st_size)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        # 262,144 bytes are the most of a group.
+        ([131_072, 131_072, 1], [2, 1]),
+        ([131_072, 131_073, 1], [1, 2]),
+        ([300_000, 1], [1, 1]),
+        ([200_000, 100_000, 162_144], [1, 2]),
+        ([200_000, 100_000, 162_145], [1, 1, 1]),
+        ([0] * 33, [32, 1]),
+    ],
+)
+def test_a_group_is_of_a_quarter_of_a_megabyte_or_32_files(
+    tmp_path: Path, inside: InsideRunner, sizes: list[int], groups: list[int]
+) -> None:
+    inside.answer = inside.skip
+    files = sized(tmp_path / "files", *sizes)
+    report = ingest(files, tmp_path / "index", make=makers.index, workers=1)
+    assert [len(task) for task in inside.tasks] == groups
+    assert (report.unchanged, report.bytes) == (len(sizes), sum(sizes))
+
+
+@pytest.mark.parametrize(
+    ("workers", "is_settled", "groups"),
+    [
+        # Of 4,000 bytes a quarter is 1,000, of the 3,000 left 750, and so on.
+        (2, True, [10, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]),
+        # The first group, of which the others need to know, is full: 800 bytes are left.
+        (2, False, [32, 2, 1, 1, 1, 1, 1, 1]),
+        (1, True, [32, 8]),
+        (1, False, [32, 8]),
+    ],
+)
+def test_groups_are_smaller_the_less_is_left_for_several_workers(
+    tmp_path: Path,
+    inside: InsideRunner,
+    workers: int,
+    is_settled: bool,
+    groups: list[int],
+) -> None:
+    inside.answer, inside.is_settled = inside.skip, is_settled
+    files = sized(tmp_path / "files", *[100] * 40)
+    ingest(files, tmp_path / "index", make=makers.index, workers=workers)
+    assert [len(task) for task in inside.tasks] == groups
+    in_order = [name for task in inside.tasks for name in task]
+    assert in_order == [f"{number:03}" for number in range(40)]
+
+
+def test_without_a_number_there_is_a_worker_a_core(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    inside.cores, inside.answer = 3, inside.skip
+    files = sized(tmp_path / "files", *[100] * 8)
+    ingest(files, tmp_path / "index", make=makers.index)
+    assert inside.counts == [3, 3, 3]
+
+
+def test_no_more_workers_are_started_than_there_are_groups(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    waiting: list[Inside] = []
+
+    def slowly(worker: Inside, task: Task) -> None:
+        """The first worker does all; the others get ready at the end."""
+        inside.skip(worker, task)
+        if len(inside.tasks) == 5:
+            for late in waiting:
+                late.say(late.preparer.ready())
+
+    def start(setup: bytes, replies: Replies, count: int) -> Worker:
+        worker = Inside(inside, setup, replies)
+        inside.workers.append(worker)
+        if len(inside.workers) == 1:
+            worker.say(worker.preparer.ready())
+        else:
+            waiting.append(worker)
+        return worker
+
+    inside.answer = slowly
+    monkeypatch.setattr(inside, "start", start)
+    files = sized(tmp_path / "files", *[100] * 5)
+    report = ingest(files, tmp_path / "index", make=makers.index, workers=10)
+    assert (len(inside.workers), report.unchanged) == (5, 5)
+
+
+def test_first_documents_are_prepared_alone_until_all_is_settled(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    inside.is_settled = False
+
+    def settle_with_the_third(worker: Inside, task: Task) -> None:
+        worker.say(Done(task.number, is_settled=len(inside.tasks) == 3))
+
+    inside.answer = settle_with_the_third
+    files = sized(tmp_path / "files", *[100] * 12)
+    ingest(files, tmp_path / "index", make=makers.index, workers=3)
+    assert inside.at_work[:3] == [1, 1, 1]
+    assert set(inside.at_work[3:]) >= {2, 3}
+
+
+def test_what_the_first_documents_share_goes_to_the_other_workers(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    shared: list[list[str]] = []
+
+    def share_with_the_first(worker: Inside, task: Task) -> None:
+        shared.append(list(task.shared))
+        axes = {"axes": np.eye(2)} if task.number == 0 else {}
+        worker.say(Done(task.number, shared=axes))
+
+    inside.answer, inside.is_settled = share_with_the_first, False
+    files = sized(tmp_path / "files", 100, 100, 100)
+    ingest(files, tmp_path / "index", make=makers.index, workers=2)
+    assert shared == [[], ["axes"], ["axes"]]
+
+
+def test_few_groups_are_done_ahead_of_one_that_takes_long(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four a worker, so that what waits to be stored in order stays small."""
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    done_meanwhile: list[int] = []
+    steps: list[int] = []
+
+    def first_is_slow(worker: Inside, task: Task) -> None:
+        if task.number > 0:
+            inside.skip(worker, task)
+            return
+
+        def end() -> None:
+            done_meanwhile.extend([len(inside.tasks), len(steps)])
+            inside.skip(worker, task)
+
+        threading.Timer(0.5, end).start()
+
+    inside.answer = first_is_slow
+    files = sized(tmp_path / "files", *[100] * 20)
+    ingest(
+        files,
+        tmp_path / "index",
+        make=makers.index,
+        workers=2,
+        progress=lambda step: steps.append(step.files),
+    )
+    assert done_meanwhile == [8, 0]
+    assert steps == list(range(1, 21))
+
+
+def test_what_is_stored_is_saved_from_time_to_time(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    write_files(tmp_path / "files", 4)
+
+    def saved(save_every: float) -> list[int]:
+        """How many documents the disk has when each file is done."""
+        index = tmp_path / f"{save_every}.index"
+        counts: list[int] = []
+        ingest(
+            tmp_path / "files",
+            index,
+            make=makers.index,
+            workers=1,
+            save_every=save_every,
+            progress=lambda _: counts.append(len(Store.load(index).document_ids)),
+        )
+        return counts
+
+    assert saved(0) == [0, 1, 2, 3]
+    assert saved(1000) == [0, 0, 0, 0]
+
+
+def test_nothing_is_saved_again_while_nothing_changes(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    inside.answer = inside.skip
+    saves: list[object] = []
+    monkeypatch.setattr(
+        "structrag.ingestion.ingesting.write_summary", lambda *_: saves.append(0)
+    )
+    files = sized(tmp_path / "files", 100, 100, 100)
+    ingest(files, tmp_path / "index", make=makers.index, workers=1, save_every=0)
+    assert len(saves) == 1  # at the end
+
+
+def test_workers_may_die_twice_before_they_are_ready_and_again_later(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    """Three in a row are too many, also after others were ready."""
+    inside.starts = deque([False, False, True, False, False, True, False, False, True])
+    inside.answer = inside.skip
+    files = sized(tmp_path / "files", *[100] * 40)
+    run = partial(ingest, files, make=makers.index, workers=3)
+    assert run(tmp_path / "one").unchanged == 40
+    assert len(inside.workers) == 9
+
+    for starts in ([False] * 3, [True, *[False] * 3], [True, True, *[False] * 3]):
+        inside.starts = deque(starts)
+        with pytest.raises(ModelFailed, match="3 processes in a row ended by a script"):
+            run(tmp_path / "two")
+
+
+def test_a_worker_that_cannot_begin_stops_it(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside.answer = lambda worker, task: worker.say(
+        Stopped(BudgetExceeded("All calls are used."), task.paths)
+    )
+    files = sized(tmp_path / "files", 100, 100)
+    with pytest.raises(
+        BudgetExceeded, match=r"used\. .* prepared .*000\.md' and 1 more"
+    ):
+        ingest(files, tmp_path / "index", make=makers.index)
+
+
+def test_files_of_a_worker_that_died_are_tried_alone_and_twice(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    def kills(worker: Inside, task: Task) -> None:
+        if any("001" in path for path in task.paths):
+            worker.say(None)
+        else:
+            inside.prepare(worker, task)
+
+    inside.answer = kills
+    files = write_files(tmp_path / "files", 2)
+    report = ingest(tmp_path / "files", tmp_path / "index", make=makers.index)
+    assert inside.tasks == [["000", "001"], ["000"], ["001"], ["001"]]
+    assert (report.added, list(report.errors)) == (1, [str(files[1])])
+    assert (
+        "2 processes that prepared it ended, the last one by a script"
+        in (report.errors[str(files[1])])
+    )
+    assert report.bytes == files[0].stat().st_size
+
+
+def test_a_worker_that_dies_without_work_takes_no_file_with_it(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+
+    def ends_after(worker: Inside, task: Task) -> None:
+        inside.skip(worker, task)
+        if task.number == 0:
+            worker.say(None)
+
+    inside.answer = ends_after
+    files = sized(tmp_path / "files", 100, 100, 100)
+    report = ingest(files, tmp_path / "index", make=makers.index)
+    assert (report.unchanged, report.errors) == (3, {})
+    assert inside.tasks == [["000"], ["001"], ["002"]] and len(inside.workers) == 2
+
+
+def test_only_a_worker_that_takes_too_long_with_a_file_is_killed(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+
+    def second_hangs(worker: Inside, task: Task) -> None:
+        if "001" not in task.paths[0]:
+            inside.skip(worker, task)
+
+    inside.answer = second_hangs
+    files = sized(tmp_path / "files", 100, 100)
+    report = ingest(
+        files, tmp_path / "index", make=makers.index, workers=2, max_seconds=0.2
+    )
+    assert report.unchanged == 1
+    (sentence,) = report.errors.values()
+    assert "It needs more memory or more than 0.2 seconds" in sentence
+    assert inside.tasks == [["000"], ["001"], ["001"]]
+    assert sum(worker.is_killed for worker in inside.workers) == 2
+
+
+def test_documents_that_the_store_refuses_are_left_out_alone(
+    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = write_files(tmp_path / "files", 3)
+    really = Store.put_all
+
+    def refuse(store: Store, entries: Sequence[Entry]) -> None:
+        if any(entry.document.id.endswith("001.md") for entry in entries):
+            raise InvalidParameter("metadata must be JSON.")
+        really(store, entries)
+
+    monkeypatch.setattr(Store, "put_all", refuse)
+    steps: list[Progress] = []
+    report = ingest(
+        tmp_path / "files",
+        tmp_path / "index",
+        make=makers.index,
+        progress=steps.append,
+    )
+    assert (report.added, report.errors) == (
+        2,
+        {str(files[1]): "metadata must be JSON."},
+    )
+    assert content(tmp_path / "index")["ids"] == [str(files[0]), str(files[2])]
+    assert [(step.files, step.errors) for step in steps] == [(3, 1)]
+
+
+def test_a_second_ingestion_within_one_is_refused(
+    tmp_path: Path, inside: InsideRunner
+) -> None:
+    write_files(tmp_path / "files", 1)
+    refusals: list[str] = []
+
+    def again(_: Progress) -> None:
+        with pytest.raises(InvalidParameter) as refusal:
+            ingest(tmp_path / "files", tmp_path / "index", make=makers.index)
+        refusals.append(str(refusal.value))
+
+    ingest(tmp_path / "files", tmp_path / "index", make=makers.index, progress=again)
+    assert refusals == [
+        f"store must not be at work: another ingestion writes to {str(tmp_path / 'index')!r}. "
+        "Wait for its end."
+    ]
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_lock_of_an_ingestion_that_ends_at_this_moment_is_none(
+    tmp_path: Path,
+    inside: InsideRunner,
+    monkeypatch: pytest.MonkeyPatch,
+    is_replaced: bool,
+) -> None:
+    lock = tmp_path / ".index.ingesting"
+
+    def take(_: int) -> None:
+        """The other one removes the file; a third may have made its own."""
+        lock.rename(tmp_path / "removed")
+        if is_replaced:
+            lock.touch()
+
+    monkeypatch.setattr("structrag.ingestion.ingesting._take_lock", take)
+    run = partial(ingest, [], tmp_path / "index", make=makers.index)
+    with pytest.raises(InvalidParameter, match="another ingestion writes to"):
+        run()
+    monkeypatch.undo()
