@@ -145,9 +145,8 @@ def _is_code(lines: Sequence[str]) -> bool:
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    indent = min(
-        (len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0
-    )
+    """The lines without the spaces that all have in front. One at least is not blank."""
+    indent = min(len(line) - len(line.lstrip(" ")) for line in lines if line.strip())
     return [line[indent:] for line in lines]
 
 
@@ -205,12 +204,7 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
 
     Every row is one line, or one header line stands over all others.
     """
-    first = lines[0]
-    if (
-        len(lines) < 3
-        or not _GRID_RULE.fullmatch(first)
-        or not _GRID_RULE.fullmatch(lines[-1])
-    ):
+    if not (_GRID_RULE.fullmatch(lines[0]) and _GRID_RULE.fullmatch(lines[-1])):
         return None
     groups = _ruled_groups(lines)
     if not groups or not all(groups):
@@ -219,13 +213,11 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
     if len(rows) == len(groups):  # every row is ruled off
         first_rule = next(line for line in lines[1:] if _GRID_RULE.fullmatch(line))
         return pipe_rows(rows, header="=" in first_rule)
-    # Where lines are not ruled off, one with an empty cell may go on the row above.
     under_header = len(groups) == 2 and len(groups[0]) == 1
-    return (
-        pipe_rows(rows, header=True)
-        if under_header and all(map(all, groups[1]))
-        else None
-    )
+    # Where lines are not ruled off, one with an empty cell may go on the row above.
+    if under_header and all(map(all, groups[1])):
+        return pipe_rows(rows, header=True)
+    return None
 
 
 def _ruled_groups(lines: Sequence[str]) -> list[Rows]:

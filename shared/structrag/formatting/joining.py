@@ -108,9 +108,8 @@ def _open_fence(text: str) -> str:
 
 def _same_block(last: str, first: str) -> bool:
     """Whether two lines belong to one table or list."""
-    if last.startswith("|") or first.startswith("|"):
-        return last.startswith("|") and first.startswith("|")
-    return bool(_ITEM.match(last) and _ITEM.match(first))
+    are_rows = last.startswith("|") and first.startswith("|")
+    return are_rows or bool(_ITEM.match(last) and _ITEM.match(first))
 
 
 def _without_head(answer: str, padding: Sequence[str], core: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from structrag import read_file, read_text
 from structrag.errors import InvalidParameter
 from structrag.formatting.html import markdown_of_html
 from structrag.reading.markdown import markdown_headings
-from structrag.records import Document
+from structrag.records import Block, Document
 
 
 def letters(text: str) -> str:
@@ -51,3 +52,33 @@ def test_html_tables_lists_and_code() -> None:
     assert [h.title for h in markdown_headings(draft.text)] == ["A & *b* #"]
     with pytest.raises(InvalidParameter, match="no layout"):
         markdown_of_html(Document("x", format="html"))
+
+
+@pytest.mark.parametrize(
+    ("page", "notes"),
+    [
+        ("<p>text</p>", ("No headings were found; the text is one section.",)),
+        ("<h1>A</h1><p>text</p>", ()),
+        ("", ()),
+    ],
+)
+def test_a_page_without_headings_is_noted(page: str, notes: tuple[str, ...]) -> None:
+    assert markdown_of_html(read_text(page, format="html")).uncertain == notes
+
+
+def table_of(text: str) -> Document:
+    page = read_text("<p>text</p>", format="html")
+    assert page.layout is not None
+    layout = replace(page.layout, headings=(), blocks=(Block("table", 0, len(text)),))
+    return Document(text, format="html", layout=layout)
+
+
+def test_rows_of_several_lengths_have_a_header_of_the_longest() -> None:
+    draft = markdown_of_html(table_of("| a |\n| b | c |"))
+    assert draft.text == "|  |  |\n| --- | --- |\n| a |\n| b | c |\n"
+    assert draft.uncertain[0].startswith("The rows of the table beginning '| a |'")
+
+
+def test_a_table_is_made_of_lines_between_bars_alone() -> None:
+    for text in ("| a |\n| b", "| a |\nb |"):
+        assert markdown_of_html(table_of(text)).text == f"{text}\n"

@@ -75,6 +75,40 @@ def test_padding_is_only_dropped_where_nothing_of_the_core_goes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "before", "core", "after", "expected"),
+    [
+        ("p a b", "p", "a b", "", "a b"),  # one word of padding
+        ("a b p", "", "a b", "p", "a b"),
+        ("a b p", "", "a b", "p q", "a b"),  # the first of two
+        ("a b extra", "", "a b", "p", "a b extra"),
+        ("extra a b", "p", "a b", "", "extra a b"),
+        ("o\np Head", "o p", "Head", "", "Head"),
+        ("Head body\n\n# next", "", "Head body", "next", "Head body"),
+        ("Head body # next", "", "Head body", "next", "Head body #"),
+    ],
+)
+def test_padding_at_either_end(
+    answer: str, before: str, core: str, after: str, expected: str
+) -> None:
+    assert without_padding(answer, before, core, after) == expected
+
+
+@pytest.mark.parametrize(("place", "is_dropped"), [(8, False), (9, True)])
+def test_eight_words_of_the_core_must_stand_beside_the_padding(
+    place: int, is_dropped: bool
+) -> None:
+    """The word at `place`, counted from the padding, is not as in the core."""
+    core = [f"c{i}" for i in range(1, 11)]
+    changed = [*core[: place - 1], "other", *core[place:]]
+    words = " ".join(changed)
+    left = words if is_dropped else f"p {words}"
+    assert without_padding(f"p {words}", "p", " ".join(core), "") == left
+    words, backwards = " ".join(changed[::-1]), " ".join(core[::-1])
+    left = words if is_dropped else f"{words} p"
+    assert without_padding(f"{words} p", "", backwards, "p") == left
+
+
+@pytest.mark.parametrize(
     ("above", "below", "gap", "core", "expected"),
     [
         ("a", "b", " ", "b", " "),
@@ -86,6 +120,18 @@ def test_padding_is_only_dropped_where_nothing_of_the_core_goes() -> None:
         ("| a |", "| b |", " ", "b", "\n"),
         ("a", "| b |", "\n", "b", "\n\n"),
         ("- a", "- b", "\n", "b", "\n"),
+        ("a", "- b", "\n", "b", "\n\n"),
+        ("| a |", "- b", "\n", "b", "\n\n"),
+        ("a", "b", "\n \n", "b", "\n\n"),
+        # Only the lines at the border count.
+        ("# A\ntext", "b", " ", "b", " "),
+        ("a", "# B\nmore", " ", "# B more", " "),
+        # The source has the same ten characters.
+        ("a", "# abcdefghX", " ", "# abcdefghY", " "),
+        ("a", "# abcdefgXi", " ", "# abcdefgYi", "\n\n"),
+        # Code that ends with the first window, and code that goes on.
+        ("```\nx\n```", "b", "\n", "b", "\n\n"),
+        ("```\nx\n```py", "b", "\n", "b", "\n"),
         ("手", "机", "", "机", ""),
     ],
 )
@@ -112,3 +158,32 @@ def test_an_open_fence_does_not_swallow_the_next_window() -> None:
     assert formatted.report.uncertain == (
         "Window 1: a code block was left open and closed at the window's end.",
     )
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected", "closed"),
+    [
+        (["```\nx\n```"], ["```\nx\n```"], []),
+        (["```\nx\n  ```"], ["```\nx\n  ```"], []),
+        # A fence with words behind it ends no code.
+        (["```\nx\n``` js"], ["```\nx\n``` js\n```"], [0]),
+        # Backticks behind the fence make it code in a line, except behind tildes.
+        (["``` a ```\nx"], ["``` a ```\nx"], []),
+        (["~~~ a`b\nx"], ["~~~ a`b\nx\n~~~"], [0]),
+        # What goes on in the next window, and the window behind.
+        (
+            ["```\nx", "y\n```", "```\nz"],
+            ["```\nx", "y\n```", "```\nz\n```"],
+            [2],
+        ),
+        # The next window has code of its own.
+        (["```\nx", "y\n```\nz\n```"], ["```\nx\n```", "y\n```\nz\n```"], [0]),
+        (["```\nx", "```js\ny"], ["```\nx\n```", "```js\ny\n```"], [0, 1]),
+        # Its fence is shorter.
+        (["````\nx", "y\n```"], ["````\nx\n````", "y\n```\n```"], [0, 1]),
+    ],
+)
+def test_fences_that_are_closed(
+    parts: list[str], expected: list[str], closed: list[int]
+) -> None:
+    assert with_closed_fences(parts) == (expected, closed)

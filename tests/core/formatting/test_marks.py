@@ -84,6 +84,43 @@ def test_what_stands_outside_goes_unless_words_would_go() -> None:
     assert between_marks(f"{first}\n{END}\n{second}", CORE).strip() == first
 
 
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [
+        ("x <<END>> y", "x "),
+        ("<<END>> no <<BEGIN>> x <<END>> no", " x "),
+        ("x <<END>> no <<END>>", "x "),
+        ("x <<BEGIN>><<END>> no", ""),
+        # Brackets on lines of their own belong to the word between them.
+        ("no\n<<<\nBEGIN\n>>>\nx", "\nx"),
+    ],
+)
+def test_the_part_is_between_the_first_mark_of_each_kind(
+    answer: str, part: str
+) -> None:
+    assert between_marks(answer, "x") == part
+
+
+def test_overlapping_marks_are_taken_out_as_one() -> None:
+    assert without_marks("<<<\nBEGIN\n>>>\nx", "x") == "\nx"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("x <end y", "x  y"),
+        ("x <emd y", "x <emd y"),  # misspelt, with one bracket
+        ("x <<emd y", "x  y"),
+        ("x <<and y", "x  y"),
+        ("x <<any y", "x <<any y"),
+    ],
+)
+def test_one_bracket_makes_a_mark_of_a_word_spelt_right(
+    answer: str, expected: str
+) -> None:
+    assert without_marks(answer, "x y") == expected
+
+
 LETTER = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
 
 

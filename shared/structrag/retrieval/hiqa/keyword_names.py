@@ -163,10 +163,10 @@ def inside_longer(
 ) -> NDArray[np.bool_]:
     """Whether a longer span of its row contains each span `[start, end)`.
 
-    All are (n,). Spans must differ.
+    All are (n,). Spans must differ, and none may be empty.
     """
     order = np.lexsort((-ends, starts, rows))
-    width = int(ends.max(initial=0)) + 1  # of a row, so that none reaches into the next
+    width = int(ends.max(initial=0))  # of a row, so that none reaches into the next
     reach = ends[order] + rows[order] * width
     before = np.maximum.accumulate(reach)
     inside = np.zeros(len(rows), dtype=bool)

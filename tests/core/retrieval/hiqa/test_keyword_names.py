@@ -121,6 +121,19 @@ def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> No
     assert inside_longer(*columns).tolist() == expected
 
 
+def test_a_span_of_another_row_contains_none() -> None:
+    rows, starts = np.array([0, 1, 1]), np.array([0, 0, 0])
+    assert inside_longer(rows, starts, np.array([5, 1, 2])).tolist() == [
+        False,
+        True,
+        False,
+    ]
+    assert inside_longer(rows[:2], starts[:2], np.array([5, 1])).tolist() == [
+        False,
+        False,
+    ]
+
+
 @pytest.mark.parametrize(
     ("title", "names"),
     [
@@ -133,6 +146,11 @@ def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> No
         ("Sino:Bit", ["Sino:Bit"]),
         ("手机", ["手机"]),
         ("a plain title of more than four words", []),
+        ("a plain title here", ["a plain title here"]),
+        ("a plain title of five", []),
+        # A variant belongs to a name with a digit.
+        ("what the A10 pro is for in here", ["A10 pro"]),
+        ("what the Nova pro is for in here", ["Nova"]),
         ("What beginners need for a Teensy 3.6 board", ["Teensy", "Teensy 3.6"]),
         ("Read more about it On 24 boards of ours", ["On"]),
         ("", []),
@@ -172,6 +190,11 @@ def names(hits: Sequence[Hit]) -> str:
 )
 def test_a_name_is_taken_out_however_it_is_written(text: str, rest: str) -> None:
     assert Names([name_key("Nova A10")]).removed(text) == rest
+
+
+def test_several_names_are_taken_out_of_one_text() -> None:
+    names = Names([name_key("Nova A10"), name_key("Vega")])
+    assert names.removed("The Nova A10 or the Vega, then") == "The or the , then"
 
 
 def test_a_text_whose_length_folding_changes_is_given_folded() -> None:
