@@ -55,7 +55,7 @@ class Paragraph:
         last = self.rows[-1]
         near = self.rows[-_NEAR_ROWS:]
         same = [row for row in near if row.page == last.page and row.top <= last.top]
-        return min(row.left for row in same[1:]) if len(same) > 1 else same[-1].left
+        return min(row.left for row in same[1:] or same)
 
 
 class Spacing(NamedTuple):
@@ -192,9 +192,9 @@ def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
 
 def _row_below(rows: Sequence[Row], i: int) -> Row | None:
     """The row behind row i, if it is on the same page."""
-    return (
-        rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == rows[i].page else None
-    )
+    if i + 1 == len(rows) or rows[i + 1].page != rows[i].page:
+        return None
+    return rows[i + 1]
 
 
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
@@ -204,8 +204,8 @@ def _ends_early(above: Row, below: Row, edge: float) -> bool:
     """
     if _HYPHEN.search(above.text) and below.text[0].islower():
         return False
-    width = (above.right - above.left) / max(1, len(above.text))
-    first = below.text.split(maxsplit=1)[0]
+    width = (above.right - above.left) / len(above.text)
+    first = below.text.partition(" ")[0]
     return edge - above.right > (min(len(first), 30) + 1) * width + above.size
 
 
@@ -294,9 +294,8 @@ def _readings(label: str) -> list[tuple[str, int]]:
     if set(bare) <= set("ivx"):
         readings.append((f"{kind}i", roman_value(bare)))
     if len(bare) == 1:
-        readings.append(
-            (f"{kind}a" if bare.islower() else f"{kind}A", ord(bare.lower()) - 96)
-        )
+        case = "a" if bare.islower() else "A"
+        readings.append((f"{kind}{case}", ord(bare.lower())))
     return readings
 
 
@@ -312,8 +311,8 @@ def _stands_near(
         if abs(rows[j].left - rows[i].left) > drift:
             continue
         sign, label = _BULLET.match(rows[j].text), _LABEL.match(rows[j].text)
-        if (sign and reading == (sign[1], 0)) or (
-            label and reading in _readings(label[1])
-        ):
+        if sign and reading == (sign[1], 0):
+            return True
+        if label and reading in _readings(label[1]):
             return True
     return False

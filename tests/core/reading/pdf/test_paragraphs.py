@@ -178,6 +178,7 @@ def shape(rows: list[Row], spacing: Spacing = SPACING) -> str:
         ([22.1], Spacing({}, 1.2)),
         ([12, 12, 20], Spacing({10: 12}, 1.2)),
         ([-12], Spacing({}, 1.2)),
+        ([0], Spacing({}, 1.2)),
     ],
 )
 def test_usual_distances_are_medians_of_those_near_the_size(
@@ -193,6 +194,16 @@ def test_usual_distances_are_within_a_page_and_a_size() -> None:
     assert spacing_of([row("a", 100), row("b", 112, size=10.8)]) == Spacing(
         {10: 12}, 1.2
     )
+    # Sizes that are one differ by 8 % of the larger at most: 2 of 25 points.
+    rows = [row("a", 100, size=25), row("b", 130, size=23)]
+    assert spacing_of(rows) == Spacing({25: 30}, 1.2)
+
+
+def test_type_of_a_point_and_less_has_its_usual_distance() -> None:
+    point = [row("a", 100, size=1), row("b", 101.5, size=1)]
+    assert spacing_of(point) == Spacing({1: 1.5}, 1.5)
+    less = [row("a", 100, size=0.375), row("b", 100.5, size=0.375)]
+    assert spacing_of(less) == Spacing({0: 0.5}, 0.5)
 
 
 def test_the_body_is_the_size_with_most_rows_and_of_as_many_the_smaller() -> None:
@@ -239,6 +250,48 @@ def test_a_line_ends_on_purpose_where_the_next_word_would_fit(
         row(text, top, width=100 + room) for text, top in (("W", 88), (first, 112))
     )
     assert shape([wide, row("a" * 20, 100), below]) == shown
+
+
+@pytest.mark.parametrize(
+    ("wide", "shown"),
+    [
+        ({}, "a/b/w"),
+        ({"size": 20.0}, "ab|w"),  # other type
+        ({"page": 2}, "abw"),
+        ({"left": 100.0}, "a/b|w"),  # 4 times the type's height further right
+        ({"left": 100.1}, "abw"),
+    ],
+)
+def test_rows_in_the_same_column_and_type_tell_how_far_a_line_could_reach(
+    wide: dict[str, Any], shown: str
+) -> None:
+    last = replace(row("wide", 124, width=300), **wide)
+    assert shape([row("aaa", 100), row("bbb", 112), last]) == shown
+
+
+def test_a_row_at_the_same_height_does_not_tell_how_far_a_line_could_reach() -> None:
+    def beside(top: float) -> Row:
+        return row("b", top, 64, 300)
+
+    assert shape([row("a", 100), beside(100)]) == "ab"
+    assert shape([row("a", 100), beside(100.5)]) == "a/b"
+    assert shape([row("a", 112), row("b", 100, width=300, page=2)]) == "ab"
+    assert shape([row("a", 100), row("b", 112, width=300, page=2)]) == "ab"
+
+
+@pytest.mark.parametrize(
+    ("above", "shown"),
+    [
+        (row("aaa", 100), "a/w"),
+        (row("aa.", 100), "a|w"),
+        (row("aaa", 100, bold=True), "a|w"),
+        (row("aa.", 100, bold=True), "a|w"),
+    ],
+)
+def test_behind_a_short_line_a_full_stop_or_other_weight_parts_paragraphs(
+    above: Row, shown: str
+) -> None:
+    assert shape([above, row("words", 112, width=300)]) == shown
 
 
 def test_a_line_of_a_broken_word_does_not_end_on_purpose() -> None:
@@ -299,6 +352,44 @@ def test_a_second_row_of_an_item_may_hang(left: float, verdict: str) -> None:
     assert after(item, row("words", 112, left, 300)) == verdict
 
 
+@pytest.mark.parametrize(
+    ("above", "left", "shown"),
+    [
+        # Its line ended on purpose, so it is no indented first line.
+        (row("aaaa", 100, 80), 60, "a|b"),
+        (row("aaaa", 100, 80), 72, "a/b"),
+        (row("• item", 100), 80, "•/b"),
+        (row("• item", 100), 59, "•/b"),
+    ],
+)
+def test_where_a_second_row_may_stand_behind_a_short_line(
+    above: Row, left: float, shown: str
+) -> None:
+    assert shape([above, row("bb", 112, left, 300)]) == shown
+
+
+def test_the_rows_of_the_last_page_tell_where_a_paragraph_stands() -> None:
+    first = stack(60, 60)
+    second = [replace(one, page=2) for one in stack(90, 90, 90)]
+    assert len(paragraphs_of([*first, *second], SPACING)) == 1
+
+
+@pytest.mark.parametrize(
+    ("left", "width", "verdict"),
+    [
+        (120, 40, "on"),  # its left edge is the other's right one: the next column
+        (119.9, 40, "new"),
+        (0, 60, "on"),
+        (0, 60.1, "new"),
+    ],
+)
+def test_a_row_beside_the_one_above_stands_in_another_column(
+    left: float, width: float, verdict: str
+) -> None:
+    above = row("words", 100, width=60)
+    assert after(above, row("go on", 112, left, width)) == verdict
+
+
 def test_the_last_dozen_rows_tell_where_a_paragraph_stands() -> None:
     assert after(*stack(60, 60, *[66] * 11, 74)) == "on"
     assert after(*stack(66, 66, 60, *[66] * 10, 74)) == "new"
@@ -323,6 +414,8 @@ def test_rows_in_the_middle_of_those_above_stay_with_them() -> None:
         (13.5, 16, "a|b|c"),
         (9.0, 16, "abc"),
         (9.0, 16.1, "a|b|c"),
+        (9.0, 0.5, "abc"),
+        (9.0, 0, "a|b|c"),  # beside it, not below
     ],
 )
 def test_a_row_of_other_type_lies_inside_a_paragraph(
@@ -387,6 +480,8 @@ def test_capitals_go_on_atop_a_page_only_below_several_rows(
         (69, 20, "w|f|s"),
         (69, 20.1, "wf|s"),
         (69, -5, "wfs"),
+        (69, 0, "wfs"),
+        (69, 0.5, "w|fs"),
     ],
 )
 def test_an_indented_row_atop_a_page_begins_a_paragraph(
