@@ -59,6 +59,56 @@ def test_long_atoms_are_cut_near_500_characters(mark: str, ends: str) -> None:
     assert max(map(len, parts)) <= LONGEST and "".join(parts) == document.text
 
 
+def test_only_atoms_above_650_characters_are_cut() -> None:
+    assert list(map(len, texts(Document("x" * 650)))) == [650]
+    assert list(map(len, texts(Document("x" * 651)))) == [500, 151]
+
+
+@pytest.mark.parametrize(
+    ("marks", "first"),
+    [
+        ({480: ",", 530: ","}, 481),  # nearest to 500
+        ({490: ",", 508: ","}, 491),  # equally near: the first
+        ({360: ";", 499: ","}, 361),  # a better mark is better from afar
+        ({360: ",", 499: " "}, 361),
+        ({349: ";", 560: ","}, 561),  # more than 150 before
+        ({350: ";", 560: ","}, 351),
+        ({649: ";", 400: ","}, 650),
+        ({650: ";", 400: ","}, 401),  # more than 150 behind
+        ({}, 500),
+    ],
+)
+def test_a_long_atom_is_cut_behind_the_best_mark_nearest_500(
+    marks: dict[int, str], first: int
+) -> None:
+    text = "".join(marks.get(place, "x") for place in range(900))
+    assert len(texts(Document(text))[0]) == first
+
+
+def test_a_row_of_exactly_the_least_stands_alone() -> None:
+    head = "| part | interval in days |\n|---|---|\n"
+    twenty, nineteen = "| pump | 12345678 |\n", "| pump | 1234567 |\n"
+    assert (len(twenty), len(nineteen)) == (20, 19)
+    for row, count in ((twenty, 4), (nineteen, 3)):
+        # With 19 characters two rows are one atom.
+        rows = texts(read_text(head + row * 2 + "| the last one of all | 3 |\n"))
+        assert len(rows) == count
+
+
+def test_a_heading_without_text_below_is_an_atom_of_its_own() -> None:
+    atoms = atoms_of(read_text("Before.\n\n# A\n\n# B\n\nOne. Two.\n"))
+    assert atoms.blocks.tolist() == [0, 1, 2, 3, 3]
+    assert atoms.sections.tolist() == [0, 1, 2, 2, 2]
+
+
+def test_every_atom_has_at_least_one_token() -> None:
+    document = read_text("# A\n\nOne two. Three.")
+    atoms = atoms_of(document, counter=lambda text: text.count("T"))
+    assert (atoms.tokens.tolist(), atoms.block_tokens.tolist()) == ([1, 1, 1], [0, 1])
+    none = atoms_of(document, counter=lambda text: 0)
+    assert (none.tokens.tolist(), none.block_tokens.tolist()) == ([1, 1, 1], [0, 0])
+
+
 def test_excluded_sections_have_no_atoms() -> None:
     document = read_text("# A\n\none\n\n# References\n\ntwo\n")
     assert [

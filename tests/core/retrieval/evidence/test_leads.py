@@ -41,6 +41,11 @@ HEADER = "| part | stock |\n|---|---|"
         (f"We count.\n\n{ROWS}\n**Table 3**: Stock.", ["**Table 3**: Stock.", HEADER]),
         (f"Tables are good.\n\n{ROWS}\nMore text", [HEADER]),
         (f"{'x' * 401}\n\n{ROWS}", [HEADER]),
+        (f"{'x' * 400}\n\n{ROWS}", ["x" * 400, HEADER]),
+        (f"Stock\nin May\n\n{ROWS}", [HEADER]),
+        (f"Table 3. Stock\nin May.\n\n{ROWS}", ["Table 3. Stock\nin May.", HEADER]),
+        (f"- Stock\n\n{ROWS}", [HEADER]),
+        (f"Stock\n\n{ROWS}\nTable 3: Pumps", ["Stock", HEADER]),
     ],
 )
 def test_a_row_is_read_with_its_caption_and_header(text: str, leads: list[str]) -> None:
@@ -69,6 +74,9 @@ LIST = "- Open it.\n- Filters:\n  - Wash them.\n  - Dry them.\n- Close it.\n"
         ("Do this:", "- Filters", ["Do this:"]),
         ("# Care", "- Close", []),
         (f"Pump. {'word ' * 90}:", "- Close", []),
+        (f"Pump. {'x' * 399}:", "- Close", ["x" * 399 + ":"]),
+        (f"Pump. {'x' * 400}:", "- Close", []),
+        (f"{'Pumps hum. ' * 90}Do this:", "- Close", ["Do this:"]),
     ],
 )
 def test_an_item_is_read_with_its_lead_in(
@@ -79,7 +87,8 @@ def test_an_item_is_read_with_its_lead_in(
 
 def test_only_what_is_outside_of_the_passage_is_shown() -> None:
     above = Lead(first=40, stop=90, start=20, end=40)
-    assert above.shown(40, 41) == (20, 40) and above.shown(90, 95) is None
+    assert above.shown(40, 41) == above.shown(89, 95) == (20, 40)
+    assert above.shown(39, 41) is above.shown(90, 95) is None
     header = Lead(first=40, stop=90, start=40, end=60)
     assert [header.shown(start, 90) for start in (40, 50, 70)] == [
         None,
@@ -88,6 +97,12 @@ def test_only_what_is_outside_of_the_passage_is_shown() -> None:
     ]
     below = Lead(first=40, stop=90, start=90, end=99)
     assert [below.shown(50, end) for end in (90, 91)] == [(90, 99), None]
+
+
+def test_an_item_without_a_colon_or_of_one_line_leads_to_nothing() -> None:
+    for items in ("- Filters\n  - Wash them.\n", "- Filters: Wash\n  - Dry.\n"):
+        assert shown(items, "  - ") == []
+    assert shown("- Filters：\n  - Wash them.\n", "  - ") == ["- Filters："]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,60 @@ def test_many_children_are_put_into_even_runs() -> None:
     assert top is not None and len(chunks) > 20
     sizes = [len(list(leaves(node))) for node in walk_tree(top) if node.height == 1]
     assert sum(sizes) == len(chunks) and max(sizes) - min(sizes) <= 1
+
+
+def shape(child: Node | Chunk) -> object:
+    """A chunk as its number, a node as the list of its children."""
+    if isinstance(child, Chunk):
+        return int(child.text)
+    return [shape(one) for one in child.children]
+
+
+@pytest.mark.parametrize(
+    ("count", "fan_out", "expected"),
+    [
+        (2, 2, [0, 1]),
+        (3, 2, [0, [1, 2]]),
+        (4, 4, [0, 1, 2, 3]),
+        (5, 4, [[0, 1], [2, 3, 4]]),
+        (7, 3, [[0, 1], [2, 3], [4, 5, 6]]),
+        (5, 2, [0, [[1, 2], [3, 4]]]),
+    ],
+)
+def test_more_children_than_the_fan_out_become_runs(
+    count: int, fan_out: int, expected: list[object]
+) -> None:
+    document = Document("".join(map(str, range(count))), id="d")
+    chunks = [
+        Chunk(f"d:{i}-{i + 1}", "d", "d#0", i, i + 1, str(i)) for i in range(count)
+    ]
+    top = build_tree(parse(document), chunks, fan_out)
+    assert top is not None and shape(top) == expected
+    assert (top.start, top.end, top.id) == (0, count, f"d:0-{count}")
+
+
+def test_a_chunk_over_two_sections_is_below_the_one_that_holds_both() -> None:
+    text = "# A\n\n## B\n\nOne.\n\n## C\n\nTwo.\n\nThree.\n"
+    document = Document(text, id="d", format="markdown")
+
+    def chunk(first: str, last: str, body: str) -> Chunk:
+        start, end = text.index(first), text.index(last) + len(last)
+        return Chunk(
+            f"d:{start}-{end}", "d", "d#0", start, end, text[start:end],
+            body_start=text.index(body),
+        )  # fmt: skip
+
+    # The first begins with the heading of A; its body and end are those of B.
+    own = [chunk("# A", "One.\n\n", "One."), chunk("## C", "Two.\n\n", "Two.")]
+    rest = chunk("Three.", "Three.\n", "Three.")
+    top = build_tree(parse(document), [*own, rest], 10)
+    assert top is not None
+    titles = [node.section.title for node in walk_tree(top)]
+    assert titles == ["A", "C"] and top.children[0] == own[0]
+    wide = chunk("One.", "Two.\n\n", "One.")
+    top = build_tree(parse(document), [wide, rest], 10)
+    assert top is not None and top.section.title == "A"
+    assert top.children == (wide, rest) and top.height == 1
 
 
 def test_text_between_the_children_is_noticed() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from samples import manual
 
-from structrag import Document
+from structrag import ContentAwareSplitter, Document
 from structrag.records import Chunk
 from structrag.retrieval.tree.index import NODES, TreeIndex
-from structrag.retrieval.tree.shape import Tree
+from structrag.retrieval.tree.shape import Tree, tree_shape
 
 
 def test_parents_and_children_agree_in_all_documents() -> None:
@@ -38,6 +38,41 @@ def test_parents_and_children_agree_in_all_documents() -> None:
                 assert node.start <= chunk.start and chunk.end <= node.end
                 assert place.tokens == node.n_tokens and place.is_whole
                 assert place.n_children == len(node.extras["children"])
+
+
+def chunk(start: int, end: int, tokens: int, **extras: object) -> Chunk:
+    return Chunk(
+        f"d:{start}-{end}", "d", "d#0", start, end, "x" * (end - start),
+        n_tokens=tokens, extras=extras,
+    )  # fmt: skip
+
+
+def test_a_line_has_its_parent_its_tokens_and_its_children() -> None:
+    first, second, third = chunk(0, 3, 7), chunk(3, 5, 2), chunk(5, 9, 4)
+    inner = chunk(0, 5, 9, children=[first.id, second.id], whole=False)
+    top = chunk(0, 9, 13, children=[inner.id, third.id], whole=True)
+    shape = tree_shape([third, first, second], [top, inner])
+    assert shape.tolist() == [
+        [0, 7, 0],
+        [0, 2, 0],
+        [1, 4, 0],
+        [1, 9, -2],  # ends before the other: the first node
+        [-1, 13, 2],
+    ]
+
+
+def test_a_section_with_text_between_its_chunks_is_not_whole() -> None:
+    text = "# A\n\nOne.\n\n# References\n\nx\n\n# B\n\nTwo.\n\n## C\n\nThree.\n"
+    index = TreeIndex(splitter=ContentAwareSplitter(exclude_titles=["References"]))
+    index.add([Document(text, id="d", format="markdown")])
+    chunks, nodes = index.readers()
+    tree = Tree(chunks, nodes)
+    places = tree.above(chunks.chunk(2))  # of C
+    assert [(place.n_children, place.is_whole) for place in places] == [
+        (2, True),
+        (2, False),
+    ]
+    assert [place.is_whole for place in tree.above(chunks.chunk(0))] == [False]
 
 
 def test_a_chunk_that_is_not_there_has_nothing_above() -> None:

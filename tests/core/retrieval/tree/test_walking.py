@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from structrag import Document
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.models.llm import as_language_model
+from structrag.records import Chunk
 from structrag.retrieval.tree.index import TreeIndex
 from structrag.retrieval.tree.shape import Tree
 from structrag.retrieval.tree.walking import Walk, check_walk_prompt, walk_steps
@@ -73,6 +75,58 @@ def test_a_chunk_can_be_chosen_and_one_document_is_no_question() -> None:
     assert walk.titles == ("Manual a", "Pump") and TEXT[: walk.end].endswith(
         "About pumps.\n\n"
     )
+
+
+def test_of_several_numbers_the_least_counts() -> None:
+    def answer(prompt: str) -> str:
+        return "[3], [2]" if "Manual" in prompt else "none"
+
+    assert walked(answer, "a", "b", "c", "d").titles == ("Manual b",)
+
+
+def test_the_first_twenty_documents_are_shown() -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "none"
+
+    names = [f"d{number}" for number in range(1, 22)]
+    index = TreeIndex()
+    index.add([Document(f"Text of {name}.", id=name) for name in names])
+    steps = walk_steps(
+        "Where?", Tree(*index.readers()), names, as_language_model(answer)
+    )
+    assert Runner().run(steps) == Walk()
+    assert "[20] d20\nText of d20." in asked[0] and "d21" not in asked[0]
+
+
+def test_of_a_chunk_400_characters_are_shown() -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "none"
+
+    bodies = ["x" * 400, "y" * 401]
+    index = TreeIndex()
+    index.add([Document(body, id=body[0]) for body in bodies])
+    steps = walk_steps(
+        "Where?", Tree(*index.readers()), ["x", "y"], as_language_model(answer)
+    )
+    Runner().run(steps)
+    assert (asked[0].count("x" * 400), asked[0].count("y" * 400)) == (1, 1)
+    assert "y" * 401 not in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("start", "is_held"), [(9, False), (10, True), (19, True), (20, False)]
+)
+def test_a_walk_holds_what_begins_in_its_part(start: int, is_held: bool) -> None:
+    walk = Walk("d", 10, 20)
+    chunk = Chunk("id", "d", "d#0", start, 30, "x" * (30 - start))
+    assert walk.holds(chunk) == is_held
+    assert not walk.holds(replace(chunk, doc_id="other")) and not Walk().holds(chunk)
 
 
 def test_none_keeps_what_was_chosen_before() -> None:
