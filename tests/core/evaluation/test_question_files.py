@@ -119,3 +119,84 @@ def test_a_bad_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InvalidParameter, match="it is not UTF-8"):
         read_questions(tmp_path / "q.jsonl", DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "span"),
+    [
+        (["pump.md", 2, 6], (2, 6)),
+        ([["pump.md", 2, 6]], (2, 6)),
+        ({"doc": "pump.md", "start": 2, "end": 6}, (2, 6)),
+        ([["pump.md", "0", "1"]], (0, 1)),  # as CSV files have them
+        ([["pump.md", 0, len(DOCUMENTS[0].text)]], (0, len(DOCUMENTS[0].text))),
+    ],
+)
+def test_spans_may_be_lists_or_objects(
+    tmp_path: Path, value: object, span: tuple[int, int]
+) -> None:
+    (question,) = questions_of(tmp_path, {"question": "a", "span": value})
+    assert question.spans == ((DOCUMENTS[0].id, *span),)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ([], "must have its gold"),
+        (["pump.md"], "a span must be [document, start, end]"),
+        ([["pump.md", -1, 4]], "got -1 and 4"),
+        ([["pump.md", 0, len(DOCUMENTS[0].text) + 1]], "a span must have 0 <="),
+    ],
+)
+def test_spans_outside_of_the_document_are_refused(
+    tmp_path: Path, value: object, sentence: str
+) -> None:
+    with pytest.raises(InvalidParameter) as error:
+        questions_of(tmp_path, {"question": "a", "spans": value})
+    assert sentence in str(error.value)
+
+
+def test_a_long_quote_is_shown_by_80_characters(tmp_path: Path) -> None:
+    for length, shown in ((80, "x" * 80), (81, "x" * 80 + "…")):
+        with pytest.raises(InvalidParameter) as error:
+            questions_of(tmp_path, {"question": "a", "quote": "x" * length})
+        assert f"{shown!r} was not found in the documents; it must" in str(error.value)
+
+
+def test_of_two_documents_to_look_in_neither_is_named(tmp_path: Path) -> None:
+    docs = [document.id for document in DOCUMENTS[:2]]
+    with pytest.raises(InvalidParameter, match="'x9' was not found in the documents;"):
+        questions_of(tmp_path, {"question": "a", "quote": "x9", "docs": docs})
+
+
+def test_places_of_questions_count_blank_lines_from_one(tmp_path: Path) -> None:
+    for name, text, place in (
+        ("q.jsonl", "\n\n3\n", "Line 3"),
+        ("q.json", '[{"question": "a", "doc": "pump.md"}, 3]', "Question 2"),
+        ("q.csv", "question,doc\na,pump.md\n,pump.md\n", "Line 3"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InvalidParameter, match=f"{place} of {name}: "):
+            read_questions(tmp_path / name, DOCUMENTS)
+
+
+@pytest.mark.parametrize("question", [None, 7, "", "  "])
+def test_a_question_is_a_text_that_is_not_blank(
+    tmp_path: Path, question: object
+) -> None:
+    with pytest.raises(InvalidParameter, match="'question' must be a text"):
+        questions_of(tmp_path, {"question": question, "doc": "pump.md"})
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        {"quote": "dry", "span": ["pump.md", 0, 1]},
+        {"answer": "dry", "span": ["pump.md", 0, 1]},
+        {"answer": "dry", "quote": "dry"},
+    ],
+)
+def test_a_question_has_one_kind_of_gold(
+    tmp_path: Path, gold: dict[str, object]
+) -> None:
+    with pytest.raises(InvalidParameter, match="must have one kind of gold"):
+        questions_of(tmp_path, {"question": "a", **gold})

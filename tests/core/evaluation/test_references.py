@@ -92,3 +92,80 @@ def test_sections_of_one_title_are_numbered_as_github_does() -> None:
     document = read_text(text, format="markdown", id="guide.md")
     targets = [reference.target for reference in references([parse(document)])]
     assert [target.start for target in targets] == [0, 15, 30]
+
+
+def targets_of(text: str, *, id: str = "guide.md") -> list[tuple[str, str]]:
+    """The references of one document, as (words, title of the target)."""
+    document = read_text(text, format="markdown", id=id)
+    return [
+        (reference.words, reference.target.title)
+        for reference in references([parse(document)])
+    ]
+
+
+@pytest.mark.parametrize(("words", "count"), [(5, 0), (6, 1), (60, 1), (61, 0)])
+def test_a_sentence_has_six_to_sixty_words(words: int, count: int) -> None:
+    sentence = "See section 2 " + " ".join(["now"] * (words - 3)) + "."
+    assert len(targets_of(f"# 1 One\n\n{sentence}\n\n# 2 Two\n\nx\n")) == count
+
+
+def test_a_section_does_not_point_to_itself_nor_to_two_of_one_number() -> None:
+    sentence = "All that is known of it stands in section 2."
+    assert targets_of(f"# 1 One\n\nx\n\n# 2 Two\n\n{sentence}\n") == []
+    twice = f"# 1 One\n\n{sentence}\n\n# 2 Two\n\nx\n\n# 2 Again\n\ny\n"
+    assert targets_of(twice) == []
+
+
+def test_items_of_lists_and_quotes_are_read_without_their_marks() -> None:
+    items = (
+        "- Of the first one see section 2 here.\n"
+        "2. Of the second one see section 2 here.\n\n"
+        "> Of the third one see section 2 here.\n\n"
+        "    Of code there see section 2 here.\n"
+    )
+    text = f"# 1 One\n\n{items}\n# 2 Two\n\nx\n"
+    assert targets_of(text) == [
+        (f"Of the {number} one see section 2 here.", "2 Two")
+        for number in ("first", "second", "third")
+    ]
+
+
+def test_links_lead_to_anchors_that_headings_have_or_are_given() -> None:
+    text = (
+        "# Start\n\nOf all this it is said [there](#Cold-Start) in more words.\n\n"
+        "Of the rest it is said [there](#own) in more words.\n\n"
+        "Of nothing it is said [there](#start-1) in more words.\n\n"
+        "# Cold start!\n\nx {#lost}\n\n# Oil {#own}\n\ny\n"
+    )
+    assert [title for _, title in targets_of(text)] == ["Cold start!", "Oil"]
+
+
+def test_a_link_to_the_html_page_of_a_document_leads_to_it() -> None:
+    documents = [
+        read_text(
+            f"# A\n\nOf all this it is said [there]({address}) in more words.\n",
+            format="markdown",
+            id=f"docs/{number}.md",
+        )
+        for number, address in enumerate(
+            ("other/b.html#b", "./other/../other/b.md#b", "c.html#b", "//x.org/b.md#b")
+        )
+    ]
+    other = read_text("# B\n\nx\n", format="markdown", id="docs/other/b.md")
+    outlines = [parse(document) for document in (*documents, other)]
+    assert [reference.doc_id for reference in references(outlines)] == [
+        "docs/0.md",
+        "docs/1.md",
+    ]
+
+
+def test_in_plain_text_only_numbers_lead_to_sections() -> None:
+    text = (
+        "1 Pumps\n\nThey are cleaned as it says in section 2 of this.\n"
+        "They are [cleaned](#seals) as it says there in other words.\n\n"
+        "2 Seals\n\nThey hold.\n\n3 Oil\n\nUse little.\n"
+    )
+    outline = parse(read_text(text, format="text", id="a.txt"))
+    assert [
+        (reference.words, reference.target.title) for reference in references([outline])
+    ] == [("They are cleaned as it says in section 2 of this.", "2 Seals")]

@@ -180,3 +180,7 @@ def test_baselines() -> None:
 def test_bad_input(call, message) -> None:
     with pytest.raises(InvalidParameter, match=message):
         call()
+
+
+def test_the_mean_size_of_fixed_segments_is_rounded_half_up() -> None:
+    assert baseline_segmentations(boundaries([1, 4]))["fixed"] == boundaries([3, 2])

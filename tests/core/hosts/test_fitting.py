@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -117,3 +119,75 @@ def test_a_label_may_take_a_quarter_of_the_limit(
     limits: list[tuple[int, bool]] = []
     fitted("# A\n\nOne.\n", size, label=5, limits=limits)
     assert limits[0] == first
+
+
+class Texts:
+    """Gives chunks of these texts, whatever the limit."""
+
+    def __init__(self, *chunks: Chunk) -> None:
+        self.chunks = list(chunks)
+
+    def split(self, document: Document) -> list[Chunk]:
+        return self.chunks
+
+
+def limits_of(
+    chunks: Sequence[Chunk], sizes: Sequence[int], *, label: int | None = 0
+) -> list[tuple[int, bool]]:
+    """The limits that a splitter is given, where its chunks have such sizes each time.
+
+    The most is 100 tokens.
+    """
+    limits: list[tuple[int, bool]] = []
+    waiting = deque(sizes)
+
+    def splitter_for(limit: int, titles: bool) -> Texts:
+        limits.append((limit, titles))
+        return Texts(*chunks)
+
+    steps = fitted_steps(
+        splitter_for,
+        read_text("words"),
+        lambda chunk: chunk.text,
+        lambda text: waiting.popleft() if len(waiting) > 1 else waiting[0],
+        max_tokens=100,
+        label_tokens=label,
+    )
+    drive(steps, lambda requests: [])
+    return limits
+
+
+WITH_TITLE = Chunk("c", "d", "0", 0, 1, "x", context="A")
+OVERSIZE = replace(WITH_TITLE, extras={"oversize": True})
+
+
+@pytest.mark.parametrize(
+    ("chunk", "sizes", "limits"),
+    [
+        (WITH_TITLE, [100], [(100, True)]),
+        (WITH_TITLE, [101, 100], [(100, True), (99, True)]),
+        # A quarter of the limit: titles may stay. One more: they go.
+        (WITH_TITLE, [125, 100], [(100, True), (75, True)]),
+        (WITH_TITLE, [126, 100], [(100, True), (100, False)]),
+        # A chunk that is too long with them, however short: they go.
+        (OVERSIZE, [101, 100], [(100, True), (100, False)]),
+        (OVERSIZE, [100], [(100, True)]),
+    ],
+)
+def test_titles_go_where_they_are_a_large_part_of_the_excess(
+    chunk: Chunk, sizes: list[int], limits: list[tuple[int, bool]]
+) -> None:
+    assert limits_of([chunk], sizes) == limits
+
+
+def test_a_chunk_that_cannot_be_shorter_lowers_no_limit() -> None:
+    plain = replace(WITH_TITLE, context="")
+    assert limits_of([replace(OVERSIZE, context="")], [500], label=None) == [
+        (100, False)
+    ]
+    assert limits_of([plain], [102, 101, 100], label=None) == [
+        (100, False),
+        (98, False),
+        (97, False),
+    ]
+    assert limits_of([], [0], label=None) == [(100, False)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +27,7 @@ from structrag.hosts.models import (
     settings_of,
     settings_text,
     transformer_of,
+    weights_held,
 )
 
 TOP = [("1", -0.1), ("2", -2.3)]
@@ -271,6 +274,7 @@ ENCODER = SimpleNamespace(encode=list, max_seq_length=128, tokenizer=Tokenizer()
     [
         (SimpleNamespace(max_seq_length=256, max_length=9), 256),
         (SimpleNamespace(max_length=9), 9),
+        (SimpleNamespace(max_length=1), 1),
         (SimpleNamespace(max_seq_length=True, max_length=0), None),
         (SimpleNamespace(max_seq_length="9"), None),
         (SimpleNamespace(_client=ENCODER), 128),
@@ -285,7 +289,7 @@ def test_how_much_an_embedding_model_reads(model: Any, limit: int | None) -> Non
     holds = any(getattr(model, name, None) is ENCODER for name in ("_client", "model"))
     assert isinstance(counter, EncoderCounter) is holds
     assert counter("abc") == (5 if holds else 2)
-    assert reading_limit(model, 7)[0] == 7
+    assert [reading_limit(model, most)[0] for most in (7, 1)] == [7, 1]
     with pytest.raises(InvalidParameter, match="max_tokens"):
         reading_limit(model, 0)
 
@@ -449,3 +453,60 @@ def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
         _model=SimpleNamespace(forward=print), _tokenizer=Tokens()
     )
     assert transformer_of(unknown) == (None, None)  # nothing says that it is causal
+
+
+@pytest.mark.parametrize(
+    ("options", "margin"), [({}, 0.6), ({"normalised": False}, 0.3)]
+)
+def test_a_margin_is_of_what_both_options_have_together(
+    options: dict[str, bool], margin: float
+) -> None:
+    top = [("1", math.log(0.4)), ("2", math.log(0.1)), ("x", math.log(0.01))]
+    weighing = LogProbabilities(**options)
+    answer = weighing.margin(("1", "2"), lambda _: top, Known({0}))
+    assert answer == pytest.approx(margin)
+
+
+def test_options_are_weighed_against_each_other_unless_said_otherwise() -> None:
+    held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
+    weighing = margin_model(held)
+    assert weighing is not None and weighing.normalised is True
+
+
+def test_models_in_this_process_are_told_apart_by_weights_and_drawing(
+    tmp_path: Path,
+) -> None:
+    weights = tmp_path / "model.onnx"
+
+    def held(numbers: bytes, **drawing: Any) -> dict[str, str]:
+        weights.write_bytes(numbers)
+        model = Causal()
+        model.model_path = str(weights)  # type: ignore[attr-defined]
+        changes = {"transformers_version": len(numbers), **drawing}
+        config = SimpleNamespace(to_diff_dict=lambda: dict(changes))
+        model.generation_config = config  # type: ignore[attr-defined]
+        return weights_held(SimpleNamespace(_model=model, _tokenizer=Tokens()))
+
+    first = held(b"one")
+    assert set(first) == {"weights", "drawing"}
+    other = held(b"other")
+    assert (
+        other["weights"] == first["weights"],
+        other["drawing"] == first["drawing"],
+    ) == (
+        False,
+        True,
+    )
+    assert held(b"one", top_k=5)["drawing"] != first["drawing"]
+    assert weights_held(SimpleNamespace()) == {}
+
+
+def test_an_embedding_model_is_told_by_the_weights_of_its_encoder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"one")
+    encoder = SimpleNamespace(
+        encode=list, max_seq_length=128, model_path=str(tmp_path / "model.onnx")
+    )
+    assert list(weights_held(SimpleNamespace(_client=encoder))) == ["weights"]
+    assert weights_held(SimpleNamespace(_client=ENCODER)) == {}  # nothing tells

@@ -108,3 +108,67 @@ def test_a_chunk_of_no_section_is_under_all_that_its_text_is_under() -> None:
         read_text("## B\n\nx", format="markdown"), {"heading_path": "A > B"}, 0
     )
     assert parent.place(Chunk("c", "d", "0", 0, 1, "#")).path == ("A", "B")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "source"),
+    [
+        ({"source_start": 0, "source_end": 7}, (0, 7)),
+        ({"source_start": 2}, None),
+        ({"source_start": -1, "source_end": 7}, None),
+        ({"source_start": "0", "source_end": "7"}, None),
+        ({}, None),
+    ],
+)
+def test_a_span_in_the_file_is_taken_over_where_both_ends_are_numbers(
+    metadata: dict[str, Any], source: tuple[int, int] | None
+) -> None:
+    assert parent_of(read_text("x"), metadata, 0).source == source
+
+
+def test_markup_that_was_cut_from_a_page_has_its_place_in_the_page() -> None:
+    page = read_text("<p>one</p>", format="html")
+    chunk = Chunk("c", "d", "0", 0, 3, "one")
+    assert Parent(40).source_notes(chunk, page) == {
+        "source_start": 43,
+        "source_end": 46,
+    }
+    plain = read_text("one")
+    assert Parent(40).source_notes(chunk, plain) == {
+        "source_start": 40,
+        "source_end": 43,
+    }
+
+
+@pytest.mark.parametrize(
+    ("meta", "title"),
+    [
+        ({}, "Pump > Seal"),
+        ({"title": "Manual"}, "Manual > Pump > Seal"),
+        ({"title": "PUMP"}, "Pump > Seal"),  # it is the first of them
+        ({"title": "Seal"}, "Seal > Pump > Seal"),
+        ({"title": ""}, "Pump > Seal"),
+        ({"title": 7}, "Pump > Seal"),
+    ],
+)
+def test_a_documents_title_stands_before_the_titles_above_once(
+    meta: dict[str, Any], title: str
+) -> None:
+    document = Document("x", meta=meta)
+    parent = Parent(path=("Pump", "Seal"), titles=("Pump", "Seal"))
+    assert under_titles(document, parent).title == title
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "above"),
+    [
+        (("A", "B", "C"), "## B\n\n### C\n\nx", ("A",)),
+        (("A", "B"), "## B\n\n### C\n\nx", ("A",)),  # it begins with more
+        (("A", "A"), "# A\n\nx", ("A",)),
+        (("B", "C"), "# A\n\n## B\n\n### C\n\nx", ("B", "C")),
+    ],
+)
+def test_as_many_titles_as_fit_are_the_texts(
+    path: tuple[str, ...], text: str, above: tuple[str, ...]
+) -> None:
+    assert titles_above(path, read_text(text, format="markdown")) == above

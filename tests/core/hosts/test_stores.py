@@ -13,6 +13,7 @@ from structrag.asking.steps import drive
 from structrag.hosts.stores import (
     Match,
     as_similarities,
+    documents_of,
     entry_texts,
     entry_vectors,
     paged_steps,
@@ -131,3 +132,43 @@ def test_an_entry_for_a_store_that_embeds_and_for_one_that_does_not() -> None:
         ("c1", "raw", 0, "b"),
     ]
     assert [vector for *_, vector in entry_vectors(entry)] == np.eye(3).tolist()
+
+
+@pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        (None, None),
+        ({"doc_id": "d1"}, ["d1"]),
+        (lambda meta: True, NAMES),
+        ({"doc_id": "none"}, []),
+    ],
+)
+def test_a_condition_is_said_to_a_store_as_names_of_documents(
+    index: Index, where: Any, names: list[str] | None
+) -> None:
+    assert documents_of(index, Search("dense:raw", "q", None, 1, where)) == names
+    assert documents_of(None, Search("dense:raw", "q", None, 1, where)) is None
+
+
+def test_a_filter_names_200_documents_and_no_more() -> None:
+    index = Index(views=("raw",))
+    names = [f"{number:03}" for number in range(201)]
+    index.add([read_text("Text.", id=name) for name in names])
+
+    def limited(ids: Sequence[str]) -> list[str] | None:
+        where = {"doc_id": list(ids)}
+        return documents_of(index, Search("dense:raw", "q", None, 1, where))
+
+    assert limited(names[:200]) == names[:200]
+    assert limited(names) is None
+
+
+def test_a_store_gives_at_most_what_it_may_be_asked_for(index: Index) -> None:
+    ids = chunk_ids(index)
+    # A page that is full of strangers: twice as many, but not above the most.
+    results = [None, None, None, ids[0], ids[1]]
+    ranking, asked = search(index, results, n=2, first=3, most=5)
+    assert asked == [3, 5] and [name for name, _ in ranking] == ids[:2]
+    # As many as were asked for are there, and none behind them.
+    assert search(index, [None, None, ids[0]], n=2, first=3)[1] == [3, 6]
+    assert search(index, [None, ids[0]], n=2, first=3)[1] == [3]
