@@ -434,7 +434,7 @@ class LexicalIndex:
             # Rows that follow each other are added faster than they are looked up one by one.
             return np.arange(n_rows, dtype=np.int32), np.where(selection, 0.0, -np.inf)
         start, stop, _ = (selection or slice(None)).indices(n_rows)
-        rows = np.arange(start, max(start, stop), dtype=np.int32)
+        rows = np.arange(start, stop, dtype=np.int32)
         return rows, np.zeros(len(rows))
 
     def _best(

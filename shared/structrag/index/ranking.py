@@ -150,12 +150,12 @@ def joined(places: Sequence[RowMap]) -> RowMap:
     if all(follows):
         return RowMap(n_rows, offset)
     positions = [place.positions_of(np.arange(place.n_rows)) for place in places]
-    return RowMap(n_rows, 0, concatenated(positions, np.int64))
+    return RowMap(n_rows, positions=concatenated(positions, np.int64))
 
 
 def ranking(positions: IntArray, scores: FloatArray, n: int) -> list[tuple[int, float]]:
     """The `n` best of positions in any order."""
-    if len(positions) > 1 and (np.diff(positions) < 0).any():
+    if (np.diff(positions) < 0).any():
         order = np.argsort(positions)
         positions, scores = positions[order], scores[order]
     return as_ranking(positions, scores, n)

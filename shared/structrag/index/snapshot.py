@@ -241,13 +241,13 @@ class Reader:
         places = []
         for i, table in enumerate(self._tables):
             runs = np.flatnonzero(owners == i)
-            if len(runs) == 1 and sizes[runs[0]] == table.n_rows:
+            if sizes[runs].tolist() == [table.n_rows]:  # all rows, as one run
                 places.append(RowMap(table.n_rows, int(starts[runs[0]])))
                 continue
             positions = np.full(table.n_rows, -1, dtype=np.int64)
             rows = _ranges(firsts[runs], sizes[runs])
             positions[rows] = _ranges(starts[:-1][runs], sizes[runs])
-            places.append(RowMap(table.n_rows, 0, positions))
+            places.append(RowMap(table.n_rows, positions=positions))
         return places
 
     def __len__(self) -> int:

@@ -306,3 +306,117 @@ def test_a_query_with_nan_and_an_unknown_dtype() -> None:
         InvalidParameter, match="dtype must be one of 'float16', 'float32'; got 'int8'"
     ):
         DenseIndex.from_vectors([[1.0]], dtype="int8")
+
+
+def test_the_first_unusable_vector_is_named_wherever_it_stands() -> None:
+    matrix = np.ones((500, 2))
+    matrix[450, 0], matrix[300, 1] = np.inf, np.nan
+    with pytest.raises(InvalidAnswer, match="first at position 300 "):
+        unit_vectors(matrix)
+
+
+def test_whole_numbers_are_vectors_too_and_none_have_a_shape() -> None:
+    unit = unit_vectors([[3, 4], [0, 0], [0, -7]])
+    assert unit.dtype == np.float32
+    assert unit.tolist() == [pytest.approx([0.6, 0.8]), [0, 0], [0, -1]]
+    assert unit_vectors(np.empty((0, 5))).shape == (0, 5)
+    assert unit_vectors(np.empty((3, 0))).shape == (3, 0)
+
+
+def test_owners_ascend_from_the_first_row_to_the_last() -> None:
+    owner = check_owner(np.array([0, 0, 3], dtype=np.uint8), 3, 4)
+    assert owner.tolist() == [0, 0, 3] and owner.dtype == np.int32
+    none = check_owner([], 0, 4)
+    assert none.shape == (0,) and none.dtype == np.int32
+    with pytest.raises(InvalidAnswer, match="to 3 at most; got values from 0 to 4"):
+        check_owner([0, 0, 4], 3, 4)
+    with pytest.raises(InvalidAnswer, match=r"1 expected, got \(0,\)"):
+        check_owner([], 1, 4)
+    with pytest.raises(InvalidAnswer, match=r"^The owners of the vectors must"):
+        check_owner([1, 0], 2, 4)
+    with pytest.raises(InvalidAnswer, match=r"^The owners of the vectors of view 'x'"):
+        check_owner([1, 0], 2, 4, view="x")
+
+
+def test_vectors_of_one_row_are_a_group() -> None:
+    table = VectorTable(
+        Column(unit_vectors([[1, 0], [0, 1], [1, 1]])),
+        Column(np.array([1, 1, 4], dtype=np.int32)),
+    )
+    assert (len(table), table.dimension) == (3, 2)
+    assert table.rows.tolist() == [1, 4] and table.bounds.tolist() == [0, 2, 3]
+    assert table.groups(None).tolist() == [0, 1]
+    for where, groups in (
+        (slice(0, 1), []),
+        (slice(0, 2), [0]),
+        (slice(1, 4), [0]),
+        (slice(2, 4), []),
+        (slice(2, 5), [1]),
+        (slice(1, 5), [0, 1]),
+    ):
+        assert table.groups(where).tolist() == groups
+        mask = np.zeros(5, dtype=bool)
+        mask[where] = True
+        assert table.groups(mask).tolist() == groups
+    none = VectorTable(
+        Column(np.empty((0, 0), dtype=np.float32)), Column(np.empty(0, dtype=np.int32))
+    )
+    assert none.rows.tolist() == [] and none.bounds.tolist() == [0]
+    assert none.groups(None).tolist() == none.groups(slice(0, 9)).tolist() == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    ("groups", "scores"),
+    [
+        ([0], [0.6]),
+        ([1], [0.8]),
+        ([3], [1]),
+        ([0, 1], [0.6, 0.8]),
+        ([1, 2], [0.8, -0.8]),
+        ([1, 3], [0.8, 1]),
+        ([0, 2, 3], [0.6, -0.8, 1]),
+        ([0, 1, 2, 3], [0.6, 0.8, -0.8, 1]),
+    ],
+)
+def test_groups_score_as_their_best_vectors(
+    dtype: str, groups: list[int], scores: list[float]
+) -> None:
+    matrix = [[1, 0], [0, -1], [0, 1], [-1, 0], [0, -1], [0, -2], [6, 8], [-1, -1]]
+    owner = np.array([0, 1, 1, 1, 2, 2, 5, 5], dtype=np.int32)
+    table = VectorTable(Column(unit_vectors(matrix, dtype=dtype)), Column(owner))
+    query = np.array([0.6, 0.8], dtype=np.float32)
+    expected = pytest.approx(scores, abs=1e-3)
+    assert table.near(query, np.array(groups)).tolist() == expected
+    assert table.exact(query, np.array(groups)).tolist() == expected
+
+
+def test_few_of_many_groups_score_as_all_do() -> None:
+    matrix = random_vectors(700, 8)
+    table = VectorTable(
+        Column(unit_vectors(matrix)), Column((np.arange(700) // 2).astype(np.int32))
+    )
+    query = unit_vectors(random_vectors(1, 8, seed=1))[0]
+    exact = table.exact(query, np.arange(350))
+    near = table.near(query, np.arange(350))
+    assert near.tolist() == pytest.approx(exact.tolist(), abs=1e-6)
+    for groups in ([3, 349], [0, 100, 200], list(range(40, 330, 3)), [349]):
+        of_few = table.exact(query, np.array(groups))
+        assert of_few.tolist() == exact[groups].tolist()
+        near = table.near(query, np.array(groups))
+        assert near.tolist() == pytest.approx(of_few.tolist(), abs=1e-6)
+
+
+def test_an_index_without_vectors_takes_one_vector_of_any_length() -> None:
+    nothing = DenseIndex([], view="raw")
+    assert nothing.dimension == 0 and nothing.search([1.0, 2.0, 3.0], 5) == []
+    with pytest.raises(InvalidAnswer, match=r"index of view 'raw' must .* \(1, 2\)"):
+        nothing.search([[1.0, 2.0]], 5)
+
+
+def test_all_rows_are_found_where_n_is_their_number_or_more() -> None:
+    index = DenseIndex.from_vectors([[1, 0], [0, 1], [1, 1]], [0, 0, 2], n_rows=4)
+    for n, rows in ((1, [0]), (2, [0, 2]), (3, [0, 2])):
+        assert [row for row, _ in index.search([1, 0], n)] == rows
+    assert index.search([1, 0], 1, np.array([False, True, True, True]))[0][0] == 2
+    assert len(index) == 3 and index.dimension == 2

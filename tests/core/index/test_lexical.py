@@ -266,6 +266,7 @@ def test_large_counts_are_exact() -> None:
         ({"method": "bm25+"}, "lexical must be one of 'lucene', 'okapi'; got 'bm25+'"),
         ({"k1": -1}, "k1 must be a number of at least 0; got -1"),
         ({"b": 2}, "b at most 1"),
+        ({"k1": math.inf}, "k1 must be finite"),
         ({"b": math.nan}, "b must be a number"),
     ],
 )
@@ -429,3 +430,117 @@ def frequent(size: int, often: int) -> tuple[np.ndarray, np.ndarray]:
     counts = np.ones(size, dtype=np.int32)
     counts[often] = 99
     return np.arange(size, dtype=np.int32), counts
+
+
+@pytest.mark.parametrize(
+    ("bm25", "parts"),
+    [
+        (Bm25(k1=0), [1, 1]),
+        (Bm25(k1=1, b=0), [2 / 3, 1 / 2]),
+        # Rows of 2 and 4 terms, of 7 / 3 on average.
+        (Bm25(k1=1, b=1), [2 / (2 + 6 / 7), 1 / (1 + 12 / 7)]),
+    ],
+)
+def test_the_ends_of_the_parameters_ranges(bm25: Bm25, parts: list[float]) -> None:
+    texts = ["a a", "a b c d", "e"]
+    index = LexicalIndex.from_texts(texts, bm25=bm25, tokenizer=PLAIN)
+    idf = log(1 + 1.5 / 2.5)
+    scores = [idf * part for part in parts]
+    assert index.scores("a").tolist() == pytest.approx([*scores, 0])
+
+
+def test_okapi_leaves_an_idf_of_zero_as_it_is() -> None:
+    texts = ["a", "a", "b", "c"]
+    index = LexicalIndex.from_texts(texts, bm25=Bm25("okapi"), tokenizer=PLAIN)
+    assert index.scores("a").tolist() == [0, 0, 0, 0]
+    # Every row has one term, so that K is k1.
+    assert index.scores("b")[2] == pytest.approx(log(3.5 / 1.5))
+
+
+def test_rows_are_cut_out_with_their_terms() -> None:
+    vocabulary: dict[str, int] = {}
+    rows = count_terms(["a b b", None, "", "b c c c", "a"], PLAIN, vocabulary)
+    assert vocabulary == {"a": 0, "b": 1, "c": 2}
+    assert rows.lengths.tolist() == [3, ABSENT, 0, 4, 1]
+    assert rows.indptr.tolist() == [0, 2, 2, 2, 4, 5]
+    middle = rows.slice(1, 4)
+    assert middle.lengths.tolist() == [ABSENT, 0, 4]
+    assert middle.indptr.tolist() == [0, 0, 0, 2]
+    assert middle.terms.tolist() == [1, 2] and middle.counts.tolist() == [1, 3]
+    both = join_rows([middle, rows.slice(4, 5)])
+    assert both.lengths.tolist() == [ABSENT, 0, 4, 1]
+    assert both.indptr.tolist() == [0, 0, 0, 2, 3]
+    assert both.terms.tolist() == [1, 2, 0] and both.counts.tolist() == [1, 3, 1]
+
+
+def test_no_rows_are_joined_to_none() -> None:
+    none = join_rows([])
+    assert none.indptr.tolist() == [0] and len(none.lengths) == 0
+    assert to_postings(none, 3).indptr.all().tolist() == [0, 0, 0, 0]
+
+
+def test_postings_of_chosen_terms_alone() -> None:
+    rows = count_terms(["a b b", "b c", "c c c a"], PLAIN, {})
+    chosen = to_postings(rows, 3).select(np.array([2, 0]))
+    assert chosen.n_terms == 2 and chosen.indptr.all().tolist() == [0, 2, 4]
+    assert chosen.rows.all().tolist() == [1, 2, 0, 2]
+    assert chosen.counts.all().tolist() == [1, 3, 1, 1]
+    assert chosen.lengths.all().tolist() == [3, 2, 4]
+    assert chosen.size == (3, 9)
+
+
+def test_counts_by_row_come_back_from_counts_by_term() -> None:
+    rows = count_terms(["a b b", None, "c"], PLAIN, {})
+    back = to_rows(to_postings(rows, 4))
+    assert back.lengths.tolist() == [3, ABSENT, 1]
+    assert back.indptr.tolist() == [0, 2, 2, 3]
+    assert back.terms.tolist() == [0, 1, 2] and back.counts.tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("method", ["lucene", "okapi"])
+def test_terms_that_came_after_the_postings_were_made_are_unknown(method: str) -> None:
+    vocabulary: dict[str, int] = {}
+    rows = count_terms(["a b", "b", "c"], PLAIN, vocabulary)
+    postings = to_postings(rows, len(vocabulary))
+    before = LexicalIndex(
+        [LexicalPart(postings, dict(vocabulary), RowMap(3))],
+        bm25=Bm25(method),
+        tokenizer=PLAIN,
+    )
+    count_terms(["late later"], PLAIN, vocabulary)
+    index = LexicalIndex(
+        [LexicalPart(postings, vocabulary, RowMap(3))],
+        bm25=Bm25(method),
+        tokenizer=PLAIN,
+    )
+    assert index.scores("late").tolist() == index.scores("later").tolist() == [0, 0, 0]
+    assert index.search("a b late", 9) == before.search("a b", 9)
+
+
+def test_an_index_without_parts_finds_nothing() -> None:
+    nothing = LexicalIndex([])
+    assert len(nothing) == 0
+    assert nothing.search("word", 3) == [] and nothing.scores("word").tolist() == []
+
+
+def test_terms_add_nothing_where_there_are_no_rows() -> None:
+    none = np.empty(0, dtype=np.int32)
+    rows, scores = add_terms([term([3], 5.0)], plain_norm(9), none, np.zeros(0), 1)
+    assert len(rows) == len(scores) == 0
+
+
+def test_a_query_of_several_parts_takes_each_term_where_it_is() -> None:
+    parts, first = [], 0
+    for texts in (["a", "b"], ["c"], ["b b", "a c"]):
+        vocabulary: dict[str, int] = {}
+        postings = to_postings(count_terms(texts, PLAIN, vocabulary), len(vocabulary))
+        parts.append(LexicalPart(postings, vocabulary, RowMap(len(texts), first)))
+        first += len(texts)
+    index = LexicalIndex(parts, tokenizer=PLAIN)
+    whole = LexicalIndex.from_texts(["a", "b", "c", "b b", "a c"], tokenizer=PLAIN)
+    assert len(index) == 5
+    for query in ("a", "b", "c", "a b c"):
+        assert index.search(query, 9) == whole.search(query, 9)
+    assert index.search("b c", 9, slice(2, 4)) == whole.search("b c", 9, slice(2, 4))
+    only = np.array([False, True, True, False, True])
+    assert index.search("b c", 9, only) == whole.search("b c", 9, only)

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.index.ranking import RowMap, as_ranking, best_positions, joined, nth_best
+from structrag.index.ranking import (
+    RowMap,
+    as_ranking,
+    best_positions,
+    concatenated,
+    joined,
+    nth_best,
+    ranking,
+)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +121,34 @@ def test_selections_of_positions_are_those_of_the_segments_rows(
 def test_no_scores_have_no_best_positions() -> None:
     assert best_positions(np.array([]), 3).tolist() == []
     assert as_ranking(np.array([], dtype=np.int64), np.array([]), 3) == []
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, 6.0), (2, 5.0), (9, 5.0), (600, 2.0)])
+def test_one_score_above_many_equal_ones_is_the_best(n: int, expected: float) -> None:
+    scores = np.full(1000, 2.0)
+    scores[:500] = 5.0
+    scores[7] = 6.0
+    assert nth_best(scores, n) == expected
+
+
+def test_the_best_of_positions_in_any_order() -> None:
+    positions, scores = np.array([5, 2, 9]), np.array([0.5, 0.5, 0.7])
+    assert ranking(positions, scores, 2) == [(9, 0.7), (2, 0.5)]
+    assert ranking(positions, scores, 5) == [(9, 0.7), (2, 0.5), (5, 0.5)]
+    assert ranking(positions[:1], scores[:1], 5) == [(5, 0.5)]
+    assert ranking(positions[:0], scores[:0], 5) == []
+    # Two that follow each other, the later one first.
+    assert ranking(np.array([3, 2]), np.array([0.5, 0.5]), 1) == [(2, 0.5)]
+
+
+def test_arrays_are_joined_as_one_type_and_none_are_empty() -> None:
+    both = concatenated([np.array([1.0]), np.array([2.0, 3.0])], np.int32)
+    assert both.tolist() == [1, 2, 3] and both.dtype == np.int32
+    none = concatenated([], np.int32)
+    assert none.shape == (0,) and none.dtype == np.int32
+
+
+def test_scores_that_are_equal_when_rounded_are_ordered_by_position() -> None:
+    scores = np.array([0.5 - 4e-10, 0.5 + 4e-10, 0.1, 0.2])
+    assert best_positions(scores, 1).tolist() == [0]
+    assert best_positions(scores + [0, 2e-10, 0, 0], 1).tolist() == [1]
