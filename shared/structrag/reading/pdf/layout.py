@@ -142,21 +142,15 @@ def _rows_and_tables(lines: Sequence[Line], page: int) -> Iterator[_Part]:
 
 def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list[str]]:
     """The texts of a ruled table's cells, without empty rows and columns."""
-    table = [[""] * (len(grid.columns) - 1) for _ in grid.rows[1:]]
+    texts: dict[tuple[int, int], str] = {}
     for line in lines:
-        row, column = grid.cell(line) or (0, 0)
-        text = " ".join(line.text.split())
-        before = table[row][column]
-        if before and text:
-            text = joiner.join(before, text)
-        table[row][column] = text or before
-    return _without_empty(table)
-
-
-def _without_empty(table: list[list[str]]) -> list[list[str]]:
-    table = [cells for cells in table if any(cells)]
-    columns = [column for column in zip(*table, strict=True) if any(column)]
-    return [list(cells) for cells in zip(*columns, strict=True)]
+        cell, text = grid.cell(line), " ".join(line.text.split())
+        if cell and text:
+            before = texts.get(cell, "")
+            texts[cell] = joiner.join(before, text) if before else text
+    rows = sorted({row for row, _ in texts})
+    columns = sorted({column for _, column in texts})
+    return [[texts.get((row, column), "") for column in columns] for row in rows]
 
 
 def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[str]]:
@@ -231,7 +225,7 @@ def _text(group: _Group, joiner: Joiner) -> _Text:
             f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
         )
         if row.page != starts[-1][1]:
-            starts.append((max(0, len(text) - len(row.text)), row.page))
+            starts.append((len(text) - len(row.text), row.page))
     return _Text(text, tuple(starts))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_making import draft, headings, line, page, text_from
+from page_making import FULL, draft, headings, line, page, rows, text_from
 
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
@@ -176,6 +176,25 @@ def test_a_ruled_table_with_empty_rows_and_columns() -> None:
     assert found.split("\n\n")[1] == "| a | b |\n| --- | --- |\n| cd | e |"
 
 
+def test_blank_and_turned_lines_are_in_no_cell() -> None:
+    grid = Grid((50, 150, 250), (190, 210, 230))
+    inside = [
+        line("a", 195),
+        line(" ", 195, 160),
+        line("b", 215),
+        line("c", 215, upright=False),
+    ]
+    found = draft(page(*inside, grids=(grid,))).text
+    assert found == "| a |\n| --- |\n| b |\n\nc\n"
+
+
+def test_lines_of_two_tables_are_cells_of_their_own() -> None:
+    grids = (Grid((50, 250), (190, 210)), Grid((50, 250), (290, 310)))
+    lines = [line("a", 195), line("between", 240), line("b", 295)]
+    found = draft(page(*lines, grids=grids)).text
+    assert found == "| a |\n| --- |\n\nbetween\n\n| b |\n| --- |\n"
+
+
 def test_pictures_and_unknown_characters_are_reported() -> None:
     whole = ((0.0, 0.0, 600.0, 800.0),)
     pages = [
@@ -196,14 +215,17 @@ def test_nothing_gives_nothing() -> None:
 
 
 def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
-    few = line("A caption of a few words", 700)
-    for picture, is_noted in (
-        ((0.0, 300.0, 600.0, 800.0), True),  # the lower five eighths
-        ((0.0, 700.0, 600.0, 800.0), False),
-        ((500.0, 0.0, 600.0, 800.0), False),
+    for picture, words, is_noted in (
+        ((0.0, 300.0, 600.0, 800.0), 19, True),  # the lower five eighths
+        ((0.0, 300.0, 600.0, 800.0), 20, False),
+        ((0.0, 320.0, 600.0, 800.0), 19, False),  # 60 % of the page
+        ((0.0, 700.0, 600.0, 800.0), 19, False),
+        ((500.0, 0.0, 600.0, 800.0), 19, False),
     ):
-        notes = draft(page(few, images=(picture,))).uncertain
-        assert any("mostly a picture" in note for note in notes) == is_noted, picture
+        caption = line(" ".join(["word"] * words), 700)
+        notes = draft(page(caption, images=(picture,))).uncertain
+        noted = any("mostly a picture" in note for note in notes)
+        assert noted == is_noted, (picture, words)
 
 
 def test_pages_begin_where_their_words_do() -> None:
@@ -227,6 +249,68 @@ def test_pages_begin_where_their_words_do() -> None:
     ):
         start = found.text.index(words)
         assert pages_between(meta, start, start + len(words)) == pages, words
+
+
+def test_a_page_begins_at_its_table() -> None:
+    grid = Grid((50, 250), (190, 210))
+    tables = [page(line(text, 195), grids=(grid,)) for text in ("first", "second")]
+    found = draft(*tables)
+    assert found.page_starts == ((0, 1), (found.text.index("| second"), 2))
+
+
+def test_a_page_begins_within_an_item_to_a_few_characters() -> None:
+    row = "• an item of so many words that it fills the whole row and goes"
+    first = page(*rows([("• short item", 60), (row, 60)], 700))
+    second = page(line("onwards on the next page", 100, 70))
+    found = draft(first, second)
+    start, number = found.page_starts[-1]
+    assert found.text == f"- short item\n- {row[2:]} onwards on the next page\n"
+    assert number == 2
+    assert 0 <= found.text.index("onwards") - start <= len("- ")
+
+
+@pytest.mark.parametrize(("length", "is_heading"), [(60, False), (61, True)])
+def test_a_numbered_title_stands_before_more_than_a_short_row(
+    length: int, is_heading: bool
+) -> None:
+    lines = [*text_from(100), line("3.2 Test Results", 160), line("w" * length, 190)]
+    assert headings(page(*lines)) == ([(1, "3.2 Test Results")] if is_heading else [])
+
+
+@pytest.mark.parametrize(
+    ("title", "is_noted"),
+    [
+        ("Rinse all of it:", True),
+        ("Rinse all it:", False),  # a few words are no text
+        ("Rinse all of it . . . . . 4", False),  # of a table of contents
+    ],
+)
+def test_large_type_that_is_no_heading_is_noted(title: str, is_noted: bool) -> None:
+    notes = draft(page(*text_from(100), line(title, 200, size=16))).uncertain
+    expected = (
+        f"Large type on page 1 was taken for a paragraph, not a heading: {title!r}."
+    )
+    assert notes == ((expected,) if is_noted else ())
+
+
+def test_large_type_is_noted_on_the_page_where_it_begins() -> None:
+    large = [line(FULL[:40], 700 + 20 * i, size=16) for i in range(3)]
+    first = page(*text_from(100), *large)
+    second = page(line("and ends here, on the second page:", 60, size=16))
+    (note,) = draft(first, second).uncertain
+    assert note.startswith("Large type on page 1 ")
+
+
+def test_five_of_the_guessed_words_are_shown() -> None:
+    words = ["alpha", "bravo", "delta", "hotel", "tango", "zebra"]
+    lines = []
+    for i, word in enumerate(words):
+        lines.append(line(f"{FULL} {word[:3]}-", 100 + 24 * i))
+        lines.append(line(f"{word[3:]} {FULL}", 112 + 24 * i))
+    assert draft(page(*lines)).uncertain == (
+        "Rejoined by guess: 6 words broken at line ends, such as "
+        "'alp-ha', 'bra-vo', 'del-ta', 'hot-el', 'tan-go'.",
+    )
 
 
 @given(
@@ -284,6 +368,10 @@ def item(
             "1. a\n   - b\n2. c",
         ),
         ([item("1.", "a"), item("•", "b", 20, 2)], "1. a\n   - b"),
+        (
+            [item("1.", "a"), item("•", "b", 20, 2), item("–", "c", 22, 2)],
+            "1. a\n   - b\n   - c",
+        ),
         ([item("•", "# a\n1. b")], "- \\# a\n  1\\. b"),
     ],
 )
