@@ -7,11 +7,13 @@ from doubles import HashEmbedder
 
 from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import InvalidParameter
+from structrag.reading.settings import Reading
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.paragraphs import (
     ParagraphSplitter,
     PartSplitter,
     keyword_title,
+    section_spans,
 )
 from structrag.text.tokens import count_tokens
 
@@ -92,3 +94,81 @@ def test_parts_hold_whole_paragraphs_up_to_their_limit() -> None:
 
     assert sizes(12) == [12, 12] and sizes(11) == [6] * 4 and sizes(24) == [24]
     assert sizes(1) == [6] * 4  # a paragraph above the limit is a part by itself
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def spans_of(text: str, limit: int, most: int) -> list[tuple[str, int, int]]:
+    """The text, part and number of parts of each span; tokens are words."""
+    reading = Reading(counter=words)
+    document = read_text(text, format="markdown")
+    spans = section_spans(reading.outline(document), reading, limit, most)
+    return [(text[span.start : span.end], span.part, span.parts) for span in spans]
+
+
+def test_a_section_of_exactly_the_limit_is_one_span() -> None:
+    text = "# A\n\none two three\n\nfour five\n\n# B\n\nsix\n"
+    whole = "# A\n\none two three\n\nfour five\n\n"
+    assert spans_of(text, 5, 0) == [(whole, 0, 0), ("# B\n\nsix\n", 0, 0)]
+    assert spans_of(text, 0, 0) == spans_of(text, 5, 0)
+    assert spans_of(text, 4, 0) == [
+        ("# A\n\none two three\n\n", 1, 2),
+        ("four five\n\n", 2, 2),
+        ("# B\n\nsix\n", 0, 0),
+    ]
+
+
+def test_a_heading_without_a_body_is_a_span_and_blank_text_is_none() -> None:
+    text = "\n\n# A\n\n## B\n\none\n"
+    assert spans_of(text, 9, 0) == [("# A\n\n", 0, 0), ("## B\n\none\n", 0, 0)]
+    assert spans_of("\n \n", 9, 0) == []
+
+
+def test_a_text_without_headings_is_runs_of_a_thousand_tokens() -> None:
+    one, two = "word " * 600, "word " * 400
+    text = f"{one}\n\n{two}\n\nlast"
+    reading = Reading(counter=words)
+    document = read_text(text, format="markdown")
+    spans = section_spans(reading.outline(document), reading)
+    assert [words(text[span.start : span.end]) for span in spans] == [1000, 1]
+    assert all(span.pseudo and not span.part for span in spans)
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (6, ["One two three. Four five six."]),
+        (5, ["One two three.", "Four five six."]),
+        (0, ["One two three. Four five six."]),
+    ],
+)
+def test_a_block_of_exactly_the_limit_is_one_paragraph(
+    most: int, expected: list[str]
+) -> None:
+    document = read_text("# A\n\nOne two three. Four five six.\n", format="markdown")
+    chunks = ParagraphSplitter(most, counter=words).split(document)
+    assert [chunk.text.strip() for chunk in chunks] == expected
+    assert [chunk.context for chunk in chunks] == ["A"] * len(expected)
+
+
+def test_only_later_pieces_of_a_table_repeat_its_header() -> None:
+    table = "| part |\n|---|\n| a b c d |\n| e f g h |\n"
+    document = read_text(f"# A\n\n{table}", format="markdown")
+    first, second = ParagraphSplitter(12, counter=words).split(document)
+    assert (first.text + second.text).strip() == table.strip()
+    assert first.index_text.count("| part |") == 1
+    assert second.index_text.count("| part |") == 1
+
+
+def test_parts_have_a_limit_of_at_least_one_token() -> None:
+    with pytest.raises(InvalidParameter, match="max_tokens must be"):
+        PartSplitter(0)
+    with pytest.raises(InvalidParameter, match="paragraph_tokens must be"):
+        PartSplitter(1, -1)
+    assert ParagraphSplitter(0).split(read_text(" \n", format="markdown")) == []
+
+
+def test_a_title_of_two_keywords_has_two() -> None:
+    assert keyword_title("The pump.", "english") == "pump"

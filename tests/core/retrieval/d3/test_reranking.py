@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
 from doubles import HashEmbedder
@@ -13,6 +16,7 @@ from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.reranking import keep, shares, with_path
 from structrag.retrieval.d3.selection import Selection
+from structrag.text.tokens import count_tokens
 
 
 @pytest.mark.parametrize("strategy", ["monot5", "cross_encoder", "lexical", "dense"])
@@ -45,6 +49,35 @@ def test_cut_rules() -> None:
     assert keep([], "dense", k=3, threshold=0.5) == []
 
 
+@pytest.mark.parametrize(
+    ("scores", "strategy", "k", "threshold", "kept"),
+    [
+        # Five in a hundred is the least probability, where a rule cuts.
+        ([0.05, 0.09, 0.04], "cross_encoder", 3, 0.0, [0, 1]),
+        ([0.05, 0.09, 0.04], "cross_encoder", None, None, [0, 1]),
+        ([0.05, 0.09, 0.04], "cross_encoder", 3, None, [0, 1, 2]),
+        ([0.05, 0.09, 0.04], "dense", 3, 0.0, [0, 1, 2]),
+        # Half of the best.
+        ([0.4, 0.8, 0.39], "dense", None, None, [0, 1]),
+        ([0.4, 0.8, 0.39], "dense", 3, None, [0, 1, 2]),
+        ([0.4, 0.8, 0.39], "dense", 3, 0.25, [0, 1, 2]),
+        ([0.4, 0.8, 0.39], "dense", 1, 0.25, [1]),
+        ([0.4, 0.8, 0.39], "lexical", 3, None, [0, 1]),
+        ([0.4, 0.8, 0.39], "lexical", 3, 0.25, [0, 1, 2]),
+        ([0.4, 0.8, 0.0], "lexical", 3, 0.0, [0, 1]),
+        ([-0.4, 0.8, 0.0], "dense", 3, 0.0, [1, 2]),
+    ],
+)
+def test_what_a_rule_keeps(
+    scores: list[float],
+    strategy: str,
+    k: int | None,
+    threshold: float | None,
+    kept: list[int],
+) -> None:
+    assert keep(scores, strategy, k=k, threshold=threshold) == kept
+
+
 def test_the_question_is_embedded_as_a_query_and_paragraphs_with_their_path() -> None:
     embedder = HashEmbedder()
     settings = Selection(strategy="dense", k=1)
@@ -74,7 +107,13 @@ def test_shares_are_probabilities_where_there_are_some() -> None:
     assert shares([-0.1269, -0.9163], "monot5") == pytest.approx(
         [0.8808, 0.4], abs=1e-4
     )
+    assert shares([0.5], "monot5") == [1.0]
     assert shares([0.3, 0.9], "cross_encoder") == [0.3, 0.9]
+    assert shares([0.0, 1.0], "cross_encoder") == [0.0, 1.0]
+    assert shares([], "cross_encoder") == []
+    assert shares([-2.0, 0.0], "cross_encoder") == pytest.approx(
+        [0.1192, 0.5], abs=1e-4
+    )
     assert shares([0.0, 2.0], "cross_encoder") == pytest.approx([0.5, 0.8808], abs=1e-4)
     assert shares([3.0, 1.5, 0.0], "lexical") == [1.0, 0.5, 0.0]
     assert shares([0.2, 0.6, 0.4], "dense") == pytest.approx([0.0, 1.0, 0.5])
@@ -96,3 +135,31 @@ def test_each_strategy_asks_its_own_reranker(strategy: str, with_context: bool) 
     expected = [f"Guide\n{text}" if with_context else text for text in TEXTS[:2]]
     asked = {name: reranker.texts for name, reranker in rerankers.items()}
     assert asked == {"monot5": [], "cross_encoder": [], strategy: expected}
+
+
+class Opposite(HashEmbedder):
+    """Vectors by which the texts most like a query are least alike."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        return (-1 if query else 1) * super().embed(texts, query=query)
+
+
+def test_a_cosine_may_be_as_low_as_minus_one() -> None:
+    settings = Selection(strategy="dense", k=1)
+    evidence = Runner(embedder=Opposite()).run(
+        select_steps(QUESTION, chunks([QUESTION], ""), settings)
+    )
+    assert evidence.scores == pytest.approx((-1.0,))
+
+
+@pytest.mark.parametrize(("tokens", "windows"), [(180, 1), (181, 2)])
+def test_180_tokens_are_embedded_at_once(tokens: int, windows: int) -> None:
+    text = next(
+        "word " * n for n in range(100, 200) if count_tokens("word " * n) >= tokens
+    )
+    assert count_tokens(text) in (180, 181, 182)
+    embedder = HashEmbedder()
+    Runner(embedder=embedder).run(
+        select_steps(QUESTION, chunks([text], ""), Selection(strategy="dense"))
+    )
+    assert len(embedder.texts) == windows

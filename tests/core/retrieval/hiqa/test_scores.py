@@ -18,6 +18,7 @@ from structrag.retrieval.hiqa.scores import (
     auto_alpha,
     auto_beta,
     best_rank_score,
+    best_score,
     in_turn,
     keyword_ranks,
     normalised,
@@ -81,7 +82,7 @@ def test_beta_by_documents_and_pages() -> None:
     assert auto_beta(100, 20) == pytest.approx(0.1 * (1 + log(6)))
     assert auto_beta(1_000_000, 1) == 0.4
     assert auto_beta(1, 1_000) == pytest.approx(0.1001, abs=1e-4)
-    assert auto_beta(0, 0) == 0.1
+    assert auto_beta(0, 0) == auto_beta(0, 5) == auto_beta(3, 0) == 0.1
     assert [auto_beta(n, 1) for n in (1, 2, 4)] == sorted(
         auto_beta(n, 1) for n in (1, 2, 4)
     )
@@ -107,6 +108,32 @@ def test_missing_and_constant_routes() -> None:
     assert (v.tolist(), r.tolist()) == ([1, 1], [1, 1])
     assert normalised(pool([0.4], [0]))[0].tolist() == [1]
     assert normalised(pool([-0.4], [-1]))[0].tolist() == [0]
+
+
+def test_what_is_added_to_cosines_counts_before_they_are_normalised() -> None:
+    added = moved(
+        pool([0.5, np.nan, 0.4, 0.3], [0] * 4), shift=np.array([-0.3, 0, 0, 0])
+    )
+    # 0.2, none, 0.4 and 0.3
+    assert normalised(added)[0] == pytest.approx([0, 0, 1, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("routes", "best"),
+    [
+        (("dense",), 0.5),
+        (("bm25",), 0.25),
+        (("keywords",), 2 * log(3)),  # two keywords
+        (("dense", "bm25", "keywords"), 0.75 + 2 * log(3)),
+        ((), 1.0),
+    ],
+)
+def test_the_best_score_is_of_what_is_first_on_every_route(
+    routes: tuple[str, ...], best: float
+) -> None:
+    two_keywords = pool([0.9, 0.1], [5, 2], [[1, 0], [0, 1]])
+    assert best_score(two_keywords, (0.5, 0.25, 2), routes) == pytest.approx(best)
+    assert best_score(two_keywords, (0, 0, 0), routes) == 1
 
 
 def test_an_empty_pool_has_no_scores() -> None:
