@@ -207,19 +207,17 @@ def two_way(
     """
     if not first and not second:
         return None
-    if at_most is None and not (first and second):
+    if at_most is not None:
+        first, second = first or [at_most], second or [at_most]
+    if not first or not second:
         return None
-    one, other = _added_up(first, at_most), _added_up(second, at_most)
+    one = float(np.logaddexp.reduce(first))
+    other = float(np.logaddexp.reduce(second))
     p_one, p_other = float(np.exp(one)), float(np.exp(other))
     difference = p_one - p_other
     if normalised and one != other:  # by the logarithms: both probabilities may be 0
         difference = float(np.tanh((one - other) / 2))
     return TwoWay(min(1.0, max(-1.0, difference)), min(1.0, p_one + p_other))
-
-
-def _added_up(values: Sequence[float], at_most: float | None) -> float:
-    """The logarithm of the sum of the probabilities; `at_most` without any."""
-    return float(np.logaddexp.reduce(values)) if len(values) else float(at_most or 0.0)
 
 
 def two_way_of_top(

@@ -17,8 +17,10 @@ from structrag.asking.embedding_plan import (
     check_tokens,
     check_vectors,
 )
+from structrag.asking.naming import unnamed
 from structrag.asking.requests import Embed, TokenVectors, Usage
 from structrag.errors import InvalidAnswer
+from structrag.text.tokens import count_tokens
 
 
 def plan(
@@ -112,3 +114,94 @@ def test_batches_hold_the_texts_in_order_and_only_the_last_is_short(
     assert [text for batch in batches for text in batch] == texts
     assert all(len(batch) == size for batch in batches[:-1])
     assert all(0 < len(batch) <= size for batch in batches)
+
+
+def test_usage_counts_texts_and_their_tokens_once_for_each_text() -> None:
+    planned = answered(plan(Embed(("one two", "one two", "three")), batch_size=1))
+    assert planned.usage.embedded == 2
+    assert planned.usage.embedding_tokens == count_tokens("one two") + count_tokens(
+        "three"
+    )
+    assert planned.usage.cache_hits == 0
+
+
+def test_an_embedder_without_a_name_keeps_nothing(tmp_path: Path) -> None:
+    embedder = HashEmbedder(name=unnamed(object(), "lambda"))
+    cache, request = Cache(tmp_path / "cache"), Embed(("text",))
+    answered(EmbeddingPlan(request, embedder, cache, Usage(), 2))
+    assert EmbeddingPlan(request, embedder, cache, Usage(), 2).missing == ["text"]
+
+
+def test_models_of_one_name_and_different_widths_are_told_apart() -> None:
+    planned = plan(Embed(("a", "b")), batch_size=1)
+    planned.take(["a"], [[1.0, 2.0]])
+    planned.take(["b"], [[1.0, 2.0, 3.0]])
+    with pytest.raises(InvalidAnswer, match=r"different dimensions \[2, 3\]"):
+        planned.result()
+
+
+@pytest.mark.parametrize(
+    ("answer", "shape"),
+    [
+        ([1.0, 2.0], r"\(2,\)"),
+        ([[[1.0]], [[2.0]]], r"\(2, 1, 1\)"),
+        ([[1.0]], r"\(1, 1\)"),
+        ([[1.0], [2.0], [3.0]], r"\(3, 1\)"),
+        ([[], []], r"\(2, 0\)"),
+    ],
+)
+def test_vectors_are_one_row_a_text(answer: object, shape: str) -> None:
+    message = f"must return 2 vectors for 2 texts; got shape {shape}"
+    with pytest.raises(InvalidAnswer, match=message):
+        check_vectors(answer, ["a", "b"], "model")
+
+
+def test_vectors_may_have_one_dimension() -> None:
+    assert check_vectors([[1], [2]], ["a", "b"], "model").tolist() == [[1.0], [2.0]]
+
+
+def test_the_first_text_without_a_vector_of_numbers_is_shown_by_sixty_characters() -> (
+    None
+):
+    texts = ["fine", "y" * 60 + "z", "later"]
+    answer = [[1.0, 2.0], [1.0, np.inf], [np.nan, np.nan]]
+    with pytest.raises(InvalidAnswer, match=f"for the text '{'y' * 60}'"):
+        check_vectors(answer, texts, "model")
+
+
+def tokens_of(spans: list[list[int]]) -> TokenVectors:
+    """Tokens with the vectors of a model of two dimensions."""
+    n = len(spans)
+    return TokenVectors(
+        np.arange(n), np.array(spans).reshape(n, 2), np.ones((n, 2)), np.ones(2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("spans", "fits"),
+    [
+        ([], True),
+        ([[0, 1], [0, 2]], True),  # two tokens of one character
+        ([[1, 2], [0, 1]], False),
+        ([[0, 3], [1, 2]], False),  # the longest is not the last
+    ],
+)
+def test_tokens_stand_in_order_inside_their_text(
+    spans: list[list[int]], fits: bool
+) -> None:
+    answer = [tokens_of(spans)]
+    if fits:
+        assert check_tokens(answer, ["ab"], "model") == answer
+        return
+    with pytest.raises(InvalidAnswer, match="not in order or not inside"):
+        check_tokens(answer, ["ab"], "model")
+
+
+def test_the_vector_of_a_text_without_tokens_must_be_of_numbers() -> None:
+    none = TokenVectors(
+        np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)), np.array([1.0, np.nan])
+    )
+    with pytest.raises(
+        InvalidAnswer, match=f"NaN or infinite values for the text '{'x' * 60}'"
+    ):
+        check_tokens([none], ["x" * 61], "model")

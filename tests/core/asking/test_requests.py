@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from collections import Counter
+from typing import Any
 
-from structrag.asking.requests import Failed, Usage, why_unusable
+import numpy as np
+import pytest
+from doubles import HashEmbedder, HashTokens
+
+from structrag.asking.requests import (
+    Ask,
+    Choose,
+    Embed,
+    EmbedTokens,
+    Failed,
+    ModelCall,
+    Score,
+    Search,
+    TokenVectors,
+    Usage,
+    acall,
+    called_in_thread,
+    why_unusable,
+)
 
 
 def test_what_a_run_has_cost_reads_as_a_line() -> None:
@@ -48,3 +68,180 @@ def test_a_failed_call_reads_as_one_short_line(error: Exception, line: str) -> N
 def test_an_answer_that_cannot_be_used_is_shown() -> None:
     assert why_unusable("1.\n2.") == "the answer cannot be used: '1. 2.'"
     assert len(why_unusable("x" * 9999)) < 130
+
+
+def test_an_answer_of_eighty_characters_is_shown_whole() -> None:
+    whole = "x" * 80
+    assert why_unusable(whole) == f"the answer cannot be used: '{whole}'"
+    assert why_unusable(whole + "y") == f"the answer cannot be used: '{whole}...'"
+    assert str(Failed(ValueError("x" * 200))) == f"ValueError: {'x' * 200}"
+
+
+def test_a_run_that_asked_nothing_cost_nothing() -> None:
+    assert str(Usage()) == (
+        "0 language-model calls, 0 tokens of prompts and 0 of answers; 0 texts embedded, 0 "
+        "tokens; 0 cache hits"
+    )
+    assert not any(Usage().as_dict().values())
+
+
+def test_what_two_runs_have_cost_is_added_up() -> None:
+    one = Usage(
+        calls=1,
+        failed=2,
+        prompt_tokens=3,
+        answer_tokens=4,
+        embedded=5,
+        embedding_tokens=6,
+        scored=7,
+        cache_hits=8,
+        fallbacks=Counter(summary=1),
+        reasons={"summary": "TimeoutError"},
+    )
+    other = Usage(
+        calls=10,
+        failed=10,
+        prompt_tokens=10,
+        answer_tokens=10,
+        embedded=10,
+        embedding_tokens=10,
+        scored=10,
+        cache_hits=10,
+        fallbacks=Counter(summary=2, keywords=1),
+        reasons={"summary": "ValueError", "keywords": "KeyError"},
+    )
+    assert (one + other).as_dict() == {
+        "calls": 11,
+        "failed": 12,
+        "prompt_tokens": 13,
+        "answer_tokens": 14,
+        "embedded": 15,
+        "embedding_tokens": 16,
+        "scored": 17,
+        "cache_hits": 18,
+        "fallbacks": {"summary": 3, "keywords": 1},
+        "reasons": {"summary": "TimeoutError", "keywords": "KeyError"},
+    }
+    assert "; 7 texts scored; " in str(one)
+
+
+class Unhashable:
+    """Stands for a model that defines equality, and so has no hash."""
+
+    name = "unhashable"
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("request_", "other"),
+    [
+        (
+            Ask("prompt", llm=Unhashable(), schema={"type": "object"}),  # type: ignore[arg-type]
+            Ask("prompt"),
+        ),
+        (Embed(("text",), embedder=Unhashable()), Embed(("text",))),  # type: ignore[arg-type]
+        (
+            EmbedTokens(("text",), Unhashable()),  # type: ignore[arg-type]
+            EmbedTokens(("text",), HashTokens()),
+        ),
+        (
+            Search("dense", "query", None, 5, searcher=Unhashable()),  # type: ignore[arg-type]
+            Search("dense", "query", None, 5),
+        ),
+        (
+            Score("query", ("text",), Unhashable()),  # type: ignore[arg-type]
+            Score("query", ("text",), None),  # type: ignore[arg-type]
+        ),
+    ],
+)
+def test_requests_are_told_apart_by_models_that_have_no_hash(
+    request_: Any, other: Any
+) -> None:
+    assert hash(request_) == hash(other)
+    assert len({request_, other}) == 2
+
+
+NO_TOKENS = np.zeros((0, 2))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Ask("prompt"),
+        Choose("prompt", ("1", "2")),
+        Embed(("text",)),
+        EmbedTokens(("text",), HashTokens()),
+        Search("dense", "query", None, 5),
+        Score("query", ("text",), None),  # type: ignore[arg-type]
+        Failed(TimeoutError()),
+        TokenVectors(np.zeros(0), NO_TOKENS, NO_TOKENS, np.zeros(2)),
+        ModelCall("embedder", None, "embed", ()),
+        Usage(),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_records_take_no_attribute_that_they_do_not_have(record: Any) -> None:
+    with pytest.raises((AttributeError, TypeError)):
+        record.promt = "a misspelt name"
+    if not isinstance(record, Usage):
+        first = record.__slots__[0]
+        with pytest.raises(AttributeError):
+            setattr(record, first, getattr(record, first))
+
+
+def test_what_a_request_says_when_nothing_else_is_said() -> None:
+    assert Ask("prompt") == Ask("prompt", "", True, None, (), None)
+    assert Choose("prompt", ("1", "2")) == Choose("prompt", ("1", "2"), "", True)
+    assert Embed(("text",)) == Embed(("text",), False, None)
+    encoder = HashTokens()
+    assert EmbedTokens(("a",), encoder) == EmbedTokens(("a",), encoder, False)
+    assert Failed(TimeoutError()).asked is True
+
+
+def test_texts_of_one_kind_have_one_model_and_one_prompt() -> None:
+    embedder, encoder = HashEmbedder(), HashTokens()
+    kinds = [
+        Embed(("a",)).kind,
+        Embed(("a",), query=True).kind,
+        Embed(("a",), embedder=embedder).kind,
+        EmbedTokens(("a",), encoder).kind,
+        EmbedTokens(("a",), encoder, query=True).kind,
+        EmbedTokens(("a",), HashTokens()).kind,
+    ]
+    assert len(set(kinds)) == 6
+    assert Embed(("a",)).kind == Embed(("b", "c")).kind
+    assert Embed(("a",), embedder=embedder).kind == Embed(("b",), False, embedder).kind
+    assert EmbedTokens(("a",), encoder).kind == EmbedTokens(("b",), encoder).kind
+
+
+def test_a_request_brings_a_model_and_not_what_makes_one() -> None:
+    assert Embed(("a",), embedder=HashEmbedder()).brings_embedder
+    assert not Embed(("a",)).brings_embedder
+    assert not Embed(
+        ("a",), embedder=lambda embedder, progress: embedder
+    ).brings_embedder
+
+
+class Waits:
+    async def acomplete(self, prompt: str, *, loud: bool = False) -> str:
+        return f"awaited {prompt} {loud}"
+
+    def complete(self, prompt: str, *, loud: bool = False) -> str:
+        return f"called {prompt} {loud}"
+
+    def score(self, query: str) -> str:
+        return f"called {query}"
+
+
+def test_a_method_that_can_be_awaited_is_and_another_runs_in_a_thread() -> None:
+    model = Waits()
+    answer = asyncio.run(acall(model, "complete", "a", loud=True))
+    assert answer == "awaited a True"
+    assert asyncio.run(acall(model, "score", "b")) == "called b"
+
+
+def test_an_exhausted_iterator_of_a_model_is_an_error_like_others() -> None:
+    replies = iter([1])
+    assert called_in_thread(next, replies) == 1
+    with pytest.raises(RuntimeError, match="raised StopIteration"):
+        called_in_thread(next, replies)

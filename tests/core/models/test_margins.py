@@ -11,6 +11,7 @@ from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag.asking.requests import Ask, Choose
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, NoModel
 from structrag.models.margins import (
@@ -65,7 +66,28 @@ def test_masses_are_told_in_a_sentence() -> None:
     for mass in (1.0, 0.5):
         masses.add(mass)
     assert masses.mean == 0.75
-    assert str(masses).startswith("2 margins, the options with 75% of the probability")
+    assert str(masses) == (
+        "2 margins, the options with 75% of the probability on average and 50% at least"
+    )
+
+
+def test_the_least_mass_is_that_of_the_pairs_alone() -> None:
+    masses = Masses()
+    masses.add(1.0)
+    assert masses.least == 1.0 and str(masses).endswith("100% at least")
+
+
+def test_probabilities_that_add_up_to_more_than_one_are_cut() -> None:
+    # Rounded by a server: 0.9 and 0.9 for two spellings of one option.
+    both = two_way([math.log(0.9)] * 2, [math.log(0.2)], normalised=False)
+    assert both is not None and (both.margin, both.mass) == (1.0, 1.0)
+    swapped = two_way([math.log(0.2)], [math.log(0.9)] * 2, normalised=False)
+    assert swapped is not None and (swapped.margin, swapped.mass) == (-1.0, 1.0)
+
+
+def test_an_option_that_is_not_listed_counts_as_the_least_likely_token() -> None:
+    certain = two_way_of_top([("1", 0.0)], ("1", "2"))
+    assert certain is not None and certain.margin == 0.0
 
 
 def test_variants_of_a_token_are_added_up() -> None:
@@ -98,7 +120,7 @@ def test_impossible_options_are_a_tie() -> None:
         ("8,5", 8.5), ("10", 10), ("0", 0),
         ("9 out of 10", 9), ('{"rating": 4}', 4), ("**6**", 6),
         ("", None), ("yes", None), ("between 3 and 5", None), ("11", None), ("-2", None), ("v2x",
-        None),
+        None), ("-0.5", None), ("10.5", None), ("0.5", 0.5),
     ],
 )  # fmt: skip
 def test_ratings(answer: str, rating: float | None) -> None:
@@ -164,6 +186,34 @@ def test_equal_sentences_and_few_sentences() -> None:
         window_similarity(WORKED, 0)
 
 
+def test_values_that_differ_by_rounding_alone_are_equal() -> None:
+    # Their mean is 0.10000000000000002.
+    assert squash([0.1, 0.1, 0.1]).tolist() == [0.0] * 3
+
+
+def test_a_gap_that_is_no_number_stays_one_and_does_not_count() -> None:
+    found = squash([1.0, math.nan, 3.0])
+    # z-scores of -1 and 1
+    assert found == pytest.approx(
+        [-math.tanh(0.5), math.nan, math.tanh(0.5)], nan_ok=True
+    )
+
+
+def test_windows_have_four_rows_if_nothing_is_said() -> None:
+    vectors = np.random.default_rng(0).normal(size=(12, 3))
+    assert np.array_equal(window_similarity(vectors), window_similarity(vectors, 4))
+    assert np.array_equal(similarity_margins(vectors), similarity_margins(vectors, 4))
+    assert not np.allclose(window_similarity(vectors), window_similarity(vectors, 3))
+
+
+def test_rounding_makes_no_cosine_above_one() -> None:
+    vectors = np.random.default_rng(0).normal(size=(200, 3))
+    repeated = np.repeat(vectors, 3, axis=0)  # rows 0, 1, 2 are equal, and so on
+    found = window_similarity(repeated, 1)
+    assert found[0::3] == pytest.approx(1.0)
+    assert found.max() <= 1.0 and window_similarity(-repeated, 1).max() <= 1.0
+
+
 class Weigher(ScriptedModel):
     """Weighs options by a script, too."""
 
@@ -208,6 +258,35 @@ async def test_what_the_model_can_do_is_decided_by_the_first_question(
     ):
         assert result[1] == source
         assert result[0] == pytest.approx(margins)
+
+
+def test_a_question_asks_for_normalised_margins_if_nothing_is_said() -> None:
+    assert next(weigh_steps(["a"], ("2", "1"))) == [Choose("a", ("2", "1"), "", True)]
+    steps = weigh_steps(["a", "b"], ("2", "1"), component="idms", normalised=False)
+    assert next(steps) == [Choose("a", ("2", "1"), "idms", False)]
+    assert steps.send([0.5]) == [Choose("b", ("2", "1"), "idms", False)]
+
+
+def test_ratings_are_asked_for_under_a_name_of_their_own() -> None:
+    steps = weigh_steps(["a"], ("2", "1"), component="idms", source=RATING)
+    (asked,) = next(steps)
+    assert isinstance(asked, Ask) and asked.component == "idms.rating"
+    assert asked.prompt.startswith("a\n\n") and "certainly '2', 0 if" in asked.prompt
+
+
+def test_a_source_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match=r"source must be .* got 'votes'"):
+        Runner(llm=ScriptedModel("7")).run(
+            weigh_steps(["a"], ("2", "1"), source="votes")
+        )
+
+
+@pytest.mark.parametrize("source", [NONE, UNUSABLE])
+def test_a_source_without_margins_asks_nothing(source: str) -> None:
+    model = ScriptedModel("7")
+    steps = weigh_steps(["a", "b"], ("2", "1"), source=source)
+    assert Runner(llm=model).run(steps) == ([None, None], source)
+    assert not model.prompts
 
 
 def test_a_model_that_is_not_there_is_an_error_where_it_is_required() -> None:
