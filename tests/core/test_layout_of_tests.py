@@ -17,8 +17,6 @@ ELSEWHERE = {
     "__main__": "cli/test_app: two lines",
     "_lazy": "test_public: what it gives is the public names",
     "errors": "every test of a mistake names its class",
-    "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
-    "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",
     "index/corpus": "protocols; index/test_store, index/test_engine_store: what follows them",
     "index/lance_reader": "index/test_engine_reader: searches of each engine",

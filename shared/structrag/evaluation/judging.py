@@ -5,7 +5,7 @@ After MC-indexing, section 5.2 and appendix G, and PIC, appendix D.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structrag.asking.replies.json import first_value
@@ -137,12 +137,20 @@ def _judge_steps(
 def parse_scores(answer: str) -> tuple[float, float] | None:
     """The last two scores in a judge's answer, or None."""
     for start in reversed([i for i, sign in enumerate(answer) if sign == "{"]):
-        value = first_value(answer[start:], literals=True)
-        if isinstance(value, dict) and all(key in value for key in _KEYS):
-            try:
-                first, second = (float(value[key]) for key in _KEYS)
-            except (TypeError, ValueError):
-                return None
-            in_range = 0 <= first <= 10 and 0 <= second <= 10
-            return (first, second) if in_range else None
+        rest = answer[start:]
+        # Other braces and brackets may follow the scores, or stand among them.
+        for text in (rest[: rest.find("}") + 1], rest):
+            value = first_value(text, literals=True)
+            if isinstance(value, dict) and all(key in value for key in _KEYS):
+                return _pair(value)
     return None
+
+
+def _pair(value: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Both scores as numbers, None unless they are from 0 to 10."""
+    try:
+        first, second = (float(value[key]) for key in _KEYS)
+    except (TypeError, ValueError):
+        return None
+    in_range = 0 <= first <= 10 and 0 <= second <= 10
+    return (first, second) if in_range else None

@@ -83,3 +83,27 @@ def test_winners_by_scores_and_by_rounds(
 @pytest.mark.filterwarnings("ignore:Every call")
 def test_a_judge_that_fails_gives_no_scores() -> None:
     assert judge_pair("q", "t", ("a", "b"), ScriptedModel(OSError("down"))) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_taken"),
+    [
+        (0, 10, True),
+        (10, 0, True),
+        (-1, 5, False),
+        (5, -1, False),
+        (10.5, 5, False),
+        (5, 10.5, False),
+    ],
+)
+def test_scores_are_from_0_to_10(first: float, second: float, is_taken: bool) -> None:
+    answer = f'{{"answer_1_score": {first}, "answer_2_score": {second}}}'
+    assert parse_scores(answer) == ((first, second) if is_taken else None)
+
+
+def test_an_object_with_one_of_two_scores_is_passed_over() -> None:
+    both = '{"answer_1_score": 3, "answer_2_score": 4}'
+    assert parse_scores(both + ' {"answer_2_score": 9}') == (3.0, 4.0)
+    assert parse_scores(both + " [1, 2] as {json}.") == (3.0, 4.0)
+    among = '{"answer_1_score": 3, "why": "} and {", "answer_2_score": 4}'
+    assert parse_scores(among) == (3.0, 4.0)

@@ -63,3 +63,55 @@ def test_recall_by_hand() -> None:
 def test_no_question_is_said() -> None:
     with pytest.raises(InvalidParameter, match="There is nothing to ask"):
         evaluate(DOCUMENTS, {"fixed": FixedSplitter()}, [])
+
+
+def test_gold_that_weighs_nothing_is_not_found() -> None:
+    measure = SpanMeasure({"d": "ab  cd"})
+    spans = GoldQuestion("q", spans=(("d", 2, 4),))
+    places = GoldQuestion("q", places=((("d", 2, 4),), (("d", 0, 2),)))
+    assert question_recall(spans, [("d", 0, 6)], measure) == 0
+    assert question_recall(places, [("d", 0, 6)], measure) == 0.5
+    docs = GoldQuestion("q", docs=("d",))
+    assert [question_recall(docs, [("d", 3, end)], measure) for end in (3, 4)] == [0, 1]
+
+
+def test_methods_are_measured_at_chunks_and_at_tokens() -> None:
+    calls: list[tuple[str, int, int]] = []
+    question = GoldQuestion("Rinse the filter weekly", docs=("docs/tank.md",))
+    other = GoldQuestion("Rinse the filter monthly", docs=("docs/pump.md",))
+    result = evaluate(
+        DOCUMENTS,
+        {"large": FixedSplitter(100), "small": FixedSplitter(4)},
+        [question, other],
+        depths=[1, 2],
+        budgets=[4],
+        progress=lambda *call: calls.append(call),
+    )
+    assert (result.documents, result.depths, result.budgets) == (3, (1, 2), (4,))
+    large, small = result.methods
+    assert large.chunks == 3 and small.chunks > 6
+    points = ["first 1", "first 2", "4 tokens"]
+    for method in (large, small):
+        assert list(method.recall) == list(method.difference) == points
+        assert list(method.tokens) == points[:2]
+        assert [len(scores) for scores in method.scores.values()] == [2, 2, 2]
+        for point in points:
+            mean = sum(method.scores[point]) / 2
+            assert method.recall[point].mean == mean
+            gap = mean - large.recall[point].mean
+            assert method.difference[point].mean == pytest.approx(gap)
+    assert large.scores["first 1"] == (1.0, 1.0)
+    assert small.tokens["first 1"] <= 4 < small.tokens["first 2"] <= 8
+    assert large.tokens["first 2"] > large.tokens["first 1"] > 8
+    of_method = [("large", number, 3) for number in (1, 2, 3)]
+    assert [call for call in calls if call[0] == "large"] == of_method
+    assert calls.count(("questions", 2, 2)) == 2
+
+
+@pytest.mark.parametrize("name", ["depths", "budgets"])
+def test_limits_are_at_least_one(name: str) -> None:
+    question = GoldQuestion("q", docs=("docs/tank.md",))
+    methods = {"fixed": FixedSplitter(100)}
+    assert evaluate(DOCUMENTS, methods, [question], **{name: [1]}).methods
+    with pytest.raises(InvalidParameter, match="depths and budgets must be"):
+        evaluate(DOCUMENTS, methods, [question], **{name: [1, 0]})

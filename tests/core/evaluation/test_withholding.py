@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
+from structrag.evaluation.measure import Span
 from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
+from structrag.records import Chunk
 
 
 @pytest.mark.parametrize(
@@ -75,3 +79,68 @@ def test_a_line_of_contents_has_at_most_200_characters(
     spans = withheld_spans([parse(read_text(text, id="d", format="markdown"))], [])["d"]
     start = text.index(line)
     assert any(a <= start and start + length <= b for a, b in spans) is is_withheld
+
+
+def spans_of(text: str, sentences: Sequence[Span] = ()) -> list[str]:
+    """The parts of a Markdown document that are withheld."""
+    outline = parse(read_text(text, id="d", format="markdown"))
+    ranges = withheld_spans([outline], sentences).get("d", [])
+    return [text[start:end] for start, end in ranges]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_withheld"),
+    [
+        ("Drop scopes", True),
+        ("- [Drop scopes](#drop-scopes)", True),
+        ("> 2. DROP SCOPES", True),
+        ("Drop scopes ..... 17", True),
+        ("| Drop scopes | 3 |", True),
+        ("3.2 Drop scopes", True),
+        ("Drop scopes of", False),
+        ("Drop", False),
+        ("...", False),
+    ],
+)
+def test_a_line_that_holds_nothing_but_a_heading_is_withheld(
+    line: str, is_withheld: bool
+) -> None:
+    text = f"Some words.\n\n{line}\n\nMore words.\n\n# Drop scopes\n\nBody.\n"
+    parts = ["# Drop scopes\n"]
+    assert spans_of(text) == ([line, *parts] if is_withheld else parts)
+
+
+def test_sentences_front_matter_and_definitions_are_withheld() -> None:
+    text = "---\ntitle: x\n---\nOne. Two.\n\n[a]: b.md\n\nThree.\n"
+    start = text.index("Two")
+    parts = spans_of(text, [("d", start, start + 4)])
+    assert [part.strip() for part in parts] == [
+        "---\ntitle: x\n---",
+        "Two.",
+        "[a]: b.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "left"),
+    [
+        ([], "abcdefgh"),
+        ([(0, 10), (18, 30)], "abcdefgh"),  # they touch it on both sides
+        ([(0, 11)], "bcdefgh"),
+        ([(17, 30)], "abcdefg"),
+        ([(12, 14)], "ab\nefgh"),
+        ([(0, 11), (12, 13), (17, 18)], "b\ndefg"),
+        ([(10, 18)], None),
+        ([(0, 30)], None),
+    ],
+)
+def test_a_chunk_keeps_what_lies_outside_of_the_ranges(
+    ranges: list[tuple[int, int]], left: str | None
+) -> None:
+    chunk = Chunk(
+        "c", "d", "s", 10, 18, "abcdefgh", context="A", extras={"relevant": True}
+    )
+    chunks = withheld_chunks([chunk], {"d": ranges})
+    assert [part.index_text for part in chunks] == ([] if left is None else [left])
+    assert all(part.text == "abcdefgh" and part.context == "" for part in chunks)
+    assert all(part.extras["relevant"] for part in chunks)
