@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import itertools
 import json
 import os
 import shutil
@@ -13,16 +14,19 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from store_making import VIEWS, answers, chunk, entry, small_store
 
-from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
+from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, TimedOut
 from structrag.index.entries import Entry
 from structrag.index.segments import open_segment
 from structrag.index.storage import (
     ENGINES,
+    FORMAT,
+    MANIFEST,
     VERSION,
     TemporaryFolder,
     _checksum,
@@ -55,6 +59,11 @@ def test_addresses_of_engines_are_no_folders(
                 use(address)  # type: ignore[operator]
     assert not list(tmp_path.iterdir())
     small_store().save("lancedbs")
+    small_store().save(Path("lancedb:corpus"))  # a Path is a folder whatever its name
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "lancedb:corpus",
+        "lancedbs",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -206,6 +215,9 @@ def test_a_sealed_manifest_that_makes_no_sense(tmp_path: Path) -> None:
         ("segments", [{}]),
         ("segments", 3),
         ("segments", [{**manifest["segments"][0], "dead": [99]}]),
+        ("segments", [{**manifest["segments"][0], "size": 1}]),
+        ("version", "3"),
+        ("version", None),
         ("store", {**manifest["store"], "levels": {"chunks": ["raw"]}}),
         ("store", {**manifest["store"], "dtype": 5, "bm25": {"method": "x"}}),
     ]:
@@ -526,3 +538,86 @@ def test_first_savers_at_one_path(tmp_path: Path) -> None:
             thread.join()
         assert len(Store.load(path, verify=True).document_ids) == 1
     assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".")]
+
+
+def test_a_manifest_says_what_it_is() -> None:
+    """Files that were made before must go on being read."""
+    assert (FORMAT, VERSION, MANIFEST) == ("structrag-index", 3, "manifest.json")
+
+
+def test_a_folder_is_abandoned_after_a_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, young = (tmp_path / f".index-{digit * 32}" for digit in "ab")
+    for folder, changed in ((old, 1_000_000), (young, 1_000_001)):
+        folder.mkdir()
+        (folder / "part").write_text("half a file")
+        os.utime(folder, (changed, changed))
+    with monkeypatch.context() as patch:
+        patch.setattr("structrag.index.storage.time.time", lambda: 1_000_060.0)
+        small_store().save(tmp_path / "index")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [young.name, "index"]
+
+
+def test_a_loader_that_always_comes_too_late_gives_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path)
+    saves, tried = itertools.count(), []
+
+    def read_another(place: Path) -> dict[str, Any]:
+        """The manifest as if somebody had saved since the last look."""
+        return {**read_manifest(place), "save": next(saves)}
+
+    def gone(*arguments: object, **options: object) -> object:
+        tried.append(arguments)
+        raise IndexDamaged("it is missing")
+
+    monkeypatch.setattr("structrag.index.storage.read_manifest", read_another)
+    monkeypatch.setattr("structrag.index.storage.open_segment", gone)
+    with pytest.raises(IndexDamaged, match="it is missing"):
+        Store.load(path)
+    assert len(tried) == 20
+
+
+def test_another_writer_is_waited_for_ten_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path)
+
+    def waited(seconds: float, *work: object) -> None:
+        raise TimedOut(f"{seconds} seconds")
+
+    monkeypatch.setattr("structrag.index.storage.within", waited)
+    with one_saver(path), pytest.raises(SaveFailed, match="for 600 seconds"):
+        small_store().save(path)
+
+
+def test_a_file_of_another_length_is_written_again(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    store = Store.load(path)
+    store.save(tmp_path / "copy")
+    file = segment_file(tmp_path / "copy")
+    content = file.read_bytes()
+    file.unlink()
+    file.write_bytes(content[:-1])
+    store.save(tmp_path / "copy")
+    assert file.read_bytes() == content
+    file.unlink()
+    file.write_bytes(content)
+    kept = file.stat().st_ino
+    store.save(tmp_path / "copy")
+    assert file.stat().st_ino == kept  # it is left as it is
+
+
+def test_segments_of_a_saved_index_keep_what_is_deleted_in_them(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    store = small_store()
+    store.save(path)
+    store.delete("b")
+    store.put(entry("d", ["plum"]))
+    store.save(path)
+    segments = read_manifest(path)["segments"]
+    assert [segment["dead"] for segment in segments] == [[1], []]
+    assert answers(Store.load(path, verify=True)) == answers(store)
+    assert Store.load(path).document_ids == ["a", "c", "d"]

@@ -12,13 +12,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.index.blocks import Column
 from structrag.index.entries import Entry, Vectors
+from structrag.index.segments import Merge, Segment
 from structrag.index.storage import read_manifest
 from structrag.index.store import Store
 from structrag.records import Document
@@ -349,3 +352,338 @@ def test_a_forked_process_leaves_the_files_of_its_parent(
     stores.clear()
     gc.collect()
     assert not any(path.exists() for path in paths)
+
+
+# -- segments
+
+
+def sizes(store: Store) -> list[int]:
+    """The documents of each segment, deleted ones among them."""
+    return [len(segment) for segment in store.snapshot().segments]
+
+
+def put_apart(store: Store, *counts: int) -> None:
+    """Put documents d0, d1 ... of so many chunks, each a segment of its own."""
+    first = len(store.document_ids)
+    for number, count in enumerate(counts, first):
+        store.put(entry(f"d{number}", [f"fig w{i}" for i in range(count)]))
+        store.reader()
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ([1] * 7, [1] * 7),
+        ([1] * 8, [8]),
+        ([1] * 15, [8] + [1] * 7),
+        ([1] * 16, [8, 8]),
+        # Of about one size are 1 to 3 rows, and 4 to 31.
+        ([1, 2, 3, 1, 2, 3, 1, 2], [8]),
+        ([1] * 7 + [4], [1] * 8),
+        ([4] * 7 + [31], [8]),
+        ([4] * 7 + [32], [1] * 8),
+    ],
+)
+def test_eight_segments_of_about_one_size_become_one(
+    counts: list[int], expected: list[int]
+) -> None:
+    store = Store(VIEWS)
+    put_apart(store, *counts)
+    assert sizes(store) == expected
+    assert store.document_ids == [f"d{i}" for i in range(len(counts))]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "expected"), [(1, [4]), (2, [4]), (3, [1]), (4, [])]
+)
+def test_a_segment_of_which_most_is_deleted_is_made_anew(
+    deleted: int, expected: list[int]
+) -> None:
+    store = Store(VIEWS)
+    store.put_all([entry(f"d{i}", ["fig"]) for i in range(4)])
+    store.reader()
+    for i in range(deleted):
+        store.delete(f"d{i}")
+    assert sizes(store) == expected
+    assert store.document_ids == [f"d{i}" for i in range(deleted, 4)]
+
+
+@pytest.mark.parametrize(("rows", "at_once"), [(8, True), (7, False)])
+def test_segments_of_many_rows_are_joined_in_a_thread(
+    rows: int, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.index.store.INLINE_ROWS", rows)
+    store = Store(VIEWS)
+    for _ in range(2):  # the thread of the first is over when there is a second crowd
+        put_apart(store, *[1] * 8)
+        assert (store._merging is None) is at_once
+        if store._merging is not None:
+            store._merging.join()
+    assert sizes(store) == [8, 8]
+    assert store.document_ids == [f"d{i}" for i in range(16)]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(2, [8]), (3, [1] * 8)])
+def test_large_segments_are_not_joined(
+    count: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.index.store.LARGEST_ROWS", 4)
+    store = Store(VIEWS)
+    put_apart(store, *[count] * 8)
+    assert sizes(store) == expected
+
+
+class Meddled(Store):
+    """A store that changes while its segments are joined."""
+
+    meddle: Callable[[], object]
+
+    def _in_file(self, merge: Merge) -> Segment:
+        self.meddle()
+        return merge.in_memory()
+
+
+def crowded(deleted: str) -> Meddled:
+    """A store of eight segments of two documents, some of them deleted, not joined yet."""
+    store = Meddled(VIEWS)
+    for first in range(0, 16, 2):
+        store.put_all([entry(f"d{i}", ["fig", f"w{i}"]) for i in (first, first + 1)])
+        if first < 14:
+            store.reader()
+        else:
+            store._flush()
+    for name in deleted.split():
+        store.delete(name)
+    return store
+
+
+def test_what_is_deleted_while_segments_are_joined_stays_deleted() -> None:
+    store = crowded("d3 d8")
+    store.meddle = lambda: [store.delete(name) for name in ("d2", "d5", "d15")]
+    assert store._merge_crowd()
+    rest = [f"d{i}" for i in range(16) if i not in (2, 3, 5, 8, 15)]
+    assert sizes(store) == [14] and store.document_ids == rest
+    assert [chunk.text for chunk in store.chunks("d4")] == ["fig", "w4"]
+    assert store.search_lexical("raw", "w5", 9) == []
+
+
+def test_what_is_replaced_while_segments_are_joined_is_there_once() -> None:
+    store = crowded("")
+    store.meddle = lambda: store.put(entry("d6", ["plum"]))
+    assert store._merge_crowd()
+    assert sizes(store) == [16, 1]
+    assert store.document_ids == [f"d{i}" for i in range(16)]
+    assert [chunk.text for chunk in store.chunks("d6")] == ["plum"]
+
+
+def test_segments_that_are_gone_when_they_were_joined_are_left_alone() -> None:
+    store = crowded("")
+    other = crowded("")
+    other.meddle = lambda: None
+
+    def compacted() -> None:
+        store.meddle = lambda: None
+        store.compact()
+        store.delete("d9")
+
+    store.meddle = compacted
+    assert not store._merge_crowd()
+    assert sizes(store) == [16] and "d9" not in store
+    assert store.document_ids == [name for name in other.document_ids if name != "d9"]
+
+
+def test_nothing_is_joined_where_there_is_no_crowd() -> None:
+    store = small_store()
+    store.reader()
+    assert not store._merge_crowd()
+    assert sizes(store) == [3]
+
+
+def test_documents_beyond_the_buffer_lie_in_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    # A document of one chunk counts as 2,000 bytes and some.
+    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 6_000)
+    store = Store(VIEWS)
+
+    def files() -> int:
+        return len(list(tmp_path.glob("*/*.seg")))
+
+    store.put(entry("a", ["apple"]))
+    store.reader()
+    assert files() == 0  # less than half
+    store.put_all([entry("b", ["banana"]), entry("c", ["cherry"])])
+    assert files() == 0
+    store.reader()
+    assert files() == 1  # more than half
+    store.put_all([entry(name, ["plum"]) for name in "de"])
+    assert files() == 1
+    store.put(entry("f", ["plum"]))
+    assert files() == 2  # more than all, and nobody has looked
+    assert store.document_ids == list("abcdef")
+    for name in "adf":
+        store.delete(name)
+    assert [row for row, _ in store.search_lexical("raw", "cherry plum", 9)] == [1, 2]
+
+
+def test_documents_stay_in_memory_where_no_file_can_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 1)
+
+    def full(merge: Merge, folder: Path) -> Segment:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Merge, "write", full)
+    assert answers(small_store())[2:] and small_store().document_ids == ["a", "b", "c"]
+    store = small_store()
+    store.compact()
+    assert [segment.path for segment in store.snapshot().segments] == [None]
+    assert [chunk.text for chunk in store.chunks("c")] == ["pear fig"]
+
+
+def test_a_compact_store_goes_on_behind_its_last_document(tmp_path: Path) -> None:
+    store = Store(VIEWS)
+    put_apart(store, 1, 2, 1, 1)
+    store.put(entry("d1", ["new"]))
+    store.delete("d0")
+    store.delete("d2")
+    store.compact()
+    assert sizes(store) == [2] and store.document_ids == ["d1", "d3"]
+    for held in (store, saved_and_loaded(store, tmp_path)):
+        held.put(entry("later", ["pear"]))
+        held.put(entry("d1", ["plum"]))
+        assert held.document_ids == ["d1", "d3", "later"]
+        assert held.chunk(0).text == "plum"
+    for name in ("d1", "d3", "later"):
+        store.delete(name)
+    store.compact()
+    assert sizes(store) == [] and len(store) == 0
+    store.put(entry("first", ["fig"]))
+    assert store.document_ids == ["first"]
+
+
+def saved_and_loaded(store: Store, folder: Path) -> Store:
+    store.save(folder / "index")
+    return Store.load(folder / "index", verify=True)
+
+
+def test_a_saved_store_reads_from_its_files_and_keeps_its_configuration(
+    tmp_path: Path,
+) -> None:
+    store = Store(VIEWS, config={"model": "m"})
+    put_apart(store, 1, 1, 1)
+    store.delete("d1")
+    store.save(tmp_path / "index")
+    (segment,) = store.snapshot().segments
+    assert segment.name is not None and len(segment) == 2
+    assert store.document_ids == ["d0", "d2"]
+    store.delete("d0")
+    put_apart(store, 1)
+    loaded = saved_and_loaded(store, tmp_path)
+    assert sizes(store) == sizes(loaded) == [2, 1]
+    assert loaded.document_ids == store.document_ids == ["d2", "d1"]
+    assert loaded.config == {"model": "m"}
+    store.save(tmp_path / "index", config={})
+    assert Store.load(tmp_path / "index").config == store.config == {}
+    assert Store.load(tmp_path / "index").snapshot().changes == 0
+
+
+# -- changes and what is checked
+
+
+def test_changes_are_counted_and_end_a_fit() -> None:
+    store = small_store()
+    assert store.changes == 3
+    assert not store.delete("z") and store.changes == 3
+    store.keep_fit(2, {"old": Column(np.zeros(1))})
+    assert store.fitted == {}
+    store.keep_fit(3, {"one": Column(np.zeros(1))})
+    store.keep_fit(3, {"two": Column(np.zeros(1))})
+    assert store.fitted.keys() == {"one", "two"}
+    assert store.delete("a") and store.changes == 4
+    assert store.fitted == {} and store.reader().changes == 4
+
+
+def test_documents_by_several_ids() -> None:
+    store = small_store()
+    store.put_all([replace(entry(name, ["fig"]), degraded=0) for name in ("d", "e")])
+    for _ in range(2):
+        assert store.known(["a", "z", "e"]) == {"a", "e"}
+        # Those with views that are to be made again are left out.
+        assert store.fingerprints(["a", "d", "z", "e"]) == {
+            "d": "print of d",
+            "e": "print of e",
+        }
+        whole = replace(entry("d", ["fig"]), degraded=0)
+        assert store.held([whole, entry("e", ["fig"]), entry("z", ["fig"])]) == {"d"}
+        assert not store.holds(replace(whole, fingerprint="another"))
+        assert not store.holds(replace(entry("d", ["plum"]), degraded=0))
+        store.reader()  # what waited is in a segment now
+
+
+def of_width(name: str, width: int) -> Entry:
+    """A document of one chunk with one vector, or with none for a width of 0."""
+    vectors = {"raw": Vectors([[1.0] * width], [0])} if width else {}
+    return replace(entry(name, ["fig"]), vectors=vectors)
+
+
+@pytest.mark.parametrize("look", [True, False])
+def test_vectors_are_of_one_dimension_among_the_documents_that_are_there(
+    look: bool,
+) -> None:
+    store = Store(VIEWS)
+
+    def put(*entries: Entry) -> None:
+        store.put_all(entries)
+        if look:  # else all documents wait
+            store.reader()
+
+    put(of_width("none", 0), of_width("a", 3))
+    sentence = r"view 'raw' must have 3 dimensions .*; document 'b' brings 2\."
+    with pytest.raises(InvalidAnswer, match=sentence):
+        put(of_width("b", 2))
+    put(of_width("b", 3), of_width("also none", 0))
+    store.delete("a")
+    with pytest.raises(InvalidAnswer, match="must have 3 dimensions"):
+        put(of_width("c", 2))
+    put(of_width("b", 2))  # the only one with vectors may change
+    with pytest.raises(InvalidAnswer, match="must have 2 dimensions"):
+        put(of_width("a", 3))
+    store.delete("b")
+    put(of_width("a", 5))
+    assert [row for row, _ in store.search_dense("raw", [1.0] * 5, 9)] == [
+        store.row_of("a:0-3")
+    ]
+
+
+@pytest.mark.parametrize("look", [True, False])
+@pytest.mark.parametrize(
+    ("array", "is_like"),
+    [
+        (np.zeros((5, 2), dtype=np.int32), True),
+        (np.zeros((0, 2), dtype=np.int32), True),
+        (np.zeros((1, 2), dtype=np.int64), False),
+        (np.zeros((1, 3), dtype=np.int32), False),
+        (np.zeros(2, dtype=np.int32), False),
+    ],
+)
+def test_arrays_are_like_those_of_other_documents(
+    look: bool, array: np.ndarray, is_like: bool
+) -> None:
+    store = Store(VIEWS)
+    first = np.arange(2, dtype=np.int32).reshape(1, 2)
+    plain = entry("plain", ["plum"])
+    store.put_all([plain, replace(entry("a", ["fig"]), arrays={"facts": first})])
+    if look:
+        store.reader()
+    more = replace(entry("b", ["fig"]), arrays={"facts": array, "others": np.zeros(1)})
+    if is_like:
+        store.put(more)
+        facts = store.reader().array("b", "facts")
+        assert (0 if facts is None else len(facts)) == len(array)
+    else:
+        with pytest.raises(InvalidParameter, match=r"arrays\['facts'\] must be like"):
+            store.put(more)
+        assert "b" not in store
