@@ -144,3 +144,111 @@ def test_splitting_keeps_the_limit_and_every_unit(
 def test_limits_that_cannot_be_kept_are_refused(least: int, most: int) -> None:
     with pytest.raises(InvalidParameter, match="tokens must be"):
         Limits(least, most)
+
+
+@pytest.mark.parametrize(("least", "most"), [(0, 1), (5, 5), (7, None)])
+def test_limits_at_their_edges_are_taken(least: int, most: int | None) -> None:
+    limits = Limits(least, most)
+    assert (limits.least, limits.most) == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "least", "most", "joined"),
+    [
+        # The first has just the least size, and so has a pair that was joined.
+        ([10, 3, 30], 10, None, [(0, 2), (2, 3)]),
+        ([6, 4, 30], 10, None, [(0, 2), (2, 3)]),
+        ([6, 3, 30], 10, None, [(0, 3)]),
+        # Together they have just the most tokens, or one more.
+        ([30, 3], 10, 33, [(0, 2)]),
+        ([30, 3], 10, 32, [(0, 1), (1, 2)]),
+        # The smallest is first: 2 goes to 5, and 4 finds no room beside them.
+        ([4, 5, 2, 9], 6, 8, [(0, 1), (1, 3), (3, 4)]),
+        # The first of equal ones is first.
+        ([4, 4, 4], 5, 8, [(0, 2), (2, 3)]),
+        # One run takes in all the others, from either side.
+        ([1, 1, 1, 1, 1], 5, None, [(0, 5)]),
+        ([9, 1, 1, 1, 9], 9, None, [(0, 4), (4, 5)]),
+    ],
+)
+def test_small_runs_are_joined_smallest_first(
+    sizes: list[int], least: int, most: int | None, joined: list[Run]
+) -> None:
+    runs = [(i, i + 1) for i in range(len(sizes))]
+    limits = Limits(least, most)
+    assert join_small(runs, sizes, limits, lambda left, right: 0.0) == joined
+
+
+@pytest.mark.parametrize(
+    ("to_next", "joined"),
+    [
+        (2e-9, [(0, 2), (2, 5)]),  # the closer one
+        (4e-10, [(0, 3), (3, 5)]),  # less than a billionth is a tie: the previous one
+        (-2e-9, [(0, 3), (3, 5)]),
+    ],
+)
+def test_neighbours_as_close_within_a_billionth_are_a_tie(
+    to_next: float, joined: list[Run]
+) -> None:
+    runs = [(0, 2), (2, 3), (3, 5)]
+
+    def closeness(left: Run, right: Run) -> float:
+        return to_next if left == (2, 3) else 0.0
+
+    assert join_small(runs, [30, 30, 10, 30, 30], Limits(20), closeness) == joined
+
+
+def test_runs_that_were_joined_are_neighbours_of_the_next() -> None:
+    # 1 joins 3, then 2 joins both, then all three join 40.
+    sizes = [40, 3, 1, 2, 40]
+    runs = [(i, i + 1) for i in range(5)]
+    asked = []
+
+    def closeness(left: Run, right: Run) -> float:
+        asked.append((left, right))
+        return float(right[1] - left[0])
+
+    assert join_small(runs, sizes, Limits(10), closeness) == [(0, 4), (4, 5)]
+    assert asked == [
+        ((1, 2), (2, 3)),
+        ((2, 3), (3, 4)),
+        ((1, 3), (3, 4)),
+        ((3, 4), (4, 5)),
+        ((0, 1), (1, 4)),
+        ((1, 4), (4, 5)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("run", "sizes", "least", "affinity", "parts"),
+    [
+        # Neighbours go together least in front of unit 3; the units outside do not count.
+        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 8, 1, 2, 0], ((1, 3), (3, 5))),
+        # Ties go to the middle: 2 + 3 and 4 + 5 are closest to even.
+        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 1, 1, 1, 0], ((1, 3), (3, 5))),
+        # Two equal distances to the middle: the first.
+        ((0, 3), [4, 2, 4], 0, [0, 1, 1], ((0, 1), (1, 3))),
+        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 4e-10], ((0, 1), (1, 3))),
+        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 2e-9], ((0, 2), (2, 3))),
+        # The first part has just the least tokens, then one less.
+        ((0, 3), [4, 2, 7], 4, [0, 1, 2], ((0, 1), (1, 3))),
+        ((0, 3), [4, 2, 7], 5, [0, 1, 2], ((0, 2), (2, 3))),
+        ((0, 3), [7, 2, 4], 4, [0, 2, 1], ((0, 2), (2, 3))),
+        ((0, 3), [7, 2, 4], 5, [0, 2, 1], ((0, 1), (1, 3))),
+        # No place leaves both parts large enough: the middle.
+        ((1, 4), [9, 1, 1, 5], 4, [0, 0, 0, 9], ((1, 3), (3, 4))),
+    ],
+)
+def test_a_run_is_split_at_one_place(
+    run: Run, sizes: list[int], least: int, affinity: list[float], parts: object
+) -> None:
+    assert split_once(run, sizes, least, affinity) == parts
+
+
+@pytest.mark.parametrize(
+    ("most", "parts"),
+    [(14, [(0, 4)]), (13, [(0, 2), (2, 4)]), (8, [(0, 2), (2, 3), (3, 4)])],
+)
+def test_a_run_of_exactly_the_limit_is_not_split(most: int, parts: list[Run]) -> None:
+    sizes = [2, 3, 4, 5]
+    assert split_large([(0, 4)], sizes, Limits(0, most), [0, 3, 2, 3]) == parts

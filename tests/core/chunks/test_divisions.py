@@ -128,6 +128,16 @@ def test_headings_without_a_body_go_with_the_text_below_them() -> None:
             ("X",),
             [("# B\n\n", "", ""), ("# C\n\nc\n", "C", "C")],
         ),
+        (  # to the division just before, not to the first
+            "# A\n\na\n\n# B\n\nb\n\n# C\n",
+            (),
+            [("# A\n\na\n\n", "A", ""), ("# B\n\nb\n\n# C\n", "B", "B")],
+        ),
+        (
+            "# A\n\na\n\n# B\n\nb\n\n# C\n\n## X\n\nx\n",
+            ("x",),
+            [("# A\n\na\n\n", "A", ""), ("# B\n\nb\n\n# C\n\n", "B", "B")],
+        ),
     ],
 )
 def test_headings_beside_nothing_and_beside_what_is_excluded(
@@ -137,13 +147,13 @@ def test_headings_beside_nothing_and_beside_what_is_excluded(
 
 
 def test_groups_end_where_a_section_is_left_out() -> None:
-    text = "# A\n\na\n\n# B\n\nb\n\n# X\n\nx\n\n# C\n\nc\n"
+    text = "".join(f"# {title}\n\nbody\n\n" for title in "ABCXDE")
     divisions = divide(parse(Document(text, format="markdown")), ["x"])
     titles = [
         [each.section.title for each in group]
         for group in grouped(divisions, apart=False)
     ]
-    assert titles == [["A", "B"], ["C"]]
+    assert titles == [["A", "B", "C"], ["D", "E"]]
     assert grouped(divisions, apart=True) == [[each] for each in divisions]
     assert grouped([], apart=False) == []
 
@@ -156,7 +166,7 @@ def test_the_leading_path_is_that_of_the_heading_a_text_starts_with() -> None:
 
 @pytest.mark.parametrize(
     ("titles", "excluded"),
-    [((), set()), (("  NOTES  and more ",), {2, 3}), (("deep",), {3})],
+    [((), set()), (("",), set()), (("  NOTES  and more ",), {2, 3}), (("deep",), {3})],
 )
 def test_titles_are_compared_without_case_and_white_space(
     titles: tuple[str, ...], excluded: set[int]

@@ -144,7 +144,9 @@ def test_prefix_sums_give_the_mean(values: np.ndarray, data: st.DataObject) -> N
         (True, 0),
         ("mean", math.inf),
         ("mean", "1"),
+        ("median", True),
         (0.5, 1.0),
+        (None, 0),
     ],
 )
 def test_thresholds_that_mean_nothing_are_refused(
@@ -152,3 +154,53 @@ def test_thresholds_that_mean_nothing_are_refused(
 ) -> None:
     with pytest.raises(InvalidParameter, match="threshold"):
         check_threshold(threshold, spread)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "spread"),
+    [("mean", 1.5), ("median", -2), (0.5, 0), (0, 0.0), (-math.inf, 0)],
+)
+def test_thresholds_that_mean_something_are_taken(
+    threshold: object, spread: object
+) -> None:
+    check_threshold(threshold, spread)
+
+
+def test_a_value_just_at_a_threshold_is_above_it_and_one_at_the_lower_margin_stays() -> (
+    None
+):
+    values = np.array([0.5, 0.4, 0.39, 0.5, 0.6, 0.5])
+    assert labels(values, 0.5).tolist() == [True, False, False, True, True, True]
+    assert labels(values, 0.5, margin=0.1).tolist() == [
+        True,
+        True,  # not below 0.4
+        False,
+        False,  # not above 0.6
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(("below", "is_above"), [(5e-10, True), (2e-9, False)])
+def test_a_billionth_below_a_threshold_is_at_it(below: float, is_above: bool) -> None:
+    assert labels([0.5 - below], 0.5).tolist() == [is_above]
+    # The label begins at the upper margin, and ends below the lower one.
+    assert labels([0.1, 0.75 - below], 0.5, margin=0.25).tolist() == [False, is_above]
+    assert labels([0.9, 0.25 - below], 0.5, margin=0.25).tolist() == [True, is_above]
+
+
+def test_the_first_label_is_that_of_the_threshold_whatever_the_margin() -> None:
+    assert labels([0.5, 0.4], 0.5, margin=0.2).tolist() == [True, True]
+    assert labels([0.4, 0.5], 0.5, margin=0.2).tolist() == [False, False]
+
+
+def test_a_weight_below_1_counts_as_1() -> None:
+    mean = weighted_mean([0.2, 0.6, 0.5], [0, 3, 1])
+    assert mean((0, 2)) == pytest.approx((0.2 + 3 * 0.6) / 4)
+    assert mean((1, 3)) == pytest.approx((3 * 0.6 + 0.5) / 4)
+    assert mean((2, 3)) == pytest.approx(0.5)
+
+
+def test_a_change_is_in_front_of_the_value_that_differs() -> None:
+    assert changes(np.array([True, True, False, True])) == [2, 3]
+    assert changes(np.array([False])) == []

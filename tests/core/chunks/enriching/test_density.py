@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,18 @@ from samples import guide
 
 from structrag import Cache, ContentAwareSplitter, Index
 from structrag.asking.runner import Runner
+from structrag.chunks.asking_splitter import runner_for
 from structrag.chunks.enriching.density import (
+    DensityFactors,
     DensitySettings,
+    Entity,
     density,
     density_steps,
     mean_pair_cosine,
     similarity_to_others,
 )
 from structrag.errors import InvalidParameter
+from structrag.records import Chunk
 
 
 @pytest.mark.parametrize(
@@ -159,6 +164,7 @@ def test_each_text_is_embedded_once() -> None:
         ({"mode": "none"}, "mode must be one of"),
         ({"entities": "spacy"}, "entities must be one of"),
         ({"max_share": 0}, "max_share must be"),
+        ({"max_share": 1.1}, "max_share must be"),
     ],
 )
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
@@ -190,3 +196,95 @@ def test_ratings_and_entities(
         Cache(tmp_path / "c"),
     )
     assert [calls for calls, _ in runs] == [2, 1, 0]
+
+
+def test_all_chunks_may_be_the_share_of_an_entity() -> None:
+    assert DensitySettings(max_share=1).max_share == 1
+
+
+def test_effectiveness_is_the_mean_of_the_entities() -> None:
+    entities = (Entity("a", 5, 0.9), Entity("b", 1, 0.5))
+    assert DensityFactors(0.0, entities, 1, 1, 1, 9).effectiveness == pytest.approx(0.7)
+    assert DensityFactors(0.0, (), 1, 1, 1, 9).effectiveness == 0
+
+
+def test_factors_above_1_count_as_1() -> None:
+    assert density([1.5, 0.5], [1, 1], 50) == pytest.approx(3.0)
+    assert density([0.5], [1], 50, correlation=1.2, similarity=2) == pytest.approx(1.0)
+    assert density([0.5], [1], 50, similarity=-0.1) == 0
+
+
+def test_a_row_is_compared_with_all_others_and_not_with_itself() -> None:
+    """1,100 rows, more than are compared at a time: four are like no other."""
+    vectors = np.zeros((1100, 5))
+    vectors[:, 0] = 1
+    different = [0, 511, 512, 1099]
+    vectors[different] = np.eye(5)[1:]
+    values = similarity_to_others(vectors)
+    assert np.flatnonzero(values == 0).tolist() == different
+    assert np.flatnonzero(values == 1).tolist() == sorted(
+        set(range(1100)) - set(different)
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "first"), [(2, 0.0), (3, 0.5), (4, 2 / 3), (5, 1.0), (6, 1.0)]
+)
+def test_three_others_count_or_as_many_as_there_are(n: int, first: float) -> None:
+    """The second row is across the first, all behind it are like the first."""
+    vectors = np.tile([1.0, 0.0], (n, 1))
+    vectors[1] = [0.0, 1.0]
+    assert similarity_to_others(vectors)[0] == pytest.approx(first)
+
+
+def chunk(text: str) -> Chunk:
+    return Chunk("d:0", "d", "s", 0, len(text), text)
+
+
+@pytest.mark.parametrize("mode", ["full", "simple"])
+def test_a_text_without_tokens_has_no_density(mode: str) -> None:
+    (found,) = measured([chunk("NASA flew.")], mode=mode, counter=lambda text: 0)
+    assert (found.density, found.tokens) == (0, 0)
+
+
+def test_a_blank_chunk_has_no_entities_and_a_vector_of_zeros() -> None:
+    steps = density_steps([chunk("NASA flew."), chunk(" ")], DensitySettings())
+    factors, vectors = Runner(embedder=HashEmbedder()).run(steps)
+    assert [len(own.entities) for own in factors] == [1, 0]
+    assert not vectors.means[1].any() and vectors.means[0].any()
+    assert factors[1].density == factors[1].similarity == 0
+
+
+def test_an_entity_is_compared_with_the_sentences_it_stands_in() -> None:
+    vectors = {"NASA": [1, 0], "NASA flew.": [1, 0], "It saw NASA.": [0, 1]}
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        return np.array([vectors.get(text, [-1, 0]) for text in texts])
+
+    steps = density_steps(
+        [chunk("NASA flew. Nobody knew. It saw NASA.")],
+        DensitySettings(entities=lambda text: ["NASA"]),
+    )
+    (found,), _ = runner_for(embed).run(steps)
+    (entity,) = found.entities
+    # Between the first and the last sentence.
+    assert (entity.name, entity.count) == ("NASA", 2)
+    assert entity.effectiveness == pytest.approx(0.5**0.5)
+
+
+def test_a_name_over_the_end_of_a_sentence_has_no_effectiveness() -> None:
+    text = "We saw it. Yes we did."
+    (found,) = measured([chunk(text)], entities=lambda text: ["it. Yes"])
+    assert found.entities == (Entity("it. Yes", 1, 0.0),)
+
+
+def test_without_any_rating_all_chunks_are_rated_best() -> None:
+    found = measured(chunks_of(), rate=True, llm=ScriptedModel("no idea"))
+    assert [own.rating for own in found] == [1, 1, 1]
+
+
+def test_nobody_is_asked_to_rate_without_chunks() -> None:
+    llm = ScriptedModel("7")
+    assert measured([], rate=True, llm=llm) == [] and not llm.prompts
+    assert [own.rating for own in measured([chunk("x")], llm=llm)] == [1]
+    assert not llm.prompts

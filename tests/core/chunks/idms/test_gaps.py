@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from structrag.chunks.bounds import Limits, runs_of
 from structrag.chunks.idms.gaps import AdaptiveThreshold, decide, merge_runs
+from structrag.errors import InvalidParameter
 
 TRACE = [0.4, -0.1, 0.3, 0.2, -0.2, 0.05, 0.3, -0.4, 0.1]
 
@@ -134,3 +135,87 @@ def test_a_segment_of_exactly_the_limit_is_not_cut() -> None:
     assert decide([0.5, 0.5, 0.5], never, [3, 4, 3, 1], 10)[0] == [3]
     assert decide([0.5, 0.5, 0.5], never, [3, 4, 4, 6], 10)[0] == [2]
     assert decide([0.5, 0.5], never, [3, 4, 4])[0] == []
+
+
+@pytest.mark.parametrize(
+    ("above", "is_kept"), [(0.0, False), (5e-10, False), (2e-9, True)]
+)
+def test_a_gap_is_kept_more_than_a_billionth_above_the_threshold(
+    above: float, is_kept: bool
+) -> None:
+    assert AdaptiveThreshold(0.25).keeps(0.25 + above) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("warmup", "history", "thresholds"),
+    [
+        (0, None, [9, 0.2, 0.4, 0.5]),
+        (1, None, [9, 0.2, 0.4, 0.5]),
+        (2, None, [9, 9, 0.4, 0.5]),
+        (2, 2, [9, 9, 0.4, 0.65]),
+        (0, 1, [9, 0.2, 0.6, 0.7]),
+        (3, 9, [9, 9, 9, 0.5]),
+    ],
+)
+def test_the_threshold_is_the_mean_of_the_last_margins(
+    warmup: int, history: int | None, thresholds: list[float]
+) -> None:
+    threshold = AdaptiveThreshold(9, warmup, history)
+    assert decide([0.2, 0.6, 0.7, 0.1], threshold)[1] == pytest.approx(thresholds)
+
+
+def test_a_threshold_runs_on_to_the_next_row() -> None:
+    threshold = AdaptiveThreshold(0.0, 2, None)
+    assert decide([0.2], threshold) == ([], [0])
+    assert decide([0.6, 0.3], threshold)[1] == pytest.approx([0, 0.4])
+    assert threshold.seen == 3
+
+
+def test_sizes_count_from_the_last_cut() -> None:
+    never = AdaptiveThreshold(0.0, 10**9)
+    # A gap cut for its margin, then 4 + 5 are just the limit, and 3 more are too many.
+    cuts, _ = decide([1, -1, 1, 1, 1], never, [8, 1, 4, 5, 3, 6], 9)
+    assert cuts == [2, 4]
+    assert decide([], never) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("target", "most", "runs"),
+    [
+        (4, None, [(0, 1), (1, 3), (3, 5), (5, 6)]),  # 2 + 2 and 1 + 3 are just 4
+        (3, None, [(0, 1), (1, 2), (2, 4), (4, 5), (5, 6)]),
+        (9, 4, [(0, 1), (1, 3), (3, 5), (5, 6)]),
+        (4, 9, [(0, 1), (1, 3), (3, 5), (5, 6)]),
+        (100, None, [(0, 6)]),
+    ],
+)
+def test_greedy_joins_up_to_just_the_target_or_the_limit(
+    target: int, most: int | None, runs: list[tuple[int, int]]
+) -> None:
+    sizes = [9, 2, 2, 1, 3, 4]
+    limits = Limits(0, most)
+    cuts = [1, 2, 3, 4, 5]
+    assert (
+        merge_runs(cuts, [0.0] * 5, sizes, limits, merge="greedy", target=target)
+        == runs
+    )
+
+
+def test_a_small_segment_joins_across_the_larger_margin() -> None:
+    sizes = [5, 1, 5, 5]
+    limits = Limits(3)
+    assert merge_runs([1, 2, 3], [0.1, 0.4, 0.9], sizes, limits) == [
+        (0, 1),
+        (1, 3),
+        (3, 4),
+    ]
+    assert merge_runs([1, 2, 3], [0.5, 0.4, 0.9], sizes, limits) == [
+        (0, 2),
+        (2, 3),
+        (3, 4),
+    ]
+
+
+def test_a_merge_of_another_name_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="merge must be one of"):
+        merge_runs([1], [0.0], [1, 1], Limits(), merge="all")
