@@ -56,11 +56,12 @@ def find_leads(outline: Outline, reading: Reading) -> list[Lead]:
     """
     leads: list[Lead] = []
     for section in outline.sections:
-        blocks: list[Block | None] = [None, *outline.blocks(section), None]
-        for before, block, behind in zip(blocks, blocks[1:], blocks[2:], strict=False):
-            if block is not None and block.kind == "table":
+        blocks = outline.blocks(section)
+        befores, behinds = [None, *blocks[:-1]], [*blocks[1:], None]
+        for before, block, behind in zip(befores, blocks, behinds, strict=False):
+            if block.kind == "table":
                 leads += _of_table(outline.document.text, block, before, behind)
-            elif block is not None and block.kind == "list":
+            elif block.kind == "list":
                 leads += _of_list(outline.document.text, block, before, reading)
     return [lead for lead in leads if 0 < lead.end - lead.start <= LONGEST]
 

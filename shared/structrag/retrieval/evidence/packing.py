@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structrag.retrieval.evidence.pool import Pool
-from structrag.retrieval.evidence.windows import IntArray
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,17 +38,19 @@ class Passage:
     rank: int  # from 1, of `best` among those that brought something
 
 
+Run = tuple[int, int]  # the first atom and the one behind the last
 # Tokens of atoms first to stop - 1 as the reader is given them, or none where they cannot be joined
 Size = Callable[[int, int], float]
 
 
 def units(
     pool: Pool, ranking: Iterable[int], whole_block: int = WHOLE_BLOCK
-) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Each atom with the runs of new atoms it brings, by rank.
+) -> Iterator[tuple[int, Run]]:
+    """Each atom with the run of new atoms it brings, by rank.
 
     A block of at most `whole_block` reader tokens comes whole, of a longer one what lies around the
-    atom. What came before is left out, and an atom that came before brings nothing.
+    atom. What came before is left out, and an atom that came before brings nothing. What is left is
+    one run: windows are equally wide, so none that came before lies within another.
     """
     starts = np.flatnonzero(np.diff(pool.blocks, prepend=-1))
     stops = np.append(starts[1:], len(pool))
@@ -65,7 +66,7 @@ def units(
             stop = min(stop, int(around.stops[atom]))
         new = first + np.flatnonzero(~taken[first:stop])
         taken[first:stop] = True
-        yield int(atom), _runs(new)
+        yield int(atom), (int(new[0]), int(new[-1]) + 1)
 
 
 def pack(
@@ -103,8 +104,8 @@ def pack(
         if merges
         else _Taken(size, joins, limit, most)
     )
-    for rank, (atom, runs) in enumerate(units(pool, ranking, whole_block), start=1):
-        more = taken.with_runs(runs, atom, rank)
+    for rank, (atom, run) in enumerate(units(pool, ranking, whole_block), start=1):
+        more = taken.with_run(run, atom, rank)
         if more.fits:
             taken = more
         elif merges and len(more.passages) > most:
@@ -112,13 +113,12 @@ def pack(
         else:
             # A part could bring together others than the whole, and then it is no part of more.
             if not merges or not taken.passages:
-                (around,) = [run for run in runs if run[0] <= atom < run[1]]
-                taken = _with_part(taken, atom, around, rank)
+                taken = _with_part(taken, atom, run, rank)
             break
     return sorted(taken.passages, key=lambda passage: passage.rank)
 
 
-def _with_part(taken: _Taken, atom: int, run: tuple[int, int], rank: int) -> _Taken:
+def _with_part(taken: _Taken, atom: int, run: Run, rank: int) -> _Taken:
     """Also the atom and what is around it in its run.
 
     It ends where one more atom does not fit. It grows to the end that is nearer to the atom, so
@@ -127,7 +127,7 @@ def _with_part(taken: _Taken, atom: int, run: tuple[int, int], rank: int) -> _Ta
     first, stop = atom, atom + 1
     part = taken
     while True:
-        more = taken.with_runs([(first, stop)], atom, rank)
+        more = taken.with_run((first, stop), atom, rank)
         if not more.fits:
             return part
         part = more
@@ -157,11 +157,10 @@ class _Taken:
     def fits(self) -> bool:
         return self.tokens <= self.limit and len(self.passages) <= self.most
 
-    def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
-        """These passages and the runs of a unit, in a copy."""
+    def with_run(self, run: Run, atom: int, rank: int) -> Self:
+        """These passages and the run of a unit, in a copy."""
         more = copy(self)
-        for first, stop in runs:
-            more._add(Passage(first, stop, atom, rank))
+        more._add(Passage(*run, atom, rank))
         return more
 
     def _add(self, passage: Passage) -> None:
@@ -205,9 +204,9 @@ class _Merging(_Taken):
         super().__init__(size, joins, limit, most)
         self.before = np.concatenate([[0], np.cumsum(pool.tokens)]).tolist()  # tokens
 
-    def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
-        """These passages and the runs of a unit, the nearest merged."""
-        more = super().with_runs(runs, atom, rank)
+    def with_run(self, run: Run, atom: int, rank: int) -> Self:
+        """These passages and the run of a unit, the nearest merged."""
+        more = super().with_run(run, atom, rank)
         while len(more.passages) > self.most and more._merge_nearest():
             pass
         return more
@@ -229,13 +228,3 @@ class _Merging(_Taken):
                 self._join(pairs[place], place, place + 2)
                 return True
         return False
-
-
-def _runs(atoms: IntArray) -> list[tuple[int, int]]:
-    """Ascending atoms as runs (first, behind last)."""
-    if not len(atoms):
-        return []
-    breaks = np.flatnonzero(np.diff(atoms) > 1) + 1
-    starts = atoms[np.concatenate([[0], breaks])]
-    stops = atoms[np.concatenate([breaks - 1, [len(atoms) - 1]])] + 1
-    return list(zip(starts.tolist(), stops.tolist(), strict=True))

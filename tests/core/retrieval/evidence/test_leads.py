@@ -45,6 +45,7 @@ HEADER = "| part | stock |\n|---|---|"
         (f"Stock\nin May\n\n{ROWS}", [HEADER]),
         (f"Table 3. Stock\nin May.\n\n{ROWS}", ["Table 3. Stock\nin May.", HEADER]),
         (f"- Stock\n\n{ROWS}", [HEADER]),
+        (f"S\n\n{ROWS}", ["S", HEADER]),
         (f"Stock\n\n{ROWS}\nTable 3: Pumps", ["Stock", HEADER]),
     ],
 )

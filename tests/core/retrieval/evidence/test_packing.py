@@ -26,23 +26,32 @@ def spans(passages: list[Passage]) -> list[tuple[int, int]]:
 
 
 def test_an_atom_brings_its_block_once() -> None:
-    assert list(units(POOL, [2, 1, 0])) == [(2, [(1, 3)]), (0, [(0, 1)])]
+    assert list(units(POOL, [2, 1, 0])) == [(2, (1, 3)), (0, (0, 1))]
 
 
 def test_of_a_long_block_it_brings_what_is_around_it() -> None:
     atom = 30
-    ((_, ((first, stop),)),) = units(POOL, [atom])
+    ((_, (first, stop)),) = units(POOL, [atom])
     around = POOL.windows[60]
     assert (first, stop) == (around.firsts[atom], around.stops[atom])
     assert 54 <= size(first, stop) <= 66
-    (_, (_, runs)) = units(POOL, [atom, atom + 6])
-    assert runs == [(stop, int(around.stops[atom + 6]))]
+    (_, (_, run)) = units(POOL, [atom, atom + 6])
+    assert run == (stop, int(around.stops[atom + 6]))
 
 
-def test_a_gap_between_two_windows_brings_two_runs_or_one() -> None:
-    first, second, third = list(units(POOL, [20, 32, 26]))
-    assert first[1][0][1] <= 26 < second[1][0][0]
-    assert third[1] == [(first[1][0][1], second[1][0][0])]
+def test_between_two_windows_it_brings_the_gap() -> None:
+    (_, before), (_, behind), (_, gap) = units(POOL, [20, 32, 26])
+    assert before[1] <= 26 < behind[0]
+    assert gap == (before[1], behind[0])
+
+
+def test_a_block_of_exactly_the_limit_comes_whole() -> None:
+    block = int(POOL.blocks[30])
+    tokens = int(POOL.block_tokens[block])
+    ((_, whole),) = units(POOL, [30], tokens)
+    assert whole == (4, 64)  # behind a heading and three sentences
+    ((_, part),) = units(POOL, [30], tokens - 1)
+    assert 4 < part[0] <= 30 < part[1] < 64
 
 
 def test_runs_that_touch_are_one_passage_with_the_better_rank() -> None:
@@ -61,6 +70,27 @@ def test_what_does_not_fit_is_taken_in_part_and_then_it_ends() -> None:
     # the block of 1 and 2 has four words: only the best sentence fits, and the heading is not tried
     assert spans(pack(POOL, [2, 0], size, max_tokens=3)) == [(2, 3)]
     assert pack(POOL, [2, 0], size, max_tokens=1) == []
+    # all of both blocks, exactly
+    assert spans(pack(POOL, [3, 2, 0], size, max_tokens=6)) == [(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [
+        (6, (30, 31)), (11, (30, 31)), (12, (30, 32)), (18, (29, 32)), (24, (29, 33)),
+        (30, (28, 33)),
+    ],
+)  # fmt: skip
+def test_a_part_grows_behind_the_atom_and_before_it_by_turns(
+    budget: int, expected: tuple[int, int]
+) -> None:
+    assert size(30, 31) == 6
+    assert spans(pack(POOL, [30], size, max_tokens=budget)) == [expected]
+
+
+def test_a_part_at_the_end_of_its_block_grows_to_the_other_side() -> None:
+    assert spans(pack(POOL, [4], size, max_tokens=18)) == [(4, 7)]
+    assert spans(pack(POOL, [63], size, max_tokens=18)) == [(61, 64)]
 
 
 def test_k_passages() -> None:
@@ -94,8 +124,8 @@ def test_without_a_limit_all_comes(ranking: list[int]) -> None:
     last = len(POOL) - 2
     assert sorted(spans(passages)) == [(0, last), (last, len(POOL))]
     assert [passage.rank for passage in passages] == sorted(p.rank for p in passages)
-    firsts = [pool_atoms for _, runs in units(POOL, ranking) for pool_atoms in runs]
-    assert sum(stop - first for first, stop in firsts) == len(POOL)
+    runs = [run for _, run in units(POOL, ranking)]
+    assert sum(stop - first for first, stop in runs) == len(POOL)
 
 
 def test_a_passage_ends_with_its_document() -> None:
@@ -164,7 +194,24 @@ def test_a_passage_too_many_that_is_near_none_is_left_out() -> None:
     assert within([0, 6, 11, 1], 1000, 2) == [(0, 2), (6, 7)]
     assert within([0, 3, 7], 1000, 1) == [(0, 4)]  # two paragraphs between
     assert within([0, 4, 1], 1000, 1) == [(0, 2)]  # three
+    assert within([0, 2, 3], 1000, 1) == [(0, 4)]  # one between, then none
     assert within([11, 12, 10], 1000, 1) == [(10, 12)]  # not over the end of a document
+
+
+@pytest.mark.parametrize(
+    ("words_between", "expected"), [(120, [(0, 3)]), (121, [(0, 1)])]
+)
+def test_passages_of_exactly_120_tokens_between_are_near(
+    words_between: int, expected: list[tuple[int, int]]
+) -> None:
+    between = " ".join(["word"] * words_between)
+    three = pool([read_text(f"One two.\n\n{between}\n\nThree four.")])
+
+    def tokens(first: int, stop: int) -> int:
+        return int(three.tokens[first:stop].sum())
+
+    passages = pack(three, [0, 2], tokens, max_tokens=124 + 1, k=1)
+    assert spans(passages) == expected
 
 
 @given(st.permutations(range(len(PARAGRAPHS))), st.integers(1, 4), st.integers(20, 800))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles import HashTokens
@@ -13,7 +15,7 @@ from structrag import read_text
 from structrag.reading.settings import Reading
 from structrag.retrieval.evidence.pool import Pool, idf
 from structrag.retrieval.evidence.quantised import unit_rows
-from structrag.retrieval.evidence.record import read_atoms
+from structrag.retrieval.evidence.record import NO_ATOMS, read_atoms
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.text.stems import stem_keys
 
@@ -67,6 +69,35 @@ def test_cosines_are_those_with_the_sums_of_vectors(
     )
 
 
+@pytest.mark.parametrize("most", [0, 256 << 20])
+@pytest.mark.parametrize(
+    "vector",
+    [np.zeros(32, np.float32), np.ones(31, np.float32)],
+    ids=["zero", "narrow"],
+)
+def test_a_vector_of_zeros_or_of_another_width_is_like_nothing(
+    most: int, vector: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.retrieval.evidence.pool._SUMS_BYTES", most)
+    both = pool([FIRST, SECOND])
+    assert [of.tolist() for of in both.cosines(vector)] == [[0.0] * 7] * 6
+
+
+def test_the_length_of_a_question_does_not_count() -> None:
+    both, asked = pool([FIRST, SECOND]), question("Which pumps leak?")
+    assert asked.vector is not None
+    for one, other in zip(
+        both.cosines(asked.vector), both.cosines(7 * asked.vector), strict=True
+    ):
+        assert np.allclose(one, other, atol=1e-6) and np.abs(one).max() > 0.3
+
+
+def test_sums_of_exactly_the_memory_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, is_kept in ((7 * 32 * 4, True), (7 * 32 * 4 - 1, False)):
+        monkeypatch.setattr("structrag.retrieval.evidence.pool._SUMS_BYTES", most)
+        assert (pool([FIRST, EMPTY, SECOND])._sums is not None) == is_kept
+
+
 def test_matches_are_the_best_cosines_of_the_atoms_tokens() -> None:
     both, asked = pool([FIRST, SECOND]), question("pumps sleep")
     assert asked.tokens is not None
@@ -96,11 +127,44 @@ def test_many_tokens_are_multiplied_in_batches() -> None:
     assert int(matches[:, 1].argmax()) == 5999
 
 
+@pytest.mark.parametrize("tokens", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    "atoms", [[0], [6], [1, 2, 3], [0, 2, 3, 5], [3, 4, 5, 6], list(range(7))], ids=str
+)
+def test_batches_of_any_size_give_the_same_matches(
+    tokens: int, atoms: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, asked = pool([FIRST, SECOND]), question("pumps sleep")
+    assert asked.tokens is not None
+    queries = unit_rows(asked.tokens)
+    expected = both.matches(np.arange(7), queries, QUANTISER)[atoms]
+    monkeypatch.setattr("structrag.retrieval.evidence.pool._TOKENS", tokens)
+    matches = both.matches(np.array(atoms), queries, QUANTISER)
+    assert np.allclose(matches, expected, atol=1e-6) and (matches > -1).all()
+
+
+def test_pieces_of_all_documents_are_counted_together() -> None:
+    one, other = (
+        replace(
+            NO_ATOMS,
+            piece_ids=np.array(ids, dtype=np.int32),
+            piece_counts=np.array(counts, dtype=np.int32),
+            pieces=np.array([pieces], dtype=np.int32),
+        )
+        for ids, counts, pieces in (([2, 5], [1, 3], 4), ([5, 9], [2, 1], 3))
+    )
+    ids = np.array([1, 2, 5, 7, 9, 10], dtype=np.int32)
+    expected = [idf(7, df) for df in (0, 1, 5, 0, 1, 0)]
+    assert np.allclose(Pool([one, other]).token_weights(ids), expected)
+    assert np.allclose(Pool([]).token_weights(ids), np.log(2))
+
+
 def test_weights_are_by_the_pieces_that_hold_a_token() -> None:
     both, asked = pool([FIRST, SECOND]), question("pumps rotor unknown")
     assert asked.ids is not None
     assert np.allclose(both.token_weights(asked.ids), [idf(2, 2), idf(2, 1), idf(2, 0)])
     assert idf(2, 2) == pytest.approx(np.log(1.2))
+    assert idf(10, 2) == pytest.approx(np.log(1 + 8.5 / 2.5))
 
 
 def test_stems_are_counted_by_atom_and_found_in_titles() -> None:
@@ -126,6 +190,54 @@ def test_a_pool_of_nothing_and_one_without_vectors() -> None:
     plain = Pool([read_atoms(WORDS.outline(SECOND), WORDS)])
     assert not plain.has_tokens
     assert not np.any(plain.cosines(np.ones(3, dtype=np.float32)))
+
+
+def test_a_pool_takes_over_as_many_records_as_are_the_same() -> None:
+    one, two, three = (record(document) for document in (FIRST, SECOND, EMPTY))
+    before = Pool([one, two])
+    assert [
+        before.begins_like(records)
+        for records in (
+            [],
+            [one],
+            [one, two],
+            [one, two, three],
+            [two, one],
+            [one, one],
+        )
+    ] == [0, 1, 2, 2, 0, 1]
+    assert Pool([one, two, three], before).shared == 2
+    assert Pool([two], before).shared == Pool([one]).shared == 0
+
+
+def test_only_what_was_worked_out_is_taken_over() -> None:
+    one, two = record(FIRST), record(SECOND)
+    before = Pool([one])
+    before.titled(stem_keys(["pump"])[0])
+    grown = Pool([one, two], before)
+    assert "_titles" in vars(grown) and "windows" not in vars(grown)
+
+
+def test_a_record_that_went_takes_its_stems_with_it() -> None:
+    one, two, three = (
+        record(read_text(f"# {word}\n\nA {word} leaks."))
+        for word in ("pump", "valve", "seal")
+    )
+    before = Pool([one, two])
+    keys = stem_keys(["pump", "valve", "seal"])
+    for key in keys:
+        before.stem_counts(key), before.titled(key)
+    grown = Pool([one, three], before)
+    assert [grown.stem_counts(key).tolist() for key in keys] == [
+        [1, 1, 0, 0],
+        [0, 0, 0, 0],
+        [0, 0, 1, 1],
+    ]
+    assert [grown.titled(key).tolist() for key in keys] == [
+        [True, True, False, False],
+        [False] * 4,
+        [False, False, True, True],
+    ]
 
 
 TEXTS = [
