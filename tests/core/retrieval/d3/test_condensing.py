@@ -216,8 +216,10 @@ def test_a_section_of_200_000_tokens() -> None:
     [
         {"whole_tokens": -1},
         {"section_tokens": -1},
-        {"summary_tokens": 0},
-        {"window_tokens": 1},
+        {"summary_tokens": 7},
+        {"window_tokens": 15},
+        {"paragraph_tokens": -1},
+        {"keywords": -1},
         {"prompt": "{title}"},
         {"prompt": 3},
         {"prompt": "{text} {x}"},
@@ -345,3 +347,55 @@ def test_keywords_are_as_many_as_asked_for() -> None:
         assert len(chunk.index_text.splitlines()) == lines
         if keywords:
             assert len(chunk.index_text.splitlines()[-1].split(",")) == 3
+
+
+def test_the_lowest_settings_are_allowed() -> None:
+    lowest = SectionSplitter(
+        summary_tokens=8,
+        whole_tokens=0,
+        section_tokens=0,
+        paragraph_tokens=0,
+        window_tokens=16,
+        keywords=0,
+    )
+    assert (lowest.summary_tokens, lowest.window_tokens) == (8, 16)
+
+
+def test_headings_alone_have_neither_summary_nor_keywords() -> None:
+    document = read_text("# Pumps\n\n## Care\n\nOil them.\n", format="markdown")
+    heading, care = SectionSplitter().split(document)
+    assert (heading.kind, heading.context) == ("section", "")
+    assert heading.extras["summary"] == "" and "reduced" not in heading.extras
+    assert heading.extras["index_tokens"] == count_tokens(heading.index_text)
+    assert care.context == "Pumps > Care"
+    assert care.extras["reduced"].splitlines()[0] == care.extras["summary"]
+    assert "part" not in care.extras and "pseudo" not in care.extras
+
+
+def test_runs_of_a_text_without_headings_are_numbered() -> None:
+    text = f"{'pump ' * 700}\n\n{'valve ' * 700}"
+    chunks = SectionSplitter(paragraph_tokens=0).split(Document(text=text, id="d"))
+    assert [chunk.path[0].split()[0] for chunk in chunks] == ["pump", "valve"]
+    first, second = (chunk.section_id for chunk in chunks)
+    assert first.removesuffix("0") == second.removesuffix("1")
+
+
+def test_the_first_sentences_of_exactly_the_tokens() -> None:
+    splitter = SectionSplitter(summary_tokens=8, counter=words)
+    text = "One two three four. Five six seven eight. Nine."
+    assert splitter.first_sentences(text) == "One two three four. Five six seven eight."
+    assert splitter.first_sentences("One two.") == "One two."
+
+
+def test_a_long_text_is_extracted_in_parts_then_once_more() -> None:
+    """More than 8,000 tokens of text are not weighed against each other at once."""
+    few = "Pumps move water every day. "
+    text = "# A\n\n" + "\n\n".join(
+        f"{few}Thing {i} is said here. {'And so on it goes. ' * 20}" for i in range(120)
+    )
+    splitter = SectionSplitter(section_tokens=0, keywords=0)
+    (chunk,) = splitter.split(read_text(text, format="markdown"))
+    assert count_tokens(text) > 8000
+    summary = chunk.extras["summary"]
+    assert 0 < count_tokens(summary) <= SUMMARY_TOKENS
+    assert all(f"{sentence}." in text for sentence in summary.rstrip(".").split(". "))

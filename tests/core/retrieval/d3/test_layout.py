@@ -68,6 +68,26 @@ def test_sections_and_parts_know_their_paragraphs() -> None:
     assert ends.tolist() == [chunk.end for chunk in rows[1:]]
 
 
+def test_documents_of_headings_alone_have_no_paragraphs() -> None:
+    index = D3Index()
+    index.add(
+        [
+            read_text("# A\n\nOne.\n\nTwo.\n", id="a"),
+            read_text("# B\n\n# C\n", id="b"),
+            read_text("# D\n\nThree.\n", id="d"),
+        ]
+    )
+    layout = index.layout()
+    assert [(each.path[-1], each.rows, each.tokens) for each in layout.sections] == [
+        ("A", range(2), layout.tokens[0] + layout.tokens[1]),
+        ("B", range(2, 2), 0),
+        ("C", range(2, 2), 0),
+        ("D", range(2, 3), layout.tokens[2]),
+    ]
+    assert set(layout.documents) == {"a", "d"}
+    assert [layout.section_of(row) for row in range(3)] == [0, 0, 3]
+
+
 def test_parts_of_a_long_section_are_counted() -> None:
     index = D3Index(section_tokens=40)
     text = "# Long\n\n" + "\n\n".join(

@@ -9,10 +9,18 @@ import pytest
 from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
 from doubles import HashEmbedder
 
+from structrag.asking.requests import Failed
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidAnswer, InvalidParameter, NoModel
+from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_steps
-from structrag.retrieval.d3.selection import PAPER_PROMPT, Selection
+from structrag.retrieval.d3.selection import (
+    PAPER_PROMPT,
+    PROMPT,
+    Selection,
+    Tally,
+    empty_is_none,
+)
 
 
 class Scorer:
@@ -57,6 +65,31 @@ class Scorer:
 def test_bad_settings(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         Selection(**changes)
+
+
+def test_the_lowest_and_highest_settings_are_allowed() -> None:
+    lowest = Selection(
+        context_tokens=1, answer_tokens=0, k=1, threshold=0, chain_k=1, short_tokens=0
+    )
+    assert (lowest.k, lowest.threshold, lowest.chain_k) == (1, 0, 1)
+    assert Selection(k=None, threshold=1).threshold == 1
+
+
+def test_an_empty_answer_names_nothing_unless_the_model_is_told_to_say_none() -> None:
+    assert empty_is_none(PAPER_PROMPT) and not empty_is_none(PROMPT)
+
+
+def test_a_tally_counts_calls_and_keeps_what_can_be_used() -> None:
+    tally = Tally()
+    assert tally.note("four", "yes", len, lambda answer: True) == "yes"
+    assert tally.note("prompt", "no", len, lambda answer: False) is None
+    failed = Failed(TimeoutError("slow"))
+    assert tally.note("three", failed, len, lambda answer: True) is None
+    assert tally.cost == StageCost(3, 4 + 6 + 5, 3 + 2)
+    assert tally.answers == ["yes", "no", ""]
+    assert len(tally.failures) == 2 and "slow" in tally.failures[1]
+    with pytest.raises(NoModel):
+        tally.note("x", Failed(NoModel("none")), len, lambda answer: True)
 
 
 def test_chains_may_have_spaces() -> None:
