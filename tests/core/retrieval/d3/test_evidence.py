@@ -20,8 +20,15 @@ from structrag.asking.steps import together
 from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.evidence import select_steps, selection_cost
-from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.retrieval.d3.evidence import (
+    packed,
+    rendered,
+    select_steps,
+    selection_cost,
+    short_forms,
+    summarised_steps,
+)
+from structrag.retrieval.d3.selection import PAPER_PROMPT, Evidence, Selection, Tally
 from structrag.text.tokens import count_tokens
 
 QUESTION = "what do cats eat"
@@ -412,3 +419,175 @@ def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
         .positions
     )
     assert bool(evidence.failures) is (answer != TOO_LONG)
+
+
+# -- limits; characters or words are tokens
+
+
+def in_characters(strategy: str, room: int, **changes: Any) -> Selection:
+    """`room` characters are left for paragraphs and their labels."""
+    return Selection(
+        strategy,
+        context_tokens=room + len("why?") + 7,
+        answer_tokens=7,
+        prompt="{paragraphs}{question}",
+        counter=len,
+        **changes,
+    )
+
+
+@pytest.mark.parametrize(("room", "calls"), [(64, 1), (63, 0)])
+def test_with_room_for_less_than_64_tokens_no_call_is_made(
+    room: int, calls: int
+) -> None:
+    settings = in_characters("base", room)
+    assert selection_cost("why?", chunks(["a"]), settings).calls == calls
+
+
+@pytest.mark.parametrize(
+    ("sizes", "calls"), [((35, 35), [[0, 1]]), ((35, 36), [[0], [1]])]
+)
+def test_a_call_is_filled_to_the_last_token(
+    sizes: Sequence[int], calls: list[list[int]]
+) -> None:
+    """Each text takes five characters more: its label and the blank line."""
+    texts = ["x" * size for size in sizes]
+    groups = packed("why?", texts, in_characters("base", 80))
+    assert [[part.position for part in parts] for parts in groups] == calls
+
+
+def test_paragraphs_stand_apart_except_in_the_prompt_of_the_paper() -> None:
+    texts = ["One. ", "Two."]
+    settings = in_characters("base", 100)
+    (parts,) = packed("why?", texts, settings)
+    assert rendered("why?", texts, parts, settings) == "[1] One.\n\n[2] Two.why?"
+    paper = rendered("why?", texts, parts, replace(settings, prompt=PAPER_PROMPT))
+    assert paper.startswith("[1] One.\n[2] Two.\nQuestion:\nwhy?\n")
+
+
+def test_the_longest_paragraphs_are_counted_for_the_next_strategy() -> None:
+    paragraphs = chunks(["a" * 10, "b" * 30, "c" * 20, "d" * 20])
+    settings = in_characters("lexical+base", 100, chain_k=2)
+    shown = f"[1] {'b' * 30}\n\n[2] {'c' * 20}why?"
+    assert selection_cost("why?", paragraphs, settings) == StageCost(
+        1, len(shown), 0, 4
+    )
+    first = replace(settings, strategy="base+lexical")
+    assert selection_cost("why?", paragraphs, first).scored == 4
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def short(text: str, short_tokens: int, kind: str = "paragraph", **extras: Any) -> str:
+    settings = Selection("hierbase", short_tokens=short_tokens, counter=words)
+    (form,) = short_forms(chunks([text], kind=kind, **extras), settings)
+    return form
+
+
+def test_a_paragraph_of_exactly_the_short_tokens_stands_for_itself() -> None:
+    assert short("one two three", 3, summary="Short.") == "one two three"
+    assert short("one two three", 2, summary=" Short. ") == "Short."
+    assert short("one two three", 0, summary="Short.") == "Short."
+    # No string, or a blank one, is no summary.
+    text = "Pumps leak. Valves are closed by hand, and that takes its time."
+    for summary in (None, 7, " "):
+        assert short(text, 3, summary=summary) == short(text, 3)
+        assert short(text, 3) in ("Pumps leak.", text)
+
+
+TABLE = "| a b | c |\n|---|---|\n| p q r | 1 |\n|  | 2 |\n| s t | 3 |\n"
+
+
+@pytest.mark.parametrize(
+    ("short_tokens", "outline"),
+    [
+        (0, "a b | c\np q r, s t"),
+        (7, "a b | c\np q r, s t"),  # five words of each
+        (5, "a b |\np q r,"),  # three
+        (1, "a\np"),  # one at least
+    ],
+)
+def test_a_table_is_its_header_and_the_first_cells(
+    short_tokens: int, outline: str
+) -> None:
+    assert short(TABLE, short_tokens, "table") == outline
+    assert short(TABLE, short_tokens, "table", summary="Short.") == "Short."
+
+
+def test_a_table_of_one_row_is_that_row() -> None:
+    assert short("| a | b |\n|---|---|\n", 1, "table") == "a"
+    assert short("| a b c d |\n|---|\n", 4, "table") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "asked", "summary"),
+    [
+        ("one two three", "Short.", False, None),
+        ("one two three four", "Short.", True, "Short."),
+        ("one two three four", "As long as this is", True, None),
+        ("one two three four", "shorter by a sign", True, "shorter by a sign"),
+    ],
+)
+def test_long_paragraphs_get_summaries_that_are_shorter(
+    text: str, answer: str, asked: bool, summary: str | None
+) -> None:
+    summariser = ScriptedModel(answer)
+    settings = Selection(
+        "hierbase", summariser=summariser, short_tokens=3, counter=words
+    )
+    (paragraph,) = chunks([text])
+    paragraph = replace(paragraph, path=("Guide", "Animals"))
+    tally = Tally()
+    (read,) = Runner().run(summarised_steps([paragraph], settings, tally))
+    assert read.extras.get("summary") == summary
+    assert tally.failures == []
+    assert [
+        "Title: Guide > Animals\n" in prompt and "at most 46 words" in prompt
+        for prompt in summariser.prompts
+    ] == [True] * asked
+    # One that has a summary is not asked for.
+    (again,) = Runner().run(
+        summarised_steps([replace(paragraph, extras={"summary": "S"})], settings, tally)
+    )
+    assert again.extras == {"summary": "S"}
+    assert len(summariser.prompts) == asked
+
+
+def test_ids_never_shown_are_no_answer_where_no_other_call_names_any() -> None:
+    """Two calls of one paragraph each."""
+    texts = ["cats eat fish " + "x" * 60, "cats eat birds " + "x" * 60]
+
+    def evidence_of(first: Any, second: Any) -> Evidence:
+        def script(prompt: str) -> str:
+            answer = first if "fish" in prompt else second
+            if isinstance(answer, Exception):
+                raise answer
+            return str(answer)
+
+        settings = in_characters("base", 80, k=1)
+        return Runner(llm=ScriptedModel(script)).run(
+            select_steps("cats", chunks(texts), replace(settings, context_tokens=91))
+        )
+
+    unknown = evidence_of("9", "none")
+    assert unknown.positions == (0, 1) and unknown.degraded == 2
+    assert unknown.dropped == 1 and len(unknown.failures) == 1
+    assert unknown.cost.scored == 2
+    # The other call names its own.
+    named = evidence_of("9", "2")
+    assert (named.positions, named.degraded, named.dropped) == ((1,), 0, 1)
+    # The other call failed, and is answered by BM25 alone.
+    failed = evidence_of("9", OSError("down"))
+    assert (failed.positions, failed.degraded, failed.dropped) == ((1,), 1, 1)
+    assert failed.cost.scored == 1
+    none = evidence_of("none", "none")
+    assert (none.positions, none.degraded, none.failures) == ((), 0, ())
+
+
+def test_only_the_last_strategy_of_a_chain_keeps_to_k() -> None:
+    chain = selected("monot5+lexical", k=1, chain_k=3, threshold=0.1)
+    assert chain.cost == StageCost(scored=6 + 3)
+    assert len(chain.positions) == 1 and chain.scored_by == "lexical"
+    assert chain.shares == (1.0,)
