@@ -6,6 +6,7 @@ They are taken for a table only when everything fits.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
@@ -95,10 +96,10 @@ def _is_justified(rows: Sequence[Row]) -> bool:
 def _table(rows: Sequence[Row]) -> list[list[str]] | None:
     """The cells' texts by row. None if this is no table for certain."""
     cells = [cell for row in rows for cell in row.cells]
-    columns = _columns(cells)
-    if len(columns) < 2 or _full_rows(rows, len(columns)) < 0.6 * len(rows):
+    ends = _column_ends(cells)
+    if len(ends) < 2 or _full_rows(rows, len(ends)) < 0.6 * len(rows):
         return None
-    table = _placed(rows, columns)
+    table = _placed(rows, ends)
     if table is None or not all(map(_is_aligned, zip(*table, strict=True))):
         return None
     if median(len(cell.text.split()) for cell in cells) > _MOST_WORDS:
@@ -113,18 +114,14 @@ def _full_rows(rows: Sequence[Row], columns: int) -> int:
 
 
 def _placed(
-    rows: Sequence[Row], columns: Sequence[tuple[float, float]]
+    rows: Sequence[Row], ends: Sequence[float]
 ) -> list[list[Line | None]] | None:
     """The cells by row. None if two of a row stand in one column."""
     table = []
     for row in rows:
-        placed: list[Line | None] = [None] * len(columns)
+        placed: list[Line | None] = [None] * len(ends)
         for cell in row.cells:
-            k = next(
-                k
-                for k, (left, right) in enumerate(columns)
-                if left <= cell.left <= right
-            )
+            k = bisect_left(ends, cell.left)
             if placed[k] is not None:
                 return None
             placed[k] = cell
@@ -132,15 +129,15 @@ def _placed(
     return table
 
 
-def _columns(cells: Sequence[Line]) -> list[tuple[float, float]]:
-    """Where columns stand: cells that overlap sideways are of one."""
-    columns: list[tuple[float, float]] = []
+def _column_ends(cells: Sequence[Line]) -> list[float]:
+    """The right edges of the columns: cells that overlap sideways are of one."""
+    ends: list[float] = []
     for cell in sorted(cells, key=lambda cell: cell.left):
-        if columns and cell.left < columns[-1][1] + _COLUMN_GAP:
-            columns[-1] = (columns[-1][0], max(columns[-1][1], cell.right))
+        if ends and cell.left < ends[-1] + _COLUMN_GAP:
+            ends[-1] = max(ends[-1], cell.right)
         else:
-            columns.append((cell.left, cell.right))
-    return columns
+            ends.append(cell.right)
+    return ends
 
 
 def _is_aligned(column: Iterable[Line | None]) -> bool:

@@ -10,7 +10,7 @@ from page_making import draft, line, page, text_from
 
 from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.pages import Line
-from structrag.reading.pdf.rows import Row, rows_of
+from structrag.reading.pdf.rows import Row, row_of, rows_of
 
 
 def cells(
@@ -79,8 +79,9 @@ def test_ragged_cells_are_no_table() -> None:
         for i, row in enumerate([(60, 200), (75, 290), (60, 150)])
         for text, x in zip("ab", row, strict=True)
     ]
-    found = draft(page(*ragged)).text
-    assert "|" not in found and found.split() == ["a", "b"] * 3
+    written = draft(page(*ragged))
+    assert "|" not in written.text and written.text.split() == ["a", "b"] * 3
+    assert written.uncertain == ()  # two cells a row do not look like a table either
 
 
 def test_labels_beside_text_are_a_list() -> None:
@@ -138,6 +139,36 @@ def test_cells_stand_a_lines_height_apart(
     assert found(cells(PAIRS, xs=(60, right))) == expected
 
 
+def test_rows_at_one_height_are_not_below_each_other() -> None:
+    row = row_of(cells([["aa", "bb"]]), 1)
+    assert find_tables([row, row, row]) == []
+
+
+def test_a_row_of_cells_atop_the_next_column_is_no_part_of_a_table() -> None:
+    lines = [*cells(PAIRS, 214), *cells([["gg", "hh"]], 200, (300, 440))]
+    assert found(lines) == [(0, 3, True)]
+
+
+@pytest.mark.parametrize(("left", "expected"), [(104, [(0, 3, True)]), (103.9, [])])
+def test_columns_stand_four_points_apart(
+    left: float, expected: list[tuple[int, int, bool]]
+) -> None:
+    """The first column ends at 100, in another row than the one where the second begins."""
+    rows = [((60, 100), (140, 160)), ((60, 80), (left, 160)), ((60, 100), (140, 160))]
+    lines = [
+        replace(line("aa", 200 + 14 * i, start), right=end)
+        for i, row in enumerate(rows)
+        for start, end in row
+    ]
+    assert found(lines) == expected
+
+
+def test_a_cell_below_a_wide_one_is_of_its_column() -> None:
+    wide = "b" * 20  # from 200 to 300
+    table = cells([["aa", wide], *[["aa", "bb"]] * 3, ["aa", ""]])
+    assert found([*table, line("bb", 256, 250)]) == [(0, 5, True)]
+
+
 def test_rows_of_other_pages_are_apart() -> None:
     rows = [*rows_of(cells(PAIRS[:2]), 1), *rows_of(cells(PAIRS[2:], 230), 2)]
     assert find_tables(rows) == []
@@ -152,7 +183,12 @@ def test_most_rows_have_all_cells(full: int, others: int, expected: bool) -> Non
 
 
 def test_cells_are_aligned_at_one_edge() -> None:
-    for shifts, expected in (((0, 3, 0, 3, 0), True), ((0, 20, 40, 60, 80), False)):
+    for shifts, expected in (
+        ((0, 3, 0, 3, 0), True),
+        ((0, 20, 40, 60, 80), False),
+        ((0, 20, 0, 0, 0), True),  # four of five
+        ((0, 20, 0, 20, 0), False),
+    ):
         rows = [
             (
                 line("aa", 200 + 14 * i),
@@ -162,6 +198,20 @@ def test_cells_are_aligned_at_one_edge() -> None:
         ]
         certain = [one for *_, one in found([cell for row in rows for cell in row])]
         assert (certain == [True]) is expected
+
+
+@pytest.mark.parametrize(("shift", "expected"), [(3, True), (3.1, False)])
+def test_middles_that_differ_by_three_points_are_aligned(
+    shift: float, expected: bool
+) -> None:
+    middles = [260, 260 + shift, 260 - shift, 260 + shift, 260 - shift]
+    widths = [20, 80, 30, 120, 60]
+    lines = []
+    for i, (middle, width) in enumerate(zip(middles, widths, strict=True)):
+        lines.append(line("aa", 200 + 14 * i))
+        edges = {"left": middle - width / 2, "right": middle + width / 2}
+        lines.append(replace(line("bb", 200 + 14 * i), **edges))
+    assert any(certain for *_, certain in found(lines)) is expected
 
 
 @pytest.mark.parametrize(("words", "expected"), [(6, True), (7, False)])
@@ -196,6 +246,11 @@ def test_a_row_that_goes_on_makes_the_table_uncertain(
     assert found(lines) == [(0, 3, certain)]
 
 
+def test_a_row_of_as_many_parts_below_a_table_does_not_go_on() -> None:
+    parts = [line("on", 240, x) for x in (200, 215, 230)]
+    assert found([*cells([["aa", "bb", "cc"]] * 3), *parts]) == [(0, 3, True)]
+
+
 def test_justified_text_with_wide_spaces_is_no_table() -> None:
     rows = [["aaaa", "bbbbbb", "cc"], ["aaaaaa", "bb", "cc"], ["aa", "bbbb", "cc"]]
     spaces = [(60, 120, 340), (60, 170, 340), (60, 230, 340)]
@@ -205,6 +260,19 @@ def test_justified_text_with_wide_spaces_is_no_table() -> None:
         for text, x in zip(row, xs, strict=True)
     ]
     assert found(lines) == []
+    for x, shift, expected in (
+        (60, 3, []),
+        (60, 3.1, [(0, 3, False)]),
+        (340, 3, []),
+        (340, 3.1, [(0, 3, False)]),
+    ):
+        moved = [
+            replace(one, left=one.left + shift, right=one.right + shift)
+            if (one.left, one.top) == (x, 214)
+            else one
+            for one in lines
+        ]
+        assert found(moved) == expected, (x, shift)
     ragged = [
         replace(one, left=one.left + 40, right=one.right + 40)
         if one.left == 340 and one.top == 214
