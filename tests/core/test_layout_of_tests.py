@@ -17,7 +17,6 @@ ELSEWHERE = {
     "__main__": "cli/test_app: two lines",
     "_lazy": "test_public: what it gives is the public names",
     "errors": "every test of a mistake names its class",
-    "hosts/images": "the adapters' tests: images as their hosts take them",
     "index/corpus": "protocols; index/test_store, index/test_engine_store: what follows them",
     "index/lance_reader": "index/test_engine_reader: searches of each engine",
     "index/lance_tables": "index/test_lance: tables that are made, read and refused",
@@ -25,8 +24,6 @@ ELSEWHERE = {
     "index/milvus_reader": "index/test_engine_reader: searches of each engine",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",
-    "reading/pdf/document": "reading/pdf/test_reader: documents of PDF files",
-    "reading/pdf/pages": "records",
     "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",
 }
 # The same of the adapters.

@@ -206,6 +206,7 @@ WORDS = "Rinse"
         (f"{' '.join([WORDS] * 13)}.", (14, False), 1, False),
         ("Rinse it:", (14, False), 1, False),
         ("R", (14, False), 1, False),  # one letter
+        ("Go", (14, False), 1, True),
         ("Rinse it ........ 4", (14, False), 1, False),
         # bold type
         (" ".join([WORDS] * 15), (10, True), 2, True),
@@ -240,6 +241,28 @@ def test_what_is_a_heading(
         assert (style.size, style.bold) == type_of_it
     if type_of_it == (10, False):  # only before text
         assert heading_style(of, text, Body(10, False), before_text=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("Cleaning", 0),
+        ("2 Cleaning", 1),
+        ("2.1.3 Cleaning", 3),
+        ("3.0 Cleaning", 1),  # written for 3
+        ("A Pump", 0),  # an article
+        ("B.2 Pumps", 2),
+        ("Part 2 Pumps", 1),
+        ("Annex 2 Pumps", 1),
+        ("Chapter 2", 0),  # no title behind it
+    ],
+)
+def test_the_depth_of_a_heading_counts_the_components_of_its_number(
+    text: str, depth: int
+) -> None:
+    of = [row(text, 14)]
+    style = heading_style(of, text, Body(10, False), before_text=True)
+    assert style == Style(14, False, depth)
 
 
 def test_bold_type_is_no_sign_in_a_bold_body_and_turned_text_is_none() -> None:
