@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from structrag.errors import IndexDamaged
 from structrag.index import blocks
-from structrag.index.blocks import BLOCK, ArrayFile, Column, write_arrays
+from structrag.index.blocks import BLOCK, MAGIC, ArrayFile, Column, write_arrays
 
 KINDS = st.sampled_from(["<f4", "<f2", "<i4", "<i8", "u1", "<u8"])
 ARRAYS = KINDS.flatmap(
@@ -105,6 +108,8 @@ def test_a_block_is_checked_once(
         (lambda content: content[10:], "bytes|contents|altered|changed"),
         (lambda content: b"", "cannot be read"),
         (lambda content: b"x" * 50, "its end is missing"),
+        (lambda content: bytes(7) + MAGIC, "its end is missing"),
+        (lambda content: bytes(8) + MAGIC, "contents is not readable"),
         (
             lambda content: content[:-24] + b"\xff" * 8 + content[-16:],
             "its end was altered",
@@ -151,3 +156,114 @@ def test_a_column_of_a_plain_array() -> None:
     column = Column(np.arange(6).reshape(3, 2))
     assert len(column) == 3 and column.part(1, 2).tolist() == [[2, 3]]
     assert column.all() is column.values
+
+
+def test_arrays_begin_at_multiples_of_64_bytes(tmp_path: Path) -> None:
+    sizes = {"a": 1, "b": 63, "c": 64, "d": 65, "e": 9}
+    arrays = {name: [np.full(n, n, dtype=np.uint8)] for name, n in sizes.items()}
+    write_arrays(tmp_path / "file", arrays, {})
+    file = ArrayFile(tmp_path / "file")
+    content = (tmp_path / "file").read_bytes()
+    for name, offset in {"a": 0, "b": 64, "c": 128, "d": 192, "e": 320}.items():
+        n = sizes[name]
+        assert content[offset : offset + n] == bytes([n]) * n
+        assert file.column(name).all().tolist() == [n] * n
+    assert file.names == list("abcde") and file.size == len(content)
+
+
+def test_numbers_of_another_byte_order_are_written_in_ours(tmp_path: Path) -> None:
+    values = np.array([1, 256, -2], dtype=">i4")
+    write_arrays(tmp_path / "file", {"a": [values[:1], values[1:]]}, {})
+    read = ArrayFile(tmp_path / "file").column("a").all()
+    assert read.dtype == np.dtype("<i4") and read.tolist() == [1, 256, -2]
+
+
+@pytest.mark.parametrize(
+    "change", [-1, 0, 1], ids=["below a block", "a block", "above a block"]
+)
+def test_the_last_block_is_checked_whatever_its_length(
+    change: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    values = np.arange(BLOCK + change, dtype=np.uint64).astype(np.uint8)
+    write_arrays(path, {"a": [values[:100], values[100:]]}, {})
+    column = ArrayFile(path).column("a")
+    assert np.array_equal(column.part(BLOCK - 9, BLOCK + change), values[BLOCK - 9 :])
+    assert column.part(5, 5).tolist() == []
+    ArrayFile(path).verify()
+    content = bytearray(path.read_bytes())
+    content[BLOCK + change - 1] ^= 1
+    path.write_bytes(content)
+    column = ArrayFile(path).column("a")
+    with pytest.raises(IndexDamaged):
+        column.part(BLOCK + change - 1, BLOCK + change)
+    with pytest.raises(IndexDamaged):
+        ArrayFile(path).verify()
+
+
+DATA = np.array([7, 8], dtype="<i4").tobytes()
+
+
+def with_footer(path: Path, footer: object) -> Path:
+    """A file of eight bytes of data with a table of contents of this kind."""
+    text = json.dumps(footer).encode()
+    path.write_bytes(DATA + text + len(text).to_bytes(8, "little") + MAGIC)
+    return path
+
+
+def footer_of(*place: object) -> dict[str, Any]:
+    sums = xxhash.xxh3_64_hexdigest(DATA)
+    return {"arrays": {"a": place}, "meta": {}, "blocks": sums}
+
+
+@pytest.mark.parametrize(
+    ("place", "values"),
+    [
+        (("<i4", [2], 0), [7, 8]),
+        (("<i4", [1], 4), [8]),
+        (("<i4", [2, 1], 0), [[7], [8]]),
+        (("<i4", [0], 8), []),
+    ],
+)
+def test_places_within_the_data_are_read(
+    place: tuple[object, ...], values: list[object], tmp_path: Path
+) -> None:
+    file = ArrayFile(with_footer(tmp_path / "file", footer_of(*place)))
+    assert file.column("a").all().tolist() == values
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        [],
+        {"arrays": {}, "meta": {}},
+        footer_of("<i4", [2], 1),
+        footer_of("<i4", [3], 0),
+        footer_of("<i4", [1], -4),
+        footer_of("O", [1], 0),
+        footer_of("unknown", [1], 0),
+        footer_of("<i4", [2]),
+        {**footer_of("<i4", [2], 0), "blocks": "no digits"},
+    ],
+)
+def test_a_table_of_contents_that_makes_no_sense(
+    footer: object, tmp_path: Path
+) -> None:
+    path = with_footer(tmp_path / "file", footer)
+    with pytest.raises(IndexDamaged, match="its table of contents makes no sense"):
+        ArrayFile(path)
+
+
+def test_a_failed_copy_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _, _ = large(tmp_path)
+    file = ArrayFile(path)
+
+    def full(descriptor: int) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(blocks.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        file.copy(tmp_path / "copy")
+    assert list(tmp_path.iterdir()) == [path]
