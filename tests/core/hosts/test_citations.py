@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from structrag.hosts.citations import Citation, citation_of, shown_citations
 
 
@@ -24,3 +26,30 @@ def test_a_citation_says_what_is_known() -> None:
 def test_citations_are_numbered() -> None:
     assert shown_citations([Citation("a"), Citation("b")]).count("unknown source") == 2
     assert shown_citations([]) == "Nothing was found."
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        (0, 4, ", characters 0 to 4"),
+        (None, 4, ""),
+        (4, None, ""),
+        (None, None, ""),
+    ],
+)
+def test_a_place_is_said_where_both_ends_are_known(
+    start: int | None, end: int | None, place: str
+) -> None:
+    assert Citation("a", "m.md", start=start, end=end).shown(3) == f"[3] m.md{place}\na"
+
+
+def test_a_document_without_a_file_goes_by_its_id() -> None:
+    by_id = {"structrag_document": "d7"}
+    assert citation_of("a", by_id, None, None).source == "d7"
+    assert citation_of("a", {**by_id, "file_name": "m.md"}, None, None).source == "m.md"
+    assert citation_of("a", {}, None, None) == Citation("a")
+
+
+def test_numbers_begin_with_one() -> None:
+    citations = [Citation("a", "m.md"), Citation("b", "n.md")]
+    assert shown_citations(citations) == "[1] m.md\na\n\n[2] n.md\nb"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from structrag.hosts.documents import HostDocument
 from structrag.hosts.pages import joined_pages
 
@@ -40,3 +42,32 @@ def test_numbers_are_those_that_people_count() -> None:
 def test_texts_without_a_file_stay_alone() -> None:
     assert len(joined_pages([page("a", page=1), page("a", page=1), page("b")])) == 3
     assert joined_pages([]) == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "numbers"),
+    [
+        ([{"page": 0}, {"page": 4}], [1, 5]),
+        ([{"page": 1}, {"page": 4}], [1, 4]),
+        ([{"page_number": 3, "page": 0}, {"page_number": 4, "page": 1}], [3, 4]),
+        ([{"page": None, "page_label": "7"}, {"page": 8}], [7, 8]),
+        ([{"page_label": None}, {"page": 2}], [1, 3]),  # its position, from 0
+        ([{"page": 2}, {"page": "ii"}], [2, 1]),
+    ],
+)
+def test_a_page_has_the_number_that_its_loader_tells(
+    pages: list[dict[str, object]], numbers: list[int]
+) -> None:
+    ((_, places),) = joined_pages([page("ab", source="m", **facts) for facts in pages])
+    assert [place.page for place in places] == numbers
+    assert [(place.start, place.end) for place in places] == [(0, 2), (4, 6)]
+
+
+def test_what_all_pages_say_is_said_of_the_whole() -> None:
+    first = page("a", source="m", page=1, title="T", year=2020, only=1)
+    second = page("b", source="m", page=2, title="T", year=2021)
+    ((whole, _),) = joined_pages([first, second])
+    assert set(whole.metadata) == {"source", "title", "pages", "page_starts"}
+    ((alone, places),) = joined_pages([first])
+    assert (alone.text, alone.metadata["pages"], len(places)) == ("a", 1, 1)
+    assert alone.metadata["only"] == 1

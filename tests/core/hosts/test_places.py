@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag.chunks.given import GivenChunks
 from structrag.hosts.places import (
     TrimmedLength,
     beside,
@@ -195,3 +196,70 @@ def test_a_slice_that_begins_in_the_context_begins_with_the_text() -> None:
         "start_index": 0,
         "end_index": 0,
     }
+
+
+def test_of_chunks_that_overlap_the_last_that_begins_before_counts() -> None:
+    text = "one two three four"
+    first, second = (
+        Chunk(f"d:{start}-{end}", "d", "d#0", start, end, text[start:end])
+        for start, end in ((0, 13), (4, 18))
+    )
+    index = Index(views=("raw",), splitter=GivenChunks({"d": [first, second]}))
+    index.add([read_text(text, id="d")])
+    reader = index.store.reader()
+    assert chunk_at(reader, "d", second.start, first.end) == second
+    assert chunk_at(reader, "d", second.start - 1, second.start) == first
+    assert chunk_at(reader, "d", 0, second.end) is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "places"),
+    [
+        ({"start_index": 0}, {"start_index": 3}),
+        ({"start_index": 0, "end_index": 9}, {"start_index": 3, "end_index": 8}),
+        ({"start_index": 2, "end_index": 10}, {}),  # a character too short
+        ({"start_index": 2, "end_index": 12}, {}),
+        ({"start_index": -1}, {}),
+        ({"start_index": "0"}, {}),
+        ({"source_start": 5, "end_index": 9}, {"source_start": 8}),
+    ],
+)
+def test_a_slice_has_a_place_where_its_text_has_one(
+    metadata: dict[str, object], places: dict[str, int]
+) -> None:
+    assert slice_places("It leaks.", metadata, 3, 8) == places
+
+
+def test_a_text_that_does_not_begin_with_its_context_has_none_in_front() -> None:
+    metadata = {"start_index": 40, "end_index": 54, "heading_context": "Pump"}
+    # Another line break, another text: the span is that of all of it.
+    for text in ("Pump It leaks.", "Seal\nIt leaks."):
+        assert slice_places(text, metadata, 5, 7) == {
+            "start_index": 45,
+            "end_index": 47,
+        }
+
+
+def test_a_limit_is_measured_once_where_nothing_is_trimmed() -> None:
+    measured: list[str] = []
+
+    def length(text: str) -> int:
+        measured.append(text)
+        return len(text)
+
+    assert TrimmedLength(length)("  one") == 5 and measured == ["  one"]
+    assert TrimmedLength(length)("one ") == 4 and measured[1:] == ["one ", "one"]
+
+
+def test_a_chunk_that_is_trimmed_at_one_end_moves_that_end() -> None:
+    before, behind = trimmed(chunk_of("\n\n a", 7)), trimmed(chunk_of("a \n", 7))
+    assert (before.start, before.end, before.text) == (9, 11, " a")
+    assert (behind.start, behind.end, behind.text) == (7, 8, "a")
+
+
+def test_nothing_is_beside_paragraphs_of_which_one_is_not_there() -> None:
+    reader = built().store.reader()
+    first, second, third = reader.chunks("first")
+    for names in ([first.id, "gone"], ["gone", third.id]):
+        joined = replace(second, extras={"paragraphs": names})
+        assert beside(reader, joined) == (None, None)

@@ -6,11 +6,17 @@ import warnings
 
 import pytest
 
-from structrag.errors import InvalidParameter, UnknownDocument
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    ModelFailed,
+    UnknownDocument,
+)
 from structrag.hosts.retrievers import (
     HostRetriever,
     alike,
     chosen_embedding,
+    lost_retriever,
     passage,
     results_of,
     warn_of_chunks,
@@ -134,3 +140,64 @@ def test_hits_of_documents_that_are_gone_are_left_out() -> None:
 
     hits = [Hit(chunk_of(text), 1.0, rank) for rank, text in enumerate(TEXTS, start=1)]
     assert list(results_of(hits, text_of)) == [TEXTS[0], TEXTS[2]]
+
+
+@pytest.mark.parametrize(("k", "count"), [(None, 2), (1, 1), (2, 2), (9, 2)])
+def test_at_most_k_results_are_hits(k: int | None, count: int) -> None:
+    host = hosted()
+    assert len(host.runner.run(host.steps("X100 Zeta", k))) == count
+
+
+def test_a_number_of_hits_is_at_least_one() -> None:
+    host = hosted()
+    with pytest.raises(InvalidParameter, match="k must be"):
+        host.runner.run(host.steps("X100", 0))
+
+
+@pytest.mark.parametrize(
+    ("cache", "rest"),
+    [
+        (None, "nothing of this call is kept, since it had no cache="),
+        (
+            "",
+            "of this call the cache alone is kept. Call it again with the same cache=",
+        ),
+    ],
+)
+def test_where_a_model_fails_it_is_said_what_is_left(
+    cache: str | None, rest: str
+) -> None:
+    for kind in (BudgetExceeded, ModelFailed):
+        with (
+            pytest.raises(kind) as failure,
+            lost_retriever("from_documents", "add_documents", cache),
+        ):
+            raise kind("It is down.") from OSError("no server")
+        sentence = str(failure.value)
+        assert sentence.startswith("It is down. But from_documents gave no retriever")
+        assert rest in sentence and "give them to its add_documents." in sentence
+        assert isinstance(failure.value.__cause__, OSError)
+    with (
+        pytest.raises(InvalidParameter, match=r"^other$"),
+        lost_retriever("from_documents", "add_documents", cache),
+    ):
+        raise InvalidParameter("other")
+
+
+@pytest.mark.parametrize("documents", [[], (), {}])
+def test_no_collection_is_a_model(documents: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"embedding must be .* swapped"):
+        chosen_embedding("embedding", documents)
+
+
+def test_any_other_string_is_the_name_of_a_model() -> None:
+    assert chosen_embedding("embedding", "some/model") == "some/model"
+
+
+def test_names_that_are_not_there_rename_nothing() -> None:
+    names = {"k": "similarity_top_k", "top": "similarity_top_k"}
+    assert alike({"top": 3, "views": ["raw"]}, names) == {
+        "similarity_top_k": 3,
+        "views": ["raw"],
+    }
+    assert alike({}, names) == {}

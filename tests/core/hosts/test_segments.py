@@ -11,6 +11,7 @@ from structrag.errors import InvalidParameter
 from structrag.hosts.segments import (
     EngineResult,
     check_packing,
+    hit_segment_notes,
     indexed_segments,
     packed,
     segment_notes,
@@ -118,3 +119,64 @@ def test_packing_is_by_rank_in_the_language_of_the_index(index: Index) -> None:
     check_packing(0)
     with pytest.raises(InvalidParameter, match="max_tokens must be"):
         check_packing(-1)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "number"),
+    [(0, None, 0), (0, 1, 0), ("0", 1, None), (None, 1, None), (0, "1", 0)],
+)
+def test_a_place_is_told_by_numbers(
+    index: Index, start: Any, end: Any, number: int | None
+) -> None:
+    chunks = index.store.chunks()
+    place = EngineResult(doc_id="doc", start=start, end=end)
+    names = [name for name, _ in ranking(index, place, EngineResult(chunks[2].id))]
+    expected = [] if number is None else [chunks[number].id]
+    assert names == [*expected, chunks[2].id]
+
+
+def test_a_place_without_a_document_is_none(index: Index) -> None:
+    chunk = index.store.chunks()[0]
+    results = (EngineResult(start=0, end=1), EngineResult(chunk.id))
+    assert ranking(index, *results) == [(chunk.id, 0.5)]
+
+
+def test_segments_are_those_that_have_the_view() -> None:
+    index = Index(views=("raw", "summary"))
+    index.add([read_text(TEXT, id="doc")])
+    for view in ("raw", "summary"):
+        texts = [index.store.reader().view_text(row, view) for row in range(len(index))]
+        segments = list(indexed_segments(index.store, view))
+        assert [text for _, text in segments] == [text for text in texts if text]
+
+
+def test_more_segments_than_are_read_at_once_come_all() -> None:
+    index = Index(views=("raw",), splitter=HiQASplitter())
+    index.add([read_text(TEXT, id=f"{number:04}") for number in range(334)])
+    segments = [chunk.id for chunk, _ in indexed_segments(index.store, "raw")]
+    assert segments == [chunk.id for chunk in index.store.chunks()]
+    assert len(segments) == 1002
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "code"])
+def test_a_preset_is_that_of_the_splitter(preset: str) -> None:
+    index = Index(views=("raw",))
+    expected = {
+        "default": HiQASplitter(),
+        "paper": HiQASplitter.paper(),
+        "code": HiQASplitter.code(),
+    }[preset]
+    assert with_segments(index, preset=preset).splitter == expected
+    with pytest.raises(InvalidParameter, match="preset must be one of"):
+        with_segments(index, preset="word")
+
+
+def test_a_hit_without_keywords_says_so() -> None:
+    chunk = Chunk("c", "d", "0", 0, 1, "x")
+    notes = hit_segment_notes(chunk)
+    assert (notes["hiqa_keywords"], notes["hiqa_cut"]) == ([], False)
+    assert (notes["hiqa_kind"], notes["hiqa_images"]) == ("text", "[]")
+    cut = Chunk("c", "d", "0", 0, 1, "x", extras={"cut": True, "keywords": ["x"]})
+    notes = hit_segment_notes(cut, lists=True)
+    assert (notes["hiqa_keywords"], notes["hiqa_cut"]) == (["x"], True)
+    assert notes["hiqa_images"] == []

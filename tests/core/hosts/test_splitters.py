@@ -14,6 +14,7 @@ from structrag.hosts.splitters import (
     defaults_of,
     idms_margin,
     idms_target,
+    shows_path,
     take_settings,
 )
 
@@ -60,3 +61,32 @@ def test_overlap_is_at_most_half_of_the_size() -> None:
         InvalidParameter, match=r"at most half of chunk_size \(10\); got 6"
     ):
         check_overlap(6, 10)
+
+
+@pytest.mark.parametrize(
+    ("enrich", "settings", "shows"),
+    [
+        ("none", {}, True),
+        ("none", {"respect_sections": False}, True),
+        ("paper", {}, False),
+        ("rules", {}, True),
+        ("rules", {"respect_sections": True}, True),
+        ("rules", {"respect_sections": False}, False),
+        ("paper", {"respect_sections": False}, False),
+    ],
+)
+def test_titles_stand_before_chunks_that_lie_in_one_section(
+    enrich: str, settings: dict[str, bool], shows: bool
+) -> None:
+    assert shows_path(enrich, settings) is shows
+
+
+def test_words_are_the_margin_only_where_nothing_else_was_said() -> None:
+    assert idms_margin("model", None, None) == "model"
+    assert idms_margin("auto", "embedder", "llm") == "auto"
+
+
+def test_an_overlap_of_nothing_fits_any_size() -> None:
+    check_overlap(0, 1)
+    with pytest.raises(InvalidParameter, match="got 1"):
+        check_overlap(1, 1)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from structrag import IDMSSplitter, PICSplitter, read_text
-from structrag.chunks.asking_splitter import ReadingSplitter
+from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
 from structrag.records import Chunk
 from structrag.show import plot_explanation
-from structrag.show.explanation import UNITS_A_ROW, _draw_title, _limits, _section_units
+from structrag.show.explanation import (
+    HIGH,
+    LOW,
+    UNITS_A_ROW,
+    _draw_title,
+    _limits,
+    _section_units,
+)
 
 TEXT = "# Pumps\n\n" + " ".join(
     f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40)
@@ -179,3 +188,119 @@ def test_a_chunk_is_a_band_over_its_sentences() -> None:
     assert bands == list(pairwise(edges))
     assert axis.get_xlim() == (0, len(starts))
     assert [text.get_text() for text in axis.texts] == ["Pumps"]
+
+
+def scope(first: int, *values: float, count: int = 0, thresholds: Any = ()) -> Any:
+    """What was seen of the sentences from `first` on; the nth begins at character n."""
+    units = tuple(SimpleNamespace(start=first + i) for i in range(count or len(values)))
+    return SimpleNamespace(units=units, values=values, thresholds=thresholds)
+
+
+def explained(series: list[Any], chunks: list[Chunk]) -> Explanation:
+    return Explanation(DOCUMENT, tuple(series), tuple(chunks))
+
+
+def drawn_lines(axis: Any, style: str) -> list[tuple[list[float], list[float]]]:
+    """The places and numbers of the lines of one style, borders left out."""
+    lines = [line for line in axis.lines if len(line.get_xdata()) != 2]
+    return [
+        (list(line.get_xdata()), [float(y) for y in line.get_ydata()])
+        for line in lines
+        if line.get_linestyle() == style
+    ]
+
+
+def test_a_line_is_of_one_scope_with_points_amid_their_sentences() -> None:
+    series = [
+        scope(0, 0.1, 0.2, 0.3, thresholds=(0.15, 0.15, np.inf)),
+        scope(3, count=3),  # too short to be looked at
+        scope(6, 0.9, thresholds=(0.5,)),
+    ]
+    (axis,) = plot_explanation(explained(series, [chunk(0, "A")])).axes
+    values, dashes = drawn_lines(axis, "-"), drawn_lines(axis, "--")
+    places = [[0.5, 1.5, 2.5], [3.5, 4.5, 5.5], [6.5]]
+    assert [xs for xs, _ in values] == [xs for xs, _ in dashes] == places
+    nothing = pytest.approx([np.nan] * 3, nan_ok=True)
+    assert [ys for _, ys in values] == [[0.1, 0.2, 0.3], nothing, [0.9]]
+    assert dashes[0][1] == pytest.approx([0.15, 0.15, np.nan], nan_ok=True)
+    assert [ys for _, ys in dashes[1:]] == [nothing, [0.5]]
+    assert not axis.spines["top"].get_visible()
+
+
+def bands_of(axis: Any) -> list[tuple[float, float]]:
+    return [(band.get_x(), band.get_x() + band.get_width()) for band in axis.patches]
+
+
+def borders_of(axis: Any) -> list[float]:
+    lines = [line for line in axis.lines if len(line.get_xdata()) == 2]
+    return [line.get_xdata()[0] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("begins", "above", "below"),
+    [
+        ((0, 40, 90), [(0, 40), (40, 81)], [(81, 90), (90, 161)]),
+        # A chunk, and what was seen in its scope, begins with the second row.
+        ((0, 81, 100), [(0, 81)], [(81, 100), (100, 161)]),
+        ((0, 80), [(0, 80), (80, 81)], [(81, 161)]),
+    ],
+)
+def test_161_sentences_stand_in_two_rows_of_81(
+    begins: tuple[int, ...],
+    above: list[tuple[int, int]],
+    below: list[tuple[int, int]],
+) -> None:
+    assert UNITS_A_ROW == 160
+    edges = [*begins, 161]
+    series = [
+        scope(start, *[0.5] * (end - start), thresholds=[0.4] * (end - start))
+        for start, end in pairwise(edges)
+    ]
+    chunks = [chunk(start, "A") for start in begins]
+    first, second = plot_explanation(explained(series, chunks)).axes
+    assert (bands_of(first), bands_of(second)) == (above, below)
+    assert (first.get_xlim(), second.get_xlim()) == ((0, 81), (81, 162))
+    assert borders_of(first) == [start for start in begins if start < 81]
+    assert borders_of(second) == [start for start in begins if start >= 81]
+    assert [len(drawn_lines(axis, "-")) for axis in (first, second)] == [
+        len(above),
+        len(below),
+    ]
+
+
+def test_160_sentences_stand_in_one_row() -> None:
+    one = scope(0, *[0.5] * 160, thresholds=[0.4] * 160)
+    assert len(plot_explanation(explained([one], [chunk(0)])).axes) == 1
+
+
+def test_chunks_are_shaded_by_turns_or_where_they_are_relevant() -> None:
+    from matplotlib.colors import to_hex
+
+    one = scope(0, 0.1, 0.2, 0.3)
+
+    def colors(*relevant: bool | None) -> list[str]:
+        chunks = [
+            replace(chunk(i), extras={} if flag is None else {"relevant": flag})
+            for i, flag in enumerate(relevant)
+        ]
+        (axis,) = plot_explanation(explained([one], chunks)).axes
+        return [to_hex(band.get_facecolor()) for band in axis.patches]
+
+    assert colors(None, None, None) == [HIGH, LOW, HIGH]
+    assert colors(False, True, True) == [LOW, HIGH, HIGH]
+
+
+@pytest.mark.parametrize(("length", "shown"), [(93, 93), (94, 93)])
+def test_a_row_holds_235_characters_of_titles(length: int, shown: int) -> None:
+    """A section of two of five sentences has 94 of them, one for the space behind."""
+    chunks = [chunk(0, "x" * length), chunk(2, "B")]
+    one = scope(0, *[0.5] * 5)
+    (axis,) = plot_explanation(explained([one], chunks)).axes
+    title, other = [text.get_text() for text in axis.texts]
+    assert (len(title), title.endswith("…"), other) == (shown, length > shown, "B")
+
+
+def test_a_section_that_comes_again_is_another_one() -> None:
+    chunks = [chunk(0, "A"), chunk(1, "B"), chunk(2, "A"), chunk(3, "A")]
+    assert _section_units(chunks, [0, 2, 5, 6, 9]) == {0: 2, 1: 3, 2: 4}
+    assert _section_units([], [0]) == {}

@@ -24,3 +24,24 @@ def test_another_suffix_is_refused_before_anything_is_drawn(tmp_path: Path) -> N
     ):
         plot_explanation(PICSplitter().explain(DOCUMENT), tmp_path / "x.jpg")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.PNG", "a.svg", "a.Pdf"])
+def test_pictures_are_png_svg_or_pdf(name: str) -> None:
+    from structrag.show.figures import checked_path
+
+    assert checked_path(Path(name)) == checked_path(name) == name
+    assert checked_path(None) is None
+
+
+def test_a_picture_in_a_notebook_or_file_names_no_program(tmp_path: Path) -> None:
+    from structrag.show.figures import ShownFigure, save
+
+    figure = ShownFigure(figsize=(1, 1))
+    assert b"matplotlib" not in figure._repr_png_()
+    save(figure, None, dpi=50)
+    for name in ("a.png", "b.PNG"):
+        save(figure, str(tmp_path / name), dpi=50)
+        content = (tmp_path / name).read_bytes()
+        assert content.startswith(b"\x89PNG") and b"matplotlib" not in content.lower()
+    assert len(list(tmp_path.iterdir())) == 2
