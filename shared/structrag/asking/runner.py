@@ -275,8 +275,9 @@ class Runner:
         with self._lock:
             granted = calls
             if self.asking.max_calls is not None:
+                # Never below 0: no more are granted than are left.
                 left = int(self.asking.max_calls) - self._granted
-                granted = calls[: max(0, left)]
+                granted = calls[:left]
             self._granted += len(granted)
         return granted
 

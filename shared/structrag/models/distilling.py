@@ -205,8 +205,8 @@ def word_tokenizer(texts: Sequence[str]) -> Any:
         raise InvalidParameter(
             f"texts must hold at least 2 different words; got {len(words)}."
         )
-    tokens = ["[UNK]", *(word for word in words if word != "[UNK]")]
-    vocabulary = {word: i for i, word in enumerate(tokens)}
+    # No word is "[UNK]": brackets stand by themselves.
+    vocabulary = {word: i for i, word in enumerate(["[UNK]", *words])}
     tokenizer = package.Tokenizer(
         package.models.WordLevel(vocabulary, unk_token="[UNK]")
     )

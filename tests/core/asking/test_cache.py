@@ -32,6 +32,13 @@ def test_joined_parts_and_lone_surrogates_do_not_collide() -> None:
     assert cache_key("\ud800") != cache_key("?")
 
 
+def test_folders_above_the_file_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "one" / "two" / "cache.sqlite"
+    with closing(Cache(path)) as cache:
+        assert len(cache) == 0
+    assert path.is_file()
+
+
 def test_values_are_there_for_another_object(tmp_path: Path) -> None:
     first = Cache(tmp_path / "new" / "cache.sqlite")
     first.put("k", {"answer": ["ü", None, 1.5]})

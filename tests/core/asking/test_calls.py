@@ -17,12 +17,14 @@ from structrag.asking.calls import (
     ask_key,
     asking,
     cached_entry,
+    entry_of,
     fill_in,
     is_kept,
     jobs_of,
     model_for,
     usable_answer,
 )
+from structrag.asking.counted import CallTokens, counted, told_tokens
 from structrag.asking.failures import acall_models, call_models
 from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
 from structrag.errors import InvalidAnswer, InvalidParameter, ModelFailed, NoModel
@@ -314,3 +316,34 @@ def test_a_model_that_takes_schemas_is_given_them(on_loop: bool) -> None:
     assert answers == ["a object", "plain", "plain", "d object"]
     plain = ScriptedModel("plain")
     assert ask_model(calls[:1], plain) == ["plain"]  # one that takes none
+
+
+def test_where_no_model_can_answer_none_was_asked() -> None:
+    for request in (Ask("p"), Choose("p", YES)):
+        for default in (None, ScriptedModel("x")):
+            failed = model_for(request, default)
+            assert not isinstance(failed, Failed) or not failed.asked
+    (called,) = ask_model(prompts_for(1), ScriptedModel(ValueError("broken")))
+    assert called.asked
+
+
+def test_plain_differences_are_asked_of_a_models_other_form() -> None:
+    class TwoForms(Weighing):
+        unnormalised = Weighing()
+
+    model: Any = TwoForms()
+    plain = Choose("p", YES, normalised=False)
+    assert model_for(Choose("p", YES), model) is model
+    assert model_for(plain, model) is model.unnormalised
+    one_form: Any = Weighing()
+    assert model_for(plain, one_form) is one_form
+
+
+def test_the_cache_keeps_the_tokens_of_an_answer_where_they_are_known() -> None:
+    ask, cache = Ask("p"), Cache(":memory:")
+    assert entry_of("text") == {"answer": "text"}
+    entry = entry_of(counted("text", CallTokens(7, 2)))
+    assert entry == {"answer": "text", "tokens": (7, 2)}
+    cache.put("counted", entry)
+    again = cached_entry(cache, "counted", ask)
+    assert again is not None and told_tokens(again["answer"]) == CallTokens(7, 2)

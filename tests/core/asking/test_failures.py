@@ -290,6 +290,12 @@ def test_what_a_call_raises_is_raised_where_it_was_asked_for(on_loop: bool) -> N
     assert (answers[0], len(answers[1]), answers[2]) == ("refused", 1, "YES")
 
 
+def test_a_call_with_a_limit_has_a_thread_that_the_process_does_not_wait_for() -> None:
+    thread = within(5, "model 'm'", threading.current_thread)
+    assert thread.daemon and thread.name == "structrag: model 'm'"
+    assert within(None, "model 'm'", threading.current_thread).name != thread.name
+
+
 def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
     code = (
         "import time; from structrag.asking.failures import within; from structrag.errors import "
@@ -318,4 +324,6 @@ def test_what_chunks_lack_is_counted_with_its_reason() -> None:
     assert (
         fallbacks_of(lacking, [Failed(OSError("down"))])[1]["chunks"] == "OSError: down"
     )
+    failures = [Failed(OSError("down")), Failed(ValueError("later"))]
+    assert fallbacks_of(lacking, failures)[1]["chunks"] == "OSError: down"
     assert fallbacks_of(lacking[:1], [])[1] == {"chunks": "an answer cannot be used"}

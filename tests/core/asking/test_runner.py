@@ -24,6 +24,7 @@ from structrag.asking.requests import (
     Embed,
     EmbedTokens,
     Failed,
+    Score,
     Search,
     Steps,
 )
@@ -34,7 +35,7 @@ from structrag.errors import (
     InvalidParameter,
     ModelFailed,
 )
-from structrag.models.embedders import FunctionEmbedder
+from structrag.models.embedders import FunctionEmbedder, as_embedder
 
 Drive = Callable[[Runner, Any], Any]
 USER = contextvars.ContextVar("USER", default="nobody")
@@ -706,3 +707,126 @@ def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None
         InvalidAnswer, match="'odd' returned vectors of 3 dimensions, then of 2"
     ):
         drive(Runner(embedder=embedder), steps())
+
+
+def test_a_budget_is_of_all_runs_together(drive: Drive) -> None:
+    model = Model()
+    runner = Runner(llm=model, max_calls=3)
+    assert drive(runner, yields(Ask("p0"), Ask("p1"))) == ["P0", "P1"]
+    with pytest.raises(BudgetExceeded):
+        drive(runner, yields(Ask("p2"), Ask("p3")))
+    with pytest.raises(BudgetExceeded):
+        drive(runner, yields(Ask("p4")))
+    assert sorted(model.asked) == ["p0", "p1", "p2"]
+
+
+def test_a_route_that_raises_is_named_and_one_of_ours_is_not(drive: Drive) -> None:
+    class Broken:
+        def search(self, request: Search) -> Any:
+            raise ZeroDivisionError("by zero")
+
+    class Ours(Broken):
+        is_ours = True
+
+    class Labelled(Broken):
+        label = "store 'pumps'"
+
+    search = Search("r", "q", None, 3)
+    with pytest.raises(ModelFailed, match=r"route Broken .*ask again"):
+        drive(Runner(routes={"r": Broken()}), yields(search))
+    with pytest.raises(ModelFailed, match="store 'pumps' "):
+        drive(Runner(routes={"r": Labelled()}), yields(search))
+    with pytest.raises(ZeroDivisionError, match="by zero"):
+        drive(Runner(routes={"r": Ours()}), yields(search))
+
+
+def test_a_scorer_that_raises_asks_for_the_question_again(drive: Drive) -> None:
+    class Broken:
+        name = "judge"
+
+        def score(self, query: str, texts: Sequence[str]) -> Any:
+            raise ZeroDivisionError
+
+    with pytest.raises(ModelFailed, match=r"'judge' .*Mend the cause and ask again\.$"):
+        drive(Runner(), yields(Score("q", ("a",), Broken())))
+
+
+def test_an_embedder_is_made_of_the_runners_own_once(drive: Drive) -> None:
+    made_of: list[Any] = []
+
+    def derive(embedder: Any, progress: Any) -> Any:
+        made_of.append(embedder)
+        return Vectors(lambda texts: [[7.0]] * len(texts))
+
+    own = Vectors()
+    steps = (Embed(("a",), embedder=derive), Embed(("bb",), embedder=derive))
+    runner = Runner(embedder=own)
+    for _ in range(2):
+        first, second = drive(runner, yields(*steps))
+        assert first.tolist() == second.tolist() == [[7.0]]
+    assert made_of == [own] and not own.batches
+    with pytest.raises(ModelFailed, match="no embedder"):
+        drive(Runner(), yields(steps[0]))
+
+
+def test_a_cache_warns_of_a_model_without_a_name() -> None:
+    unnamed = as_embedder(lambda texts: [[1.0]] * len(texts))
+    with pytest.warns(
+        UserWarning, match="cache keeps nothing of the embedder"
+    ) as warned:
+        Runner(llm=Model(), embedder=unnamed, cache=Cache(":memory:"))
+    assert len(warned) == 1 and warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Runner(embedder=unnamed)
+        Runner(embedder=Vectors(), cache=Cache(":memory:"))
+
+
+def test_the_warning_of_a_failed_run_names_the_callers_line() -> None:
+    runner = Runner(llm=ScriptedModel(ConnectionError("down")))
+    with pytest.warns(
+        UserWarning, match=r"Every call .* ConnectionError: down\."
+    ) as at:
+        runner.run(yields(Ask("a")))
+    assert at[0].filename == __file__
+
+
+def test_a_run_that_fails_waits_for_the_calls_it_began() -> None:
+    began = threading.Event()
+    ended: list[str] = []
+
+    class Slow(Model):
+        def complete(self, prompt: str) -> str:
+            if prompt == "fails":
+                began.wait(5)
+                raise ModelFailed("key refused")
+            began.set()
+            time.sleep(0.02)
+            ended.append(prompt)
+            return prompt
+
+    with pytest.raises(ModelFailed, match="key refused"):
+        Runner(llm=Slow(), max_concurrency=2).run(yields(Ask("fails"), Ask("slow")))
+    assert ended == ["slow"]
+
+
+async def test_an_awaited_run_that_fails_waits_for_what_it_cancels() -> None:
+    ended: list[str] = []
+
+    class Slow(Model):
+        async def acomplete(self, prompt: str) -> str:
+            if prompt == "fails":
+                await asyncio.sleep(0)
+                raise ModelFailed("key refused")
+            try:
+                await asyncio.sleep(60)
+            finally:
+                for _ in range(9):  # closes its connection
+                    await asyncio.sleep(0)
+                ended.append(prompt)
+            return prompt
+
+    runner = Runner(llm=Slow(), max_concurrency=2)
+    with pytest.raises(ModelFailed, match="key refused"):
+        await runner.arun(yields(Ask("fails"), Ask("slow")))
+    assert ended == ["slow"]

@@ -57,6 +57,18 @@ def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
         make(batchsize=3)
 
 
+@pytest.mark.parametrize("timeout", [0, 0.0009, -1])
+def test_a_timeout_is_a_millisecond_at_least(timeout: float) -> None:
+    with pytest.raises(InvalidParameter, match=r"timeout must be .* 0\.001"):
+        Asking(timeout=timeout)
+
+
+def test_the_least_of_each_setting_will_do() -> None:
+    least = Asking(batch_size=1, max_concurrency=1, max_calls=0, timeout=0.001)
+    assert (least.batch_size, least.max_concurrency) == (1, 1)
+    assert (least.max_calls, least.timeout) == (0, 0.001)
+
+
 def test_flat_names_are_the_record() -> None:
     assert asking_of(None, {"batch_size": 3, "max_calls": 2}, Index) == Asking(
         batch_size=3, max_calls=2

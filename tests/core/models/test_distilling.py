@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from doubles import HashEmbedder
-from static_making import words
+from small_models import words_tokenizer
+from static_making import tokenizers, words
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.models.distilling import (
     counting_tokens,
     default_folder,
+    distil,
     reduce,
     sif_weights,
     word_tokenizer,
@@ -82,10 +86,11 @@ def test_it_is_made_once_and_kept_and_what_is_damaged_is_made_again(
 
 def test_a_cache_that_cannot_be_written_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(UserWarning, match="not kept"):
+    with pytest.warns(UserWarning, match="not kept") as warned:
         static = StaticEmbedder.distil(
             HashEmbedder(), texts=SAMPLES, cache=tmp_path / "file"
         )
+    assert warned[0].filename == __file__  # the caller's line
     assert static.embed(["cats"]).any()
 
 
@@ -206,3 +211,167 @@ def test_words_are_by_frequency_then_alphabet_and_scripts_without_spaces_by_char
         "\u72d7": 5,
     }
     assert tokenizer.encode("A \u732b\u72d7 z").ids == [3, 2, 5, 0]
+
+
+def test_the_words_of_marks_are_no_token_for_unknown_words() -> None:
+    tokenizer = word_tokenizer(["[UNK] m\u00fcller"])
+    assert tokenizer.get_vocab() == {
+        "[UNK]": 0, "[": 1, "]": 2, "m\u00fcller": 3, "unk": 4
+    }  # fmt: skip
+
+
+def test_a_vocabulary_of_samples_has_at_most_thirty_thousand_words() -> None:
+    texts = [" ".join(f"w{i}" for i in range(30_001)), "w30000 w5"]
+    vocabulary = word_tokenizer(texts).get_vocab()
+    assert len(vocabulary) == 1 + 30_000
+    assert (vocabulary["w30000"], vocabulary["w5"], vocabulary["w0"]) == (1, 2, 3)
+    assert "w9998" in vocabulary and "w9999" not in vocabulary
+
+
+def test_progress_is_told_every_1024_tokens() -> None:
+    steps: list[tuple[str, int, int]] = []
+    texts = [" ".join(f"w{i}" for i in range(1025))]
+    distil(
+        HashEmbedder(), texts=texts, cache=False, progress=lambda *s: steps.append(s)
+    )
+    assert [step[1:] for step in steps] == [(1024, 1025), (1025, 1025)]
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "kept"),
+    [
+        (100, 24, 24),  # 2 % are 0.48, rounded to 0
+        (100, 26, 25),
+        (99, 26, 26),  # 1 % of the tokens are less than one
+        (199, 100, 99),
+        (200, 100, 98),
+    ],
+)
+def test_two_percent_of_the_axes_are_left_out_and_one_percent_of_the_tokens_at_most(
+    n: int, width: int, kept: int
+) -> None:
+    vectors = np.random.default_rng(0).standard_normal((n, width)).astype(np.float32)
+    assert reduce(vectors, 1000).shape == (n, kept)
+    assert reduce(vectors, kept - 1).shape == (n, kept - 1)
+
+
+def test_the_largest_part_of_an_axis_is_positive() -> None:
+    rows = np.array([[-3, 0.5], [3, -0.5], [0, 0], [0, 0]], dtype=np.float32)
+    reduced = reduce(rows + 5, 1)
+    length = (9 + 0.25) ** 0.5
+    assert reduced[:, 0].tolist() == pytest.approx([-length, length, 0, 0], abs=1e-5)
+
+
+def test_the_second_token_weighs_by_the_second_frequency() -> None:
+    total = 1 / 2 + 1 / 3 + 1 / 4
+    frequencies = np.array([1 / 2, 1 / 3, 1 / 4]) / total
+    assert sif_weights(["the", "of", "cats"]) == pytest.approx(
+        1e-4 / (1e-4 + frequencies)
+    )
+
+
+def test_vectors_have_the_length_one() -> None:
+    static = StaticEmbedder.distil(HashEmbedder(), texts=SAMPLES, cache=False)
+    vectors = static.embed(["cats eat fish", "oil"])
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-5)
+
+
+def test_two_words_and_two_dimensions_will_do() -> None:
+    static = StaticEmbedder.distil(
+        HashEmbedder(), texts=["one two"], dimensions=2, cache=False
+    )
+    assert static.dimension == 2 and static.embed(["one"]).any()
+
+
+def test_the_default_folder_is_used_unless_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRUCTRAG_CACHE", str(tmp_path))
+    encoder = HashEmbedder(name="\u00e9/" + "x" * 80)
+    StaticEmbedder.distil(encoder, texts=SAMPLES, cache=False)
+    assert not list(tmp_path.iterdir())
+    static = StaticEmbedder.distil(encoder, texts=SAMPLES)
+    (folder,) = (tmp_path / "static").iterdir()
+    # 60 characters of the name, 24 of the key
+    assert re.fullmatch(r"e-x{58}-[0-9a-f]{24}", folder.name)
+    key = folder.name.rpartition("-")[2]
+    assert static.name == f"static({encoder.name}, 256, {key[:12]})"
+
+
+def test_a_name_without_letters_still_has_a_folder(tmp_path: Path) -> None:
+    distil(HashEmbedder(name="\u732b"), texts=SAMPLES, cache=tmp_path)
+    (folder,) = (tmp_path / "static").iterdir()
+    assert re.fullmatch(r"encoder-[0-9a-f]{24}", folder.name)
+
+
+def test_a_vocabulary_may_leave_numbers_out() -> None:
+    numbers = {"[UNK]": 0, "cats": 2, "dogs": 7}
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(numbers, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    static = StaticEmbedder.distil(HashEmbedder(), tokenizer, cache=False)
+    assert static.model.embedding.shape[0] == 8
+    cats, dogs, unknown = static.embed(["cats", "dogs", "fish"])
+    assert cats.any() and dogs.any() and not unknown.any()
+    assert not np.allclose(cats, dogs)
+
+
+def test_words_that_were_added_to_a_tokenizer_count() -> None:
+    tokenizer = words(["[UNK]", "cats"])
+    tokenizer.add_tokens(["a mouse"])
+    assert counting_tokens(tokenizer) == [1, 2]
+    encoder = HashEmbedder()
+    distil(encoder, tokenizer, cache=False)
+    assert encoder.texts == ["cats", "a mouse"]
+
+
+def test_the_token_for_unknown_words_is_that_of_any_model() -> None:
+    pieces = [("a", -1.0), ("<unk>", 0.0), ("b", -2.0)]
+    unigram = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=1))
+    assert counting_tokens(unigram) == [0, 2]
+    complete = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1}, []))
+    assert counting_tokens(complete) == [0, 1]
+
+
+class Network:
+    """A sentence-transformers model: how often each token stands in a row."""
+
+    device = "cpu"
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.rows: list[list[int]] = []
+
+    def eval(self) -> Network:
+        return self
+
+    def __call__(self, features: dict[str, Any]) -> dict[str, Any]:
+        torch = pytest.importorskip("torch")
+        ids = features["input_ids"]
+        assert features["attention_mask"].tolist() == [[1] * ids.shape[1]] * len(ids)
+        self.rows += ids.tolist()
+        return {"sentence_embedding": torch.nn.functional.one_hot(ids, 8).sum(1)}
+
+
+SURROUNDED = ["<unk>", "<s>", "</s>", "a", "cats", "dogs", "eat", "sleep"]
+
+
+def test_tokens_of_an_encoders_own_stand_between_the_marks_of_a_text() -> None:
+    pytest.importorskip("transformers")
+    tokenizer = words_tokenizer(
+        SURROUNDED, "<s> $A </s> </s>", bos_token="<s>", eos_token="</s>"
+    )
+    encoder = SimpleNamespace(name="network", embed=None, model=Network(tokenizer))
+    static = StaticEmbedder.distil(encoder, cache=False)
+    assert encoder.model.rows == [[1, i, 2, 2] for i in range(3, 8)]
+    assert static.model.embedding[3:].any(axis=1).all()
+    assert not static.model.embedding[:3].any()
+
+
+def test_a_tokenizer_beside_an_encoder_with_its_own_is_read_as_text() -> None:
+    pytest.importorskip("transformers")
+    encoder = HashEmbedder()
+    encoder.model = Network(words_tokenizer(SURROUNDED))  # type: ignore[attr-defined]
+    distil(encoder, words(["[UNK]", "cats", "dogs"]), cache=False)
+    assert encoder.texts == ["cats", "dogs"] and not encoder.model.rows  # type: ignore[attr-defined]

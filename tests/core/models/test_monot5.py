@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 from pathlib import Path
@@ -219,8 +220,8 @@ def test_a_folder_is_loaded_without_the_network(
         MonoT5(model, tokenizer).score(QUESTION, TEXTS), abs=1e-6
     )
     assert as_monot5(folder).score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
-    copy = pickle.loads(pickle.dumps(scorer))
-    assert copy.score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
+    again = pickle.loads(pickle.dumps(scorer))
+    assert again.score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -283,3 +284,140 @@ def test_nothing_is_asked_of_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidParameter):
         MonoT5("castorini/monot5-base-msmarco-10k")
     assert asked == [{"local_files_only": True}]
+
+
+class Recording(FixedLogits):
+    """Answers every input alike, and remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0, 3.0)
+        self.inputs: list[list[int]] = []
+        self.masks: list[list[int]] = []
+        self.starts: list[list[int]] = []
+
+    def __call__(self, **tensors: Any) -> Any:
+        self.inputs += tensors["input_ids"].tolist()
+        self.masks += tensors["attention_mask"].tolist()
+        self.starts += tensors["decoder_input_ids"].tolist()
+        return super().__call__(**tensors)
+
+    def words(self) -> list[str]:
+        """The inputs in words, padding too."""
+        return [" ".join(WORDS[i] for i in row) for row in self.inputs]
+
+
+def test_inputs_are_sorted_by_length_padded_at_the_end_and_read_once(
+    tokenizer: Any,
+) -> None:
+    model = Recording()
+    scorer = MonoT5(model, tokenizer, batch_size=2)
+    scores = scorer.score("cats", ["cats eat fish", "dogs", "cats eat", "dogs"])
+    assert len(scores) == 4 and len(set(scores)) == 1
+    head = "Query : cats Document :"
+    assert model.words() == [
+        f"{head} dogs Relevant : </s> <pad>",
+        f"{head} cats eat Relevant : </s>",
+        f"{head} cats eat fish Relevant : </s>",
+    ]
+    assert model.masks == [[1] * 9 + [0], [1] * 10, [1] * 11]
+    assert model.shapes == [(2, 10), (1, 11)]
+    assert model.starts == [[0]] * 3
+
+
+def test_the_decoder_and_the_padding_begin_with_what_the_model_says(
+    tokenizer: Any,
+) -> None:
+    marked = copy.deepcopy(tokenizer)
+    marked.pad_token = "."
+    model = Recording()
+    model.config.decoder_start_token_id = 7
+    MonoT5(model, marked).score("cats", ["cats eat", "dogs"])
+    assert model.starts == [[7], [7]]
+    assert model.words()[0].endswith("</s> .")
+
+
+def test_where_neither_is_said_both_begin_with_the_first_token(tokenizer: Any) -> None:
+    plain = words_tokenizer(WORDS, "$A </s>")
+    model = Recording()
+    model.config.decoder_start_token_id = None
+    MonoT5(model, plain).score("cats", ["cats eat", "dogs"])
+    assert model.starts == [[0], [0]]
+    assert model.inputs[0][-1] == 0 and model.masks[0][-1] == 0
+
+
+@pytest.mark.parametrize(("n_words", "lengths"), [(21, [32]), (22, [23, 21])])
+def test_a_text_that_fills_the_input_is_whole_and_one_word_more_makes_two(
+    tokenizer: Any, n_words: int, lengths: list[int]
+) -> None:
+    # Around a text stand 11 tokens: the question's 4 and 7 others.
+    text = " ".join((["cats"] * 11 + ["."] + ["dogs"] * 10)[:n_words])
+    model = Recording()
+    MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
+    assert sorted(map(sum, model.masks), reverse=True) == lengths
+
+
+@pytest.mark.parametrize("n_words", [15, 16, 17, 18])
+def test_a_question_has_half_of_the_input_at_most(tokenizer: Any, n_words: int) -> None:
+    model = Recording()
+    MonoT5(model, tokenizer, max_tokens=32).score("cats " * n_words, ["fish"])
+    question = model.words()[0].partition(" Document")[0].removeprefix("Query : ")
+    assert question.split() == ["cats"] * min(n_words, 16)
+
+
+def test_what_the_tokenizer_would_cut_is_read(tokenizer: Any) -> None:
+    model = Recording()
+    text = "cats " * 520 + "eat"  # its tokenizer names a limit of 512
+    MonoT5(model, tokenizer, max_tokens=600).score("dogs", [text])
+    assert len(model.inputs) == 1 and len(model.inputs[0]) == 521 + 8
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"max_tokens": 31}, "max_tokens must be a number of at least 32; got 31"),
+    ],
+)
+def test_limits_below_the_least_are_refused(
+    model: Any, tokenizer: Any, limits: dict[str, int], message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        MonoT5(model, tokenizer, **limits)
+
+
+def test_a_word_that_is_one_token_of_the_vocabulary_alone_will_do(model: Any) -> None:
+    class Split:
+        """Encodes a word by its letters, but has it as a token too."""
+
+        unk_token_id = 2
+
+        def encode(self, text: str, **options: Any) -> list[int]:
+            return [ord(letter) for letter in text]
+
+        def convert_tokens_to_ids(self, word: str) -> int | None:
+            return {"yes": 9, "no": 10, "maybe": 2}.get(word)
+
+    assert MonoT5(model, Split(), true="yes", false="no")._words == (10, 9)
+    for word in ("maybe", "never"):
+        with pytest.raises(InvalidParameter, match=f"one token .* got '{word}'"):
+            MonoT5(model, Split(), true=word, false="no")
+
+
+def test_a_model_without_a_name_is_named_in_errors_by_its_class(
+    tokenizer: Any,
+) -> None:
+    with pytest.raises(InvalidParameter, match="the tokenizer of 'FixedLogits'"):
+        MonoT5(FixedLogits(1, 3), tokenizer, true="never")
+    with pytest.raises(InvalidParameter, match="the tokenizer of 'mine'"):
+        MonoT5(FixedLogits(1, 3), tokenizer, true="never", name="mine")
+
+
+def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:
+    scorer = MonoT5(model, tokenizer)
+    assert as_monot5(scorer) is scorer and as_monot5(None) is None
+
+    class Named:
+        score = "a number"
+
+    with pytest.raises(InvalidParameter, match="got Named"):
+        as_monot5(Named())
