@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,17 @@ from structrag import (
 )
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index import Prompts
-from structrag.index.entries import Entry, Row, Vectors, line_of, row_of
+from structrag.index.entries import (
+    Entry,
+    Level,
+    Row,
+    Vectors,
+    fingerprint,
+    line_of,
+    plain_json,
+    prepare,
+    row_of,
+)
 from structrag.index.store import Store
 from structrag.records import Block, Chunk, Heading, Layout, SourceMap
 
@@ -109,6 +120,26 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
             replace(good, vectors={"raw": Vectors([[1.0, 2, 3]], [2])}),
             InvalidAnswer,
             "from 0 to 1",
+        ),
+        "no owner": (
+            replace(good, vectors={"raw": Vectors([[1.0, 2, 3]], [])}),
+            InvalidAnswer,
+            "1 expected",
+        ),
+        "no vector": (
+            replace(good, vectors={"raw": Vectors([], [0])}),
+            InvalidAnswer,
+            "must be a matrix",
+        ),
+        "no values": (
+            replace(good, vectors={"raw": Vectors([[], []], [0, 1])}),
+            InvalidAnswer,
+            "vectors of view 'raw' have no values",
+        ),
+        "another level": (
+            replace(good, levels={"parts": Level((), {}, {})}),
+            InvalidParameter,
+            r"document 'a' has \['parts'\] besides the first",
         ),
         "dimension": (
             replace(good, vectors={"raw": Vectors([[1.0, 2.0]], [0])}),
@@ -327,3 +358,98 @@ def test_a_row_is_kept_as_a_line_that_holds_a_text_once() -> None:
     line = line_of(row)
     assert row_of(line) == row
     assert line.count(b"It stops.") == 2  # the chunk's own, and the summary's
+
+
+def test_chunks_of_one_start_are_ordered_by_their_ends_and_ids() -> None:
+    good = entry("a", ["apple"])
+    (first,) = good.chunks
+    chunks = [
+        replace(first, id=id, start=start, end=end)
+        for id, start, end in (
+            ("late", 3, 4),
+            ("z", 0, 5),
+            ("b", 0, 5),
+            ("short", 0, 2),
+        )
+    ]
+    texts = ("late", "z", "b", "short")
+    vectors = Vectors([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [0, 1, 3])
+    mixed = replace(
+        good, chunks=tuple(chunks), views={"raw": texts}, vectors={"raw": vectors}
+    )
+    level = prepare(mixed, {"chunks": ("raw",)}, "float32").levels["chunks"]
+    assert [row.chunk.id for row in level.rows] == ["short", "b", "z", "late"]
+    assert [row.texts["raw"] for row in level.rows] == ["short", "b", "z", "late"]
+    matrix, owner = level.vectors["raw"]
+    assert owner.tolist() == [0, 2, 3]
+    assert matrix.tolist() == [[0, -1], [0, 1], [1, 0]]
+
+
+def test_a_view_without_vectors_is_as_none() -> None:
+    for vectors in ({}, {"raw": Vectors([], [])}):
+        store = Store(VIEWS)
+        store.put(replace(entry("a", ["apple"]), vectors=vectors))
+        store.put(entry("b", ["plum"]))
+        found = store.search_dense("raw", [1.0, 1.0, 1.0], 9)
+        assert [row for row, _ in found] == [1]
+
+
+def test_levels_are_the_first_and_those_by_name() -> None:
+    parts = Level((), {"raw": ()}, {})
+    of_two = replace(entry("a", ["apple"]), levels={"parts": parts})
+    assert of_two.level("parts") is parts
+    assert of_two.level("chunks").chunks == of_two.chunks
+    prepared = prepare(of_two, {"chunks": VIEWS, "parts": ("raw",)}, "float32")
+    assert list(prepared.levels) == ["chunks", "parts"]
+    assert [len(level.rows) for level in prepared.levels.values()] == [1, 0]
+
+
+class Colour(enum.IntEnum):
+    RED = 3
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (None, None),
+        (True, True),
+        (0, 0),
+        (0.5, 0.5),
+        (((1, "a"), [None, (2.5,)]), [[1, "a"], [None, [2.5]]]),
+        ({"a": ({"b": (1,)},)}, {"a": [{"b": [1]}]}),
+        (np.str_("pump"), "pump"),
+        (np.float64(0.5), 0.5),
+        ([Colour.RED, {"c": Colour.RED}], [3, {"c": 3}]),
+        ({np.str_("key"): np.str_("pump")}, {"key": "pump"}),
+    ],
+)
+def test_what_json_keeps_has_plain_types(value: object, plain: object) -> None:
+    copy = plain_json(value, "meta")
+    assert copy == plain and repr(copy) == repr(plain)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (math.inf, "meta"),
+        ([1, (2, math.nan)], "meta[1][1]"),
+        ({"a": [{"b": {1}}]}, "meta['a'][0]['b']"),
+        ({"a": {"b": b"x"}}, "meta['a']['b']"),
+        ({"a": [{2: 1}]}, "meta['a'][0]"),
+        (np.int64(3), "meta"),
+    ],
+)
+def test_what_json_cannot_keep_is_named_by_its_place(value: object, place: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        plain_json(value, "meta")
+    assert str(caught.value).startswith(f"{place} must ")
+
+
+def test_a_fingerprint_stays_as_it_is() -> None:
+    """It is in indexes that were saved before: another makes all documents anew."""
+    of = Document(
+        "Pumps l\u00e4cken.", id="d", title="P", meta={"b": "\u00e9", "a": [1]}
+    )
+    assert fingerprint(of, "settings") == (
+        "2a9b38919072199dff58c2b1450e285c47049ac368390f3e12c878f0a9c71ddf"
+    )
