@@ -123,8 +123,8 @@ def rank(
     # The rest was not matched: its scores are the first stage's, moved below the last matched one.
     unmatched = np.ones(len(pool), dtype=bool)
     unmatched[chosen] = False
-    for name in MATCHED:
-        parts[name] = np.where(unmatched, first.get(name, 0.0), parts[name])
+    for name, values in first.items():
+        parts[name] = np.where(unmatched, values, parts[name])
     lowest = scores[chosen].min()
     shift = lowest - 1.0 - total[unmatched].max()
     parts["tokens"] = np.where(unmatched, shift, parts["tokens"])

@@ -18,11 +18,16 @@ from structrag.retrieval.evidence.scores import (
     UNMATCHED,
     Question,
     Ranking,
+    Unmatched,
+    _by_score,
     _covered,
     _norms,
     by_maximum,
     minmax,
     rank,
+    stem_scores,
+    token_scores,
+    token_weights,
 )
 from structrag.retrieval.evidence.windows import Windows
 
@@ -122,6 +127,68 @@ def test_bm25_of_one_sentence_is_the_textbooks() -> None:
     # narrowest window: only the first of two atoms has the stem; in all others both have it
     assert found.parts["stems"][0] == pytest.approx(1.0)
     assert found.parts["stems"][1] == pytest.approx(4 / 5)
+
+
+def test_bm25_of_one_sentence_alone() -> None:
+    alone = pool([read_text("Pumps leak. ")])
+    scores, titles = stem_scores(alone, "pumps pumps")
+    # One text of one, as long as the mean, has the stem once; the question has it twice.
+    expected = 2 * float(idf(1, 1)) * 1 / (1 + 1.2)
+    assert [of.tolist() for of in scores] == [[pytest.approx(expected)]] * 6
+    assert titles.tolist() == [0.0]
+
+
+def test_of_sections_each_is_counted_once() -> None:
+    text = "# Pumps\n\nPumps leak.\n\n# Cats\n\nPumps and cats. Cats sleep.\n"
+    whole = pool([read_text(text)])
+    # Sections of 3 and 5 stems: the mean is 4. Both have "pump", the second has "cat".
+    norms = [1.2 * (0.25 + 0.75 * 3 / 4), 1.2 * (0.25 + 0.75 * 5 / 4)]
+    both, one = float(idf(2, 2)), float(idf(2, 1))
+    first = both * 2 / (2 + norms[0])
+    second = both * 1 / (1 + norms[1]) + one * 3 / (3 + norms[1])
+    scores, _ = stem_scores(whole, "pumps cats")
+    assert scores[-1] == pytest.approx([first] * 2 + [second] * 3)
+    found = rank(whole, Question("pumps cats"))
+    assert found.parts["section stems"] == pytest.approx(
+        [0.1 * first / second] * 2 + [0.1] * 3
+    )
+
+
+def test_scores_are_equal_to_nine_decimals() -> None:
+    assert _by_score([0.5, 0.5 + 4e-10, 0.6]).tolist() == [2, 0, 1]
+    assert _by_score([0.5, 0.5 + 4e-9, 0.5]).tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize("atoms", [[0], [40], [3, 90, 91, 185]], ids=str)
+def test_matches_of_some_atoms_are_theirs_among_all(atoms: list[int]) -> None:
+    asked = question("Which blue pumps leak near seal number 40?")
+    weights = token_weights(MANY, asked)
+    everywhere = np.arange(len(MANY))
+    whole = token_scores(MANY, asked, QUANTISER, everywhere, weights)
+    some = token_scores(MANY, asked, QUANTISER, np.array(atoms), weights)
+    for of_all, of_some in zip(whole, some, strict=True):
+        assert np.allclose(of_some, of_all[atoms], atol=1e-6)
+    assert weights.sum() == pytest.approx(1.0)
+
+
+def test_the_only_atom_of_a_shortlist_is_measured_by_a_sample_of_all() -> None:
+    found = rank(MANY, question("Which blue pumps leak?"), QUANTISER, shortlist=1)
+    assert found.parts["tokens"][found.atoms[0]] > 0.9
+
+
+def test_the_share_of_what_was_not_matched_falls_from_that_of_the_last_matched() -> (
+    None
+):
+    ranking = Ranking(
+        np.array([1, 0]),
+        np.array([-0.5, 0.6]),
+        {"tokens": np.array([-1.3, 0.4]), "stems": np.array([0.8, 0.2])},
+        highest=2.0,
+        unmatched=Unmatched(np.array([True, False]), scale=0.25),
+    )
+    assert ranking.shares(1) == {"tokens": 0.2, "stems": 0.1}
+    assert ranking.shares(0) == {"tokens": 0.0, "stems": 0.1}
+    assert ranking.share(1) == pytest.approx(0.3)
 
 
 def test_without_vectors_stems_and_titles_rank() -> None:

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag.records import Chunk, Hit
-from structrag.retrieval.multihop.retrieved import each_once, interleaved
+from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.multihop.retrieved import (
+    add_costs,
+    each_once,
+    interleaved,
+)
 
 
 def hit(key: str, text: str = "", rank: int = 1) -> Hit:
@@ -30,3 +35,16 @@ def test_lists_take_turns(lists: list[list[str]]) -> None:
         for each in each_once([hit(key) for some in lists for key in some])
     ]
     assert once == list(dict.fromkeys(key for some in lists for key in some))
+
+
+def test_the_first_hit_of_a_chunk_stays_with_a_new_rank() -> None:
+    lists = [[hit("a", "x", 4), hit("b", "", 7)], [hit("b", "y", 2), hit("c")]]
+    found = [(each.chunk.id, each.chunk.text, each.rank) for each in interleaved(lists)]
+    assert found == [("a", "x", 1), ("b", "", 2), ("c", "", 3)]
+    assert interleaved([]) == interleaved([[], []]) == []
+
+
+def test_costs_are_added_up_by_stage() -> None:
+    total = {"route": StageCost(1, 10, 2)}
+    add_costs(total, {"route": StageCost(2, 5, 1), "select": StageCost(scored=7)})
+    assert total == {"route": StageCost(3, 15, 3), "select": StageCost(scored=7)}

@@ -28,6 +28,16 @@ def test_the_mean_of_all_above_is_added() -> None:
     assert hit.scores["levels"] == 0.5
 
 
+def test_each_part_is_divided_by_all_weights() -> None:
+    hit = lifted(HIT, ABOVE, {4: 0.5, 0: 1.0}, 0.25)
+    assert hit.parts == pytest.approx(
+        {"dense:raw": 0.4, "bm25:raw": 0.24, "levels": 0.15}
+    )
+    assert (hit.scores["levels"], hit.rank) == (0.75, 1)
+    alone = lifted(HIT, [], {4: 1.0}, 0.25)
+    assert (alone.parts["levels"], alone.scores["levels"]) == (0.0, 0.0)
+
+
 def test_without_anything_above_the_own_share_stays() -> None:
     assert lifted(HIT, [], {4: 1.0}, 0.25).score == pytest.approx(0.8 / 1.25)
     assert lifted(HIT, ABOVE, {4: 1.0}, 0.0).score == 0.8
@@ -46,5 +56,15 @@ def test_nodes_are_scored_by_their_summaries_within_the_condition() -> None:
     scores = runner.run(node_score_steps(nodes, "pump", ("dense", "bm25")))
     assert max(scores, key=lambda row: scores[row]) in nodes.rows_of("pump")
     assert all(0 <= score <= 1 for score in scores.values())
+    dense, bm25 = (
+        runner.run(node_score_steps(nodes, "pump", (route,)))
+        for route in ("dense", "bm25")
+    )
+    assert max(dense.values()) == max(bm25.values()) == 1.0
+    for row in nodes.rows_of("pump"):
+        assert scores[row] == pytest.approx(
+            (dense.get(row, 0.0) + bm25.get(row, 0.0)) / 2
+        )
+    assert set(scores) == {*dense, *bm25}
     inside = runner.run(node_score_steps(nodes, "pump", ("bm25",), {"doc_id": "valve"}))
     assert not set(inside) - set(nodes.rows_of("valve"))
