@@ -315,7 +315,7 @@ class Keywords:
         if len(names.keys) <= _FEW:
             whole = scan.text.replace(_PIECE, "")
             names = Names(key for key in names.keys if key in whole)
-        if not names.keys or not scan.text:
+        if not names.keys:
             return scan.spans
         matches = []
         for segment, text in enumerate(scan.text.split(_SEGMENT)):
@@ -336,12 +336,13 @@ def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
         keys = set()
         for name in find(chunk.text):
             key = name_key(name)
-            written.setdefault(key, " ".join(name.split()))
-            keys.add(key)
+            if key:
+                written.setdefault(key, " ".join(name.split()))
+                keys.add(key)
         counts.update(keys)
     # Of equal ones the first by key, so that a document always has the same.
     best = sorted(counts, key=lambda key: (-counts[key], key))[:MOST_IN_BODIES]
-    return {key: written[key] for key in best if key and counts[key] >= FEWEST_SEGMENTS}
+    return {key: written[key] for key in best if counts[key] >= FEWEST_SEGMENTS}
 
 
 _NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)

@@ -3,6 +3,7 @@ to the documents."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,108 @@ def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_f
     assert HiQARetriever(halves).keyword_statistics()["Acme Nova"] == (2, 2)
     three = indexed([document(f"d{i}", f"Acme Nova A{i}") for i in range(3)])
     assert "Acme Nova" in HiQARetriever(three).keyword_statistics()
+
+
+def table_of(
+    documents: Sequence[Document], listed: Sequence[str] = (), detect: Any = False
+) -> KeywordTable:
+    return Keywords(listed, detect).table(indexed(documents).reader())
+
+
+def plain(name: str, title: str = "", text: str = "Words.", **meta: Any) -> Document:
+    """A document without headings."""
+    return Document(text, id=name, title=title, format="text", meta=meta)
+
+
+@pytest.mark.parametrize(
+    ("titles", "counts"),
+    [
+        (["Nova A", "Nova B", "Nova C"], True),
+        (["Nova A", "Nova B", "Nova C", "Vega D"], False),  # in three of four
+        (["Nova A", "Nova B", "Vega C", "Vega D"], True),
+    ],
+)
+def test_a_name_in_more_than_half_of_four_documents_is_none(
+    titles: list[str], counts: bool
+) -> None:
+    documents = [plain(f"d{i}", title) for i, title in enumerate(titles)]
+    statistics = table_of(documents, detect=str.split).statistics()
+    assert ("Nova" in statistics) is counts
+    assert statistics["A"] == (1, 1)
+
+
+def test_a_function_is_shown_titles_that_are_no_paths() -> None:
+    titles: list[str] = []
+
+    def find(title: str) -> list[str]:
+        titles.append(title)
+        return []
+
+    names = ["Plain", "Use of A/B here", "boards/uno.md", "docs\\a.md", " a/b.md "]
+    documents = [plain(f"d{i}", name) for i, name in enumerate(names)]
+    table_of(documents, ["listed"], find)
+    assert titles == ["Plain", "Use of A/B here"]
+
+
+def test_a_title_that_is_a_path_names_as_a_file_does() -> None:
+    documents = [plain("d0", "x/Uno_R4_board.md"), plain("d1", "x\\Uno_R5_board.md")]
+    statistics = table_of(documents, detect=True).statistics()
+    assert {"R4", "R5"} <= statistics.keys()
+    assert not any("/" in name or "\\" in name for name in statistics)
+
+
+def test_eight_names_of_a_text_count_that_stand_in_most_of_two_segments() -> None:
+    # "n9" is in three segments, "n1" to "n8" in two, "once" in one; "-" is no name.
+    few = " ".join(f"n{i}" for i in range(8, 0, -1))
+    text = f"# A\n\n- {few} n9\n\n# B\n\n- {few} n9 once\n\n# C\n\nn9\n"
+    document = Document(text, id="d", format="markdown")
+    names = BodyNames(lambda text: re.findall(r"n\d|once|-", text))
+    statistics = table_of([document], detect=names).statistics()
+    expected = {f"n{i}": (1, 2) for i in range(1, 8)} | {"n9": (1, 3)}
+    assert statistics == expected
+
+
+def test_pages_are_those_of_the_metadata_or_500_tokens_at_least_one() -> None:
+    long = plain("long", text="word " * 2000)
+    index = indexed([long])
+    tokens = sum(chunk.n_tokens for chunk in index.chunks())
+    assert tokens > 1000
+    assert table_of([long]).pages == tokens / 500
+    assert table_of([plain("d", text="word " * 2000, pages=1)]).pages == 1
+    assert table_of([plain("d", pages=7)]).pages == 7
+    assert table_of([plain("d", pages=7), plain("e", pages=0)]).pages == 4
+    assert table_of([plain("d", pages="7")]).pages == 1
+
+
+def test_structure_is_the_headings_above_a_segment_three_at_most() -> None:
+    two = Document("# A\n\n## B\n\nText.\n", id="two", format="markdown")
+    four = Document(
+        "# A\n\n## B\n\n### C\n\n#### D\n\nText.\n", id="four", format="markdown"
+    )
+    assert table_of([two]).structure == pytest.approx(2 / 3)
+    assert table_of([four]).structure == 1
+    assert table_of([two, four]).structure == pytest.approx(5 / 6)
+    assert table_of([plain("d")]).structure == 0
+
+
+def test_documents_without_text_have_no_segments_and_no_pages() -> None:
+    nothing = table_of([])
+    assert (nothing.n_rows, nothing.n_documents) == (0, 0)
+    assert (nothing.structure, nothing.pages) == (0, 0)
+    table = table_of(
+        [plain("a", text=""), plain("b", text="The pump.", pages=6)], ["pump"]
+    )
+    assert (table.n_rows, table.n_documents, table.pages) == (1, 2, 3)
+    assert table.places["pump"].tolist() == [0]
+
+
+def test_a_collection_without_keywords_is_warned_of_once() -> None:
+    index = indexed([plain(f"d{i}") for i in range(4)])
+    keywords = Keywords()
+    with pytest.warns(UserWarning, match="no critical keyword"):
+        keywords.table(index.reader())
+    index.add([plain("new")])
+    assert keywords.table(index.reader()).n_documents == 5  # warnings are errors
 
 
 def test_listed_keywords_always_count() -> None:
