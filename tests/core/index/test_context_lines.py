@@ -13,6 +13,7 @@ from structrag import ContentAwareSplitter, Document, Index
 from structrag.errors import InvalidParameter
 from structrag.index.context_lines import (
     MOST_CHARACTERS,
+    MOST_WORDS,
     extracted_lines,
     read_line,
     surroundings,
@@ -118,3 +119,81 @@ def test_a_chunk_is_within_its_surroundings_which_are_bounded(
         extracted_lines(around[:1] * 2, "english")[0]
         == extracted_lines(around[:1], "english")[0]
     )
+
+
+def around(*chunks: tuple[str, str]) -> list[str]:
+    """The surroundings of chunks of (path, body); a path is written A/B."""
+    bodies = [body for _, body in chunks]
+    return surroundings(
+        [
+            Chunk(f"d:{i}-{i + 1}", "d", "d#0", i, i + 1, body, path=path_of(path))
+            for i, (path, body) in enumerate(chunks)
+        ],
+        bodies,
+    )
+
+
+def path_of(path: str) -> tuple[str, ...]:
+    return tuple(path.split("/")) if path else ()
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        # One chunk: alone at its level, and nothing is above.
+        ("A", ["0"]),
+        # Two of one section, and one alone, which is seen with all of the document.
+        ("A A B", ["01", "01", "012"]),
+        ("B A A", ["012", "12", "12"]),
+        # A section below belongs to the one above it, not the other way round.
+        ("A A/B A/C", ["012", "012", "012"]),
+        ("A/B A/B A/C A/C D", ["01", "01", "23", "23", "01234"]),
+        ("A/B A/C A/D", ["012", "012", "012"]),
+        ("C A/B A/C C", ["0123", "12", "12", "0123"]),
+        # What stands behind another section is not of this run.
+        ("A A B B A A", ["01", "01", "23", "23", "45", "45"]),
+    ],
+)
+def test_what_surrounds_a_chunk_is_its_section_or_the_one_above(
+    paths: str, expected: list[str]
+) -> None:
+    chunks = [(path, str(i)) for i, path in enumerate(paths.split())]
+    assert [text.replace("\n\n", "") for text in around(*chunks)] == expected
+
+
+def test_of_a_long_section_there_is_what_stands_nearest() -> None:
+    third = MOST_CHARACTERS // 3
+    section = [("A", digit * third) for digit in "01234"]
+    nearest = [
+        "".join(dict.fromkeys(text.replace("\n", ""))) for text in around(*section)
+    ]
+    # The chunk and one on each side reach the limit; at an end they go on to the other side.
+    assert nearest == ["012", "012", "123", "234", "234"]
+    section = [("A", digit * (third - 1)) for digit in "01234"]
+    nearest = [
+        "".join(dict.fromkeys(text.replace("\n", ""))) for text in around(*section)
+    ]
+    assert nearest == ["0123", "0123", "01234", "1234", "1234"]
+
+
+def test_surroundings_are_bodies_without_outer_white_space_and_a_blank_line() -> None:
+    assert around(("A", "\n one \n\n"), ("A", " two")) == ["one\n\ntwo"] * 2
+    assert surroundings([], []) == []
+
+
+@pytest.mark.parametrize(("words", "is_read"), [(80, True), (81, False)])
+def test_an_answer_of_more_than_two_lines_words_is_none(
+    words: int, is_read: bool
+) -> None:
+    answer = " ".join(f"word{i}" for i in range(words))
+    assert read_line(answer) == (answer if is_read else "")
+
+
+def test_an_extracted_line_is_two_sentences_of_forty_words_at_most() -> None:
+    sentence = " ".join(f"pump{i}" for i in range(19)) + " leaks."
+    assert len(sentence.split()) == MOST_WORDS // 2 == 20
+    (line,) = extracted_lines([f"{sentence}\n\n{sentence} {sentence}"], "english")
+    assert len(line.split()) == 40 and "\n" not in line
+    long = "The pump leaks " + "and hums " * 20 + "today."
+    (line,) = extracted_lines([long], "english")
+    assert len(line.split()) <= 40
