@@ -16,7 +16,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
-from math import isnan
+from math import inf, isnan
 from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -151,7 +151,7 @@ class _FlatPages:
 
     def __init__(self) -> None:
         self._file = ""
-        self._characters = 0
+        self._characters: float = 0
 
     def add(self, file: str, characters: int, is_flat: Callable[[], bool]) -> bool:
         """Whether there are too many with this page.
@@ -165,7 +165,7 @@ class _FlatPages:
             return False
         has_headings = not is_flat()
         if has_headings or is_long:
-            self._characters = -(10**12)  # no more of this file
+            self._characters = -inf  # no more of this file
             return not has_headings
         self._characters += characters
         return False

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
+from array import array
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -288,3 +290,55 @@ def test_a_file_with_a_heading_on_one_page_is_not_warned_of() -> None:
         for text in (titled, *[FLAT] * 4)
     ]
     assert warnings_of(pages) == []
+
+
+@pytest.mark.parametrize(("length", "warned"), [(7_999, []), (8_000, [0])])
+def test_a_document_is_long_from_8000_characters_on(
+    length: int, warned: list[int]
+) -> None:
+    text = (FLAT * 3)[:length]
+    assert warnings_of([HostDocument(text, {"source": "x.pdf"})]) == warned
+    page = {**PAGE, "source": f"{length}.pdf"}
+    halves = [
+        HostDocument(text[:4_000], page),
+        HostDocument(text[4_000:], page),
+    ]
+    assert warnings_of(halves) == [1] * len(warned)
+
+
+def test_texts_of_one_file_that_are_no_pages_count_alone() -> None:
+    parts = [HostDocument(FLAT, {"source": "parts.pdf"}) for _ in range(4)]
+    assert warnings_of(parts) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("<html><body><p>" + FLAT * 3 + "</p></body></html>", "None is marked in it"),
+        (FLAT * 3, "Many loaders drop headings"),
+    ],
+)
+def test_markup_that_arrived_as_it_is_has_lost_no_headings(
+    text: str, cure: str
+) -> None:
+    with pytest.warns(UserWarning, match=cure):
+        read_document(HostDocument(text, {"source": "x.html"}))
+
+
+def test_a_digest_has_16_hexadecimal_digits() -> None:
+    digest = document_digest(HostDocument("x\ud800", {}))
+    assert len(digest) == 16 and int(digest, 16) >= 0
+
+
+def test_what_is_like_an_array_in_part_is_none() -> None:
+    numbers, typed = array("i", [1, 2]), SimpleNamespace(dtype="int64")
+    assert json_values([numbers, typed]) == [numbers, typed]
+
+
+def test_a_class_of_records_is_no_record() -> None:
+    assert json_values({"kind": Author}) == {"kind": Author}
+
+
+def test_keys_that_are_strings_of_another_class_become_plain() -> None:
+    (key,) = json_values({np.str_("a"): 1})
+    assert type(key) is str

@@ -253,6 +253,7 @@ def test_a_limit_is_measured_once_where_nothing_is_trimmed() -> None:
 
 def test_a_chunk_that_is_trimmed_at_one_end_moves_that_end() -> None:
     before, behind = trimmed(chunk_of("\n\n a", 7)), trimmed(chunk_of("a \n", 7))
+    assert trimmed(chunk_of("\na ", 7)).span == ("d", 8, 9)
     assert (before.start, before.end, before.text) == (9, 11, " a")
     assert (behind.start, behind.end, behind.text) == (7, 8, "a")
 
