@@ -66,9 +66,8 @@ def _is_drawn(raw: Any, item: Any) -> bool:
     if raw.FPDFPageObj_GetType(item) != raw.FPDF_PAGEOBJ_PATH:
         return False
     fill, stroke = ctypes.c_int(), ctypes.c_int()
-    return bool(
-        raw.FPDFPath_GetDrawMode(item, fill, stroke) and (fill.value or stroke.value)
-    )
+    raw.FPDFPath_GetDrawMode(item, fill, stroke)
+    return bool(fill.value or stroke.value)
 
 
 def _strokes(raw: Any, path: Any, turn: Turn) -> Iterator[tuple[Point, Point]]:
@@ -137,18 +136,13 @@ def find_grids(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[Grid]:
     groups = _groups(across, down)
     grids = []
     for group in sorted(set(groups)):
-        ys = [
-            rule for rule, other in zip(across, groups, strict=False) if other == group
-        ]
-        xs = [
-            rule
-            for rule, other in zip(down, groups[len(across) :], strict=True)
-            if other == group
-        ]
+        members = [i for i, other in enumerate(groups) if other == group]
+        ys = [across[i] for i in members if i < len(across)]
+        xs = [down[i - len(across)] for i in members if i >= len(across)]
         grid = _grid(xs, ys)
         if grid:
             grids.append(grid)
-    return sorted(grids, key=lambda grid: (grid.rows[0], grid.columns[0]))
+    return sorted(grids, key=lambda grid: (grid.rows[0], grid.columns))
 
 
 def _grid(xs: Sequence[_Rule], ys: Sequence[_Rule]) -> Grid | None:
@@ -184,9 +178,7 @@ def _places(rules: Sequence[_Rule], crossing: Sequence[_Rule]) -> tuple[float, .
 
     A table may be open at its sides.
     """
-    start, end = (
-        min(rule.start for rule in crossing),
-        max(rule.end for rule in crossing),
-    )
+    start = min(rule.start for rule in crossing)
+    end = max(rule.end for rule in crossing)
     places = sorted([*(rule.at for rule in rules), start, end])
     return (*(a for a, b in pairwise(places) if b - a > _NEAR), places[-1])

@@ -178,6 +178,8 @@ def test_long_strokes_are_rules(
         ([(50, 0, 10), (50, 12.5, 20)], [(50, 0, 20)]),
         ([(50, 0, 10), (50, 12.6, 20)], [(50, 0, 10), (50, 12.6, 20)]),
         ([(50, 0, 20), (50, 5, 10)], [(50, 0, 20)]),  # one within the other
+        # Three of which two touch.
+        ([(50, 0, 10), (50, 20, 30), (50, 31, 40)], [(50, 0, 10), (50, 20, 40)]),
         # The edges of a thin rectangle.
         ([(50, 0, 10), (52.5, 5, 20)], [(51.25, 0, 20)]),
         ([(50, 0, 10), (52.6, 5, 20)], [(50, 0, 10), (52.6, 5, 20)]),
@@ -219,6 +221,12 @@ DOWN = rules((0, 10, 70), (50, 10, 70), (100, 10, 70))
             [*DOWN, *rules((200, 10, 70), (250, 10, 70), (300, 10, 70))],
             [((0, 50, 100), (10, 40, 70)), ((200, 250, 300), (10, 40, 70))],
         ),
+        # One beside the other, and begun further up.
+        (
+            [*ACROSS, *rules((5, 200, 300), (60, 200, 300), (70, 200, 300))],
+            [*DOWN, *rules((200, 5, 70), (250, 5, 70), (300, 5, 70))],
+            [((200, 250, 300), (5, 60, 70)), ((0, 50, 100), (10, 40, 70))],
+        ),
     ],
 )
 def test_rules_that_touch_form_grids(
@@ -247,18 +255,18 @@ def test_only_what_is_drawn_is_a_rule(fill: int, stroke: int, grids: int) -> Non
     assert len(shapes_of(draw)[1]) == grids
 
 
-@pytest.mark.parametrize(("strokes", "grids"), [(2_490, 1), (2_500, 0)])
+@pytest.mark.parametrize(("strokes", "grids"), [(2_493, 1), (2_494, 0), (2_500, 0)])
 def test_a_page_of_5000_strokes_is_a_drawing(strokes: int, grids: int) -> None:
     """A line is two of a path's segments; the table has twelve, and is drawn first."""
 
     def draw(canvas: Any) -> None:
         canvas.grid([72, 152, 232], [500, 530, 560])
+        write(canvas, ["text has no strokes"] * 20, 72, 450)
         path = canvas.beginPath()
         for _ in range(strokes):
             path.moveTo(300, 300)
             path.lineTo(301, 301)
         canvas.drawPath(path)
-        canvas.rect(400, 400, 50, 50)
 
     assert len(shapes_of(draw)[1]) == grids
 
@@ -290,3 +298,35 @@ def test_pictures_stand_on_the_turned_page_also_within_forms() -> None:
     # The outer form's bounds: half a line's width around its picture and rectangle.
     assert second == pytest.approx((199, HEIGHT - 361, 241, HEIGHT - 299), abs=1.1)
     assert grids == ()
+
+
+def test_rules_of_a_turned_drawing_stand_where_they_are_seen() -> None:
+    def draw(canvas: Any) -> None:
+        canvas.translate(300, 100)
+        canvas.rotate(90)  # to the right becomes up, and up to the left
+        canvas.grid([0, 80, 200], [0, 30, 90])
+
+    (grid,) = shapes_of(draw)[1]
+    assert grid.columns == pytest.approx((210, 270, 300), abs=0.1)
+    rows = (HEIGHT - 300, HEIGHT - 180, HEIGHT - 100)
+    assert grid.rows == pytest.approx(rows, abs=0.1)
+
+
+@pytest.mark.parametrize(("forms", "pictures"), [(1, 1), (6, 1), (7, 0)])
+def test_a_picture_is_seen_within_six_forms(forms: int, pictures: int) -> None:
+    from PIL import Image
+    from reportlab.lib.utils import ImageReader
+
+    picture = ImageReader(Image.new("L", (40, 60), 200))
+
+    def draw(canvas: Any) -> None:
+        for i in range(forms):
+            canvas.beginForm(f"form{i}")
+            if i:
+                canvas.doForm(f"form{i - 1}")
+            else:
+                canvas.drawImage(picture, 0, 0, 40, 60)
+            canvas.endForm()
+        canvas.doForm(f"form{forms - 1}")
+
+    assert len(shapes_of(draw)[0]) == pictures
