@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, groupby
 from statistics import median
 
 from structrag.reading.pdf.lines import is_rtl
@@ -209,8 +209,8 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 def _cover(lines: Sequence[Line], left: float) -> list[int]:
     """How many lines cover each point of the width, from `left` on."""
     right = max(line.right for line in lines)
-    points = max(1, int(right - left) + 1)
-    change = [0] * (points + 2)
+    points = int(right - left) + 1
+    change = [0] * (points + 1)
     for line in lines:
         change[int(line.left - left)] += 1
         change[int(line.right - left) + 1] -= 1
@@ -235,10 +235,7 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
     for row in _rows(lines):
         sides = _Sides(row, gutter)
         across.append(any(map(sides.divided_by, row)))
-    parts = 0
-    for i, divided in enumerate(across):
-        if not divided and (i == 0 or across[i - 1]):
-            parts += 1
+    parts = [divided for divided, _ in groupby(across)].count(False)
     return across.count(False) >= _LEAST_LINES * parts
 
 

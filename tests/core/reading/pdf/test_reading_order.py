@@ -191,8 +191,8 @@ def test_columns_have_four_rows_or_more() -> None:
 
 
 def test_a_gutter_is_six_points_wide_at_least() -> None:
-    for gap, is_columns in ((4, False), (8, True)):
-        lines = columns(0, 80 + gap)
+    for gap, is_columns in ((4, False), (5.9, False), (6, True), (8, True)):
+        lines = columns(50, 130 + gap)
         assert (read(lines) == by_column(lines)) == is_columns, gap
 
 
@@ -202,6 +202,10 @@ def test_a_column_is_mostly_filled_and_its_lines_have_three_words() -> None:
     assert read(short) == short
     three = [replace(line, text="three words there") for line in lines]
     assert read(three) == by_column(three)
+    five = [replace(line, text="今天天气很") for line in lines]
+    assert read(five) == five
+    six = [replace(line, text="今天天气很好") for line in lines]  # as three words
+    assert read(six) == by_column(six)
     # One line is as wide as the column, the others half as wide.
     ragged = [
         replace(line, right=line.left + (80 if line.top == 0 else 40)) for line in lines
@@ -226,11 +230,20 @@ def test_lines_across_divide_the_page_unless_they_are_many() -> None:
     assert read(page) == [*by_column(upper), across, *by_column(lower)]
     many = [_moved(across, 200 + 12 * i) for i in range(12)]
     assert read([*upper, *many]) == [*upper, *many]
+    upper = columns(0, 100, rows=13)
+    for count, is_columns in ((14, True), (15, False)):  # of 40 lines, and of 41
+        many = [_moved(across, 200 + 12 * i) for i in range(count)]
+        expected = by_column(upper) if is_columns else upper
+        assert read([*upper, *many]) == [*expected, *many], count
 
 
 def test_a_line_over_the_edge_of_its_column_stays_in_it() -> None:
     lines = columns(0, 100, rows=20)
-    for number, edges in ((10, (0.0, 120.0)), (11, (60.0, 180.0))):
+    for number, edges in (
+        (10, (0.0, 120.0)),
+        (11, (60.0, 180.0)),
+        (11, (1.0, 180.0)),  # its middle is that of the gutter
+    ):
         over = [*lines]
         over[number] = replace(lines[number], left=edges[0], right=edges[1])
         left = [line for line in over if line.left == 0]
@@ -238,13 +251,30 @@ def test_a_line_over_the_edge_of_its_column_stays_in_it() -> None:
         assert read(over) == [*left, *right]
 
 
+@pytest.mark.parametrize(("right", "is_across"), [(83.4, False), (83.6, True)])
+def test_a_line_that_ends_behind_the_middle_of_the_gutter_divides_the_page(
+    right: float, is_across: bool
+) -> None:
+    """Text ends before 81, and begins again at 86: the middle is 83.5 from the left edge."""
+    lines = columns(50, 136, rows=20)
+    del lines[21]  # nothing stands beside the line that is made longer
+    lines[20] = replace(lines[20], right=50 + right)
+    above, line, below = lines[:20], lines[20], lines[21:]
+    divided = [*by_column(above), line, *by_column(below)]
+    assert read(lines) == (divided if is_across else by_column(lines))
+
+
 def test_lines_on_one_row_stand_a_third_of_their_size_apart_at_most() -> None:
     first = Line("first", 10.0, False, 100, 140, 0, 10)
-    for lower, is_level in ((3.0, True), (4.0, False)):
+    for lower, is_level in ((3.0, True), (3.5, True), (3.6, False), (4.0, False)):
         second = Line("second", 10.0, False, 0, 40, lower, 10 + lower)
         assert read([first, second]) == (
             [second, first] if is_level else [first, second]
         )
+    tiny = Line("tiny", 0.5, False, 100, 140, 0, 1)  # as type of one point
+    for lower, is_level in ((0.34, True), (0.36, False)):
+        below = Line("below", 0.5, False, 0, 40, lower, 1 + lower)
+        assert read([tiny, below]) == ([below, tiny] if is_level else [tiny, below])
     small = Line("small", 4.0, False, 0, 40, 5, 9)  # its middle is two points lower
     assert read([first, small]) == [first, small]
 
@@ -271,6 +301,66 @@ def test_a_table_is_read_cell_by_cell_in_its_place() -> None:
         [above, *cells, below],
         [grid],
     )
+
+
+@pytest.mark.parametrize(
+    ("left", "middle", "is_before"),
+    [(150, 29, True), (150, 31, False), (-60, 30, True), (150, 30, False)],
+)
+def test_a_table_stands_among_the_rows_by_its_middle(
+    left: float, middle: float, is_before: bool
+) -> None:
+    grid = Grid((0.0, 50.0, 100.0), (0.0, 30.0, 60.0))
+    cells = [
+        Line("cell", 10.0, False, x + 5, x + 40, y, y + 10)
+        for y in (5.0, 40.0)
+        for x in (0.0, 50.0)
+    ]
+    beside = Line("beside", 10.0, False, left, left + 40, middle - 5, middle + 5)
+    expected = [beside, *cells] if is_before else [*cells, beside]
+    assert reading_order([*cells, beside], [grid])[0] == expected
+
+
+@pytest.mark.parametrize("rule", [70.0, 110.0])
+def test_a_table_across_columns_divides_the_page(rule: float) -> None:
+    grid = Grid((0.0, rule, 180.0), (60.0, 90.0, 120.0))
+    cells = [
+        Line("cell", 10.0, False, x + 5, x + 40, y, y + 10)
+        for y in (65.0, 100.0)
+        for x in (0.0, rule)
+    ]
+    upper, lower = columns(0, 100), [_moved(line, 130) for line in columns(0, 100)]
+    assert reading_order([*upper, *cells, *lower], [grid]) == (
+        [*by_column(upper), *cells, *by_column(lower)],
+        [grid],
+    )
+
+
+@pytest.mark.parametrize(
+    ("filled", "is_table"),
+    [
+        ([(0, 0), (1, 1)], True),
+        ([(0, 0), (0, 1)], False),  # one row
+        ([(0, 0), (1, 0)], False),  # one column
+    ],
+)
+def test_a_table_has_text_in_two_rows_and_two_columns(
+    filled: list[tuple[int, int]], is_table: bool
+) -> None:
+    grid = Grid((0.0, 50.0, 100.0), (0.0, 30.0, 60.0))
+    cells = [
+        Line(
+            "cell",
+            10.0,
+            False,
+            50.0 * column + 5,
+            50.0 * column + 40,
+            30.0 * row + 5,
+            30.0 * row + 15,
+        )
+        for row, column in filled
+    ]
+    assert reading_order(cells, [grid])[1] == ([grid] if is_table else [])
 
 
 def test_a_grid_with_text_in_fewer_than_half_of_its_cells_is_no_table() -> None:
@@ -300,3 +390,16 @@ def test_lines_across_leave_four_rows_or_more_on_average() -> None:
         in_columns = [*by_column(upper), across, *by_column(lower)]
         expected = in_columns if is_columns else [*upper, across, *lower]
         assert read([*upper, across, *lower]) == expected, rows
+
+
+def test_columns_are_parted_four_times_one_within_the_other() -> None:
+    """The widest gap comes first, so the last two of six columns stay together."""
+    widening, narrowing = (0, 88, 178, 270, 364, 460), (0, 96, 190, 282, 372, 460)
+    lines = columns(*widening)
+    together = [line for line in lines if line.left < 178]
+    apart = [line for line in lines if line.left >= 178]
+    assert read(lines) == [*together, *by_column(apart)]
+    lines = columns(*narrowing)
+    apart = [line for line in lines if line.left < 372]
+    together = [line for line in lines if line.left >= 372]
+    assert read(lines) == [*by_column(apart), *together]
