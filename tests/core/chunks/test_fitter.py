@@ -83,3 +83,47 @@ def test_only_the_first_piece_of_a_cut_unit_holds_the_heading_itself() -> None:
         "",
         *["A title"] * (len(cut) - 1),
     ]
+
+
+def test_the_room_is_what_the_longest_of_all_paths_leaves() -> None:
+    text = "# A\n\nOne.\n\n# A long title\n\nTwo.\n\n## B\n\nThree.\n\n# C\n\nFour.\n"
+    outline = parse(read_text(text, format="markdown", id="d"))
+    maker = ChunkMaker(outline.document, count_words, 30, True)
+    fitter = Fitter(outline, maker, Cutter(count_words))
+    divisions = divide(outline)
+    rooms = [fitter.room([division]) for division in divisions]
+    # "A long title > B" are five words, and the text with B's heading has four in front.
+    assert rooms == [29, 27, 25, 29]
+    assert fitter.room(divisions) == 25
+    assert fitter.room([]) == 30
+
+
+def test_pieces_of_a_cut_table_repeat_its_header() -> None:
+    text = "| a b |\n|---|\n" + "".join(f"| {i} x |\n" for i in range(4))
+    document = read_text(text, format="markdown", id="d")
+    outline = parse(document)
+    (division,) = divide(outline)
+    fitter = Fitter(
+        outline, ChunkMaker(document, count_words, 13, True), Cutter(count_words)
+    )
+    header = (0, text.index("| 0 x"))
+    unit = Unit(header[1], len(text), header[1], 16, "table", division, header)
+    cut = list(fitter.pieces([unit], (0, 1), [16], [0.0]))
+    # Five words of the header and two rows of four.
+    assert [text[piece.start : piece.end].count("x") for _, piece, _ in cut] == [2, 2]
+    assert {piece.header for _, piece, _ in cut} == {header}
+    fitter = Fitter(
+        outline, ChunkMaker(document, count_words, 21, True), Cutter(count_words)
+    )
+    assert len(list(fitter.pieces([unit], (0, 1), [16], [0.0]))) == 1
+
+
+def test_a_run_not_from_the_first_unit_is_cut_inside_it() -> None:
+    text = "One two. Three four. Five six. Seven."
+    fitter, units = fitter_and_units(text, 4)
+    sizes = [unit.tokens for unit in units]
+    cut = fitter.pieces(units, (1, 4), sizes, [0.0, 0.0, 2.0, 1.0])
+    assert [(run, text[piece.start : piece.end]) for run, piece, _ in cut] == [
+        ((1, 3), "Three four. Five six. "),
+        ((3, 4), "Seven."),
+    ]

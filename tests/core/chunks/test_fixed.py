@@ -74,3 +74,58 @@ def test_titles_are_left_out_within_sections_only() -> None:
     splitter = FixedSplitter(within_sections=True, exclude_titles=["Two"])
     chunks = splitter.split(read_text(TEXT, format="markdown"))
     assert [chunk.path for chunk in chunks] == [("One",)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "texts"),
+    [
+        # The path "A" takes one word of each chunk.
+        (5, ["# A\n\nOne two. ", "Three. Four."]),
+        (4, ["# A\n\nOne ", "two. Three. Four."]),
+        (1, ["# ", "A\n\n", "One ", "two. ", "Three. ", "Four."]),
+    ],
+)
+def test_the_heading_path_counts_to_the_limit(limit: int, texts: list[str]) -> None:
+    document = read_text("# A\n\nOne two. Three. Four.", format="markdown")
+    splitter = FixedSplitter(limit, within_sections=True, context=True, counter=words)
+    chunks = splitter.split(document)
+    assert [chunk.text for chunk in chunks] == texts
+
+
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [
+        (10, [4]),
+        (9, [2, 2]),
+        (4, [2, 2]),
+        (3, [1, 1, 1, 1]),
+        (1, [1, 1, 1, 1]),
+    ],
+)
+def test_sentences_that_count_more_together_are_halved(
+    limit: int, sizes: list[int]
+) -> None:
+    def uneven(text: str) -> int:
+        """1 for a sentence, then 4, 7 and 10 for four."""
+        return 3 * len(text.split(".")) - 5 if "." in text else 1
+
+    document = read_text("Aa. Bb. Cc. Dd.", format="text")
+    chunks = FixedSplitter(limit, counter=uneven).split(document)
+    assert [chunk.text.count(".") for chunk in chunks] == sizes
+    assert [chunk.extras.get("oversize", False) for chunk in chunks] == [
+        uneven(chunk.text) > limit for chunk in chunks
+    ]
+
+
+def test_a_sentence_above_the_limit_is_cut_between_words() -> None:
+    document = read_text("One two three. Four. Five six.", format="text")
+    chunks = FixedSplitter(2, counter=words).split(document)
+    assert [chunk.text for chunk in chunks] == [
+        "One two ",
+        "three. Four. ",
+        "Five six.",
+    ]
+
+
+def test_a_limit_of_one_token_is_taken() -> None:
+    assert FixedSplitter(1).max_tokens == 1

@@ -3,6 +3,7 @@ mean vectors of long ones."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,3 +102,78 @@ def test_units_tile_any_text_and_keep_the_limit(text: str, most: int | None) -> 
             or unit.end - unit.start <= 2
             or most == 1
         )
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def spans(text: str, most: int | None = None) -> list[tuple[str, str, int]]:
+    """Of each unit its text, its own words and its tokens."""
+    outline = parse(read_text(text, format="markdown", id="d"))
+    cutter = Cutter(count_words)
+    found = []
+    for division in divide(outline):
+        for each in units_of(outline, division, cutter, most):
+            words = text[each.text_start : each.end]
+            found.append((text[each.start : each.end], words, each.tokens))
+    return found
+
+
+def test_headings_travel_with_the_first_unit_and_with_the_last() -> None:
+    assert spans("# A\n\nOne is. Two.\n\n- a b\n- c\n\n## E\n") == [
+        ("# A\n\nOne is. ", "One is. ", 4),
+        ("Two.\n\n", "Two.\n\n", 1),
+        ("- a b\n", "- a b\n", 3),
+        ("- c\n\n## E\n", "- c\n\n## E\n", 4),
+    ]
+    assert spans("# A\n\n- a b\n- c\n") == [
+        ("# A\n\n- a b\n", "- a b\n", 5),
+        ("- c\n", "- c\n", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("most", "texts"),
+    [
+        (4, ["One two three four. ", "Five."]),
+        (2, ["One two ", "three four. ", "Five."]),
+    ],
+)
+def test_a_unit_of_exactly_the_limit_is_whole(most: int, texts: list[str]) -> None:
+    found = spans("One two three four. Five.", most)
+    assert [text for text, _, _ in found] == texts
+    assert [tokens for _, _, tokens in found] == list(map(count_words, texts))
+
+
+def test_pieces_of_a_cut_unit_know_their_own_words() -> None:
+    text = "# A\n\n```\na b\nc d\n```\n\n## E\n"
+    assert spans(text, 5) == [
+        ("# A\n\n```\na b\n", "```\na b\n", 5),
+        ("c d\n```\n\n## E\n", "c d\n```\n\n## E\n", 5),
+    ]
+    # Where the heading alone fills a piece, its last words stand with the first of the text.
+    first, second, *_ = spans("# A b c d e\n\none two three four\n", 3)
+    assert first[1] == first[0] == "# A b "
+    assert second[0].startswith("c d")
+
+
+def test_only_the_piece_with_the_end_of_the_heading_has_words_behind_it() -> None:
+    found = spans("# A b c d\n\none two three four five\n", 4)
+    assert "".join(text for text, _, _ in found) == (
+        "# A b c d\n\none two three four five\n"
+    )
+    behind = [(text, words) for text, words, _ in found if text != words]
+    assert len(behind) <= 1
+    assert all(words.startswith("one") for _, words in behind)
+
+
+def test_each_later_piece_of_a_table_repeats_its_header() -> None:
+    table = "| a |\n|---|\n| 1 |\n| 2 |\n| 3 |\n"
+    text = f"# T\n\n{table}"
+    outline = parse(read_text(text, format="markdown", id="d"))
+    (division,) = divide(outline)
+    found = units_of(outline, division, Cutter(count_words), 10)
+    headers = [text[each.header[0] : each.header[1]] for each in found]
+    assert headers[0] == "" and len(headers) > 1
+    assert set(headers[1:]) == {"| a |\n|---|\n"}
