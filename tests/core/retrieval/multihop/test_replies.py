@@ -125,6 +125,46 @@ def test_a_follow_up_of_ten_thousand_words_is_cut_at_a_word() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "length"),
+    [
+        ("x" * 599 + "?", 600),
+        ("x" * 600 + "?", 600),  # without a space: anywhere
+        ("ab " * 199 + "abc", 600),
+        ("ab " * 199 + "abcd", 596),  # a whole word less
+    ],
+    ids=["word", "long word", "words", "long words"],
+)
+def test_a_follow_up_of_600_characters_is_kept(question: str, length: int) -> None:
+    kind, text = read_reply(f"Follow up: {question}")
+    assert (kind, len(text)) == ("follow_up", length) and question.startswith(text)
+
+
+def test_only_follow_ups_are_cut_and_put_on_one_line() -> None:
+    assert read_reply("Follow up: Who\n  made  it?").text == "Who made it?"
+    assert read_reply('{"final_answer": "a\\n  b"}').text == "a\n  b"
+    assert len(read_reply("So the final answer is: " + "x" * 601).text) == 601
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "text"),
+    [
+        ('{"final_answer": true}', "final", "Yes"),
+        ('{"final_answer": 0}', "final", "0"),
+        ('{"final_answer": [null, [], ["Bo"]]}', "final", "Bo"),
+        ('{"final_answer": {"a": 1}}', "", ""),
+        ('{"final_answer": "unknown"}', "final", "unknown"),
+        ('{"colour": "blue"}', "", ""),
+        ("Follow up: Who?\nFollow up: Where?", "follow_up", "Who?"),
+        ("Follow up: Who?\nSo the final answer is: Ann", "follow_up", "Who?"),
+    ],
+)
+def test_values_of_json_and_the_first_of_several_markers(
+    reply: str, kind: str, text: str
+) -> None:
+    assert read_reply(reply) == (kind, text)
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         "\n",

@@ -13,6 +13,7 @@ from structrag.models.llm import as_language_model
 from structrag.reading.settings import Reading
 from structrag.records import Chunk
 from structrag.retrieval.tree.summaries import NodeSplitter, TreeSettings
+from structrag.text.tokens import count_tokens
 
 TEXT = (
     "# Pump\n\nThe pump moves water. "
@@ -87,10 +88,92 @@ def test_a_model_that_fails_leaves_an_extract_and_says_so() -> None:
     assert "degraded" not in nodes()[0].extras  # nobody was asked
 
 
+def test_parts_of_exactly_the_tokens_are_their_own_summary() -> None:
+    parts = "The filter is rinsed weekly.\nThe mesh is fine."  # nine words: 12 tokens
+    assert count_tokens(parts) == 12
+    for tokens, summary in ((12, parts), (11, "Short.")):
+        _, filters = nodes(lambda prompt: "Short.", summary_tokens=tokens)
+        assert filters.extras["summary"] == summary
+
+
+@pytest.mark.parametrize(("tokens", "sentences"), [(13, 2), (16, 2), (17, 3)])
+def test_a_long_answer_is_shortened_to_whole_sentences(
+    tokens: int, sentences: int
+) -> None:
+    answer = (
+        "One two three four five. Six seven eight nine ten. Eleven twelve thirteen."
+    )
+    top, _ = nodes(lambda prompt: answer, summary_tokens=tokens)
+    assert top.extras["summary"].count(".") == sentences
+    assert answer.startswith(top.extras["summary"])
+    assert count_tokens(top.extras["summary"]) <= tokens
+
+
+def test_only_a_title_below_the_section_stands_above_a_part() -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "Short."
+
+    nodes(answer)
+    (prompt,) = asked
+    parts = prompt.partition("Parts:\n")[2]
+    assert parts.startswith("The pump moves water.")
+    assert "\n\nFilter\nThe filter is rinsed weekly.\nThe mesh is fine." in parts
+    assert "\n\nMotor\nThe motor hums at night." in parts
+
+
+def of_text(text: str, fan_out: int, **settings: Any) -> list[Chunk]:
+    document = Document(text, id="d", title="Manual", format="markdown")
+    chunks = {"d": ContentAwareSplitter(max_tokens=120).split(document)}
+    splitter = NodeSplitter(
+        chunks, TreeSettings(fan_out=fan_out, **settings), Reading()
+    )
+    return splitter.split(document)
+
+
+def test_a_run_that_begins_behind_the_heading_has_it_in_its_context() -> None:
+    text = "# P\n\nOne.\n\n## B\n\nTwo.\n\n## C\n\nThree.\n\n## D\n\nFour.\n"
+    top, first, second = of_text(text, 2)
+    assert [node.index_text for node in (top, first, second)] == [
+        "Manual\nP\nOne.\nTwo.\nThree.\nFour.",
+        "Manual\nP\nOne.\nTwo.\nB",
+        "Manual > P\nP\nThree.\nFour.\nC, D",
+    ]
+    assert top.extras["children"] == [first.id, second.id]
+    for node in (top, first, second):
+        assert node.extras["index_tokens"] == count_tokens(node.index_text)
+        assert node.kind == "section"
+
+
+def test_the_title_of_a_document_stands_for_one_without_a_heading() -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "Short."
+
+    text = "# A\n\nOne two three four.\n\n# B\n\nFive six seven eight.\n"
+    document = Document(text, id="d", title="Manual", format="markdown")
+    chunks = {"d": ContentAwareSplitter(max_tokens=120).split(document)}
+    splitter = NodeSplitter(chunks, TreeSettings(summary_tokens=8), Reading())
+    (top,) = Runner(llm=as_language_model(answer)).run(splitter.split_steps(document))
+    assert "Title: Manual\n" in asked[0] and top.extras["reduced"] == "Short.\nA, B"
+    assert "Parts:\nA\nOne two three four.\n\nB\nFive six seven eight." in asked[0]
+
+
+def test_a_title_is_listed_once() -> None:
+    text = "# A\n\nOne.\n\n# A\n\nTwo.\n\n# B\n\nThree.\n"
+    (top,) = of_text(text, 10)
+    assert top.extras["reduced"].endswith("Three.\nA, B")
+
+
 def test_settings_are_checked() -> None:
     for wrong in ({"fan_out": 1}, {"summary_tokens": 7}, {"prompt": "no place"}):
         with pytest.raises(InvalidParameter):
             TreeSettings(**wrong)
+    assert TreeSettings(fan_out=2, summary_tokens=8).fan_out == 2
 
 
 def test_split_needs_no_model() -> None:
