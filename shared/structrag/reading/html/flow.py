@@ -162,7 +162,7 @@ class Flow:
         if self.table is not None:
             self.space(place)
             if self.table.stray:
-                self.table.cell, self.table.stray = None, False
+                self.table.cell = None
             return
         if self.heading:
             # A heading without an end tag ends with its first line.
@@ -253,7 +253,7 @@ class Flow:
             position = gap.end()
         if position < stop:
             self._put(self.source[position:stop], position, stop, exact=True)
-        if stop > begin and stop < end:
+        if stop < end:
             self.space(stop)
 
     def _put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
@@ -313,7 +313,7 @@ class Flow:
             self.out.insert("\n" * (self.gap - self.out.newlines()))
         piece = self._piece(kind)
         self.gap = 0
-        if self.lists.depth and not (kind or self.pre or self.heading):
+        if self.lists.depth and not self.pre and not self.heading:
             levels = min(self.lists.depth, _MAX_INDENT) - (1 if self.marker else 0)
             self.out.insert("  " * levels, self.marker.place if self.marker else 0)
         return piece
@@ -321,8 +321,8 @@ class Flow:
     def _piece(self, kind: BlockKind | None) -> Piece:
         """The piece that a line belongs to, opened if it is new."""
         piece = self.heading or self.block
-        # An empty line ends a block, but not a heading.
-        if piece is None or piece.start < 0 or (self.gap > 1 and not self.heading):
+        # An empty line is owed before a heading, and it ends a block.
+        if piece is None or self.gap > 1:
             piece = self.heading or Piece(kind or self._kind())
             piece.start = self.out.length
             self.pieces.append(piece)
@@ -339,5 +339,5 @@ class Flow:
         return "quote" if self.quotes else "paragraph"
 
     def _end_line(self) -> None:
-        self.out.fresh, self.out.space = True, -1
+        self.out.fresh = True
         self._blanks.clear()

@@ -59,7 +59,8 @@ class Table:
         # The open cell was made for text that stands outside cells.
         self.stray: bool = False
         self.in_head = False
-        self.inner: int = 0  # open tables inside the cell; their text stays in the cell
+        # Open tables inside the cell; their text stays in the cell, and the cell open.
+        self.inner: int = 0
 
     @property
     def in_cell(self) -> bool:
@@ -70,7 +71,7 @@ class Table:
         """`<tr>` at `place`."""
         self.row = row = Row(place, self.in_head)
         self.rows.append(row)
-        self.cell, self.stray, self.inner = None, False, 0
+        self.cell = None
         return row
 
     def open_cell(
@@ -81,7 +82,7 @@ class Table:
         colspan, rowspan = _spans(source, start, end)
         cell = Cell(MappedText(), header, colspan, rowspan)
         row.cells.append(cell)
-        self.cell, self.stray, self.inner = cell.text, False, 0
+        self.cell, self.stray = cell.text, False
         return cell.text
 
     def open_stray(self) -> MappedText:
@@ -98,7 +99,6 @@ class Table:
     def close_row(self) -> None:
         """`</tr>`, or the end of a row group."""
         self.row = self.cell = None
-        self.inner = 0
 
 
 def has_text(table: Table) -> bool:

@@ -57,6 +57,44 @@ def read(source: str) -> str:
             "| a | b |",
         ),
         ("<table><table><tr><td>a</table>", "| a |"),
+        (
+            "<table><tr><td><tr><td colspan=0 rowspan=0>a<tr><td>b</table>",
+            "| a |\n| b |",
+        ),
+        (
+            "<table><tr><td rowspan=3 colspan=2>a<td>1<tr><td>2<tr><td>3"
+            "<tr><td>x<td>y<td>z</table>",
+            "| a | | 1 |\n| | | 2 |\n| | | 3 |\n| x | y | z |",
+        ),
+        # A span is of at most 1,000 columns, and up to the hundredth it is kept free.
+        (
+            "<table><tr><td colspan=5000>a<td>b<tr><td colspan=999>c<td>d<td>e</table>",
+            "| a | | b |\n| c | d | e |",
+        ),
+        (
+            "<table><tr><td colspan=99>a<td rowspan=2>b<tr><td colspan=99>c<td>d</table>",
+            "| a | b | |\n| c | | d |",
+        ),
+        (
+            "<table><tr><td colspan=100>a<td rowspan=2>b<tr><td colspan=100>c<td>d</table>",
+            "| a | b |\n| c | d |",
+        ),
+        # Headers are the leading rows; where all are, the first.
+        (
+            "<table><tr><th>a<tr><th>b<tr><th>c</table>",
+            "| a |\n| --- |\n| b |\n| c |",
+        ),
+        (
+            "<table><tr><th>a<tr><th>b<tr><td>c<tr><th>d<tr><td>e</table>",
+            "| a |\n| b |\n| --- |\n| c |\n| d |\n| e |",
+        ),
+        (
+            "<table><tr><th>k<td><tr><td>a<td>1</table>",
+            "| k | |\n| --- | --- |\n| a | 1 |",
+        ),
+        ("<table><thead><tr><td>a</thead></table>", "| a |"),
+        # Text outside cells is no header.
+        ("<table><tr><th>k</th>s<tr><td>v</table>", "| k | s |\n| v | |"),
     ],
 )
 def test_tables(source: str, text: str) -> None:
@@ -83,3 +121,20 @@ def test_a_table_without_a_header_may_be_cut_before_every_row_but_the_first() ->
     )
     (block,) = parse(document).blocks(parse(document).sections[0])
     assert [document.text[cut:].split()[1] for cut in block.cuts] == ["b"]
+
+
+def test_a_table_of_more_than_a_hundred_columns_is_not_aligned() -> None:
+    for columns, empty in ((100, 99), (101, 0)):
+        wide = "<td>x" * columns
+        text = read(f"<table><tr>{wide}<tr><td>y<tr><td><td>z</table>")
+        first, second, third = text.splitlines()
+        assert first == "|" + " x |" * columns
+        assert second == "| y |" + " |" * empty
+        assert third == ("| | z |" + " |" * 98 if empty else "| z |")
+
+
+def test_every_row_behind_the_headers_begins_a_cut() -> None:
+    text, _, layout = read_html("<table><tr><th>a<tr><th>b<tr><td>c<tr><td>d</table>")
+    (table,) = layout.blocks
+    assert text[: table.header_end] == "| a |\n| b |\n| --- |\n"
+    assert [text[cut:].splitlines()[0] for cut in table.cuts] == ["| c |", "| d |"]
