@@ -24,7 +24,6 @@ ELSEWHERE = {
     "index/milvus_reader": "index/test_engine_reader: searches of each engine",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",
-    "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",
 }
 # The same of the adapters.
 ELSEWHERE_IN_ADAPTERS = {

@@ -172,8 +172,8 @@ def test_an_open_fence_does_not_swallow_the_next_window() -> None:
         (["~~~ a`b\nx"], ["~~~ a`b\nx\n~~~"], [0]),
         # What goes on in the next window, and the window behind.
         (
-            ["```\nx", "y\n```", "```\nz"],
-            ["```\nx", "y\n```", "```\nz\n```"],
+            ["```\nx", "y\n```", "```js\nz"],
+            ["```\nx", "y\n```", "```js\nz\n```"],
             [2],
         ),
         # The next window has code of its own.

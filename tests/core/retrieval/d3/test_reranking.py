@@ -50,7 +50,7 @@ def test_cut_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "strategy", "k", "threshold", "kept"),
+    ("scores", "strategy", "k", "threshold", "expected"),
     [
         # Five in a hundred is the least probability, where a rule cuts.
         ([0.05, 0.09, 0.04], "cross_encoder", 3, 0.0, [0, 1]),
@@ -73,9 +73,9 @@ def test_what_a_rule_keeps(
     strategy: str,
     k: int | None,
     threshold: float | None,
-    kept: list[int],
+    expected: list[int],
 ) -> None:
-    assert keep(scores, strategy, k=k, threshold=threshold) == kept
+    assert keep(scores, strategy, k=k, threshold=threshold) == expected
 
 
 def test_the_question_is_embedded_as_a_query_and_paragraphs_with_their_path() -> None:

@@ -18,10 +18,14 @@ from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import (
     RouteTally,
+    first_levels,
+    is_direct,
     route_steps,
     stand_in,
+    subtrees_of,
     with_children,
 )
+from structrag.retrieval.d3.selection import Selection
 from structrag.text.tokens import count_tokens
 
 
@@ -237,3 +241,86 @@ def test_an_answer_that_names_nothing_routes_to_all_or_nothing(
     )
     route = retriever.result("Why?").route
     assert (route.how, len(route.sections)) == (how, 2 if how == "all" else 0)
+
+
+@pytest.mark.parametrize(("room", "expected"), [(28, True), (27, False)])
+def test_text_without_headings_that_just_fits_a_call_is_not_routed(
+    room: int, expected: bool
+) -> None:
+    """Two paragraphs of ten tokens, and four for the label of each; characters are tokens."""
+    prompt = "{paragraphs}{question}"
+    selection = Selection(
+        "base",
+        context_tokens=room + len(prompt) + 7,
+        answer_tokens=7,
+        prompt=prompt,
+        counter=len,
+    )
+    runs = [replace(section(i, "made up"), pseudo=True) for i in (1, 2)]
+    assert is_direct(runs, selection) is expected
+    assert is_direct([section(0), section(1)], selection) is expected
+    assert not is_direct([section(0), section(1, "Heading")], selection)
+
+
+@pytest.mark.parametrize(
+    ("sections", "top", "expandable"),
+    [
+        # Two of the first level.
+        (OUTLINE, [0, 1, 2, 5], {1, 2, 5}),
+        # One title above all: the level below it.
+        (
+            [
+                section(0, "T"),
+                section(1, "T", "A"),
+                section(2, "T", "A", "B"),
+                section(3, "T", "C"),
+            ],
+            [0, 1, 3],
+            {1, 3},
+        ),
+        # The parts of a section are one.
+        (PARTS, [0, 1, 2, 3, 5], {1, 2, 3, 5}),
+        (PARTS[:5], [0, 1, 2, 3, 4], {4}),
+        # No level has two: all is shown.
+        ([section(0, "T"), section(1, "T", "A")], [0, 1], {1}),
+        # Each document by itself.
+        (
+            [
+                section(0, "A", doc="a"),
+                section(1, "B", doc="a"),
+                section(2, "B", "C", doc="a"),
+                section(3, "T", doc="b"),
+                section(4, "T", "U", doc="b"),
+                section(5, "T", "V", doc="b"),
+            ],
+            [0, 1, 3, 4, 5],
+            {0, 1, 4, 5},
+        ),
+    ],
+)
+def test_the_first_level_with_several_sections(
+    sections: list[OutlineSection], top: list[int], expandable: set[int]
+) -> None:
+    assert first_levels(sections) == (top, expandable)
+
+
+def test_what_is_shown_again_by_levels() -> None:
+    assert subtrees_of(OUTLINE, [0, 1, 2, 5], {1, 2, 5}) == [[2, 3, 4], [5, 6]]
+    assert subtrees_of(OUTLINE, [2, 5], {5}) == [[5, 6]]
+    assert subtrees_of(PARTS, [0, 1, 3, 5], {1, 2, 3, 5}) == [[1, 3, 4]]
+
+
+def test_a_section_that_was_brought_along_brings_nothing_by_itself() -> None:
+    outline = [
+        section(0, "A", tokens=0),
+        section(1, "A", "B", tokens=0),
+        section(2, "A", "B", "C"),
+        section(3, "D", tokens=0),
+        section(4, "D", "E"),
+        section(5, "F"),
+    ]
+    assert with_children(outline, {0, 1}, always=False) == [2]
+    assert with_children(outline, {0, 3}, always=False) == [2, 4]
+    assert with_children(outline, {1, 5}, always=False) == [2, 5]
+    assert with_children(outline, {2, 3, 4, 5}, always=True) == [2, 4, 5]
+    assert with_children(outline, set(), always=True) == []
