@@ -267,6 +267,43 @@ def test_three_equal_views_give_that_view(fusion: str) -> None:
     assert names(dense(index, preset="paper", k=5).search("q")) == "CAD"
 
 
+def asked_for(retriever: MultiViewRetriever, k: int | None = None) -> list[int]:
+    """How many chunks each route is asked for."""
+    steps = retriever.steps("q", k)
+    requests = steps.send(None)
+    while not isinstance(requests[0], Search):
+        requests = steps.send(retriever.run(asking(requests)))
+    return [request.n for request in requests]
+
+
+@pytest.mark.parametrize(
+    ("pool", "k", "own", "host"),
+    [
+        (None, 5, 1000, 100),
+        (None, 99, 1000, 100),
+        (None, 100, 1000, 101),
+        (None, 1000, 1001, 1001),
+        (7, 5, 7, 7),
+        (7, 6, 7, 7),
+        (7, 7, 8, 8),
+        (1, 1, 2, 2),
+    ],
+)
+def test_each_route_is_asked_for_its_pool_and_at_least_one_more_than_k(
+    index: Index, pool: int | None, k: int, own: int, host: int
+) -> None:
+    retriever = MultiViewRetriever(index, pool=pool)
+    assert asked_for(retriever, k) == [own] * 6
+    # Of a host's vector store fewer; its BM25 is the index's own.
+    hosted = MultiViewRetriever(scripted(WORKED), pool=pool, k=k)
+    assert asked_for(hosted) == [host] * 3 + [own] * 3
+
+
+def test_a_pool_of_nothing_is_refused(index: Index) -> None:
+    with pytest.raises(InvalidParameter, match="pool must be a number of at least 1"):
+        MultiViewRetriever(index, pool=0)
+
+
 # -- order and weights
 
 
