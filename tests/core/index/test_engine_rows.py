@@ -13,6 +13,7 @@ from structrag import Chunk, Document
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.engine_rows import (
     CHUNK,
+    DEAD,
     HEAD,
     LONGEST_TAG,
     WINDOW,
@@ -20,6 +21,7 @@ from structrag.index.engine_rows import (
     Head,
     engine_rows,
     filter_of,
+    first_id,
     id_of_row,
     key_of,
     key_tag,
@@ -168,3 +170,110 @@ def test_vectors_of_a_view_have_one_width() -> None:
         InvalidAnswer, match=r"of view 'raw' must have 4 dimensions .* brings 3"
     ):
         widths_of(rows, {"raw": 4})
+
+
+def test_ids_hold_the_key_the_chunk_and_the_window() -> None:
+    """They are in tables that were made before."""
+    assert (HEAD, CHUNK, WINDOW, DEAD) == (0, 1, 2, 3)
+    rows = engine_rows(entry(), prepare_for(entry(), SETTINGS), 7, SETTINGS)
+    first = 7 * 2**32
+    assert [row.id - first for row in rows] == [0, 4096, 2 * 4096, 2 * 4096 + 1]
+    assert first_id(7) == first and key_of(first + 2**32 - 1) == 7
+    assert row_of_id(first + 4096 + 5) == 7 * 2**20 + 1
+    assert id_of_row(7 * 2**20 + 1) == first + 4096
+    assert [row.chunk for row in rows] == [None, '"c0"', '"c1"', '"c1"']
+    tags = ('["year"]', '["year", 2020]', '["tags"]', '["tags", "a"]')
+    assert all(row.tags == tags for row in rows)
+    assert rows[1].terms == {"raw": "red pump", "keywords": "pump"}
+
+
+def test_a_chunk_without_vectors_is_one_row() -> None:
+    bare = entry()
+    vectors = {"raw": Vectors(np.eye(3)[:2], np.array([1, 1]))}
+    bare = Entry(bare.document, "", bare.chunks, bare.views, vectors)
+    rows = engine_rows(bare, prepare_for(bare, SETTINGS), 0, SETTINGS)
+    assert [row.kind for row in rows] == [HEAD, CHUNK, CHUNK, WINDOW]
+    assert [list(row.vectors) for row in rows] == [[], [], ["raw"], ["raw"]]
+    assert [row.vectors["raw"].tolist() for row in rows[2:]] == [[1, 0, 0], [0, 1, 0]]
+    bare = Entry(bare.document, "", bare.chunks, bare.views, {})
+    assert len(engine_rows(bare, prepare_for(bare, SETTINGS), 0, SETTINGS)) == 3
+
+
+def test_a_chunk_may_have_as_many_windows_as_there_are_numbers() -> None:
+    long = entry()
+    windows = Vectors(np.ones((4096, 3)), np.zeros(4096, dtype=int))
+    long = Entry(long.document, "", long.chunks, long.views, {"raw": windows})
+    assert prepare_for(long, SETTINGS).record["id"] == long.document.id
+
+
+@pytest.mark.parametrize(("bits", "fits"), [(1, False), (2, True)])
+def test_a_document_has_fewer_chunks_than_there_are_numbers(
+    bits: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.index.engine_rows.CHUNK_BITS", bits)
+    if fits:
+        assert prepare_for(entry(), SETTINGS).levels
+    else:
+        with pytest.raises(InvalidParameter, match=r"fewer than 2 chunks .* has 2,"):
+            prepare_for(entry(), SETTINGS)
+
+
+def test_a_store_of_several_levels_is_no_engines() -> None:
+    settings = Store({"chunks": ("raw", "keywords"), "parts": ("raw",)}).settings
+    with pytest.raises(InvalidParameter, match="store must be a folder"):
+        prepare_for(entry(), settings)
+
+
+@pytest.mark.parametrize(("length", "is_short"), [(191, True), (192, False)])
+def test_a_tag_of_exactly_the_limit_is_kept(length: int, is_short: bool) -> None:
+    tag = value_tag("k", "x" * length)  # nine characters more as JSON
+    assert tag is not None
+    assert (tag == f'["k", "{"x" * length}"]') is is_short
+    assert len(tag) == (LONGEST_TAG if is_short else 64)
+
+
+@pytest.mark.parametrize(
+    ("value", "tag"),
+    [
+        (2.0, '["k", 2]'),
+        (2.5, '["k", 2.5]'),
+        (-0.0, '["k", 0]'),
+        (False, '["k", 0]'),
+        (None, '["k", null]'),
+        ([1.0, [True]], '["k", [1, [1]]]'),
+        ({"b": 1.0, "a": "x"}, '["k", {"a": "x", "b": 1}]'),
+        ("\u00e9", r'["k", "\u00e9"]'),
+        (float("inf"), None),
+        (float("-inf"), None),
+        ([float("nan")], None),
+        (object(), None),
+    ],
+)
+def test_values_that_are_equal_have_one_tag(value: Any, tag: str | None) -> None:
+    assert value_tag("k", value) == tag
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_empty"),
+    [
+        ({}, False),
+        ({"documents": ()}, True),
+        ({"documents": ('"a"',)}, False),
+        ({"tags": ((),)}, True),
+        ({"tags": (("t",),)}, False),
+        ({"tags": (("t",), ())}, True),
+        ({"rows": ()}, True),
+        ({"rows": (3,)}, False),
+        ({"documents": ('"a"',), "tags": (("t",),), "rows": ()}, True),
+    ],
+)
+def test_a_filter_with_an_empty_part_is_met_by_nothing(
+    parts: dict[str, Any], is_empty: bool
+) -> None:
+    assert EngineFilter(**parts).is_empty is is_empty
+
+
+def test_a_value_given_twice_is_asked_for_once() -> None:
+    chosen = filter_of({"year": [2020, 2020.0, 2021]})
+    assert chosen == EngineFilter(None, (('["year", 2020]', '["year", 2021]'),))
+    assert filter_of({}) == EngineFilter()

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from doubles import HashEmbedder
 from index_making import search_beside_changes
+from store_making import entry, small_store
 
 from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
+from structrag.asking.runner import Runner
 from structrag.errors import IndexDamaged, InvalidParameter
-from structrag.index.levels import SearchedLevel
+from structrag.index.blocks import Column
+from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.store import Store
 from structrag.models import LsaEmbedder
 from structrag.retrieval.tree.index import TreeIndex
@@ -161,3 +166,147 @@ def test_an_altered_fit_is_noticed(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(IndexDamaged):
         Index.load(tmp_path / "index")
+
+
+class Counted:
+    """An embedder that is fitted: a text's vector says how long it is among all."""
+
+    name = "counted"
+
+    def __init__(self) -> None:
+        self.fits: list[list[str]] = []
+
+    def fit(self, texts: list[str]) -> Fitted:
+        self.fits.append(texts)
+        return Fitted(sum(map(len, texts)))
+
+    def restored(self, arrays: dict[str, np.ndarray]) -> Fitted | None:
+        total = int(arrays["total"][0])
+        return Fitted(total) if total else None
+
+
+class Fitted:
+    def __init__(self, total: int) -> None:
+        self.total = total
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        lengths = [[len(text), self.total - len(text)] for text in texts]
+        return np.array(lengths, dtype=float).reshape(-1, 2)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"total": np.array([self.total])}
+
+
+def test_an_embedder_is_fitted_to_all_texts_of_all_views() -> None:
+    store, embedder = Store(("raw", "keywords")), Counted()
+    store.put(entry("a", ["fig tree", "plum"]))
+    store.put(entry("b", [" ", "pear"]))
+    reader = SearchedLevel(store, embedder).reader()
+    assert embedder.fits == [["fig tree", "plum", " ", "pear", "fig"]]
+    assert reader.basis.total == 20
+    # The row of a vector is that of its chunk; only the first chunk has a keyword.
+    assert reader.search_dense("keywords", [1, 0], 9)[0][0] == 0
+    assert reader.search_dense("raw", [1, 0], 1)[0][0] == 0
+    assert len(reader.search_dense("keywords", [1, 0], 9)) == 1
+    assert len(reader.search_dense("raw", [1, 0], 9)) == 4
+
+
+def test_an_embedder_is_fitted_again_after_a_change_and_for_an_older_snapshot() -> None:
+    store, embedder = small_store(), Counted()
+    level = SearchedLevel(store, embedder)
+    first, old = level.reader(), store.snapshot()
+    assert level.reader() is first and level.reader(old) is first
+    store.put(entry("d", ["pear"]))
+    second = level.reader()
+    assert level.reader() is second is not first and len(second) == 7
+    again = level.reader(old)
+    assert len(again) == 6 and again.changes == old.changes == 3
+    assert len(embedder.fits) == 3
+    assert len(level.reader()) == 7 and len(embedder.fits) == 4
+
+
+def test_a_fit_is_kept_with_its_vectors_until_documents_change() -> None:
+    store, embedder = Store(("raw", "keywords", "summary")), Counted()
+    plain = entry("a", ["fig tree"])
+    texts = {"raw": ("fig tree",), "keywords": ("fig",), "summary": (None,)}
+    store.put(replace(plain, views=texts, vectors={}))
+    level = SearchedLevel(store, embedder)
+    level.keep_fit()
+    assert store.fitted == {}  # nothing was searched yet
+    reader = level.reader()
+    level.keep_fit()
+    assert store.fitted.keys() == {
+        "chunks: total",
+        "chunks: vectors raw",
+        "chunks: owner raw",
+        "chunks: vectors keywords",
+        "chunks: owner keywords",
+    }
+    other = SearchedLevel(store, embedder)
+    restored = other.reader()
+    assert len(embedder.fits) == 1 and restored.basis.total == reader.basis.total == 11
+    for view in store.views:
+        assert restored.search_dense(view, [1, 2], 9) == reader.search_dense(
+            view, [1, 2], 9
+        )
+    store.put(replace(plain, views=texts, vectors={}))
+    assert store.fitted == {} and len(other.reader()) == 1
+    assert len(embedder.fits) == 2
+
+
+def test_a_fit_that_cannot_be_restored_is_made_again() -> None:
+    store, embedder = small_store(), Counted()
+    store.keep_fit(store.changes, {"chunks: total": Column(np.array([0]))})
+    assert SearchedLevel(store, embedder).reader().basis.total > 0
+    assert len(embedder.fits) == 1
+
+
+def test_the_fit_of_another_level_is_not_taken() -> None:
+    store, embedder = small_store(), Counted()
+    store.keep_fit(store.changes, {"sections: total": Column(np.array([7]))})
+    assert SearchedLevel(store, embedder).reader().basis.total != 7
+
+
+def test_what_has_no_arrays_is_not_kept() -> None:
+    store = small_store()
+    level = SearchedLevel(store, HashEmbedder())
+    level.reader()
+    level.keep_fit()
+    assert store.fitted == {}
+
+
+class Zeros(HashEmbedder):
+    """One that knows no word but "pump"."""
+
+    def __init__(self) -> None:
+        super().__init__(dimensions=2)
+
+    def vector(self, text: str) -> np.ndarray:
+        return np.array([float(text == "pump"), 0])
+
+
+@pytest.mark.parametrize(
+    ("queries", "known"),
+    [
+        (["pump"], [True]),
+        (["unknown"], [False]),
+        (["unknown", "pump", ""], [False, True, False]),
+    ],
+)
+def test_queries_of_no_known_word_have_no_vector(
+    queries: list[str], known: list[bool]
+) -> None:
+    embedder = Zeros()
+    steps = query_vectors(small_store().reader(), *queries)
+    vectors = Runner(embedder=embedder).run(steps)
+    assert [vector is not None for vector in vectors] == known
+    assert embedder.queries == queries and embedder.texts == []
+
+
+def test_a_blank_query_and_an_empty_index_ask_nothing() -> None:
+    embedder = Zeros()
+    full, empty = small_store().reader(), Store(("raw",)).reader()
+    for reader, queries in ((full, [" ", "pump"]), (empty, ["pump", "valve"])):
+        vectors = Runner(embedder=embedder).run(query_vectors(reader, *queries))
+        assert vectors == [None, None]
+    assert embedder.queries == []
