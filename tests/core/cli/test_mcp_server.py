@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 from mcp import Client, StdioServerParameters
 
 from structrag.cli import mcp_server
-from structrag.cli.kept_index import KeptIndex
+from structrag.cli.kept_index import Changes, KeptIndex
 from structrag.cli.mcp_server import Library, server_of
+from structrag.errors import InvalidParameter
+from structrag.text.tokens import count_tokens
 
 PUMP = (
     "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
@@ -176,3 +179,118 @@ async def test_the_command_serves_on_standard_input_and_output(folder: Path) -> 
         passages = await called(client, "search", query="filter", k=1)
         assert passages[0]["document"] == "pump.md"
     assert (folder.parent / "index" / "evidence.json").is_file()
+
+
+def library_of(*paths: Path) -> Library:
+    return Library(KeptIndex(None), paths)
+
+
+def test_files_are_looked_at_again_after_two_seconds(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(mcp_server, "monotonic", lambda: now[-1])
+    library, looks = library_of(folder), 0
+
+    def update(paths: Sequence[Path], **how: Any) -> Changes:
+        nonlocal looks
+        looks += 1
+        return Changes(added=looks)
+
+    monkeypatch.setattr(library.kept, "update", update)
+    changes = []
+    for seconds in (100.0, 101.9, 102.0, 103.5, 104.1):
+        now.append(seconds)
+        changes.append(library.refresh().added)
+    assert changes == [1, 0, 2, 0, 3]
+
+
+@pytest.mark.parametrize("section", [-1, 4])
+def test_a_section_has_a_number_of_its_document(folder: Path, section: int) -> None:
+    library = library_of(folder)
+    with pytest.raises(InvalidParameter, match=f"from 0 to 3 .*; got {section}"):
+        library.read("pump.md", section, 100)
+    assert library.read("pump.md", 0, 100)["text"] == PUMP
+
+
+def test_a_list_begins_at_0_and_has_at_least_one(folder: Path) -> None:
+    library = library_of(folder)
+    assert len(library.contents(first=0, most=1)["entries"]) == 1
+    for wrong in ({"first": -1}, {"most": 0}):
+        with pytest.raises(InvalidParameter, match="must be a number of at least"):
+            library.contents(**wrong)
+
+
+def test_entries_have_numbers_places_and_sizes(folder: Path) -> None:
+    library = library_of(folder)
+    tap, pump = library.contents()["entries"]
+    assert (pump["section"], pump["path"], pump["title"]) == (0, [], "Pump")
+    assert (pump["start"], pump["end"]) == (0, len(PUMP))
+    assert pump["tokens"] == count_tokens(PUMP) and tap["document"] == "more/tap.md"
+    sections = library.contents("pump.md")["entries"]
+    assert [entry["section"] for entry in sections] == [1, 2, 3]
+    assert [PUMP[entry["start"] :].split("\n")[0] for entry in sections] == [
+        "# Pump",
+        "## Cleaning",
+        "## Storage",
+    ]
+
+
+def test_a_text_of_exactly_the_limit_is_whole(folder: Path) -> None:
+    library, size = library_of(folder), count_tokens(PUMP)
+    whole = library.read("pump.md", 0, size)
+    assert (whole["text"], whole["end"], whole["more"]) == (PUMP, len(PUMP), False)
+    cut = library.read("pump.md", 0, size - 1)
+    assert cut["more"] and cut["text"] == PUMP[: cut["end"]]
+    assert cut["text"] == PUMP[: PUMP.rindex("\n", 0, -1) + 1]  # at a line's end
+
+
+def test_one_long_line_is_cut_where_its_tokens_end(folder: Path) -> None:
+    line = "word " * 50
+    (folder / "line.txt").write_text(line)
+    (folder / "blank.txt").write_text("\n" + line)
+    library = library_of(folder)
+    for limit in (1, 7, 20):
+        end = library.read("line.txt", 0, limit)["end"]
+        assert count_tokens(line[:end]) <= limit < count_tokens(line[: end + 1])
+
+
+def test_a_passage_names_the_section_that_it_stands_in(folder: Path) -> None:
+    library = library_of(folder)
+    sections = {
+        passage["text"]: passage["section"]
+        for passage in library.find("pump filter dry rinse keep", 9, None)
+    }
+    assert sections["Rinse the filter monthly."] == 2
+    assert sections["Keep it dry."] == 3
+
+
+def test_a_document_is_read_once_until_it_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = library_of(folder)
+    library.refresh()
+    names: list[str] = []
+    really = mcp_server.read_document
+
+    def noted(path: Path, **how: Any) -> Any:
+        names.append(path.name)
+        return really(path, **how)
+
+    monkeypatch.setattr(mcp_server, "read_document", noted)
+    for _ in range(2):
+        library.read("pump.md", 1, 100)
+    assert names == ["pump.md"]
+    os.utime(folder / "pump.md", ns=(1, 1))
+    library.read("pump.md", 1, 100)
+    assert names == ["pump.md"] * 2
+
+
+def test_names_are_told_from_the_folder_that_all_have_in_common(folder: Path) -> None:
+    entries = library_of(folder / "pump.md").contents()["entries"]
+    assert [entry["document"] for entry in entries] == ["pump.md"]
+    both = library_of(folder / "more", folder.parent / "secret.md").contents()
+    assert sorted(entry["document"] for entry in both["entries"]) == [
+        "files/more/tap.md",
+        "secret.md",
+    ]

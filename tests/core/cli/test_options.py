@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_running import run
 from pdf_making import made
 from pdf_making import manual as manual_pages
 
+from structrag.chunks.fixed import FixedSplitter
 from structrag.cli import options
+from structrag.errors import InvalidParameter
+from structrag.evaluation.passages import Passages
 from structrag.reading.pdf import isolation
 
 
@@ -175,3 +179,106 @@ def test_an_unknown_embedder_is_said_in_words_of_the_shell(
         and "or minilm (pip " in err
     )
     assert "SentenceTransformer(" not in err
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("5", [5]),
+        (" 1, 20 ,", [1, 20]),
+        ("3,3", [3, 3]),
+        ("", None),
+        (" , ", None),
+        ("0", None),
+        ("5,0", None),
+        ("-1", None),
+        ("1.5", None),
+        ("²", None),
+        ("٣", None),
+        ("two", None),
+    ],
+)
+def test_numbers_are_whole_and_from_one(
+    values: str, expected: list[int] | None
+) -> None:
+    if expected is not None:
+        assert options.numbers("-k", values) == expected
+        return
+    with pytest.raises(InvalidParameter, match="-k must be whole numbers from 1"):
+        options.numbers("-k", values)
+
+
+def test_methods_come_in_their_order_with_their_limit() -> None:
+    chosen = options.splitters(" fixed, evidence ,pic", 77)
+    assert list(chosen) == ["fixed", "evidence", "pic"]
+    assert chosen["fixed"] == FixedSplitter(max_tokens=77)
+    assert chosen["evidence"] == Passages() and chosen["pic"].max_tokens == 77
+    for names in ("", " , ", "fixed,fixed", "pic, fixed,pic"):
+        with pytest.raises(InvalidParameter, match="different names with commas"):
+            options.splitters(names, 77)
+    with pytest.raises(InvalidParameter, match="--method must be one of"):
+        options.splitters("fixed,best", 77)
+
+
+@pytest.mark.parametrize(
+    ("as_json", "markdown"), [(False, False), (True, False), (False, True)]
+)
+def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
+    options.check_one_form(as_json, markdown)
+    with pytest.raises(InvalidParameter, match="exclude each other"):
+        options.check_one_form(True, True)
+
+
+@pytest.mark.parametrize(
+    ("isolated", "reader", "expected"),
+    [(True, "layout", True), (False, "layout", False), (True, "docling", False)],
+)
+def test_docling_reads_in_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    isolated: bool,
+    reader: str,
+    expected: bool,
+) -> None:
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(options, "read_file", lambda _, **how: calls.append(how))
+    how = {"format": "auto", "reader": reader, "isolated": isolated}
+    options.read_document(tmp_path / "a.pdf", **how)
+    assert calls == [{**how, "isolated": expected}]
+
+
+def test_a_file_of_the_models_name_is_that_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(options, "has_minilm", lambda: True)
+    monkeypatch.setattr(options, "as_embedder", lambda name: f"from {name}")
+    assert options.embedder_of("other") == "from other"
+    (tmp_path / "minilm").mkdir()
+    assert options.embedder_of("minilm") == "from minilm"
+    (tmp_path / "minilm").rmdir()
+    monkeypatch.setattr(options, "has_minilm", lambda: False)
+    assert options.embedder_of("minilm") == "from minilm"
+
+
+def test_progress_is_told_for_more_than_one_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(options, "show_progress", lambda *call: calls.append(call))
+    files = [tmp_path / "a.md", tmp_path / "b.md"]
+    for file in files:
+        file.write_text("# A\n\nx")
+    assert len(options.documents([files[0], files[0]])) == 1 and calls == []
+    assert [document.id for document in options.documents(files)] == list(
+        map(str, files)
+    )
+    assert calls == [("reading files", 1, 2), ("reading files", 2, 2)]
+
+
+def test_kinds_are_not_counted_below_a_folder_that_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "index").mkdir()
+    for name in ("a.docx", "index/b.docx", "c.md"):
+        (tmp_path / name).write_text("x")
+    assert options._other_kinds([tmp_path], None) == "2 .docx"
+    assert options._other_kinds([tmp_path], tmp_path / "index") == "1 .docx"

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from structrag.cli import main
-from structrag.cli.printing import harmless, show_progress
+from structrag.cli.printing import (
+    chunk_record,
+    harmless,
+    path_of,
+    print_items,
+    show_progress,
+)
+from structrag.records import Chunk
 
 NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x7f\b\r"
 
@@ -92,3 +99,40 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
         show_progress("embedding", done, 9)
     show_progress("reading files", 9, 9)
     assert capsys.readouterr().err == "embedding: 2 of 9\nembedding: 4 of 9\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "shown"),
+    [
+        (("A", "B"), "", "A > B"),
+        (("A", "B"), "Manual", "Manual > A > B"),
+        (("A", "B"), "A", "A > B"),  # the title is there
+        ((), "Manual", "Manual"),
+        ((), "", "(no heading)"),
+    ],
+)
+def test_titles_lead_to_a_chunk(path: tuple[str, ...], title: str, shown: str) -> None:
+    assert path_of(Chunk("c", "d", "s", 0, 1, "x", path=path), title) == shown
+
+
+def test_items_are_lines_of_json_or_harmless_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_items(["a\x1b", "\ud800"], False)
+    print_items([{"a": "\x1b"}, "b"], True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [r"a\x1b", "?", r'{"a": "\u001b"}', '"b"']
+
+
+def test_extras_of_a_chunk_stand_beside_its_fields() -> None:
+    chunk = Chunk("c", "d", "s", 3, 5, "xy", n_tokens=1, path=("A",), extras={"n": 7})
+    assert chunk_record(chunk) == {
+        "id": "c",
+        "path": ["A"],
+        "start": 3,
+        "end": 5,
+        "n_tokens": 1,
+        "context": "",
+        "text": "xy",
+        "n": 7,
+    }

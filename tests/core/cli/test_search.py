@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from cli_running import MANUAL, run
 
+from structrag.cli.search import _shown_hit
+from structrag.records import Chunk, Document, Hit
+
 
 def test_search_finds_the_section_and_shows_how(
     capsys: pytest.CaptureFixture[str], manual: Path
@@ -124,3 +127,56 @@ def test_hits_in_a_pdf_have_their_pages(
         hit["document"][-3:]: hit["pages"] for hit in map(json.loads, out.splitlines())
     }
     assert pages[".md"] == "" and pages["pdf"]
+
+
+@pytest.mark.parametrize(("length", "cut"), [(200, False), (201, True)])
+def test_the_first_200_characters_of_a_hit_are_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, length: int, cut: bool
+) -> None:
+    paragraph = ("Rinse the filter " + "very " * 40)[: length - 5] + "well."
+    (tmp_path / "pump.md").write_text(f"# Pump\n\n{paragraph}\n")
+    _, out, _ = run(capsys, "search", tmp_path, "-q", "rinse the filter", "-k", 1)
+    excerpt = out.splitlines()[1].strip()
+    assert excerpt == paragraph[:200] + "…" * cut
+
+
+def test_parts_of_a_score_come_by_their_size_and_without_nothing() -> None:
+    chunk = Chunk("c", "d.md", "s", 3, 9, "words", path=("A",))
+    parts = {"words": 0.25, "vectors": 1.5, "stems": 0.0, "titles": -0.5}
+    document = Document("x", id="d.md", title="d")
+    line = _shown_hit(Hit(chunk, 2.345, 4, parts=parts), document)
+    assert line == "4. A  score 2.35  by vectors 1.50, words 0.25  d.md[3:9]\n   words"
+
+
+@pytest.mark.parametrize(
+    ("views", "shown"),
+    [(["raw", "summary"], "views raw, summary"), ([], "views none among the best")],
+)
+def test_views_that_a_hit_is_among_the_best_of_are_named(
+    views: list[str], shown: str
+) -> None:
+    chunk = Chunk("c", "d.md", "s", 0, 1, "x", extras={"views_hit": views})
+    document = Document("x", id="d.md", title="Manual")
+    line = _shown_hit(Hit(chunk, 1.0, 1), document)
+    assert line == f"1. Manual  score 1.00  {shown}  d.md[0:1]\n   x"
+
+
+def test_a_store_of_an_engine_is_searched_without_files(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
+    store = ("--index", "lancedb:nowhere")
+    code, _, err = run(capsys, "search", manual, *store, "-q", "dry")
+    assert code == 2 and "Leave the files out: a store such as lancedb:nowhere" in err
+
+
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+def test_as_many_hits_come_as_were_asked_for(
+    capsys: pytest.CaptureFixture[str], manual: Path, method: str
+) -> None:
+    arguments = ("search", manual, "-q", "pump filter dry", "--method", method)
+    for count in (1, 2):
+        code, out, err = run(capsys, *arguments, "-k", count, "--json")
+        ranks = [json.loads(line)["rank"] for line in out.splitlines()]
+        assert (code, ranks, err) == (0, list(range(1, count + 1)), "")
+    _, _, err = run(capsys, *arguments)
+    assert "1 document added" in err and "LSA" in err

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from structrag.cli.tables import Part, Table, embedder_text, points, report_text
+import pytest
+
+from structrag.cli.tables import (
+    Part,
+    Table,
+    embedder_text,
+    percent,
+    points,
+    report_text,
+)
 from structrag.evaluation.estimates import Estimate
 
 
@@ -22,3 +31,43 @@ def test_tables_line_up() -> None:
     assert report_text([part], markdown=True) == f"## Title\n\n{rows}\n\nA note."
     assert points(Estimate(0, 0, 0, 3)) == "0"
     assert points(Estimate(-0.012, -0.1, 0.076, 3)) == "-1.2 [-10.0, +7.6]"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Estimate(0.5, 0.25, 0.754, 3), "50.0 [25.0, 75.4]"),
+        (Estimate(1, 1, 1, 3), "100.0 [100.0, 100.0]"),
+    ],
+)
+def test_shares_are_percentages(value: Estimate, text: str) -> None:
+    assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Estimate(0, -0.01, 0.02, 3), "+0.0 [-1.0, +2.0]"),
+        (Estimate(0, 0, 0.02, 3), "+0.0 [+0.0, +2.0]"),
+        (Estimate(0.1, 0.1, 0.1, 3), "+10.0 [+10.0, +10.0]"),
+    ],
+)
+def test_only_what_is_equal_everywhere_is_a_plain_0(value: Estimate, text: str) -> None:
+    assert points(value) == text
+
+
+@pytest.mark.parametrize(("length", "lines"), [(110, 1), (111, 2)])
+def test_notes_are_wrapped_at_110_characters_on_a_terminal(
+    length: int, lines: int
+) -> None:
+    note = "word " * 21 + "x" * (length - 105)
+    assert len(note) == length
+    part = Part(notes=[note])
+    assert len(report_text([part], markdown=False).splitlines()) == lines
+    assert report_text([part], markdown=True) == note
+
+
+def test_parts_may_lack_a_title_or_a_table() -> None:
+    parts = [Part(notes=["One."]), Part("T"), Part("", Table(["a"], [["b"]]))]
+    assert report_text(parts, markdown=True) == "One.\n\n## T\n\n| a |\n| - |\n| b |"
+    assert report_text(parts, markdown=False) == "One.\n\nT\n─\n\na\nb"
