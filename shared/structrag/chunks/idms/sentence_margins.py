@@ -206,9 +206,7 @@ class SentenceMargins:
                 self.texts, self.window, self.scopes, language=self.language
             )
         if self.values is None:
-            vectors = np.zeros((len(self.texts), 1))
-            if len(self.texts) > 1:  # else there is no gap
-                (vectors,) = yield [Embed(tuple(self.texts))]
+            (vectors,) = yield [Embed(tuple(self.texts))]
             self.values = similarity_margins(vectors, self.window, self.scopes)
         return self.values
 

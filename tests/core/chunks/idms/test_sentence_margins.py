@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, ScriptedModel, Weigher
 
 from structrag.asking.runner import Runner
+from structrag.chunks.idms.sentence_margins import joint_margins, window_of
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import InvalidAnswer, NoModel
+from structrag.errors import InvalidAnswer, InvalidParameter, NoModel
 from structrag.reading.files import read_text
 
 
@@ -227,3 +229,110 @@ def test_a_model_given_as_margin_is_asked_what_one_given_as_llm_is() -> None:
     mine.prompt = "{left} or {right}?"  # of its own, which it asks when it is called
     IDMSSplitter.paper(margin=mine).split(read_text(text))
     assert not mine.prompts
+
+
+@pytest.mark.parametrize(
+    ("context", "window"),
+    [("adjacent", 1), ("window:1", 1), ("window:9999", 9999), ("chunk", None)],
+)
+def test_a_context_shows_so_many_sentences(context: str, window: int | None) -> None:
+    assert window_of(context) == window
+
+
+@pytest.mark.parametrize(
+    "context", ["window:0", "window:10000", "window", "window:-1", "chunks", 4]
+)
+def test_a_context_that_is_none_is_refused(context: Any) -> None:
+    with pytest.raises(InvalidParameter, match="context must be 'adjacent', 'chunk'"):
+        window_of(context)
+
+
+def margins_of(margin: Any, text: str = TEXT, **choices: Any) -> list[list[float]]:
+    """The margins of each scope's gaps."""
+    splitter = IDMSSplitter(margin=margin, **choices)
+    document = read_text(text, format="markdown")
+    found = splitter.explain(document, embedder=HashEmbedder())
+    return [list(series.values[1:]) for series in found.series]
+
+
+@pytest.mark.parametrize("context", ["adjacent", "window:3", "chunk"])
+def test_a_gap_without_a_margin_takes_the_similarity_of_its_own_place(
+    context: str,
+) -> None:
+    window = "window:4" if context == "chunk" else context
+    (first, second) = margins_of("similarity", context=window)
+    assert len(first) == 5 and len(second) == 1
+
+    def nothing(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        return [None] * len(pairs)
+
+    def some(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        return [0.25 if "fish" in behind.split(".")[0] else None for _, behind in pairs]
+
+    assert margins_of(nothing, context=context) == [first, second]
+    assert margins_of(some, context=context) == [[0.25, *first[1:]], second]
+
+
+def test_chunks_count_the_gaps_inside_them_that_had_no_margin() -> None:
+    """Gaps are in front of the second to sixth sentence; two sections, cut in no other place."""
+
+    def margin(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        behind = [words.split(".")[0] for _, words in pairs]
+        return [None if "fish" in each or "wet" in each else 0.9 for each in behind]
+
+    choices = {"margin": margin, "context": "adjacent", "theta0": -9, "warmup": 99}
+    chunks = split(TEXT, min_tokens=0, **choices)
+    assert [chunk.extras.get("margin_fallbacks") for chunk in chunks] == [1, 1]
+    assert all(chunk.extras["degraded"] for chunk in chunks)
+    # What is asked of nobody has no fallback.
+    for name in ("similarity", "words"):
+        chunks = split(TEXT, **{**choices, "margin": name})
+        assert not any("degraded" in chunk.extras for chunk in chunks)
+
+
+def test_a_function_may_be_joined_with_the_similarity_of_the_sentences() -> None:
+    class Joined:
+        with_vectors = True
+
+        def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+            return [
+                None if "fish" in b.split(".")[0] else len(b) / 99 for _, b in pairs
+            ]
+
+    class Alone(Joined):
+        with_vectors = False
+
+    (first, second) = margins_of("similarity", context="adjacent")
+    (own, (last,)) = margins_of(Alone(), context="adjacent")
+    joint = joint_margins([None, *own[1:], last], np.array([*first, *second]))
+    expected = [first[0] if value is None else value for value in joint]
+    found = margins_of(Joined(), context="adjacent")
+    assert [*found[0], *found[1]] == pytest.approx(expected)
+    assert margins_of(Joined(), "One sentence.") == [[]]  # there is no gap
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ([-1.0, 1.0], ""),
+        ([None, 1], ""),
+        ([1.01, 0.5], "got 2, among them 1.01"),
+        ([0.5, -1.01], "got 2, among them -1.01"),
+        ([0.5], "got 1"),
+        ([0.5] * 3, "got 3"),
+    ],
+)
+def test_a_function_must_give_a_margin_from_minus_1_to_1_for_each_pair(
+    values: list[float | None], fault: str
+) -> None:
+    if not fault:
+        split("Ann ran. Cats nap. Eels swim.", margin=lambda pairs: values)
+        return
+    with pytest.raises(InvalidAnswer, match=fault):
+        split("Ann ran. Cats nap. Eels swim.", margin=lambda pairs: values)
+
+
+def test_it_is_said_once_a_document_what_margins_are_read_from() -> None:
+    with pytest.warns(UserWarning, match="ratings from 0 to 10") as warned:
+        split(TEXT, llm=ScriptedModel("9"), context="chunk", min_tokens=0)
+    assert len(warned) == 1
