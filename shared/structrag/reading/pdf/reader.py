@@ -183,7 +183,7 @@ def _page(raw: Any, page: Any) -> Page:
     try:
         pieces, quarters = read_pieces(raw, textpage.raw)
         if quarters < 0:  # no text tells how the page is read
-            quarters = page.get_rotation() // 90 % 4
+            quarters = page.get_rotation() // 90
         turn = Turn(quarters, tuple(page.get_bbox()))
         pieces += left_out_repeats(raw, page.raw, pieces)
         images, grids = read_shapes(raw, page.raw, turn)

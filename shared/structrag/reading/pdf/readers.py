@@ -132,7 +132,7 @@ def _line(words: list[dict[str, Any]]) -> Line:
         sizes[round(float(word["size"]), 2)] += len(word["text"])
     return Line(
         " ".join(word["text"] for word in words),
-        sizes.most_common(1)[0][0],
+        max(sizes, key=sizes.__getitem__),
         all("bold" in word["fontname"].lower() for word in words),
         float(words[0]["x0"]),
         float(words[-1]["x1"]),
@@ -147,9 +147,9 @@ def _grid(table: Any) -> Grid | None:
     cells = [cell for row in table.rows for cell in row.cells if cell]
     columns = sorted({float(cell[i]) for cell in cells for i in (0, 2)})
     rows = sorted({float(cell[i]) for cell in cells for i in (1, 3)})
-    return (
-        Grid(tuple(columns), tuple(rows)) if len(columns) > 2 or len(rows) > 2 else None
-    )
+    if max(len(columns), len(rows)) <= 2:
+        return None
+    return Grid(tuple(columns), tuple(rows))
 
 
 def _converted(converter: Any, source: Source) -> list[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -70,6 +74,30 @@ GREEDY = (
     "isolation.pdf_document = lambda *_, **__: bytearray(6_000_000_000); "
     "isolation.answer(request)"
 )
+
+
+def test_without_a_limit_of_memory_no_limit_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolation, "_START", NOISE)
+    with pytest.raises(InvalidDocument, match="more than the memory that isolated="):
+        read_file(path, isolated=Isolation(max_memory=None))
+    with pytest.raises(InvalidDocument, match="more than the memory of 9,000 bytes"):
+        read_file(path, isolated=Isolation(max_memory=9000))
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (0, "exit status 0"),
+        (3, "exit status 3"),
+        pytest.param(-6, "SIGABRT", marks=POSIX),
+        pytest.param(-1, "SIGHUP", marks=POSIX),
+        (-250, "signal 250"),
+    ],
+)
+def test_how_a_process_ended(status: int, expected: str) -> None:
+    assert isolation._ending(subprocess.CompletedProcess([], status)) == expected
 
 
 @POSIX
@@ -153,8 +181,11 @@ def test_what_can_be_isolated(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         read_file(path, isolated="4 GB")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="max_seconds"):
         Isolation(max_seconds=0)
+    with pytest.raises(InvalidParameter, match="max_seconds"):
+        Isolation(max_seconds=0.9)
     with pytest.raises(InvalidParameter, match="max_memory"):
         Isolation(max_memory=0)
+    assert Isolation(max_seconds=1, max_memory=1) != Isolation()
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(InvalidParameter, match=r"sys\.executable"):
         read_file(path, isolated=True)
@@ -165,3 +196,106 @@ def test_pdfplumber_may_be_isolated(path: Path) -> None:
     assert read_file(path, isolated=True, reader="pdfplumber") == (
         read_file(path, reader="pdfplumber")
     )
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("hard", "max_memory", "expected"),
+    [
+        (-1, 700, {"CORE": 0, "CPU": 8, "AS": 700}),  # no limit of the system's own
+        (-1, None, {"CORE": 0, "CPU": 8}),
+        (500, 700, {"CORE": 0, "CPU": 8, "AS": 500}),
+        (5, 700, {"CORE": 0, "CPU": 5, "AS": 5}),
+    ],
+)
+def test_a_process_is_limited_as_far_as_the_system_allows(
+    hard: int,
+    max_memory: int | None,
+    expected: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import resource
+
+    limits: dict[int, tuple[int, int]] = {}
+    monkeypatch.setattr(resource, "RLIM_INFINITY", -1)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (3, hard))
+    monkeypatch.setattr(resource, "setrlimit", limits.__setitem__)
+    isolation._limit(max_memory, 7.5)
+    assert limits == {
+        getattr(resource, f"RLIMIT_{name}"): (most, hard)
+        for name, most in expected.items()
+    }
+
+
+@POSIX
+def test_a_limit_that_the_system_refuses_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import resource
+
+    limits: dict[int, tuple[int, int]] = {}
+
+    def set_limit(kind: int, pair: tuple[int, int]) -> None:
+        if kind == resource.RLIMIT_CPU:
+            raise ValueError("not here")
+        limits[kind] = pair
+
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (3, 4000))
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    isolation._limit(700, 7.5)
+    assert limits == {
+        resource.RLIMIT_CORE: (0, 4000),
+        resource.RLIMIT_AS: (700, 4000),
+    }
+
+
+def answered(
+    request: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """What the child answers, while its standard output is a file."""
+    monkeypatch.setattr(isolation, "_limit", lambda *limits: None)
+    output = os.dup(1)
+    file = os.open(tmp_path / "reply", os.O_RDWR | os.O_CREAT)
+    try:
+        os.dup2(file, 1)
+        isolation.answer({"max_memory": None, "max_seconds": 9, **request})
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
+        os.close(file)
+    return json.loads((tmp_path / "reply").read_bytes())
+
+
+def test_the_child_answers_with_the_document_alone(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noisy(source: Any, **options: Any) -> Any:
+        os.write(1, b"printed by a library")
+        return pdf_document(source, **options)
+
+    monkeypatch.setattr(isolation, "pdf_document", noisy)
+    reading = {"reader": "layout", "password": None, "title": "Mine"}
+    document = pdf_document(path, title="Mine")
+    expected = {
+        "text": document.text,
+        "title": "Mine",
+        "meta": {**document.meta, "source": "elsewhere"},
+    }
+    request = {"meta": {"source": "elsewhere"}, "reading": reading}
+    stdin = SimpleNamespace(buffer=io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    for source in (str(path), None):  # None: its bytes come behind the request
+        reply = answered({"source": source, **request}, tmp_path, monkeypatch)
+        assert reply == expected
+
+
+def test_the_child_answers_with_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "empty.pdf"
+    file.write_bytes(b"")
+    reading = {"reader": "layout", "password": None, "title": ""}
+    request = {"source": str(file), "meta": {}, "reading": reading}
+    reply = answered(request, tmp_path, monkeypatch)
+    assert reply["error"] == "InvalidDocument"
+    assert reply["message"].endswith("is empty (0 bytes). Get the file again.")

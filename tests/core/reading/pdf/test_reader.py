@@ -236,6 +236,26 @@ def test_any_cut_gives_all_pages_or_an_error() -> None:
         assert [texts(page) for page in pages] == whole
 
 
+def test_a_pdf_begins_within_1024_bytes_and_ends_within_the_last_2048() -> None:
+    data = made(manual)
+    to_mark = data[: data.rindex(b"%%EOF") + len(b"%%EOF")]
+    to_start = data[: data.rindex(b"%%EOF")]  # "startxref" and a place are enough
+    behind = len(to_start) - to_start.rindex(b"startxref")
+    for whole in (
+        b"x" * 1019 + data,
+        to_mark + b"\n" * 2043,
+        to_start + b"\n" * (2048 - behind),
+    ):
+        assert len(read_pdf(whole)) == 5
+    for broken, words in (
+        (b"x" * 1020 + data, "does not begin with %PDF-"),
+        (to_mark + b"\n" * 2044, "cut off"),
+        (to_start + b"\n" * (2049 - behind), "cut off"),
+    ):
+        with pytest.raises(InvalidDocument, match=words):
+            read_pdf(broken)
+
+
 def test_wrong_sources(tmp_path: Path) -> None:
     with pytest.raises(InvalidDocument, match="No such file"):
         read_pdf(tmp_path / "missing.pdf")
@@ -319,7 +339,11 @@ def test_a_pdf_without_pages_is_empty_and_not_damaged() -> None:
 @pytest.mark.parametrize("reader", ["layout", "pdfplumber"])
 @pytest.mark.parametrize(
     ("password", "reason"),
-    [(5, "must be a string or None; got int"), ("\ud800", "surrogate")],
+    [
+        (5, "must be a string or None; got int"),
+        ("\ud800", "surrogate"),
+        ("a\udfff", "surrogate"),
+    ],
 )
 def test_a_password_that_is_none_is_one_sentence(
     tmp_path: Path, password: Any, reason: str, reader: str

@@ -107,6 +107,15 @@ def test_an_object_with_doclings_interface_gives_markdown_by_page(
     assert not converter.paths[-1].exists()
 
 
+def test_a_format_without_pages_is_one_text() -> None:
+    class OneText(Converter):
+        def convert(self, source: Path) -> Any:
+            document = SimpleNamespace(pages={}, export_to_markdown=lambda: "# All\n")
+            return SimpleNamespace(document=document)
+
+    assert pages_of(b"%PDF-", reader=OneText()) == ["# All\n"]
+
+
 def test_a_function_gives_markdown_or_pages() -> None:
     assert pages_of(b"", reader=lambda source: "# All\n") == ["# All\n"]
     page = Page((Line("Hello", 10, False, 50, 90, 50, 60),), 595, 842)
@@ -196,6 +205,10 @@ def test_a_line_of_words() -> None:
     assert _line(words) == Line("Go safely", 10.0, True, 10.0, 60.0, 90.0, 101.0)
     assert not _line([*words, word("now", 62, 70)]).bold
     assert not _line([word("x", 0, 5, upright=False)]).upright
+    sizes = [word("ab", 0, 10, size=8), word("cd", 15, 25), word("e", 30, 35, size=8)]
+    assert _line(sizes).size == 8
+    assert _line(sizes[:2]).size == 8  # of as many characters the first
+    assert _line([word("x", 0, 5, size=9.964)]).size == 9.96
 
 
 @pytest.mark.parametrize(
@@ -214,3 +227,18 @@ def test_rules_of_a_table_cross_at_its_cells(
         assert grid is None
     else:
         assert grid is not None and (grid.columns, grid.rows) == (columns, rows)
+
+
+def test_pdfplumber_reads_an_encrypted_file_and_a_row_from_its_left() -> None:
+    pytest.importorskip("pdfplumber", reason="the extra 'pdfplumber' is not installed")
+
+    def draw(canvas: Any) -> None:
+        write(canvas, ["valve"], 90, 700)  # the right word is drawn first
+        write(canvas, ["pump"], 60, 700)
+
+    data = made(draw, encrypt="secret")
+    (page,) = pages_of(data, reader="pdfplumber", password="secret")
+    assert isinstance(page, Page)
+    assert [line.text for line in page.lines] == ["pump valve"]
+    with pytest.raises(InvalidDocument, match="cannot be read by pdfplumber"):
+        pages_of(data, reader="pdfplumber")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
@@ -191,6 +192,8 @@ def test_page_numbers_have_no_other_words(key: HeadKey, expected: bool) -> None:
 def test_the_third_row() -> None:
     assert _third_row([8, 9, 30, 50, 70]) == 50  # the first two stand in one row
     assert _third_row([8, 30]) == inf
+    assert _third_row([6.1, 8, 30, 50]) == 50
+    assert _third_row([5.9, 8, 30, 50]) == 30
 
 
 @pytest.mark.parametrize(
@@ -220,10 +223,12 @@ def test_a_text_stands_beside_a_number_within_two_points(
         ({0, 2, 6}, range(10), True),  # 60 % of five
         ({0, 4, 8}, range(12), False),  # half of six
         ({0, 1, 2}, range(6), False),
+        ({0, 2, 4}, [0, 1, 2, 3, 4, 5, 6, 8, 10], False),  # half of six left ones
+        ({1, 3, 5}, [0, 1, 2, 3, 4, 5, 6, 8, 10], True),  # all three right ones
     ],
 )
 def test_what_is_on_enough_pages(
-    on_pages: set[int], filled: range, expected: bool
+    on_pages: set[int], filled: Sequence[int], expected: bool
 ) -> None:
     assert _is_enough(on_pages, list(filled), same_text=False) is expected
 
@@ -237,6 +242,8 @@ def test_what_is_on_enough_pages(
         ({10, 11, 14}, True),  # 60 % of five
         ({10, 11, 15}, False),
         ({10, 14, 20}, False),  # half of the six left ones
+        ({11, 15, 21}, False),  # half of the six right ones
+        ({11, 13, 17}, True),  # three of four
     ],
 )
 def test_what_is_on_enough_pages_of_a_part(on_pages: set[int], expected: bool) -> None:
@@ -274,3 +281,65 @@ def test_only_the_outermost_three_rows_are_heads() -> None:
 def test_how_often_a_head_must_stand(key: HeadKey, pages: int) -> None:
     assert is_page_number(key) is (key == ("#", 0))
     assert _least_pages(key) == pages
+
+
+@pytest.mark.parametrize(
+    ("foot", "note"),
+    [
+        ("- {} -", "Page numbers such as '- 1 -' were left out on 4 of 4 pages."),
+        (
+            "Page {} of 90",
+            "Running heads with the page's number such as 'Page 1 of 90' were left out on "
+            "4 of 4 pages.",
+        ),
+        ("The end", "The running head 'The end' was left out on 4 of 4 pages."),
+    ],
+)
+def test_notes_say_what_was_left_out(foot: str, note: str) -> None:
+    notes = find_running_heads(numbered(4, foot=foot)).notes
+    assert notes == (
+        "The running head 'Annual report' was left out on 4 of 4 pages.",
+        note,
+    )
+
+
+@pytest.mark.parametrize(("y", "on_pages"), [(34, 5), (34.1, 4), (26, 5), (25.9, 4)])
+def test_a_head_may_stand_four_points_higher_or_lower(y: float, on_pages: int) -> None:
+    heights = [HEAD, HEAD, y, HEAD, HEAD]
+    pages = [page(line("Report", height), *text_from(200)) for height in heights]
+    assert sum(map(len, find_running_heads(pages).removed)) == on_pages
+
+
+@pytest.mark.parametrize(
+    ("top", "is_head"),
+    # A line's middle is five points below its top; the page is 800 high.
+    [(115, True), (115.1, False), (675, True), (674.9, False)],
+)
+def test_the_margins_are_15_percent_of_the_height(top: float, is_head: bool) -> None:
+    pages = [
+        page(line("Report", top), line(f"words {n * n} of a page", 400))
+        for n in range(4)
+    ]
+    assert any(find_running_heads(pages).removed) is is_head
+
+
+@pytest.mark.parametrize(
+    ("others", "top", "is_head"),
+    [
+        ((15, 35, 55), 59, True),  # four points below the third row
+        ((15, 35, 55), 59.1, False),
+        ((775, 755, 735), 731, True),
+        ((775, 755, 735), 730.9, False),
+    ],
+)
+def test_a_head_stands_on_the_third_row_by_four_points(
+    others: tuple[float, ...], top: float, is_head: bool
+) -> None:
+    pages = [
+        page(
+            *(line(f"word {n * n} at {y}", y) for y in others),
+            line("Report", top, 300),
+        )
+        for n in range(5)
+    ]
+    assert any(3 in numbers for numbers in find_running_heads(pages).removed) is is_head
