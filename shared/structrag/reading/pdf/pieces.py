@@ -103,7 +103,7 @@ def _text_of(raw: Any, textpage: Any) -> str:
     count = raw.FPDFText_CountChars(textpage)
     buffer = (ctypes.c_ushort * (count + 1))()
     written = raw.FPDFText_GetText(textpage, 0, count, buffer)
-    text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "surrogatepass")
+    text = bytes(buffer)[: 2 * (written - 1)].decode("utf-16-le", "surrogatepass")
     if len(text) == count and "\0" not in text:
         return text
     codes = (raw.FPDFText_GetUnicode(textpage, i) for i in range(count))
@@ -147,11 +147,8 @@ def _place(
 
 
 def _style(raw: Any, textpage: Any, i: int) -> _Style:
-    matrix, flags, buffer = (
-        raw.FS_MATRIX(),
-        ctypes.c_int(),
-        ctypes.create_string_buffer(256),
-    )
+    matrix, flags = raw.FS_MATRIX(), ctypes.c_int()
+    buffer = ctypes.create_string_buffer(256)
     raw.FPDFText_GetMatrix(textpage, i, matrix)
     raw.FPDFText_GetFontInfo(textpage, i, buffer, 256, flags)
     size = raw.FPDFText_GetFontSize(textpage, i) * math.hypot(matrix.c, matrix.d)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from page_making import FULL, column, markdown, page
 
+from structrag.reading.pdf.hyphens import Hyphens
 from structrag.reading.pdf.layout import markdown_of_pages
 
 
@@ -60,3 +61,51 @@ def test_a_suspended_hyphen_joins_nothing_unless_the_word_is_found_elsewhere() -
         ]
     )
     assert "pre- and post-war years, a factor, and" in draft.text
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts", "keeps", "is_guess"),
+    [
+        ([], ("state-of", "the"), True, False),
+        ([], ("60", "335"), True, False),
+        ([], ("Self", "made"), True, False),
+        (["They reenter it"], ("Re", "enter"), False, False),
+        (["They re-enter it"], ("Re", "enter"), True, False),
+        # Both are there, or none: a guess.
+        (["To reenter is to re-enter"], ("re", "enter"), False, True),
+        ([], ("impor", "tant"), False, True),
+        # Parts that are words of their own.
+        (["water, Water and pump, pump"], ("water", "pump"), True, True),
+        (["water and pump, pump"], ("water", "pump"), False, True),
+        (["water, water and pump"], ("water", "pump"), False, True),
+        (["pump, pump"], ("water", "pump"), False, True),
+    ],
+)
+def test_whether_a_hyphen_stays(
+    lines: list[str], parts: tuple[str, str], keeps: bool, is_guess: bool
+) -> None:
+    hyphens = Hyphens.of(lines)
+    assert hyphens.keep(*parts) is keeps
+    assert hyphens.guessed == (["-".join(parts)] if is_guess else [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts", "expected"),
+    [
+        ([], ("pre", "and"), True),
+        ([], ("Vor", "und"), True),
+        ([], ("pre", "war"), False),
+        (["A factor"], ("Fact", "or"), False),
+        (["A fact"], ("fact", "or"), True),
+    ],
+)
+def test_a_hyphen_before_and_stands_for_the_rest_of_a_later_word(
+    lines: list[str], parts: tuple[str, str], expected: bool
+) -> None:
+    assert Hyphens.of(lines).is_suspended(*parts) is expected
+
+
+@pytest.mark.parametrize("sign", ["-", "\u2010", "\u00ad", "- "])
+def test_first_halves_at_line_ends_do_not_count(sign: str) -> None:
+    hyphens = Hyphens.of([f"The old wa{sign}", "ter and the old pump"])
+    assert hyphens.counts == {"the": 2, "old": 2, "ter": 1, "and": 1, "pump": 1}

@@ -137,6 +137,18 @@ def test_a_row_that_stands_twice_is_no_shadow(
         assert second.left == pytest.approx(first.left, abs=0.1)
 
 
+@pytest.mark.parametrize("between", [3, 4, 5])
+def test_a_row_that_stands_twice_is_read_behind_some_others(between: int) -> None:
+    others = [f"Row {i} of some others in between" for i in range(between)]
+
+    def draw(canvas: Any) -> None:
+        write(canvas, [ROW], 72, 700)
+        write(canvas, others, 72, 500)
+        write(canvas, [ROW], 72, 688)
+
+    assert texts(read_pdf(made(draw))[0]) == [ROW, ROW, *others]
+
+
 def test_a_row_that_stands_twice_far_behind_is_read_as_it_is() -> None:
     others = [f"Row {i} of some others in between" for i in range(8)]
 
@@ -210,6 +222,17 @@ def test_most_of_a_page_tells_its_turn(angle: float, quarters: int) -> None:
     assert turned == quarters
     assert pieces[0].style.angle == pytest.approx(angle, abs=0.1)
     assert pieces_of(lambda canvas: canvas.rect(0, 0, 9, 9)) == ([], -1)
+
+
+def test_a_turned_label_at_the_end_of_the_file_does_not_turn_the_page() -> None:
+    def draw(canvas: Any) -> None:
+        write(canvas, ["mostofthetextisupright"], 72, 700)
+        canvas.rotate(90)
+        write(canvas, ["label"], 100, -560)
+
+    pieces, turned = pieces_of(draw)
+    assert [piece.text for piece in pieces] == ["mostofthetextisupright", "label"]
+    assert turned == 0
 
 
 def test_white_space_and_line_ends_stand_before_a_piece() -> None:
@@ -300,7 +323,7 @@ class Text:
         return len(self.codes)
 
     def FPDFText_GetText(self, page: Any, start: int, count: int, buffer: Any) -> int:
-        units = self.text.encode("utf-16-le")
+        units = self.text[start : start + count].encode("utf-16-le")
         ctypes.memmove(buffer, units, len(units))
         return len(units) // 2 + 1
 
@@ -326,6 +349,46 @@ def test_a_page_has_a_character_for_each_of_the_files(
     text: str, codes: list[int], expected: str
 ) -> None:
     assert _text_of(Text(text, codes), None) == expected
+
+
+class Characters(Font, Text):
+    """PDFium's answers about characters of one text object, each five wide."""
+
+    class FS_RECTF:
+        left = bottom = right = top = 0.0
+
+    def __init__(self, text: str) -> None:
+        Font.__init__(self)
+        Text.__init__(self, text, [*map(ord, text)], [7] * len(text))
+
+    def FPDFText_GetLooseCharBox(self, page: Any, i: int, box: Any) -> None:
+        box.left, box.bottom, box.right, box.top = 5 * i, 0, 5 * i + 5, 10
+
+    def FPDFText_GetCharOrigin(self, page: Any, i: int, x: Any, y: Any) -> None:
+        x.value, y.value = 5 * i, 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one two", [("one", False, 0, 15), ("two", True, 20, 35)]),
+        (" one", [("one", True, 5, 20)]),
+        # PDFium's signs for a hyphen at a line's end.
+        ("a\x02two", [("a-", False, 0, 10), ("two", False, 10, 25)]),
+        ("a\ufffetwo", [("a-", False, 0, 10), ("two", False, 10, 25)]),
+        ("\x02", [("-", False, 0, 5)]),
+    ],
+)
+def test_pieces_are_words_with_their_hyphens(
+    text: str, expected: list[tuple[str, bool, float, float]]
+) -> None:
+    pieces, _ = read_pieces(Characters(text), None)
+    assert [
+        (piece.text, piece.space, piece.box[0], piece.box[2]) for piece in pieces
+    ] == expected
+    assert [piece.baseline for piece in pieces] == [
+        (left, 2) for *_, left, _ in expected
+    ]
 
 
 @pytest.mark.parametrize(
@@ -361,6 +424,7 @@ class Bounds:
         ((40, 88, 140, 98), (30, -12)),
         ((10, 95.5, 110, 105.5), (0, -4.5)),
         ((10, 96.5, 110, 106.5), None),  # a shadow: less than 0.4 of the height away
+        ((10, 96, 110, 106), None),  # 0.4 of it
         ((10, 103.5, 110, 113.5), None),
         ((10, 104.5, 110, 114.5), (0, 4.5)),
         ((10, 88, 110.2, 98), None),  # another width, another height
