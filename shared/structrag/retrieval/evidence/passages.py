@@ -174,7 +174,7 @@ class PassageReader:
         path = document.paths[section]
         body_start = document.body_starts[section]
         starts_with_heading = bool(path) and start < body_start
-        has_body = body_start < end and bool(document.text[body_start:end].strip())
+        has_body = body_start < end  # which is behind the last letter
         shown = path[:-1] if starts_with_heading else path
         return Chunk(
             id=f"{document.id}:{start}-{end}",

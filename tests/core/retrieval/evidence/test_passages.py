@@ -133,6 +133,29 @@ def test_blocks_come_with_the_headings_before_them() -> None:
         assert block.text == DOCUMENT.text[block.start : block.end]
 
 
+def of_text(text: str, context: str = "none") -> PassageReader:
+    outline = WORDS.outline(read_text(text, id="x", format="markdown"))
+    stored = [stored_document(outline, [])]
+    return PassageReader(stored, Pool([record(outline.document)]), WORDS, context)
+
+
+def test_blocks_without_a_heading_stand_alone() -> None:
+    blocks = of_text("Cats sleep.\n\nDogs bark. They run.\n\n# Left\n").blocks(0)
+    assert [block.text for block in blocks] == [
+        "Cats sleep.",
+        "Dogs bark. They run.",
+        "# Left",
+    ]
+
+
+def test_a_body_right_below_its_heading_has_it_in_the_context() -> None:
+    below = of_text("# A\nThey leak.\nAnd hum.\n\n## B\nx", "all")
+    assert [below.chunk(i, i + 1).context for i in range(3, 5)] == ["A", "A > B"]
+    whole = below.chunk(0, 3)
+    assert (whole.text, whole.body) == ("# A\nThey leak.\nAnd hum.", whole.text[4:])
+    assert below.is_heading(0) and below.is_heading(3) and not below.is_heading(1)
+
+
 @given(st.integers(0, 7), st.integers(1, 8))
 def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> None:
     passages = reader()
