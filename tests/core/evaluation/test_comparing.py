@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder
-from samples import manual
+from samples import TOPICS, manual
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -17,9 +17,10 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation import comparing
 from structrag.evaluation.comparing import compare
+from structrag.evaluation.passages import Passages
 from structrag.reading import markdown
 from structrag.reading.files import read_text
-from structrag.records import Document, Heading
+from structrag.records import Chunk, Document, Heading
 
 TABLE = "| a | b |\n|---|---|\n" + "".join(
     f"| row {i} | value {i} |\n" for i in range(12)
@@ -145,3 +146,61 @@ def test_a_blank_document_beside_others_does_not_matter() -> None:
         compare([manual(), blank], {"a": FixedSplitter(50)}),
     )
     assert one.selftest == two.selftest and two.documents == 2
+
+
+class Sized:
+    """Gives one chunk of all the text for each number of tokens."""
+
+    def __init__(self, **sizes: list[int]) -> None:
+        self.sizes = sizes
+
+    def split(self, document: Document) -> list[Chunk]:
+        return [
+            Chunk(
+                f"{document.id}:{size}",
+                document.id,
+                "s",
+                0,
+                len(document.text),
+                document.text,
+                n_tokens=size,
+            )
+            for size in self.sizes[document.id]
+        ]
+
+
+def test_sizes_of_chunks_are_least_median_95_of_100_and_most() -> None:
+    calls: list[tuple[str, int, int]] = []
+    documents = [read_text("One. Two.", id=name) for name in "ab"]
+    result = compare(
+        documents,
+        {"sized": Sized(a=[10, 99], b=[30, 20, 40])},
+        progress=lambda *call: calls.append(call),
+    )
+    (report,) = result.methods
+    # Of 10, 20, 30, 40 and 99 the 95th percentile is 40 + 0.8 * 59.
+    assert (report.chunks, report.tokens) == (5, (10, 30, 87, 99))
+    assert (report.embedded_to_index, report.embedded_to_split) == (5, 0)
+    assert 0 <= report.seconds < 0.9
+    assert calls == [("sized", 1, 2), ("sized", 2, 2)]
+    assert (result.documents, result.characters) == (2, 18)
+    assert result.no_selftest.endswith("These documents have 0 headings.")
+
+
+def test_why_headings_were_not_asked_is_said() -> None:
+    result = compare([MIXED], {"fixed": FixedSplitter(50)})
+    assert "have 1 headings (1 too few to ask)." in result.no_selftest
+
+
+def test_a_method_that_searches_is_in_the_selftest_alone() -> None:
+    result = compare([manual()], {"fixed": FixedSplitter(50), "evidence": Passages()})
+    assert [report.name for report in result.methods] == ["fixed"]
+    assert result.selftest is not None and result.no_selftest == ""
+    assert list(result.selftest.recall) == ["fixed", "evidence"]
+    assert result.selftest.recall["evidence"]["heading"].n == len(TOPICS) + 1
+
+
+def test_the_least_budget_is_20_tokens() -> None:
+    compare([MIXED], {"fixed": FixedSplitter()}, budget=20)
+    with pytest.raises(InvalidParameter, match="budget must be"):
+        compare([MIXED], {"fixed": FixedSplitter()}, budget=19)

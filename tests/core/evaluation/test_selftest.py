@@ -10,11 +10,17 @@ from samples import TOPICS, manual
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.evaluation.selftest import make_selftest, selftest_scores
+from structrag.evaluation.passages import Passages
+from structrag.evaluation.selftest import (
+    make_selftest,
+    passage_scores,
+    selftest_scores,
+)
 from structrag.evaluation.withholding import withheld_chunks
 from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.records import Document
+from structrag.text.tokens import count_tokens
 
 
 def test_headings_and_references_are_asked_for_the_text_below() -> None:
@@ -111,3 +117,81 @@ def test_many_headings_are_drawn_the_same_each_time() -> None:
     ]
     assert len(asked) == 11 and first.left_out["not drawn"] == 10
     assert len(first.questions) == 22
+
+
+def words_of(tokens: int) -> str:
+    """A text of so many tokens."""
+    text = "Rinse it"
+    while count_tokens(text) < tokens:
+        text += " a"
+    assert count_tokens(text) == tokens
+    return text
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        (19, "above less than 20 tokens of text"),
+        (20, None),
+        (60, None),
+        (61, "above more than 60 tokens of text"),
+    ],
+)
+def test_a_section_of_20_tokens_up_to_the_budget_is_asked(
+    tokens: int, reason: str | None
+) -> None:
+    sections = [f"## Topic {topic}\n{words_of(30)}" for topic in TOPICS[:12]]
+    sections.insert(5, f"## Special\n{words_of(tokens)}")
+    document = read_text("\n".join(sections), format="markdown")
+    test = make_selftest([document], budget=60)
+    assert test.left_out == ({} if reason is None else {reason: 1})
+    is_asked = any(question.question == "Special" for question in test.questions)
+    assert is_asked is (reason is None) and test.budget == 60
+
+
+@pytest.mark.parametrize(
+    ("title", "is_asked"),
+    [("Oil", True), ("Pu", False), ("7 Pu", False), ("手", True), ("3.2 Oil", True)],
+)
+def test_a_heading_has_a_word_of_three_letters(title: str, is_asked: bool) -> None:
+    sections = [f"## Topic {topic}\n\n{words_of(30)}" for topic in TOPICS[:12]]
+    text = "\n\n".join([*sections, f"## {title}\n\n{words_of(30)}"])
+    test = make_selftest([read_text(text, format="markdown")])
+    assert (len(test.questions) == 13) is is_asked
+    assert not is_asked or test.questions[-1].question == title.removeprefix("3.2 ")
+
+
+def test_ten_questions_of_a_kind_are_enough() -> None:
+    # Nine topics are ten headings and nine references.
+    ten = make_selftest([manual(TOPICS[:9])])
+    assert [question.kind for question in ten.questions] == ["heading"] * 10
+    nine = make_selftest([manual(TOPICS[:8])])
+    assert (nine.questions, nine.left_out) == ((), {"too few to ask": 9})
+    both = make_selftest([manual(TOPICS[:10])])
+    assert [question.kind for question in both.questions].count("reference") == 10
+
+
+def test_as_many_as_there_are_need_no_drawing() -> None:
+    all_of_them = make_selftest([manual()], most=len(TOPICS) + 1)
+    assert "not drawn" not in all_of_them.left_out
+    assert make_selftest([manual()], most=len(TOPICS)).left_out == {"not drawn": 1}
+
+
+def test_passages_are_scored_over_what_is_not_withheld() -> None:
+    document = manual()
+    test = make_selftest([document], budget=200)
+    calls: list[tuple[str, int, int]] = []
+    scores = passage_scores(
+        test,
+        [document],
+        Passages(),
+        progress=lambda *call: calls.append(call),
+    )
+    assert {kind: len(values) for kind, values in scores.items()} == {
+        "heading": len(TOPICS) + 1,
+        "reference": len(TOPICS),
+    }
+    assert all(0 <= value <= 1 for values in scores.values() for value in values)
+    assert sum(scores["heading"]) > 0
+    count = len(test.questions)
+    assert calls == [("questions", number, count) for number in range(1, count + 1)]

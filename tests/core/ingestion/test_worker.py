@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import ingestion_makers as makers
 import numpy as np
@@ -19,8 +20,9 @@ from structrag.errors import (
     MissingExtra,
     ModelFailed,
 )
-from structrag.ingestion.tasks import Done, Setup, Stopped, Task
-from structrag.ingestion.worker import Preparer, _portable
+from structrag.ingestion.one_model import Answered, Asked, ModelFacts
+from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.worker import Preparer, _portable, started
 from structrag.records import Document
 
 
@@ -176,3 +178,100 @@ def test_an_error_that_cannot_be_sent_is_told(tmp_path: Path) -> None:
 def test_a_host_store_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="without a dense_store"):
         Preparer(Setup(host_index, {}))
+
+
+def test_each_task_has_its_own_counts(tmp_path: Path) -> None:
+    preparer = Preparer(Setup(makers.index, {}))
+    first, second = files(tmp_path, "# A\n\nOne.\n\n# B\n\nTwo.", "# C\n\nThree.")
+    large = preparer.done(Task(0, (first,), {}, {}))
+    small = preparer.done(Task(1, (second,), {}, {}))
+    assert isinstance(large, Done) and isinstance(small, Done)
+    assert (large.chunks, small.chunks) == (2, 1)
+    assert 0 < small.usage["embedded"] < large.usage["embedded"]
+    nothing = preparer.done(Task(2, (), {}, {}))
+    assert isinstance(nothing, Done) and set(nothing.usage.values()) == {0}
+    assert (nothing.chunks, nothing.entries) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("make", "is_fitted", "is_settled"),
+    [
+        (makers.index, False, True),
+        (makers.lsa_index, True, True),
+        (makers.multiview, False, True),
+        (makers.d3, False, True),
+    ],
+)
+def test_the_first_words_say_what_vectors_wait_for(
+    make: Any, is_fitted: bool, is_settled: bool
+) -> None:
+    ready = Preparer(Setup(make, {})).ready()
+    assert (ready.is_fitted, ready.is_settled) == (is_fitted, is_settled)
+    assert "kind" not in ready.config
+    assert Preparer(Setup(makers.evidence, {})).ready().config["kind"]
+
+
+def test_paragraphs_are_the_chunks_of_d3(tmp_path: Path) -> None:
+    preparer = Preparer(Setup(makers.d3, {}))
+    done = preparer.done(Task(0, files(tmp_path, "# A\n\nOne.\n\nTwo."), {}, {}))
+    assert isinstance(done, Done)
+    (entry,) = done.entries
+    assert done.chunks == 2 and entry.document.text == ""
+
+
+def test_with_one_model_a_worker_asks_for_vectors(tmp_path: Path) -> None:
+    calls: list[Asked] = []
+
+    def ask(asked: Asked) -> Answered:
+        calls.append(asked)
+        return Answered(np.ones((len(asked.texts), 2), dtype=np.float32))
+
+    facts = ModelFacts("shared", None, counts_tokens=False, gives_tokens=False)
+    preparer = Preparer(Setup(makers.index_with, {}, facts), ask)
+    done = preparer.done(Task(0, files(tmp_path, "# A\n\nOne."), {}, {}))
+    assert isinstance(done, Done) and len(done.entries) == 1
+    assert preparer.retriever.embedder.name == "shared" and calls
+    # Without one to ask, `make` makes its own.
+    assert Preparer(Setup(makers.index, {}, facts)).retriever.embedder.name == "hash"
+    assert Preparer(Setup(makers.index, {}), ask).retriever.embedder.name == "hash"
+
+
+def test_documents_that_are_there_are_neither_prepared_nor_unknown(
+    tmp_path: Path,
+) -> None:
+    preparer = Preparer(Setup(makers.index, {}))
+    paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
+    first = preparer.done(Task(0, paths, {}, {}))
+    assert isinstance(first, Done) and first.unchanged == []
+    store, prints = (
+        preparer.collected,
+        {e.document.id: e.fingerprint for e in first.entries},
+    )
+    assert store.fingerprints([*paths, "other"]) == prints
+    assert paths[0] in store and "other" not in store
+    assert store.known([paths[1], "other"]) == {paths[1]} and not store.held([])
+    again = preparer.done(Task(1, paths, {"gone.md": "x"}, {}))
+    assert isinstance(again, Done) and len(again.entries) == 2
+    assert "gone.md" in store and again.unchanged == []
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "sentence"),
+    [
+        (makers.number, InvalidParameter, "got int. Add documents to others"),
+        (makers.raising, InvalidParameter, "it raised OSError: no weights here"),
+    ],
+)
+def test_what_cannot_begin_says_why(
+    monkeypatch: pytest.MonkeyPatch, make: Any, kind: type[Exception], sentence: str
+) -> None:
+    monkeypatch.setattr("structrag.ingestion.worker.gc", MagicMock())
+    preparer, words = started(lambda: Setup(make, {}), None)
+    assert preparer is None and isinstance(words, Stopped) and words.paths == ()
+    assert isinstance(words.error, kind) and sentence in str(words.error)
+
+
+def test_what_begins_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("structrag.ingestion.worker.gc", MagicMock())
+    preparer, words = started(lambda: Setup(makers.index, {}), None)
+    assert preparer is not None and isinstance(words, Ready)

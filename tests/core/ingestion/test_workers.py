@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
 import sys
+import threading
 from functools import partial
 from queue import Queue
 
 import ingestion_makers as makers
 import pytest
+from doubles import HashEmbedder
 
 from structrag import EvidenceRetriever
 from structrag.errors import InvalidParameter
-from structrag.ingestion.tasks import Ready, Setup
-from structrag.ingestion.workers import ProcessWorker, Replies, packed
+from structrag.ingestion.tasks import Ready, Setup, Task
+from structrag.ingestion.workers import (
+    ProcessRunner,
+    ProcessWorker,
+    Replies,
+    Worker,
+    packed,
+)
 
 
 def test_what_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,4 +46,89 @@ def test_a_worker_says_how_it_ended() -> None:
     worker.kill()
     assert replies.get(timeout=60) == (worker, None)
     assert worker.ending() == "by signal 9"
+    worker.close()
+
+
+@pytest.mark.parametrize(
+    ("cores", "count", "threads"), [(8, 1, 8), (8, 3, 2), (4, 4, 1), (2, 5, 1)]
+)
+def test_cores_are_shared_by_the_workers(
+    monkeypatch: pytest.MonkeyPatch, cores: int, count: int, threads: int
+) -> None:
+    started: list[tuple[int, object]] = []
+
+    def start(setup: bytes, replies: Replies, threads: int, server: object) -> None:
+        started.append((threads, server))
+
+    monkeypatch.setattr("structrag.ingestion.workers.ProcessWorker", start)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    runner = ProcessRunner(None, False)
+    runner.start(b"", Queue(), count)
+    runner.close()
+    assert (runner.cores, runner.model, started) == (cores, None, [(threads, None)])
+
+
+def test_where_the_cores_are_not_known_there_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert ProcessRunner(None, False).cores == 1
+
+
+def test_one_model_is_in_the_process_of_the_driver() -> None:
+    runner = ProcessRunner(HashEmbedder(), True)
+    try:
+        assert runner.model is not None and runner.model.name == "hash"
+    finally:
+        runner.close()
+
+
+class Idle(ProcessWorker):
+    """A process that does nothing until its standard input is closed."""
+
+    def __init__(self, replies: Replies, code: int = 0) -> None:
+        Worker.__init__(self, replies)
+        self.server = None
+        program = f"import sys; sys.stdin.read(); sys.exit({code})"
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
+@pytest.mark.parametrize(
+    ("is_ready", "is_at_work", "ending"),
+    [
+        (True, False, "with exit status 3"),  # it may end by itself
+        (True, True, "by signal 9"),
+        (False, False, "by signal 9"),
+    ],
+)
+def test_a_worker_that_is_at_work_is_killed_and_an_idle_one_ends(
+    is_ready: bool, is_at_work: bool, ending: str
+) -> None:
+    replies: Replies = Queue()
+    worker = Idle(replies, code=3)
+    worker.is_ready = is_ready
+    worker.task = Task(0, (), {}, {}) if is_at_work else None
+    worker.close()
+    assert worker.ending() == ending
+    assert replies.get(timeout=60) == (worker, None)
+
+
+def test_a_worker_has_the_task_that_it_was_given() -> None:
+    class Noted(Idle):
+        def _send(self, request: bytes) -> None:
+            self.request = request
+
+    worker = Noted(Queue())
+    before, task = worker.since, Task(7, ("a.md",), {}, {})
+    assert worker.task is None and not worker.is_ready
+    worker.give(task)
+    assert worker.task == task == pickle.loads(worker.request)
+    assert worker.since > before
     worker.close()
