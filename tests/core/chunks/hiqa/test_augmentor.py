@@ -251,3 +251,159 @@ def test_an_image_of_which_nothing_is_said_is_indexed_by_its_files_name(
     (found,) = split(f"# Setup\n\n![]({reference})\n")
     assert found.kind == ("image" if name else "text")
     assert name is None or found.index_text == f"Setup\n{name}"
+
+
+def rows(labels: list[str]) -> str:
+    """A table with a header of 5 words and a line of 1; a row has 4 more than its label."""
+    return "| N | P |\n|---|---|\n" + "".join(f"| {label} | 1 |\n" for label in labels)
+
+
+def table_parts(text: str, limit: int) -> list[Chunk]:
+    chunks = split(text, max_tokens=limit, counter=words)
+    assert "".join(chunk.text for chunk in chunks) == text
+    return [chunk for chunk in chunks if chunk.kind == "table"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "counts"),
+    [
+        (28, [4]),  # all of it: 2 words of the heading, 6 above the rows, 20 of these
+        (27, [3, 1]),
+        (23, [3, 1]),
+        (22, [2, 2]),
+        (15, [1, 3]),  # later parts repeat the header in the index only
+        (14, [1, 2, 1]),
+        (10, [1, 2, 1]),
+    ],
+)
+def test_a_part_of_a_table_has_as_many_rows_as_fit(
+    limit: int, counts: list[int]
+) -> None:
+    parts = table_parts("# A\n\n" + rows(["i0", "i1", "i2", "i3"]), limit)
+    assert [part.text.count("i") for part in parts] == counts
+    labels = [line for part in parts for line in part.index_text.split("\n")[2:]]
+    assert labels == ["i0", "i1", "i2", "i3"]
+
+
+@pytest.mark.parametrize(("length", "is_indexed"), [(6, True), (7, False)])
+@pytest.mark.parametrize("place", ["caption", "before", "behind"])
+def test_what_stands_around_a_table_leaves_half_the_room_for_rows(
+    place: str, length: int, is_indexed: bool
+) -> None:
+    """Of 20 words the path takes 1 and the header 3."""
+    first = "Table 1" if place == "caption" else "Word word"
+    line = f"{first} {' '.join(f'w{i}' for i in range(length - 2))}."
+    table = rows(["i0", "i1", "i2", "i3"])
+    text = (
+        f"# A\n\n{line}\n\n{table}"
+        if place != "behind"
+        else f"# A\n\n{table}\n{line}\n"
+    )
+    parts = table_parts(text, 20)
+    assert len(parts) > 1
+    assert {line in part.index_text for part in parts} == {is_indexed}
+
+
+def test_a_caption_stays_where_the_sentences_beside_it_leave_too_little() -> None:
+    table = rows(["i0", "i1", "i2", "i3"])
+    text = f"# A\n\nTable 1: all.\n\n{table}\nFour words stand here.\n"
+    for part in table_parts(text, 20):
+        assert part.index_text.startswith("A\nTable 1: all.\nN | P\ni")
+        assert "Four words" not in part.index_text
+
+
+@pytest.mark.parametrize(("length", "kind"), [(14, "table"), (15, "text")])
+def test_a_label_that_fills_the_room_is_indexed(length: int, kind: str) -> None:
+    """Of 20 words the path takes 3 and the header 3."""
+    label = " ".join(f"w{i}" for i in range(length))
+    chunks = split(f"# A b c\n\n{rows([label, 'x'])}", max_tokens=20, counter=words)
+    assert {chunk.kind for chunk in chunks} == {kind}
+    assert all(chunk.extras["index_tokens"] <= 20 for chunk in chunks)
+
+
+def test_a_whole_table_is_cut_where_its_index_text_is_too_long() -> None:
+    line = " ".join(f"w{i}" for i in range(20)) + "."
+    text = f"# A\n\n{line}\n\n{rows(['i0', 'i1'])}"
+    # Path, line, header and labels are 26 words, the table itself 16.
+    (table,) = table_parts(text, 26)
+    assert line in table.index_text and "parts" not in table.extras
+    (table,) = table_parts(text, 25)
+    assert line not in table.index_text and "parts" not in table.extras
+
+
+@pytest.mark.parametrize(
+    ("limit", "index_text"),
+    [
+        (8, "A\none two\nthree\nOne here.\nTwo here."),
+        (7, "A\none two\nthree\nOne here.\nTwo"),  # a part of a line
+        (6, "A\none two\nthree\nOne here."),
+        (5, "A\none two\nthree\nOne"),
+        (4, "A\none two\nthree"),
+        (2, "one two"),  # a path is at most a quarter of it
+        (1, "one"),
+    ],
+)
+def test_as_many_lines_as_fit_are_indexed_of_an_image(
+    limit: int, index_text: str
+) -> None:
+    text = '# A\n\n![one two](x.png "three")\n\nOne here. Two here.\n'
+    found = split(text, max_tokens=limit, counter=words)[0]
+    assert found.kind == "image" and found.index_text == index_text
+
+
+def test_what_is_indexed_of_an_image_in_order_and_once() -> None:
+    found = split(
+        '# A\n\nOne.\n\n![a b](x.png "t") ![](y.png) ![t](z.png)\n\nFig. 1: all\n\nTwo.\n',
+        describe_image=lambda file: f"Seen: {file}" if file < "z" else "",
+    )
+    assert [chunk.kind for chunk in found] == ["text", "image", "text"]
+    assert found[1].index_text == (
+        "A\na b\nt\nFig. 1: all\nSeen: x.png\nSeen: y.png\nOne."
+    )
+    assert found[1].extras["description"] == "Seen: x.png\nSeen: y.png"
+    assert found[1].extras["description_failures"] == 1
+    assert (found[1].extras["file"], found[1].extras["caption"]) == (
+        "x.png",
+        "Fig. 1: all",
+    )
+    assert "part" not in found[1].extras
+
+
+def test_the_first_failure_of_an_image_is_named() -> None:
+    def describe(file: str) -> str:
+        if file == "x.png":
+            return "All well."
+        raise ValueError(file)
+
+    found = image("![](x.png) ![](y.png) ![](z.png)\n", describe_image=describe)
+    assert found.extras["failure"] == "ValueError: y.png"
+    assert found.extras["description_failures"] == 2
+    assert found.extras["description"] == "All well."
+
+
+@pytest.mark.parametrize(
+    ("metadata", "limit", "indexed"),
+    [
+        (
+            "section",
+            None,
+            ["Before.\n\n", "B\n\n\nOne two three.\n\n", "C\n\nFour.\n\n"],
+        ),
+        ("none", None, ["Before.\n\n", "\n\nOne two three.\n\n", "\nFour.\n\n"]),
+        # A piece from inside a heading to inside its body.
+        ("none", 5, ["Before.\n\n", "\n\nOne ", "two three.\n\n", "\nFour.\n\n"]),
+    ],
+)
+def test_heading_lines_are_not_indexed_without_their_path(
+    metadata: str, limit: int | None, indexed: list[str]
+) -> None:
+    text = "Before.\n\n# A\n\n## B\n\nOne two three.\n\n### C\n\nFour.\n\n# D\n"
+    found = split(text, metadata=metadata, max_tokens=limit, counter=words)
+    assert "".join(chunk.text for chunk in found) == text
+    assert [chunk.index_text for chunk in found] == indexed
+
+
+def test_titles_of_a_path_are_not_named_beside_a_table_again() -> None:
+    text = f"# A\n\nWords.\n\n## B\n\n{rows(['i'])}\n## Left\n\n# C\n\nEnd.\n"
+    (table,) = table_parts(text, 99)
+    assert table.index_text == "A > B\nLeft\nN | P\ni"
