@@ -19,8 +19,6 @@ ELSEWHERE = {
     "errors": "every test of a mistake names its class",
     "index/corpus": "protocols; index/test_store, index/test_engine_store: what follows them",
     "index/lance_reader": "index/test_engine_reader: searches of each engine",
-    "index/lance_tables": "index/test_lance: tables that are made, read and refused",
-    "index/milvus_collections": "index/test_milvus: collections that are made, read and refused",
     "index/milvus_reader": "index/test_engine_reader: searches of each engine",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",

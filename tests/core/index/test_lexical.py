@@ -433,16 +433,18 @@ def frequent(size: int, often: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("bm25", "parts"),
+    ("k1", "b", "parts"),
     [
-        (Bm25(k1=0), [1, 1]),
-        (Bm25(k1=1, b=0), [2 / 3, 1 / 2]),
+        (0, 0.75, [1, 1]),
+        (1, 0, [2 / 3, 1 / 2]),
         # Rows of 2 and 4 terms, of 7 / 3 on average.
-        (Bm25(k1=1, b=1), [2 / (2 + 6 / 7), 1 / (1 + 12 / 7)]),
+        (1, 1, [2 / (2 + 6 / 7), 1 / (1 + 12 / 7)]),
     ],
 )
-def test_the_ends_of_the_parameters_ranges(bm25: Bm25, parts: list[float]) -> None:
-    texts = ["a a", "a b c d", "e"]
+def test_the_ends_of_the_parameters_ranges(
+    k1: float, b: float, parts: list[float]
+) -> None:
+    texts, bm25 = ["a a", "a b c d", "e"], Bm25(k1=k1, b=b)
     index = LexicalIndex.from_texts(texts, bm25=bm25, tokenizer=PLAIN)
     idf = log(1 + 1.5 / 2.5)
     scores = [idf * part for part in parts]
@@ -544,3 +546,39 @@ def test_a_query_of_several_parts_takes_each_term_where_it_is() -> None:
     assert index.search("b c", 9, slice(2, 4)) == whole.search("b c", 9, slice(2, 4))
     only = np.array([False, True, True, False, True])
     assert index.search("b c", 9, only) == whole.search("b c", 9, only)
+
+
+@pytest.mark.parametrize(
+    ("rows", "held", "scores"),
+    [
+        ([0, 2, 5, 9], [2, 9], [0, 2.5, 0, 2.5]),
+        ([2, 9], [0, 2, 5, 9], [2.5, 2.5]),
+        ([4, 5, 6], [1, 5, 6, 8], [0, 2.5, 2.5]),
+        ([4, 5, 6], [6], [0, 0, 2.5]),
+        ([0, 2], [1, 9], [0, 0]),
+        ([3], [3], [2.5]),
+        ([3], [2, 4], [0]),
+    ],
+)
+def test_a_term_adds_to_the_rows_that_hold_it(
+    rows: list[int], held: list[int], scores: list[float]
+) -> None:
+    searched = np.array(rows, dtype=np.int32)
+    of_term = [term(held, 5.0)]  # a K of 1: half the weight
+    left, added = add_terms(
+        of_term, plain_norm(10), searched, np.zeros(len(rows)), len(rows)
+    )
+    assert left.tolist() == rows and added.tolist() == scores
+
+
+def test_deleted_and_absent_rows_count_in_no_statistic() -> None:
+    vocabulary: dict[str, int] = {}
+    rows = count_terms(["a b b", "c", None, "b c c c"], PLAIN, vocabulary)
+    postings = to_postings(rows, len(vocabulary))
+    place = RowMap(4, positions=np.array([2, -1, 1, 0]))
+    part = LexicalPart(postings, vocabulary, place)
+    assert part.size == (2, 7) and postings.size == (3, 8)
+    index = LexicalIndex([part], tokenizer=PLAIN)
+    fresh = LexicalIndex.from_texts(["b c c c", None, "a b b"], tokenizer=PLAIN)
+    assert index.search("b c", 9) == fresh.search("b c", 9)
+    assert index.scores("b c").tolist() == fresh.scores("b c").tolist()

@@ -342,3 +342,15 @@ def test_a_damaged_block_is_noticed_when_it_is_read_or_all_are_verified(
         open_segment(path, name, verify=True)
     with pytest.raises(IndexDamaged):
         open_segment(path, name).document(0)
+
+
+@pytest.mark.parametrize("live", [[True, True], [False, False]])
+def test_vectors_of_no_rows_have_no_dimension(live: list[bool], tmp_path: Path) -> None:
+    hollow = segment({0: entry("a", []), 1: entry("b", [])})
+    merge = Merge([hollow], [np.array(live)])
+    for merged in (merge.in_memory(), merge.write(tmp_path)):
+        table = merged.levels["chunks"]
+        assert len(merged) == sum(live) and merged.n_rows == 0
+        for view in VIEWS:
+            assert len(table.vectors[view]) == table.vectors[view].dimension == 0
+    assert hollow.levels["chunks"].vectors["raw"].dimension == 0
