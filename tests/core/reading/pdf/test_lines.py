@@ -147,6 +147,30 @@ def test_a_joined_line_has_the_type_of_the_longer_one() -> None:
     assert not joined.bold
 
 
+def test_rows_are_told_by_the_feet_of_their_first_lines() -> None:
+    lines = [line("a", 100), line("b", 120), line("c", 120, 300)]
+    assert [one.text for one in _joined(lines, [])] == ["a", "b", "c"]
+    # Each stands a point lower than the one before: the last is two below the first.
+    falling = [line(f"a{i}", 100 + i, 60 + 12 * i) for i in range(3)]
+    assert [one.text for one in _joined(falling, [])] == ["a0 a1", "a2"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ((90, 108), ["ab", "cd"]),  # the text stands on 108
+        ((108, 120), ["ab", "cd"]),
+        ((90, 107.9), ["ab cd"]),
+        ((108.1, 120), ["ab cd"]),
+    ],
+)
+def test_a_rule_parts_text_that_stands_beside_it(
+    rows: tuple[float, float], expected: list[str]
+) -> None:
+    lines, grid = [line("ab", 100, 60), line("cd", 100, 75)], Grid((50, 72, 99), rows)
+    assert [one.text for one in _joined(lines, [grid])] == expected
+
+
 def test_lines_of_a_row_are_ordered_from_the_left() -> None:
     found = _joined([line("c", 100, 90), line("a", 100, 60), line("b", 100, 75)], [])
     assert [one.text for one in found] == ["a", "b", "c"]
@@ -226,6 +250,13 @@ def found(*pieces: Piece, quarters: int = 0) -> list[Line]:
         ([piece("ab", 60), piece("cd", 65)], ["ab cd"]),  # half of the height over it
         ([piece("ab", 60), piece("cd", 64.9)], ["ab", "cd"]),
         ([piece("שלום", 60), piece("abc", 81)], ["שלום abc"]),
+        # Further left than the last, by as much as further right at most.
+        ([piece("cd", 78), piece("ab", 60)], ["cd ab"]),
+        ([piece("cd", 78.1), piece("ab", 60)], ["ab", "cd"]),
+        # Two halves of a character, and one alone.
+        ([piece("\ud835\udc00", 60)], ["\U0001d400"]),
+        ([piece("\ud800", 60)], ["\ufffd"]),
+        ([piece("a\udfff", 60)], ["a\ufffd"]),
     ],
 )
 def test_pieces_of_the_file_go_on_with_a_row(

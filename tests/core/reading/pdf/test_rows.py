@@ -73,6 +73,8 @@ def test_a_row_of_several_lines() -> None:
         ("今天", "two", " "),
         ("one", "天气", " "),
         ("สวัส", "ดี", ""),
+        ("天", "气", ""),
+        ("天a", "天气", " "),
     ],
 )
 def test_spaces_between_texts(before: str, after: str, between: str) -> None:
@@ -85,10 +87,12 @@ def test_spaces_between_texts(before: str, after: str, between: str) -> None:
         ("It is an impor-", "tant one", "It is an important one"),
         ("It is an impor\u00ad", "tant one", "It is an important one"),
         ("It is an impor\u2010", "tant one", "It is an important one"),
+        ("It is an impor-", "tant one.", "It is an important one."),
         ("It is well-", "known", "It is well-known"),
         ("a state-of-", "the-art one", "a state-of-the-art one"),
         ("the IEC 60-", "335 rule", "the IEC 60-335 rule"),
         ("the Anglo-", "Saxon one", "the Anglo-Saxon one"),
+        ("the Anglo-", "Saxon one.", "the Anglo-Saxon one."),
         ("both pre-", "and post-war", "both pre- and post-war"),
         ("a range of 3 -", "to 4", "a range of 3 - to 4"),
         ("a range -", "wide", "a range - wide"),
