@@ -99,7 +99,7 @@ class LsaEmbedder:
     def fit(self, texts: Sequence[str]) -> LsaEmbedder:
         """An embedder fitted on the texts.
 
-        Fewer than three texts or terms: plain TF-IDF, no reduction.
+        Fewer than three texts or terms, or one dimension: plain TF-IDF, no reduction.
         """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -119,7 +119,7 @@ class LsaEmbedder:
         terms = vectorizer.get_feature_names_out().tolist()
         weights = vectorizer.idf_.astype(np.float32)
         rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
-        if min(matrix.shape) < 3 or rank < 2:
+        if rank < 2:
             return replace(self, fitted=LsaFit(terms, weights))
         # Threads of BLAS wait for each other more than they work on matrices as narrow as these.
         # Equal texts have no variance, by which the reduction divides for a figure nobody reads.

@@ -13,6 +13,7 @@ import pytest
 from structrag import EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
 from structrag.models import ColbertTokens
+from structrag.models.colbert import ColbertSettings
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip(
@@ -260,3 +261,153 @@ def test_what_is_no_colbert_model_is_said(tmp_path: Path) -> None:
     )
     with pytest.raises(InvalidParameter, match="model must have a fast tokenizer"):
         ColbertTokens(slow)
+
+
+def set_in(file: Path, **settings: Any) -> None:
+    """Change settings in a model's file."""
+    merged = {**json.loads(file.read_text()), **settings}
+    file.write_text(json.dumps(merged))
+
+
+@pytest.mark.parametrize(("n_words", "fillers"), [(7, 2), (8, 1), (9, 0), (10, 0)])
+def test_a_question_is_filled_up_to_exactly_the_length(
+    tmp_path: Path, n_words: int, fillers: int
+) -> None:
+    # Beside the words stand [CLS], the marker and [SEP]; the length is 12.
+    words = " ".join(["which blue pump"] * 4).split()[:n_words]
+    encoder = ColbertTokens(str(pylate(tmp_path)))
+    (tokens,) = encoder.embed_tokens([" ".join(words)], query=True)
+    assert len(tokens.ids) == n_words + fillers
+    row = expected(
+        tmp_path,
+        " ".join(["[CLS] [Q]", *words, "[SEP]", *["[MASK]"] * fillers]),
+        attended=n_words + 3,
+    )
+    for vector in [*row[2 : 2 + n_words], *row[n_words + 3 :]]:
+        assert np.isclose(tokens.vectors @ vector, 1, atol=1e-4).any()
+
+
+@pytest.mark.parametrize("layout", [pylate, stanford])
+def test_tokens_look_at_those_that_fill_up_where_the_model_says_so(
+    layout: Any, tmp_path: Path
+) -> None:
+    folder = layout(tmp_path)
+    if layout is pylate:
+        file = folder / "config_sentence_transformers.json"
+        set_in(file, attend_to_expansion_tokens=True)
+    else:
+        set_in(folder / "artifact.metadata", attend_to_mask_tokens=True)
+    encoder = ColbertTokens(str(folder))
+    marker = encoder.settings.query_marker.strip()
+    (tokens,) = encoder.embed_tokens(["which pump leaks"], query=True)
+    row = expected(folder, f"[CLS] {marker} which pump leaks [SEP] " + "[MASK] " * 6)
+    for vector in [*row[2:5], *row[6:]]:
+        assert np.isclose(tokens.vectors @ vector, 1, atol=1e-4).any()
+
+
+def test_a_folder_that_says_nothing_is_read_as_most_models_are(tmp_path: Path) -> None:
+    folder = pylate(tmp_path)
+    (folder / "config_sentence_transformers.json").unlink()
+    encoder = ColbertTokens(str(folder))
+    assert encoder.settings == ColbertSettings()
+    assert (encoder.settings.query_length, encoder.settings.attends) == (32, False)
+    (tokens,) = encoder.embed_tokens(["which pump"], query=True)
+    assert len(tokens.ids) == 2 + (32 - 5)  # [CLS] [Q] which pump [SEP]
+
+
+def test_a_model_of_stanford_that_says_nothing_is_read_as_most_are(
+    tmp_path: Path,
+) -> None:
+    folder = stanford(tmp_path)
+    (folder / "artifact.metadata").write_text("{}")
+    settings = ColbertTokens(str(folder)).settings
+    assert settings == ColbertSettings("[unused0] ", "[unused1] ")
+
+
+@pytest.mark.parametrize(("masked", "n_tokens"), [(True, 2), (False, 4)])
+def test_punctuation_has_vectors_where_the_model_says_so(
+    tmp_path: Path, masked: bool, n_tokens: int
+) -> None:
+    folder = stanford(tmp_path)
+    set_in(folder / "artifact.metadata", mask_punctuation=masked)
+    (tokens,) = ColbertTokens(str(folder)).embed_tokens(["The pump,."])
+    assert len(tokens.ids) == n_tokens
+
+
+@pytest.mark.parametrize("in_safetensors", [True, False])
+def test_a_layer_may_have_a_bias_and_its_weights_may_be_in_either_file(
+    tmp_path: Path, in_safetensors: bool
+) -> None:
+    folder = pylate(tmp_path)
+    file = folder / "1_Dense" / "model.safetensors"
+    bias = torch.linspace(2, -3, 8)
+    weights = {"linear.weight": LINEAR, "linear.bias": bias, "other": LINEAR + 1}
+    plain = ColbertTokens(str(folder))
+    file.unlink()
+    if in_safetensors:
+        safetensors.save_file(weights, str(file))
+    else:
+        torch.save(weights, file.with_name("pytorch_model.bin"))
+    encoder = ColbertTokens(str(folder))
+    (tokens,) = encoder.embed_tokens(["blue pump"])
+    made = transformers.AutoTokenizer.from_pretrained(folder)
+    words = ["[CLS]", "[D]", "blue", "pump", "[SEP]"]
+    with torch.no_grad():
+        ids = torch.tensor([made.convert_tokens_to_ids(words)])
+        states = bert(len(made))(input_ids=ids).last_hidden_state @ LINEAR.T + bias
+    row = torch.nn.functional.normalize(states[0], dim=-1).numpy()
+    assert np.allclose(tokens.vectors, row[2:4], atol=1e-5)
+    assert encoder.name != plain.name  # the layers are other ones
+
+
+def test_a_layer_without_weights_is_no_model(tmp_path: Path) -> None:
+    folder = stanford(tmp_path)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(InvalidParameter, match="model must be a ColBERT model"):
+        ColbertTokens(str(folder))
+
+
+class Bare:
+    """A model of PyLate that says nothing but its prefix."""
+
+    query_prefix = "[Q] "
+
+    def __init__(self, reader: Any) -> None:
+        self.tokenizer = reader
+        self.encoder = bert(64)
+
+    def __call__(self, features: Any) -> Any:
+        states = self.encoder(**features).last_hidden_state
+        return {"token_embeddings": states}
+
+
+def test_an_object_that_says_nothing_is_read_as_most_models_are() -> None:
+    encoder = ColbertTokens(Bare(tokenizer(("[Q]", "[D]"))), name="mine")
+    assert encoder.settings == ColbertSettings()
+    assert encoder.max_tokens == 512
+    assert encoder.name == "colbert/mine|True"
+    assert ColbertTokens(Bare(tokenizer())).name == "colbert/colbert|True"
+
+
+@pytest.mark.parametrize(("padding", "filler"), [("[PAD]", 0), ("blue", 11), (None, 0)])
+def test_questions_are_filled_up_by_padding_where_there_is_no_mask_token(
+    padding: str | None, filler: int
+) -> None:
+    reader = tokenizer(("[Q]", "[D]"))
+    reader.mask_token = None
+    reader.pad_token = padding
+    encoder = ColbertTokens(Bare(reader))
+    ids, first, missing = encoder._filled("which pump")
+    assert first == 2 and missing == 32 - 5
+    assert ids[5:] == [filler] * missing
+
+
+def test_a_batch_is_of_one_text_at_least(tmp_path: Path) -> None:
+    folder = str(pylate(tmp_path))
+    with pytest.raises(InvalidParameter, match="batch_size must be"):
+        ColbertTokens(folder, batch_size=0)
+    one, many = ColbertTokens(folder, batch_size=1), ColbertTokens(folder)
+    texts = ["blue pump", "which pump leaks"]
+    pairs = zip(one.embed_tokens(texts), many.embed_tokens(texts), strict=True)
+    for alone, together in pairs:
+        assert np.allclose(alone.vectors, together.vectors, atol=1e-5)

@@ -10,7 +10,6 @@ import pytest
 
 from structrag.errors import InvalidParameter
 from structrag.models import LikelihoodGain
-from structrag.models.likelihood_gain import LEAST
 
 
 class Toy:
@@ -53,10 +52,24 @@ def test_what_is_impossible_has_the_least_score() -> None:
         ) -> list[float]:
             return [-math.inf if prompt else -1.0 for _ in continuations]
 
-    assert LikelihoodGain(Impossible()).score("a", ["b", "c"]) == [LEAST, LEAST]
+    assert LikelihoodGain(Impossible()).score("a", ["b", "c"]) == [-1e6] * 2
 
 
-@pytest.mark.parametrize("model", [None, object(), str])
+class OnlyScores:
+    name = "scores"
+
+    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> Any:
+        return [0.0 for _ in continuations]
+
+
+class OnlyCounts:
+    name = "counts"
+
+    def count_tokens(self, text: str) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("model", [None, object(), str, OnlyScores(), OnlyCounts()])
 def test_a_model_without_likelihoods_is_refused(model: Any) -> None:
     with pytest.raises(InvalidParameter, match="model must give likelihoods"):
         LikelihoodGain(model)

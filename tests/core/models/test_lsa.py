@@ -61,6 +61,30 @@ def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
     assert fitted is not None and fitted.term_vectors is None
 
 
+@pytest.mark.parametrize(
+    ("texts", "dimensions", "rank"),
+    [
+        (["pump gear", "gear oil", "oil"], 256, 2),
+        (["pump gear", "gear oil", "oil", "pump"], 256, 2),  # of three terms
+        (["pump gear air", "gear oil", "oil", "pump wheel"], 256, 3),  # of four texts
+        (CORPUS, 2, 2),
+        (CORPUS, 1, None),
+        (["pump gear oil", "oil"], 256, None),
+        (["pump gear", "gear", "pump"], 256, None),
+    ],
+)
+def test_the_rank_is_below_the_number_of_texts_and_of_terms(
+    texts: list[str], dimensions: int, rank: int | None
+) -> None:
+    fitted = LsaEmbedder(dimensions).fit(texts).fitted
+    assert fitted is not None
+    if rank is None:
+        assert fitted.term_vectors is None
+        assert fitted.dimensions == len(fitted.terms)
+    else:
+        assert fitted.term_vectors is not None and fitted.dimensions == rank
+
+
 @pytest.mark.parametrize("texts", [[], [""], ["the of", "and"], ["!!!"]])
 def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
     lsa = LsaEmbedder().fit(texts)
@@ -103,11 +127,12 @@ def test_the_vectors_are_those_of_scikit_learn() -> None:
         lowercase=False,
         dtype=np.float32,
     )
-    matrix = terms.fit_transform(CORPUS)
+    corpus = [*CORPUS, "Oil oil oil oil for the pump and the gear"]
+    matrix = terms.fit_transform(corpus)
     reduction = TruncatedSVD(8, random_state=0, n_iter=4).fit(matrix)
     texts = ["Oil oil oil for the pump", "gear wheel wheel and water"]
     expected = normalize(reduction.transform(terms.transform(texts)))
-    found = LsaEmbedder(dimensions=8).fit(CORPUS).embed(texts)
+    found = LsaEmbedder(dimensions=8).fit(corpus).embed(texts)
     assert np.allclose(found, expected, atol=1e-5)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from static_making import ROWS, static_of_rows
+from static_making import ROWS, static_of_rows, words
 
 from structrag import EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
@@ -42,3 +42,9 @@ def test_only_a_static_embedder_has_a_table() -> None:
         InvalidParameter, match="embedder must be a StaticEmbedder; got str"
     ):
         StaticTokens("potion")  # type: ignore[arg-type]
+
+
+def test_where_no_token_stands_for_unknown_words_all_have_vectors() -> None:
+    static = static_of_rows(ROWS[1:], words(["cats", "dogs", "eat"], unknown="none"))
+    (tokens,) = StaticTokens(static).embed_tokens(["dogs cats"])
+    assert np.array_equal(tokens.vectors, ROWS[[2, 1]])
