@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from cli_running import MANUAL, run
 
+from structrag.cli.eval import _parts
+from structrag.cli.tables import Table
+from structrag.evaluation.estimates import Estimate
+from structrag.evaluation.labelled import Evaluation, MethodScores
+
 QUESTIONS = [
     {
         "question": "How often is the filter rinsed?",
@@ -210,3 +215,58 @@ def test_mistakes_in_the_settings(
     manual.write_text(" \n")
     code, _, err = run(capsys, "eval", manual, "--questions", questions)
     assert code == 2 and "give at least one document that holds text" in err
+
+
+def evaluation_of(count: int, *names: str) -> Evaluation:
+    """An evaluation of `count` questions at 500 tokens and the first chunk."""
+    recall = {
+        "500 tokens": Estimate(0.5, 0.25, 0.75, count),
+        "first 1": Estimate(0.4, 0.3, 0.5, count),
+    }
+    difference = {point: Estimate(0.1, -0.1, 0.3, count) for point in recall}
+    return Evaluation(
+        documents=2,
+        questions=("q",) * count,
+        embedder="some/model|v1",
+        views=("raw", "summary"),
+        depths=(1,),
+        budgets=(500,),
+        methods=tuple(
+            MethodScores(name, 1200, recall, difference, {"first 1": 1234.5}, {})
+            for name in names
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "few"),
+    [(1, "1 question is few:"), (49, "49 questions are few:"), (50, None)],
+)
+def test_fewer_than_50_questions_are_few(count: int, few: str | None) -> None:
+    (head, *_) = _parts(evaluation_of(count, "pic"), 300)
+    notes = [note for note in head.notes if " few" in note]
+    assert [note.startswith(few or "") for note in notes] == [True] * (few is not None)
+    assert "by some/model and BM25 (views: raw, summary)." in head.notes[0]
+
+
+def test_one_method_differs_from_none() -> None:
+    one = _parts(evaluation_of(60, "pic"), 300)
+    assert [part.title for part in one][1:] == [
+        "Recall within a token budget",
+        "Recall among the first k chunks",
+    ]
+    assert one[1].table == Table(
+        ["method", "chunks", "500 tokens"], [["pic", "1,200", "50.0 [25.0, 75.0]"]]
+    )
+    assert one[2].table == Table(
+        ["method", "chunks", "first 1", "tokens in the first 1"],
+        [["pic", "1,200", "40.0 [30.0, 50.0]", "1,234"]],
+    )
+    two = _parts(evaluation_of(60, "pic", "evidence"), 300)
+    assert two[3].title == "Difference to pic"
+    points = "+10.0 [-10.0, +30.0]"
+    assert two[3].table == Table(
+        ["method", "500 tokens", "first 1"], [["evidence", points, points]]
+    )
+    assert "; evidence by EvidenceRetriever" in two[0].notes[0]
+    assert "EvidenceRetriever" not in one[0].notes[0]

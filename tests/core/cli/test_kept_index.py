@@ -13,8 +13,9 @@ from cli_running import run
 
 from structrag.cli import kept_index, options
 from structrag.cli.kept_index import Changes, KeptIndex
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.models import LsaEmbedder
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
 PUMP = (
     "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
@@ -242,3 +243,149 @@ def test_an_index_that_is_not_there_is_said(
     assert run(capsys, "search", folder, *index)[0] == 0
     code, _, err = run(capsys, "search", *index, "--method", "multiview")
     assert code == 2 and "it has one for evidence. Name the files to index." in err
+
+
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+def test_a_limit_of_chunks_is_a_setting_of_multiview_alone(
+    folder: Path, method: str
+) -> None:
+    place = folder.parent / "index"
+    index = KeptIndex(place, method, max_tokens=300)
+    assert index.update([folder]).added == 2 and index.model == "LSA"
+    if method == "evidence":
+        assert KeptIndex(place, method, max_tokens=100).update().unchanged == 2
+        return
+    with pytest.raises(InvalidParameter, match=r"--max-tokens must be .* 300; got 100"):
+        KeptIndex(place, method, max_tokens=100)
+
+
+def test_counts_have_commas() -> None:
+    changes = Changes(added=1, replaced=2_000, unchanged=3_000, removed=4_000)
+    assert (
+        str(changes)
+        == "1 document added, 2,000 replaced, 3,000 unchanged, 4,000 removed"
+    )
+
+
+def test_reading_is_told_of_more_than_one_file_through_all_groups(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr(kept_index, "GROUP", 2)
+    index = KeptIndex(None)
+    monkeypatch.setattr(kept_index, "show_progress", lambda *call: calls.append(call))
+    assert index.update([folder / "tap.md"]).added == 1 and calls == []
+    for name in ("a", "b"):
+        write(folder / f"{name}.md", f"# {name}\n\nWords.\n")
+    assert index.update([folder]).added == 3
+    assert calls == [("reading files", number, 3) for number in (1, 2, 3)]
+
+
+def test_an_index_is_written_only_when_something_changed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, saves = folder.parent / "index", []
+    really = EvidenceRetriever.save
+
+    def save(self: EvidenceRetriever, path: Path) -> None:
+        saves.append(path.name)
+        really(self, path)
+
+    monkeypatch.setattr(EvidenceRetriever, "save", save)
+    KeptIndex(place).update([folder])
+    assert saves == ["evidence"]
+    KeptIndex(place).update([folder])
+    assert saves == ["evidence"]
+    (folder / "tap.md").unlink()
+    assert KeptIndex(place).update().removed == 1
+    assert saves == ["evidence"] * 2
+    assert KeptIndex(place).index.document_ids == [str(folder / "pump.md")]
+
+
+def test_nothing_is_written_for_an_index_in_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    index = KeptIndex(None)
+    assert index.update([folder]).added == 2
+    assert index.search("drips", 1)[0].chunk.doc_id == str(folder / "tap.md")
+    assert [path.name for path in folder.parent.iterdir()] == ["files"]
+    with pytest.raises(InvalidParameter, match="A folder is needed"):
+        index.fill([folder])
+
+
+def test_without_files_an_index_in_memory_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidParameter, match=r"method evidence in '\.'\. Name the"):
+        KeptIndex(None).update()
+
+
+def test_of_files_that_cannot_be_read_none_is_counted_as_removed(folder: Path) -> None:
+    (folder / "bad.md").write_bytes(b"\0\1\2")
+    index = KeptIndex(folder.parent / "index")
+    changes = index.update([folder])
+    assert (changes.added, changes.removed) == (2, 0)
+    assert index.update([folder]).unchanged == 2
+    with pytest.raises(InvalidDocument, match=r"bad\.md"):
+        index.update([folder / "bad.md"])
+
+
+def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.write_bytes(b"\0\1\2")
+    place = folder.parent / "index"
+    with pytest.raises(InvalidDocument, match="None of 2 files in"):
+        KeptIndex(place).update([folder])
+    assert not (place / "evidence").exists()
+
+
+def test_another_way_of_reading_reads_again(folder: Path) -> None:
+    index = KeptIndex(folder.parent / "index")
+    assert index.update([folder], format="markdown").added == 2
+    assert index.update([folder], format="markdown").unchanged == 2
+    assert index.update([folder], format="text").replaced == 2
+
+
+def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:
+    place = folder.parent / "index"
+    place.mkdir()
+    assert KeptIndex(place).update([folder]).added == 2
+    (folder.parent / "other").mkdir()
+    (folder.parent / "other" / "evidence.json").mkdir()
+    with pytest.raises(InvalidParameter, match="holds other files"):
+        KeptIndex(folder.parent / "other")
+
+
+@pytest.mark.parametrize(
+    ("names", "documents"),
+    [
+        ([], {"pump.md", "tap.md"}),
+        (["."], {"pump.md", "tap.md"}),
+        (["tap.md"], {"tap.md"}),
+        (["tap.md", "pump.md"], {"pump.md", "tap.md"}),
+        (["none.md"], set()),
+    ],
+)
+def test_hits_are_in_the_places_that_are_named(
+    folder: Path, names: list[str], documents: set[str]
+) -> None:
+    index = KeptIndex(None)
+    index.update([folder])
+    places = [folder / name for name in names]
+    hits = index.search("the tap drips, rinse the filter", 9, places)
+    assert {Path(hit.chunk.doc_id).name for hit in hits} == documents
+
+
+def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
+    place = folder.parent / "index"
+    (folder / "bad.md").write_bytes(b"\0\1\2")
+    index = KeptIndex(place)
+    report = index.fill([folder], 1)
+    assert (report.added, len(report.errors)) == (2, 1)
+    names = sorted(str(folder / name) for name in ("pump.md", "tap.md"))
+    assert sorted(index.memory.files) == names
+    assert index.memory.roots == [str(folder)]
+    later = KeptIndex(place)
+    assert later.memory == index.memory and later.update().unchanged == 2

@@ -134,7 +134,7 @@ def words_of(tokens: int) -> str:
         (19, "above less than 20 tokens of text"),
         (20, None),
         (60, None),
-        (61, "above more than 60 tokens of text"),
+        (62, "above more than 60 tokens of text"),
     ],
 )
 def test_a_section_of_20_tokens_up_to_the_budget_is_asked(
