@@ -57,11 +57,10 @@ class PoolSource:
         keys: list[str] = []
         if table:
             keys = table.found_in(query)
-            missing = 0 if self.near_only else 3 * n - len(pooled)
-            if keys and missing > 0:
-                pooled = np.union1d(
-                    pooled, table.best(keys, missing, _positions(reader, table, rows))
-                )
+            if keys and not self.near_only:
+                named = table.best(keys, 3 * n, _positions(reader, table, rows))
+                named = named[~np.isin(named, pooled)]
+                pooled = np.union1d(pooled, named[: 3 * n - len(pooled)])
         if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
         cosines, weights = self._completed(
