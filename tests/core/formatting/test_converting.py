@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from window_making import PLAIN, W, core_of, lost, numbered, small
+from doubles import ScriptedModel
+from window_making import PLAIN, K, W, around, core_of, lost, numbered, small
 
+from structrag.formatting.formatter import HiQAFormatter
 from structrag.reading.markdown import markdown_headings
 
 
@@ -91,4 +93,65 @@ def test_the_second_answer_counts() -> None:
         1,
         0,
         2,
+    )
+
+
+def test_the_padding_that_a_model_converts_too_is_no_fault() -> None:
+    def everything(prompt: str) -> str:
+        before, after = around(prompt)
+        return f"{before} {core_of(prompt)} {after}"
+
+    text = " ".join(f"w{i}" for i in range(3 * W))
+    formatted = small(everything).format(text)
+    assert formatted.document.text.split() == text.split()
+    assert formatted.report.retries == 0
+
+
+def test_twice_the_padding_of_the_markdown_before_is_shown() -> None:
+    words = [f"w{i}" for i in range(2 * W)]
+    model = ScriptedModel(core_of)
+    HiQAFormatter(model, window_words=W, padding_words=K).format(" ".join(words))
+    shown = " ".join(words[W - 2 * K : W])
+    assert f"Markdown so far:\n{shown}\n\nThe text:" in model.prompts[1]
+
+
+def test_a_code_block_left_open_is_noted_with_its_window() -> None:
+    answers = iter(["w0 w1 w2 w3", "```\nw4 w5 w6 w7", "w8 w9"])
+    text = " ".join(f"w{i}" for i in range(10))
+    formatted = small(lambda prompt: next(answers), window_words=4).format(text)
+    assert formatted.report.uncertain == (
+        "Window 2: a code block was left open and closed at the window's end.",
+    )
+
+
+def uncertain(core: list[str], answer: list[str]) -> tuple[str, ...]:
+    """The notes on one window and its answer."""
+    model = small(lambda prompt: " ".join(answer), window_words=len(core))
+    report = model.format(" ".join(core)).report
+    assert report.windows == 1 and report.retries == 0
+    return report.uncertain
+
+
+def test_twelve_invented_words_are_shown() -> None:
+    core = [f"w{i}" for i in range(500)]
+    invented = [f"new{i}" for i in range(13)]
+    assert uncertain(core, core + invented) == (
+        "Window 1: the answer has 13 words that the source has not, such as "
+        f"'{' '.join(invented[:12])}'.",
+    )
+
+
+def test_three_passages_that_were_put_back_are_shown() -> None:
+    core = [f"w{i}" for i in range(100)]
+    answer = [word for word in core if word not in ("w10", "w20", "w30", "w40")]
+    assert uncertain(core, answer) == (
+        "Window 1: the model left out 4 words, put back: 'w10', 'w20', 'w30'.",
+    )
+
+
+def test_sixty_characters_of_a_passage_are_shown() -> None:
+    core = [f"w{i}" for i in range(500)]
+    passage = " ".join(core[100:120])
+    assert uncertain(core, core[:100] + core[120:]) == (
+        f"Window 1: the model left out 20 words, put back: '{passage[:60]}'.",
     )

@@ -78,7 +78,9 @@ def test_documents_of_headings_alone_have_no_paragraphs() -> None:
         ]
     )
     layout = index.layout()
-    assert [(each.path[-1], each.rows, each.tokens) for each in layout.sections] == [
+    assert [
+        (entry.path[-1], entry.rows, entry.tokens) for entry in layout.sections
+    ] == [
         ("A", range(2), layout.tokens[0] + layout.tokens[1]),
         ("B", range(2, 2), 0),
         ("C", range(2, 2), 0),
