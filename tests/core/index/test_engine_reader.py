@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, entry
 
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidAnswer, InvalidParameter, UnknownDocument
+from structrag.index.engine_reader import EngineReader
+from structrag.index.engine_rows import (
+    CHUNK,
+    EngineFilter,
+    Head,
+    engine_rows,
+    prepare_for,
+    read_head,
+    row_of_id,
+)
 from structrag.index.engine_store import EngineStore
+from structrag.index.entries import Entry, Vectors
 from structrag.index.store import Store
 
 WORDS = [
@@ -36,6 +48,219 @@ METAS: list[dict[str, Any]] = [
     {"year": 2020, "lang": "it's"},
     {},
 ]
+
+
+class Listed(EngineReader):
+    """Documents in a list, with the keys 0, 1 ...; it notes what it is asked for."""
+
+    changes = 1
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        settings = Store(VIEWS).settings
+        super().__init__("a list", settings)
+        self.asked: list[int] = []
+        self.matching: list[tuple[int, float]] = []
+        self.rows = [
+            engine_rows(of, prepare_for(of, settings), key, settings)
+            for key, of in enumerate(entries)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._lines())
+
+    @property
+    def document_ids(self) -> list[str]:
+        return [head.record["id"] for head in self._all_heads()]
+
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+        self.asked.append(len(doc_ids))
+        return [head for head in self._all_heads() if head.record["id"] in doc_ids]
+
+    def _all_heads(self) -> list[Head]:
+        heads = (rows[0] for rows in self.rows)
+        return [read_head(head.id, head.record or b"") for head in heads]
+
+    def _n_chunks_of(self, doc_id: str) -> int:
+        return len(self._lines(doc_id))
+
+    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
+        names = self.document_ids if doc_id is None else [doc_id]
+        return self._lines_of(names)
+
+    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
+        keys = [self.document_ids.index(name) for name in doc_ids if name in self.names]
+        # The last comes first: nobody says in which order an engine answers.
+        rows = [row for key in keys for row in reversed(self.rows[key])]
+        return {
+            row_of_id(row.id): row.record or b"" for row in rows if row.kind == CHUNK
+        }
+
+    @property
+    def names(self) -> set[str]:
+        return set(self.document_ids)
+
+    def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
+        self.asked.append(len(rows))
+        return {row: line for row, line in self._lines().items() if row in rows}
+
+    def row_of(self, chunk_id: str) -> int | None:
+        raise NotImplementedError
+
+    def _has_tag(self, tag: str) -> bool:
+        return any(tag in rows[0].tags for rows in self.rows)
+
+    def first_rows(self, selection: Any, n: int) -> list[int]:
+        return sorted(self._lines())[:n]
+
+    def _width(self, view: str) -> int | None:
+        return 2 if view == "raw" else None
+
+    def _nearest(
+        self, view: str, query: np.ndarray, n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        self.asked.append(n)
+        windows = [
+            (row_of_id(row.id), float(row.vectors[view] @ query))
+            for rows in self.rows
+            for row in rows
+            if view in row.vectors
+        ]
+        return sorted(windows, key=lambda window: -window[1])[:n]
+
+    def _matching(
+        self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        self.asked.append(n)
+        return self.matching
+
+
+def bare(name: str, *texts: str, **fields: Any) -> Entry:
+    """A document without vectors."""
+    return replace(entry(name, list(texts)), **{"vectors": {}, **fields})
+
+
+def row(key: int, number: int) -> int:
+    """The row of a document's chunk, numbered from 0."""
+    return key * 2**20 + number + 1
+
+
+THREE = [bare("a", "fig"), bare("b", "plum", "pear"), bare("c", "apple")]
+
+
+def test_heads_are_looked_up_once_and_512_at_a_time() -> None:
+    reader = Listed([bare(f"d{i}", "fig") for i in range(3)])
+    names = [f"d{i}" for i in range(1025)]
+    assert list(reader.heads(names)) == ["d0", "d1", "d2"]
+    assert reader.asked == [512, 512, 1]
+    assert reader.head("d2") is not None and reader.head("d7") is None
+    assert reader.head("new") is None
+    assert reader.asked == [512, 512, 1, 1]
+
+
+def test_rows_of_documents_and_their_chunks() -> None:
+    reader = Listed(THREE)
+    assert [reader.key(name) for name in "abc"] == [0, 1, 2]
+    assert list(reader.rows_of("b")) == [row(1, 0), row(1, 1)]
+    assert reader.row_numbers.tolist() == [row(0, 0), row(1, 0), row(1, 1), row(2, 0)]
+    assert [chunk.text for chunk in reader.chunks()] == ["fig", "plum", "pear", "apple"]
+    assert [chunk.text for chunk in reader.chunks("b")] == ["plum", "pear"]
+    for ask in (reader.key, reader.rows_of, reader.chunks, reader.lines_of):
+        with pytest.raises(UnknownDocument, match="in the index; got 'z'"):
+            ask("z")
+
+
+def test_chunks_come_in_the_order_they_are_asked_for() -> None:
+    reader = Listed(THREE)
+    rows = [row(2, 0), row(0, 0)]
+    assert [chunk.text for chunk in reader.chunks_at(rows)] == ["apple", "fig"]
+    assert reader.view_texts_at([row(1, 1), row(1, 0)], "keywords") == [None, "plum"]
+    assert reader.chunk(row(1, 1)).text == "pear"
+    assert reader.asked == [2, 2, 1]
+    assert reader.chunks_at([]) == reader.view_texts_at([], "raw") == []
+    assert reader.asked == [2, 2, 1]
+    with pytest.raises(InvalidParameter, match=f"got {row(0, 1)}"):
+        reader.chunks_at([row(0, 0), row(0, 1), row(9, 9)])
+
+
+def test_documents_are_read_with_their_chunks_128_at_a_time() -> None:
+    reader = Listed([bare(f"d{i}", f"t{i}", "more") for i in range(130)])
+    names = ["unknown", *reversed(reader.document_ids)]
+    read = list(reader.with_chunks(names))
+    assert [document.id for document, _ in read] == names[1:]
+    assert [chunk.text for chunk in read[1][1]] == ["t128", "more"]
+    assert reader.asked == [128, 3]
+
+
+def test_documents_that_a_model_failed_on_have_no_fingerprint() -> None:
+    reader = Listed([bare("a", "fig", degraded=2), bare("b", "plum", degraded=0)])
+    assert reader.fingerprints() == {"a": None, "b": "print of b"}
+    assert reader.head("b") is not None and reader.asked == []  # they are known now
+
+
+def with_windows(name: str, *windows: list[float]) -> Entry:
+    """A document of one chunk with these windows."""
+    vectors = Vectors(list(windows), [0] * len(windows))
+    return bare(name, "fig", vectors={"raw": vectors})
+
+
+def test_windows_of_one_chunk_do_not_take_the_place_of_other_chunks() -> None:
+    many = with_windows("many", *[[1.0, i / 100] for i in range(5)])
+    reader = Listed([many, with_windows("far", [0, 1]), with_windows("near", [4, 3])])
+    ranking = reader.search_dense("raw", [2.0, 0.0], 2)
+    assert ranking == [(row(0, 0), 1.0), (row(2, 0), 0.8)]
+    assert reader.asked == [2, 4, 8]  # the fifth window is behind four of one chunk
+    reader.asked.clear()
+    assert [at for at, _ in reader.search_dense("raw", [1, 0], 9)] == [
+        row(0, 0),
+        row(2, 0),
+        row(1, 0),
+    ]
+    assert reader.asked == [9]  # there are no more
+    reader.asked.clear()
+    assert reader.search_dense("raw", [1, 0], 1) == [(row(0, 0), 1.0)]
+    assert reader.asked == [1]
+
+
+def test_opposite_vectors_are_found_too() -> None:
+    reader = Listed([with_windows("a", [-1, 0], [-3, 4])])
+    assert reader.search_dense("raw", [1, 0], 5) == [(row(0, 0), -0.6)]
+
+
+def test_scores_that_agree_to_six_decimals_are_ordered_by_row() -> None:
+    reader = Listed(THREE)
+    reader.matching = [(9, 0.3), (5, 0.5000004), (3, 0.4999996), (4, 0.500001), (7, 2)]
+    ranking = reader.search_lexical("raw", "fig", 4)
+    assert ranking == [(7, 2), (4, 0.500001), (3, 0.5), (5, 0.5)]
+    assert reader.asked == [4]
+
+
+def test_what_cannot_find_anything_asks_nothing() -> None:
+    reader = Listed([with_windows("a", [1, 0])])
+    for n, where in ((0, None), (5, EngineFilter(rows=()))):
+        assert reader.search_dense("raw", [1, 0], n, where) == []
+        assert reader.search_lexical("raw", "fig", n, where) == []
+    assert reader.search_dense("keywords", [1, 0], 5) == []
+    assert reader.search_lexical("raw", "the of", 5) == []
+    assert reader.asked == []
+    assert reader.search_dense("raw", [1, 0], 1, EngineFilter(rows=(1,)))
+    reader.search_lexical("raw", "fig", 1, EngineFilter(rows=(1,)))
+    assert reader.asked == [1, 1]
+    for search in (reader.search_dense, reader.search_lexical):
+        with pytest.raises(InvalidParameter, match="n must be a number of at least 0"):
+            search("raw", "fig", -1)  # type: ignore[operator]
+
+
+def test_keys_of_a_condition_are_those_of_some_document() -> None:
+    with_year = bare("a", "fig", document=replace(THREE[0].document, meta={"year": 1}))
+    reader = Listed([with_year, THREE[1]])
+    chosen = reader.select({"year": 2, "doc_id": "unknown"})
+    assert chosen == EngineFilter(('"unknown"',), (('["year", 2]',),))
+    assert reader.select(chosen) is chosen
+    with pytest.raises(InvalidParameter, match=r": 'doc_id', 'year'; got 'day'\."):
+        reader.select({"year": 1, "day": 1})
+    # Where there is no document, no key is wrong.
+    assert Listed([]).select({"day": 1}) == EngineFilter(None, (('["day", 1]',),))
+    assert reader.among(np.array([3, 5])) == EngineFilter(rows=(3, 5))
 
 
 @pytest.fixture(scope="module", params=ENGINES)
