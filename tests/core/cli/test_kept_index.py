@@ -379,7 +379,7 @@ def test_hits_are_in_the_places_that_are_named(
 
 
 def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
-    place = folder.parent / "index"
+    place = folder.parent / "deep" / "index"
     (folder / "bad.md").write_bytes(b"\0\1\2")
     index = KeptIndex(place)
     report = index.fill([folder], 1)
@@ -389,3 +389,16 @@ def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
     assert index.memory.roots == [str(folder)]
     later = KeptIndex(place)
     assert later.memory == index.memory and later.update().unchanged == 2
+    (folder / "tap.md").unlink()
+    assert later.fill([folder], 1).removed == 1
+    assert list(later.memory.files) == later.index.document_ids == names[:1]
+
+
+def test_files_named_before_are_named_where_none_can_be_read_now(folder: Path) -> None:
+    place = folder.parent / "deep" / "index"
+    KeptIndex(place).update([folder])
+    for file in folder.iterdir():
+        file.write_bytes(b"\0\1\2")
+    with pytest.raises(InvalidDocument) as error:
+        KeptIndex(place).update()
+    assert f"None of 2 files in {str(folder)!r} could be read" in str(error.value)
