@@ -6,6 +6,7 @@ import pickle
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from structrag.asking.requests import acall
 from structrag.errors import InvalidParameter, MissingExtra
 from structrag.index.adding import split_windows
 from structrag.models import LsaEmbedder
-from structrag.models.embedders import as_embedder, as_fixed_embedder
+from structrag.models.embedders import as_embedder, as_fixed_embedder, model_label
 from structrag.models.llm import as_language_model
 
 PARTS, TARGETS, FLUIDS = (
@@ -178,6 +179,74 @@ def test_counts_include_special_tokens_and_the_document_prompt() -> None:
         prompted.count_tokens(window) <= 16 for window in windows
     )
     assert " ".join(windows).split() == [f"w{i}" for i in range(60)]
+
+
+class Recording(FakeTransformer):
+    """Remembers the options it is called with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options: list[dict[str, Any]] = []
+
+    def encode(self, texts: list[str], **options: Any) -> Any:
+        self.options.append(options)
+        return np.ones((len(texts), 2))
+
+    def tokenizer(self, text: str, **options: Any) -> dict[str, list[str]]:
+        self.options.append(options)
+        return super().tokenizer(text)
+
+
+def test_a_model_shows_no_bar_and_cuts_nothing_that_is_counted() -> None:
+    model = Recording()
+    embedder = SentenceTransformerEmbedder(model, batch_size=5)
+    embedder.embed(["a"])
+    embedder.count_tokens("a")
+    assert model.options == [
+        {"batch_size": 5, "show_progress_bar": False, "convert_to_numpy": True},
+        {"truncation": False, "verbose": False},
+    ]
+
+
+@pytest.mark.parametrize("limit", [None, 0])
+def test_a_model_without_a_limit_reads_everything(limit: int | None) -> None:
+    model = FakeTransformer()
+    model.max_seq_length = limit  # type: ignore[assignment]
+    assert SentenceTransformerEmbedder(model).max_tokens is None
+
+
+class Shaped(FakeTransformer):
+    """A model whose encoder says what it was loaded from."""
+
+    def __init__(self, path: str = "", model_id: str = "") -> None:
+        super().__init__()
+        self.model_card_data = SimpleNamespace(model_id=model_id)
+        self.encoder = SimpleNamespace(auto_model=SimpleNamespace(name_or_path=path))
+
+    def __getitem__(self, number: int) -> Any:
+        return [self.encoder, None][number]
+
+    def get_sentence_embedding_dimension(self) -> int:
+        return 7
+
+
+def test_a_loaded_model_is_named_by_its_id_its_encoder_or_its_shape(
+    tmp_path: Path,
+) -> None:
+    assert model_label(Shaped("some/bert", "some/model")) == "some/model"
+    assert model_label(Shaped("some/bert")) == "some/bert"
+    assert model_label(Shaped(str(tmp_path))) == tmp_path.name
+    assert model_label(Shaped()) == "Shaped-16-7"
+    assert model_label(FakeTransformer()) == "FakeTransformer-16-"
+
+
+def test_a_models_own_prompt_for_documents_is_preferred_to_that_for_passages() -> None:
+    model = FakeTransformer({"document": "d: ", "passage": "p: "})
+    embedder = SentenceTransformerEmbedder(model)
+    assert (embedder.query_prompt, embedder.document_prompt) == ("", "d: ")
+    silent = SentenceTransformerEmbedder(model, document_prompt="")
+    silent.embed(["a"])
+    assert model.calls == [(["a"], None)]
 
 
 # -- sentence-transformers, real

@@ -62,7 +62,7 @@ def test_only_the_end_of_what_stands_before_is_read() -> None:
         and 0 < len(model.prompts[-1].split()) <= 10
     )
     InformationMargin(model, before_tokens=2)([("x" * 5000, "then")])
-    assert 0 < len(model.prompts[-1]) <= 16
+    assert model.prompts[-1] == "x" * 16  # eight characters a token
 
 
 @pytest.mark.parametrize("context", ["adjacent", "window:2", "chunk"])
@@ -122,3 +122,56 @@ def test_the_likelihoods_of_a_model_of_transformers() -> None:
 def test_what_gives_no_likelihoods_is_refused(bad: Any) -> None:
     with pytest.raises(InvalidParameter, match="model must give likelihoods"):
         InformationMargin(bad)
+
+
+@pytest.mark.parametrize(
+    ("before", "read"),
+    [
+        ("a b c d", "a b c d"),
+        (" a b c d\n", "a b c d"),
+        ("a b c d e", "c d e"),  # a quarter is left out, and the word that it ends in
+        ("aa bb cc dd ee", "cc dd ee"),
+        ("abcdefg h i j k", "h i j k"),
+    ],
+)
+def test_a_passage_of_exactly_the_limit_is_read_whole(before: str, read: str) -> None:
+    model = Words()
+    InformationMargin(model, before_tokens=4)([(before, "then")])
+    assert model.prompts == ["", read]
+
+
+def test_what_follows_is_weighed_by_itself_once() -> None:
+    model = Words()
+    margin = InformationMargin(model)
+    first, second, third = margin([("a", "b c"), ("b", " b c "), ("b c", "b c")])
+    assert (first, second, third) == (0.0, math.tanh(0.5), math.tanh(1))
+    assert model.prompts == ["", "a", "b", "b c"]
+
+
+def test_a_text_that_the_model_counts_no_tokens_of_is_one() -> None:
+    class Uncounted(Words):
+        def count_tokens(self, text: str) -> int:
+            return 0
+
+    (value,) = InformationMargin(Uncounted())([("cats eat", "cats eat")])
+    assert value == pytest.approx(math.tanh(2))
+
+
+def test_a_likelihood_that_is_no_number_gives_no_margin() -> None:
+    class Impossible(Words):
+        def score(
+            self, prompt: str, continuations: Sequence[str], *, chat: bool
+        ) -> list[float]:
+            return [-math.inf for _ in continuations]
+
+    assert InformationMargin(Impossible())([("a", "b")]) == [None]
+
+
+def test_its_name_is_the_models_with_what_it_reads() -> None:
+    assert InformationMargin(Words()).name == "information|words|256"
+    assert InformationMargin(Words(), 1, "mine").name == "mine"
+    assert InformationMargin(Words(), 1, with_vectors=True).name == (
+        "information|words|1|with vectors"
+    )
+    with pytest.raises(InvalidParameter, match="before_tokens must be"):
+        InformationMargin(Words(), 0)

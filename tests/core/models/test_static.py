@@ -4,15 +4,17 @@ weights."""
 from __future__ import annotations
 
 import asyncio
+import re
 
 import numpy as np
 import pytest
+from doubles import HashEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 from static_making import ROWS, model2vec, static_of_rows, words
 
 from structrag.errors import InvalidParameter
-from structrag.models.static import StaticEmbedder
+from structrag.models.static import StaticEmbedder, static_of
 
 
 def test_a_vector_is_the_scaled_mean_of_its_tokens() -> None:
@@ -99,3 +101,61 @@ def test_words_added_to_a_tokenizer_need_vectors_too() -> None:
         StaticEmbedder(model)
     more = np.vstack([ROWS, [1, 0]]).astype(np.float32)
     assert np.allclose(static_of_rows(more, tokenizer).embed(["birds"]), [[1, 0]])
+
+
+def test_a_model_without_a_name_goes_by_twelve_digits_of_vectors_and_weights() -> None:
+    def name(weights: np.ndarray | None) -> str:
+        model = model2vec.StaticModel(
+            ROWS, words(), weights=weights, token_mapping=np.arange(4)
+        )
+        return StaticEmbedder(model).name
+
+    names = {name(None), name(np.ones(4)), name(np.arange(4.0))}
+    assert len(names) == 3
+    assert all(re.fullmatch(r"static/[0-9a-f]{12}", one) for one in names)
+
+
+@pytest.mark.parametrize(
+    ("rows", "mapping", "weights", "fits"),
+    [
+        (4, None, None, True),
+        (2, [0, 1, 1, 0], None, True),
+        (2, [0, 1, 2, 0], None, False),  # there are two rows
+        (2, [0, 1, 1], None, False),  # there are four tokens
+        (4, None, 4, True),
+        (4, None, 5, True),
+        (4, None, 3, False),
+        (4, [0, 1, 2, 3, 3], 4, True),
+    ],
+)
+def test_every_token_has_a_row_and_a_weight(
+    rows: int, mapping: list[int] | None, weights: int | None, fits: bool
+) -> None:
+    model = model2vec.StaticModel(
+        ROWS[:rows],
+        words(),
+        token_mapping=None if mapping is None else np.array(mapping),
+        weights=None if weights is None else np.ones(weights),
+    )
+    if fits:
+        assert StaticEmbedder(model, "tiny").name == "tiny"
+        return
+    with pytest.raises(InvalidParameter, match="each of its tokenizer's 4 tokens; got"):
+        StaticEmbedder(model)
+
+
+def test_vectors_of_one_number_each_are_rows_too() -> None:
+    assert static_of_rows(ROWS[:, :1] + 1).dimension == 1
+    model = model2vec.StaticModel(ROWS, words())
+    model.embedding = ROWS[:, 0]
+    with pytest.raises(InvalidParameter, match=r"got shape \(4,\)"):
+        StaticEmbedder(model)
+
+
+def test_an_instant_encoder_is_static_already_and_one_without_a_tokenizer_is_not() -> (
+    None
+):
+    static = static_of_rows()
+    assert static_of(static) is static
+    with pytest.raises(InvalidParameter, match="'hash' has none"):
+        static_of(HashEmbedder())

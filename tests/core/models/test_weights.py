@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -159,3 +160,85 @@ def test_the_name_of_an_encoder_tells_numbers_and_pooling_apart(minilm: Any) -> 
     assert len(set(names)) == len(models)
     assert SentenceTransformerEmbedder(copy.deepcopy(plain)).name == names[0]
     assert "torch float32#" in names[0] and "torch bfloat16#" in names[3]
+
+
+@pytest.mark.parametrize(
+    ("size", "seen", "unseen"),
+    [
+        (64, [0, 1, 63], []),
+        (65, [0, 63], [64]),
+        (128, [0, 2, 126], [1, 127]),
+        (640, [0, 10, 630], [1, 9, 11, 639]),
+    ],
+)
+def test_sixty_four_numbers_spread_over_a_tensor_count(
+    size: int, seen: list[int], unseen: list[int]
+) -> None:
+    def changed(place: int | None) -> str:
+        numbers = torch.zeros(size)
+        if place is not None:
+            numbers[place] = 1
+        return weights_label(SimpleNamespace(state_dict=lambda: {"a": numbers}))
+
+    label = changed(None)
+    assert re.fullmatch(r"float32#[0-9a-f]{16}", label)
+    assert all(changed(place) != label for place in seen)
+    assert all(changed(place) == label for place in unseen)
+
+
+def test_a_tensor_of_fewer_numbers_or_none_counts_by_its_shape_too() -> None:
+    labels = {
+        weights_label(
+            SimpleNamespace(state_dict=lambda shape=shape: [torch.ones(shape)])
+        )
+        for shape in ((0,), (1,), (2,), (2, 1), (1, 2))
+    }
+    assert len(labels) == 5
+
+
+def test_tensors_whose_numbers_are_elsewhere_count_by_shape_and_type() -> None:
+    labels = [
+        weights_label(torch.nn.Linear(3, width, device="meta")) for width in (2, 2, 4)
+    ]
+    assert labels[0] == labels[1] != labels[2]
+
+
+def test_the_types_of_mixed_numbers_are_all_named() -> None:
+    mixed = [torch.ones(2), torch.ones(2, dtype=torch.float16), torch.ones(3)]
+    label = weights_label(SimpleNamespace(state_dict=lambda: mixed))
+    assert label.startswith("float16+float32#")
+
+
+def test_the_order_of_options_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"weights")
+    one = Saved(tmp_path, ov_config={"a": 1, "b": tmp_path})
+    other = Saved(tmp_path, ov_config={"b": tmp_path, "a": 1})
+    assert encoder_label(one) == encoder_label(other)
+
+
+def test_a_models_file_is_read_at_both_ends_and_in_between(tmp_path: Path) -> None:
+    size = 4096 * 15  # 16 blocks that overlap a little
+    labels = set()
+    for place in (None, 0, 1, 4095, 4096, size // 2, size - 4097, size - 1):
+        content = bytearray(size)
+        if place is not None:
+            content[place] = 1
+        file = tmp_path / "model.onnx"
+        file.write_bytes(content)
+        labels.add(weights_label(SimpleNamespace(path=str(file))))
+    assert len(labels) == 8
+    assert weights_label(SimpleNamespace(path=str(tmp_path / "absent"))) == ""
+
+
+class Bare:
+    """An encoder that can be gone through and not be asked for a part."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("it is no list of modules")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"a": torch.ones(2)}
+
+
+def test_an_encoder_that_is_no_list_is_told_by_its_weights() -> None:
+    assert encoder_label(Bare()).startswith("torch float32#")
