@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from queue import Queue
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import ingestion_makers as makers
@@ -16,6 +20,9 @@ from ingestion_making import content, start, wait_for, write_files
 from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
+from structrag.ingestion.one_model import Asked
+from structrag.ingestion.ray_workers import RayRunner, _asked
+from structrag.ingestion.tasks import Task
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +214,147 @@ def test_a_machine_goes_away(cluster: Any, tmp_path: Path) -> None:
     )
     assert gone and (report.added, report.errors) == (150, {})
     assert content(tmp_path / "index") == undisturbed(tmp_path, makers.slow)
+
+
+class Actor:
+    """Stands for an actor of Ray; calls of its methods are noted."""
+
+    def __init__(self, kind: type, options: dict[str, Any]) -> None:
+        self.kind, self.options = kind, options
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.answers: list[Future[bytes]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def remote(*arguments: Any) -> Any:
+            self.calls.append((name, arguments))
+            answer: Future[bytes] = Future()
+            self.answers.append(answer)
+            return SimpleNamespace(future=lambda: answer, result=name)
+
+        return SimpleNamespace(remote=remote)
+
+
+class FakeRay(ModuleType):
+    """Ray without a cluster, on machines with these resources."""
+
+    def __init__(self, *, is_running: bool = False, **resources: float) -> None:
+        super().__init__("ray")
+        self.is_running, self.resources = is_running, resources
+        self.actors: list[Actor] = []
+        self.log: list[str] = []
+        self.exceptions = SimpleNamespace(RayError=OSError, RayTaskError=KeyError)
+
+    def is_initialized(self) -> bool:
+        return self.is_running
+
+    def init(self, **_: Any) -> None:
+        self.log.append("init")
+
+    def shutdown(self) -> None:
+        self.log.append("shutdown")
+
+    def kill(self, actor: Actor) -> None:
+        self.log.append("kill")
+
+    def available_resources(self) -> dict[str, float]:
+        return self.resources
+
+    def get(self, answer: Any) -> Any:
+        return f"the {answer.result}"
+
+    def remote(self, kind: type) -> Any:
+        def options(**settings: Any) -> Any:
+            def make(*_: Any) -> Actor:
+                self.actors.append(Actor(kind, settings))
+                return self.actors[-1]
+
+            return SimpleNamespace(remote=make)
+
+        return SimpleNamespace(options=options)
+
+
+def runner_over(
+    monkeypatch: pytest.MonkeyPatch, ray: FakeRay, **options: Any
+) -> RayRunner:
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    return RayRunner(options.get("embedding"), options.get("one_model", False))
+
+
+@pytest.mark.parametrize(
+    ("resources", "cores"), [({"CPU": 3.0}, 3), ({"CPU": 0.0}, 1), ({}, 1)]
+)
+def test_there_is_room_for_a_worker_a_free_core(
+    monkeypatch: pytest.MonkeyPatch, resources: dict[str, float], cores: int
+) -> None:
+    runner = runner_over(monkeypatch, FakeRay(**resources))
+    assert (runner.cores, runner.model) == (cores, None)
+
+
+@pytest.mark.parametrize(
+    ("is_running", "log"), [(True, []), (False, ["init", "shutdown"])]
+)
+def test_a_ray_that_runs_already_is_left_running(
+    monkeypatch: pytest.MonkeyPatch, is_running: bool, log: list[str]
+) -> None:
+    ray = FakeRay(is_running=is_running)
+    runner_over(monkeypatch, ray).close()
+    assert ray.log == log
+
+
+@pytest.mark.parametrize(
+    ("gpus", "models", "gpus_each"), [(0.0, 1, 0), (1.0, 1, 1), (3.0, 3, 1)]
+)
+def test_there_is_a_model_for_each_free_gpu_or_one(
+    monkeypatch: pytest.MonkeyPatch, gpus: float, models: int, gpus_each: int
+) -> None:
+    ray = FakeRay(GPU=gpus)
+    runner = runner_over(monkeypatch, ray, embedding="some/model", one_model=True)
+    assert runner.model == "the facts"
+    assert [actor.options["num_gpus"] for actor in ray.actors] == [gpus_each] * models
+    assert ray.actors[0].options["num_cpus"] == 0  # none of its workers' cores
+    assert ray.actors[0].options["max_restarts"] == -1  # as often as need be
+    workers = [runner.start(b"setup", Queue(), 2) for _ in range(models + 1)]
+    setups = [actor.calls[0][1] for actor in ray.actors[models:]]
+    turns = [*ray.actors[:models], ray.actors[0]]
+    assert [setup[1:] for setup in setups] == [(b"setup", model) for model in turns]
+    assert all(actor.options == {"num_cpus": 1} for actor in ray.actors[models:])
+    workers[0].close()
+    runner.close()
+    assert ray.log == ["init", *["kill"] * (1 + models), "shutdown"]
+
+
+def test_a_model_that_cannot_be_sent_ends_what_was_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ray = FakeRay()
+    with pytest.raises(InvalidParameter, match="function raised"):
+        runner_over(monkeypatch, ray, embedding=lambda texts: texts, one_model=True)
+    assert ray.log == ["init", "shutdown"]
+
+
+def test_an_actor_answers_or_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray, replies = FakeRay(), Queue[Any]()
+    worker = runner_over(monkeypatch, ray).start(b"setup", replies, 1)
+    (actor,) = ray.actors
+    actor.answers[0].set_result(pickle.dumps("ready"))
+    assert replies.get(timeout=10) == (worker, "ready")
+    assert worker.ending() == "by itself"
+    worker.give(Task(0, ("a.md",), {}, {}))
+    actor.answers[1].set_exception(OSError("no memory"))
+    assert replies.get(timeout=10) == (worker, None)
+    assert worker.ending() == "with Ray's OSError"
+
+
+def test_a_model_that_ended_too_often_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ray = FakeRay()
+
+    def ended(answer: Any) -> Any:
+        raise OSError("actor died")
+
+    monkeypatch.setattr(ray, "get", ended)
+    with pytest.raises(ModelFailed, match=r"ended 4 times .* \(Ray's OSError\)"):
+        runner_over(monkeypatch, ray, embedding="some/model", one_model=True)
+    answer = _asked(Actor(object, {}), Asked("embed", ("a",)))
+    assert answer.failure == "the model's actor ended 4 times (Ray's OSError)"
