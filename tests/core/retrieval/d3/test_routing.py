@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from d3_making import OUTLINE, section
@@ -17,10 +19,13 @@ from structrag.errors import NoModel
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import (
+    Routed,
     RouteTally,
+    Scope,
     first_levels,
     is_direct,
     route_steps,
+    routed_steps,
     stand_in,
     subtrees_of,
     with_children,
@@ -324,3 +329,146 @@ def test_a_section_that_was_brought_along_brings_nothing_by_itself() -> None:
     assert with_children(outline, {1, 5}, always=False) == [2, 5]
     assert with_children(outline, {2, 3, 4, 5}, always=True) == [2, 4, 5]
     assert with_children(outline, set(), always=True) == []
+
+
+def test_the_last_id_is_an_answer() -> None:
+    reading, _ = routed("7")
+    assert (reading.chosen, reading.dropped, reading.failures) == ({6}, 0, [])
+
+
+TEXT = "# Pump\n\nIt leaks oil.\n\n# Valve\n\nIt is brass.\n\n# Fan\n\nIt hums.\n"
+
+
+def index_of(text: str = TEXT, **options: Any) -> D3Index:
+    index = D3Index(**options)
+    index.add([read_text(text, id="d", format="markdown")])
+    return index
+
+
+def route_of(
+    question: str,
+    router: str,
+    text: str = TEXT,
+    cross_encoder: Any = None,
+    sentences: Mapping[int, float] | None = None,
+    llm: Any = None,
+    **routing: Any,
+) -> Routed:
+    steps = routed_steps(
+        question,
+        Scope(index_of(text), None),
+        router,
+        Routing(**routing),
+        Selection(),
+        cross_encoder,
+        sentences,
+    )
+    return Runner(llm=llm).run(steps)
+
+
+def titles(result: Routed) -> list[str]:
+    return [section.path[-1] for section in result.route.sections]
+
+
+def test_by_scores_the_best_parts_are_taken() -> None:
+    result = route_of("What leaks?", "scores", share=0, least_tokens=0, on_empty="all")
+    assert (result.route.how, titles(result), result.rows) == ("scores", ["Pump"], [0])
+    assert result.scores == {0: 1.0} and result.route.scores == (1.0,)
+    assert result.route.cost.scored == 3
+
+
+@pytest.mark.parametrize(
+    ("on_empty", "how", "rows"), [("lexical", "none", []), ("all", "all", [0, 1, 2])]
+)
+def test_where_no_word_of_the_question_occurs(
+    on_empty: str, how: str, rows: list[int]
+) -> None:
+    result = route_of("zebra", "scores", on_empty=on_empty)
+    assert (result.route.how, result.rows) == (how, rows)
+    assert len(result.route.sections) == len(rows)
+    assert result.route.cost.scored == 3
+
+
+def test_text_without_headings_is_read_directly_unless_it_is_scored() -> None:
+    model = ScriptedModel("1")
+    flat = "It leaks oil.\n\nIt is brass.\n"
+    direct = route_of("What leaks?", "llm", flat, llm=model)
+    assert (direct.route.how, direct.rows, model.prompts) == ("direct", [0, 1], [])
+    assert route_of("What leaks?", "scores", flat).route.how == "scores"
+
+
+def test_by_the_scores_of_sentences() -> None:
+    result = route_of(
+        "What?", "evidence", sentences={0: 0.2, 1: 0.9}, share=0, least_tokens=0
+    )
+    assert (result.route.how, titles(result)) == ("evidence", ["Valve"])
+    assert result.scores == {1: 0.9} and result.route.cost.scored == 2
+
+
+class Scored:
+    """A cross-encoder with a score for each section."""
+
+    scores = (0.45, 0.9, 0.01)
+
+    def score(self, query: str, texts: list[str]) -> list[float]:
+        self.texts = texts
+        return list(self.scores)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, ["Pump", "Valve", "Fan"]),
+        ({"max_sections": 2}, ["Pump", "Valve"]),
+        ({"keep": 0.5}, ["Pump", "Valve"]),
+        ({"keep": 0.6}, ["Valve"]),
+        ({"max_sections": None}, ["Pump", "Valve"]),
+    ],
+)
+def test_by_a_cross_encoder(options: dict[str, Any], expected: list[str]) -> None:
+    encoder = Scored()
+    result = route_of("What?", "cross_encoder", cross_encoder=encoder, **options)
+    assert (result.route.how, titles(result)) == ("cross_encoder", expected)
+    scores = dict(zip(("Pump", "Valve", "Fan"), Scored.scores, strict=True))
+    assert result.route.scores == tuple(scores[title] for title in expected)
+    assert encoder.texts[0] == "Pump\nIt leaks oil."
+    assert result.route.cost.scored == 3
+
+
+def test_an_answer_that_names_nothing_leaves_the_route_to_scores() -> None:
+    result = route_of(
+        "What leaks?", "llm", llm=ScriptedModel("none"), share=0, least_tokens=0
+    )
+    assert (result.route.how, titles(result), result.rows) == ("scores", ["Pump"], [0])
+    assert result.route.answers == ("none",) and result.route.cost.scored == 3
+    failed = route_of("What leaks?", "llm", llm=ScriptedModel(OSError("down")))
+    assert (failed.route.how, titles(failed)) == ("llm", ["Pump"])
+    assert (failed.route.degraded, failed.route.cost.scored) == (1, 3)
+    assert route_of("What leaks?", "llm", llm=ScriptedModel("2, 3")).rows == [1, 2]
+
+
+def test_a_section_has_the_score_of_its_best_part() -> None:
+    """Four paragraphs of five words: parts of three and one, entries of two and two."""
+    body = "\n\n".join(f"one two three four p{i}" for i in range(4))
+    index = index_of(
+        f"# A\n\n{body}\n\n# Empty\n\n# B\n\nlast\n",
+        counter=lambda text: len(text.split()),
+        section_tokens=10,
+        part_tokens=15,
+    )
+    scope = Scope(index, None)
+    assert scope.layout.parts.tolist() == [[0, 3], [3, 4], [4, 5]]
+    assert [section.rows for section in scope.outline] == [
+        range(2),
+        range(2, 4),
+        range(4, 4),
+        range(4, 5),
+    ]
+    # The first part reaches into both entries.
+    assert scope.section_scores({0: 0.5, 1: 0.9}) == {0: 0.5, 1: 0.9}
+    assert scope.section_scores({0: 0.9, 1: 0.5}) == {0: 0.9, 1: 0.9}
+    assert scope.section_scores({1: 0.5}) == {1: 0.5}
+    assert scope.section_scores({2: 0.5}) == {3: 0.5}
+    assert scope.part_rows([0, 2]) == [0, 1, 2, 4]
+    assert scope.rows([0, 3]) == [0, 1, 4]
+    assert scope.all_rows == [0, 1, 2, 3, 4]

@@ -249,3 +249,64 @@ def test_of_equal_weights_the_nearest_to_the_default_are_taken_then_the_first() 
     assert _best(np.ones(2), [(0.2, 0.2), (0.5, 0.4)]) == 1
     assert _best(np.ones(2), [(0.5, 0.4), (0.5, 0.0)]) == 0
     assert _best(np.array([1.0, 0.9]), [(0.0, 1.0), DEFAULT]) == 0
+    # 0.1 and 0.2 away, against 0.2
+    assert _best(np.ones(2), [(0.4, 0.4), (0.3, 0.2)]) == 1
+
+
+def test_weights_that_do_as_well_on_questions_left_out_are_taken() -> None:
+    grid = [(0.0, 0.0), DEFAULT]
+    report = _report(np.array([[1, 0.5], [0.5, 0.5]]), grid, "mrr", 5, 0)
+    assert report.held_out == report.default_score == 0.5
+    assert (report.alpha, report.beta, report.score) == (0.0, 0.0, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("n", "few"),
+    [(1, "1 question is little"), (9, "9 questions are little"), (10, "")],
+)
+def test_fewer_than_ten_questions_are_few(n: int, few: str) -> None:
+    report = _report(np.full((n, 1), 0.5), [DEFAULT], "mrr", 5, 0)
+    assert report.note.startswith(few or "No weights did better than the default.")
+    assert report.note.endswith("No weights did better than the default.")
+
+
+def test_the_report_says_what_was_measured() -> None:
+    grid = [(alpha, beta) for alpha in ALPHAS for beta in BETAS]
+    values = np.full((2, len(grid)), 0.25)
+    text = str(_report(values, grid, "recall", 7, 1))
+    assert text.startswith(
+        "alpha 0.5, beta 0.2: recall at 7 0.2500 over 2 questions (default weights 0.2500; "
+        "fitted without the question 0.2500; out of reach 1)\n"
+    )
+    alone = str(_report(values[:1], grid, "mrr", 7, 0))
+    assert "mean reciprocal rank 0.2500 over 1 question (" in alone
+    assert "fitted without the question none;" in alone
+
+
+def test_the_columns_of_the_table_stand_below_their_betas() -> None:
+    grid = [(alpha, beta) for alpha in ALPHAS for beta in BETAS]
+    values = np.arange(len(grid))[None] / 1000
+    head, *lines = _report(values, grid, "mrr", 5, 0).table().splitlines()
+    for i, beta in enumerate(BETAS):
+        column = 7 + 11 * i
+        assert head[column:].split()[:2] == ["beta", f"{beta:g}"]
+        cells = [float(line[column : column + 6]) for line in lines]
+        assert cells == values.reshape(len(ALPHAS), len(BETAS))[:, i].tolist()
+
+
+def test_a_span_is_gained_by_the_share_of_its_characters() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    text = "# A\n\nOne pump.\n\n# B\n\nOne valve.\n"
+    index.add([Document(text, id="d", format="markdown"), Document("Oil.", id="e")])
+    border = index.chunks()[1].start
+    retriever = HiQARetriever(index, k=1)
+
+    def recall_at_1(start: int, end: int) -> float:
+        question = LabelledQuestion("One pump", {("d", start, end)})
+        return retriever.tune([question], metric="recall").default_score
+
+    # The first hit is the first chunk.
+    assert recall_at_1(border - 2, border + 6) == pytest.approx(0.25)
+    assert recall_at_1(border - 6, border - 1) == pytest.approx(1)
+    assert recall_at_1(border, border + 6) == 0
+    assert recall_at_1(border - 1, border - 1) == 0
