@@ -14,19 +14,26 @@ import pytest
 from structrag.errors import IndexDamaged, ModelFailed
 from structrag.index import lance_tables
 from structrag.index.engine_rows import CHUNK, HEAD, EngineFilter, EngineRow
+from structrag.index.entries import dump_json, parse_json
 from structrag.index.lance_tables import (
+    CHUNKS,
     FORMAT,
     VERSION,
     arrow_of,
     coverage,
+    create_tables,
     literal,
     literals,
+    make_indexes,
     make_vector_index,
     raised_by_lance,
+    read_settings,
     schema_of,
     sql_parts,
     vector_columns,
+    write_settings,
 )
+from structrag.index.lance_tables import SETTINGS as SETTINGS_TABLE
 from structrag.index.store import Store
 
 SETTINGS = Store(("raw", "keywords")).settings
@@ -166,3 +173,143 @@ def test_rows_become_columns_and_missing_vectors_are_null() -> None:
 def test_a_table_says_what_it_is() -> None:
     """Stores that were made before must go on being read."""
     assert (FORMAT, VERSION) == ("structrag-lancedb", 1)
+
+
+class Database:
+    """A database in memory."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Any] = {}
+        self.dropped: list[str] = []
+
+    def list_tables(self) -> Any:
+        return SimpleNamespace(tables=list(self.tables))
+
+    def drop_table(self, name: str) -> None:
+        del self.tables[name]
+        self.dropped.append(name)
+
+    def create_table(
+        self, name: str, rows: Any = None, *, schema: Any = None, mode: str = "create"
+    ) -> Any:
+        if mode == "create" and name in self.tables:
+            raise ValueError(f"{name} is there")
+        table = Table(rows if schema is None else schema.empty_table())
+        self.tables[name] = table
+        return table
+
+    def open_table(self, name: str) -> Any:
+        return self.tables[name]
+
+
+class Table:
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+        self.indexes: dict[str, Any] = {}
+
+    def to_arrow(self) -> Any:
+        return self.rows
+
+    def create_index(
+        self, column: str, *, config: Any, name: str, replace: bool
+    ) -> None:
+        assert replace and name == f"{column}_index"
+        self.indexes[column] = config
+
+
+def imported(module: str, *, extra: str) -> Any:
+    """PyArrow as it is; of LanceDB the names of what is asked for."""
+    if module == "pyarrow":
+        return pytest.importorskip(module)
+    assert (module, extra) == ("lancedb.index", "lancedb")
+    return SimpleNamespace(
+        FTS=lambda **options: ("FTS", options),
+        BTree=lambda: "BTree",
+        LabelList=lambda: "LabelList",
+    )
+
+
+def as_read(database: Any) -> tuple[Any, Any]:
+    """The settings as JSON, and the configuration."""
+    settings, config = read_settings("corpus", database)
+    return settings.to_json(), config
+
+
+def test_settings_come_back_as_they_were_written_last() -> None:
+    pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
+    database: Any = Database()
+    write_settings(database, SETTINGS, {"a": 1})
+    settings, config = as_read(database)
+    assert settings == SETTINGS.to_json() and config == {"a": 1}
+    write_settings(database, SETTINGS, {"b": 2})
+    settings, config = as_read(database)
+    assert settings == SETTINGS.to_json() and config == {"b": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"version": 2}, "has format version 2, this release reads 1"),
+        ({"format": "another"}, "has format version None"),
+        ({"store": {}}, "its table structrag_settings makes no sense"),
+        ({"store": 3}, "makes no sense"),
+    ],
+)
+def test_settings_of_another_form_are_refused(
+    change: dict[str, Any], sentence: str
+) -> None:
+    pa = pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
+    database: Any = Database()
+    write_settings(database, SETTINGS, {})
+    (line,) = database.tables[SETTINGS_TABLE].rows["content"].to_pylist()
+    changed = dump_json({**parse_json(line), **change})
+    database.tables[SETTINGS_TABLE] = Table(pa.table({"content": [changed]}))
+    with pytest.raises(IndexDamaged, match=sentence):
+        read_settings("corpus", database)
+
+
+def test_a_store_without_settings_is_damaged() -> None:
+    pa = pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
+    database: Any = Database()
+    for rows in (None, pa.table({"content": pa.array([], pa.binary())})):
+        if rows is not None:
+            database.tables[SETTINGS_TABLE] = Table(rows)
+        with pytest.raises(IndexDamaged, match="makes no sense"):
+            read_settings("corpus", database)
+
+
+def test_both_tables_are_made_and_what_an_interrupted_creation_left_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
+    monkeypatch.setattr(lance_tables, "require", imported)
+    database: Any = Database()
+    create_tables(database, SETTINGS, {"a": (1,)})
+    assert database.dropped == []
+    assert list(database.tables) == [CHUNKS, SETTINGS_TABLE]  # the settings come last
+    settings, config = as_read(database)
+    assert settings == SETTINGS.to_json() and config == {"a": [1]}
+    half = database.tables[CHUNKS]
+    create_tables(database, SETTINGS, {})
+    assert database.dropped == [CHUNKS] and database.tables[CHUNKS] is not half
+
+
+def test_terms_are_indexed_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lance_tables, "require", imported)
+    table = Table(None)
+    make_indexes(table, ("raw", "keywords"))
+    assert list(table.indexes) == [
+        "id",
+        "document",
+        "tags",
+        "terms_raw",
+        "terms_keywords",
+    ]
+    assert [table.indexes[name] for name in ("id", "document", "tags")] == [
+        "BTree",
+        "BTree",
+        "LabelList",
+    ]
+    kind, options = table.indexes["terms_raw"]
+    assert kind == "FTS" and options.pop("base_tokenizer") == "whitespace"
+    assert not any(options.values()) and len(options) == 6  # nothing is done to them

@@ -5,29 +5,37 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from structrag.errors import InvalidParameter
+from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.index.engine_rows import CHUNK, HEAD, WINDOW, EngineFilter, EngineRow
+from structrag.index.entries import dump_json, parse_json
 from structrag.index.milvus_collections import (
     CHUNKS,
     FORMAT,
     MOST_TAGS,
+    STATE,
     VERSION,
     chunk_id,
     conditions,
+    create,
+    create_vectors,
     id_of,
     key_of_row,
     number_of_name,
+    read_settings,
     records_of,
+    state_record,
     terms_of,
     vectors_of,
     version_of,
+    write_settings,
 )
-from structrag.index.milvus_state import unpacked
+from structrag.index.milvus_state import packed, unpacked
 from structrag.index.store import Store
 from structrag.index.term_weights import number_of
 
@@ -205,3 +213,163 @@ def test_a_filter_is_parts_that_must_all_hold(
     chosen: EngineFilter | None, parts: list[str]
 ) -> None:
     assert conditions(chosen) == parts
+
+
+class Client:
+    """Of Milvus, what makes a schema and indexes."""
+
+    def create_schema(self, **options: Any) -> Any:
+        assert options == {"auto_id": False, "enable_dynamic_field": False}
+        fields: dict[str, tuple[Any, dict[str, Any]]] = {}
+
+        def add_field(name: str, kind: Any, **field: Any) -> None:
+            fields[name] = kind, field
+
+        return SimpleNamespace(fields=fields, add_field=add_field)
+
+    def prepare_index_params(self) -> Any:
+        indexes: dict[str, dict[str, Any]] = {}
+        return SimpleNamespace(
+            of=indexes,
+            add_index=lambda name, **options: indexes.update({name: options}),
+        )
+
+
+class Kinds:
+    """Milvus's types by their names."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+class Database:
+    """A database in memory: which collections were made, and the rows of the state."""
+
+    place = "corpus.db"
+    types = Kinds()
+    client = Client()
+
+    def __init__(self) -> None:
+        self.made: dict[str, Any] = {}
+        self.indexes: dict[str, Any] = {}
+        self.loaded: list[str] = []
+        self.rows: dict[int, dict[str, Any]] = {}
+
+    def call(self, method: str, name: str, *arguments: Any, **options: Any) -> None:
+        if method == "create_collection":
+            assert options["consistency_level"] == "Strong"
+            self.made[name] = options["schema"].fields
+        elif method == "create_index":
+            assert options == {"sync": False}
+            self.indexes[name] = arguments[0].of
+        else:
+            assert method == "load_collection"
+            self.loaded.append(name)
+
+    def collections(self) -> list[str]:
+        return list(self.made)
+
+    def insert(self, name: str, rows: list[dict[str, Any]]) -> None:
+        assert name == STATE
+        self.rows |= {row["id"]: row for row in rows}
+
+    def get(
+        self, name: str, ids: list[int], columns: list[str]
+    ) -> list[dict[str, Any]]:
+        return [self.rows[i] for i in ids if i in self.rows]
+
+
+def test_collections_have_a_vector_each_and_indexes_of_what_is_asked_for() -> None:
+    database: Any = Database()
+    create(database, VIEWS)
+    create_vectors(database, "raw", 384)
+    names = [STATE, CHUNKS, *map(terms_of, VIEWS), vectors_of("raw")]
+    assert list(database.made) == list(database.indexes) == database.loaded == names
+    vectors = {
+        name: {field: of for field, of in fields.items() if "VECTOR" in of[0]}
+        for name, fields in database.made.items()
+    }
+    # What is kept of a row or the state has a vector of the length that its rows have.
+    unused = {"vector": ("FLOAT_VECTOR", {"dim": len(state_record(2, "")["vector"])})}
+    assert vectors[STATE] == vectors[CHUNKS] == unused
+    assert vectors[vectors_of("raw")] == {"vector": ("FLOAT_VECTOR", {"dim": 384})}
+    for view in VIEWS:
+        assert vectors[terms_of(view)] == {"terms": ("SPARSE_FLOAT_VECTOR", {})}
+        assert database.indexes[terms_of(view)]["terms"] == {
+            "index_type": "SPARSE_INVERTED_INDEX",
+            "metric_type": "IP",
+        }
+    flat = {"index_type": "FLAT", "metric_type": "IP"}
+    assert database.indexes[vectors_of("raw")]["vector"] == flat
+    assert list(database.indexes[CHUNKS]) == ["vector", "version", "row", "document"]
+    for fields in database.made.values():
+        assert fields["id"] == ("INT64", {"is_primary": True})
+
+
+def test_rows_have_the_fields_of_their_collections() -> None:
+    database: Any = Database()
+    create(database, VIEWS)
+    for view in VIEWS:
+        create_vectors(database, view, 2)
+    for name, rows in records(document()).items():
+        for of in rows:
+            assert of.keys() == database.made[name].keys()
+    assert state_record(2, "x") == {"id": 2, "content": "x", "vector": [0.0, 0.0]}
+    assert {tuple(of["vector"]) for of in records(document())[CHUNKS]} == {(0.0, 0.0)}
+    longest = database.made[CHUNKS]["record"][1]["max_length"]
+    assert longest == database.made[STATE]["content"][1]["max_length"] == 65_535
+
+
+def as_read(database: Any) -> tuple[Any, Any]:
+    """The settings as JSON, and the configuration."""
+    read = read_settings(database)
+    assert read is not None
+    return read[0].to_json(), read[1]
+
+
+def test_settings_come_back_as_they_were_written() -> None:
+    database: Any = Database()
+    assert read_settings(database) is None  # there is no store
+    create(database, VIEWS)
+    assert read_settings(database) is None  # its creation was interrupted
+    write_settings(database, SETTINGS, {"a": 1})
+    settings, config = as_read(database)
+    assert settings == SETTINGS.to_json() and config == {"a": 1}
+    assert list(database.rows) == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"version": 2}, "has format version 2, this release reads 1"),
+        ({"format": "another"}, "has format version None"),
+        ({"store": {}}, "its settings make no sense"),
+    ],
+)
+def test_settings_of_another_form_are_refused(
+    change: dict[str, Any], sentence: str
+) -> None:
+    database: Any = Database()
+    create(database, VIEWS)
+    write_settings(database, SETTINGS, {})
+    content = parse_json(unpacked(database.rows[1]["content"]))
+    database.rows[1]["content"] = packed(dump_json({**content, **change}))
+    with pytest.raises(IndexDamaged, match=sentence):
+        read_settings(database)
+
+
+@pytest.mark.parametrize(("change", "fits"), [(0, True), (-1, False)])
+def test_settings_must_fit_into_one_row(
+    change: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database: Any = Database()
+    write_settings(database, SETTINGS, {})
+    length = len(database.rows.pop(1)["content"])
+    monkeypatch.setattr("structrag.index.milvus_collections.LONGEST", length + change)
+    if fits:
+        write_settings(database, SETTINGS, {})
+        assert list(database.rows) == [1]
+    else:
+        with pytest.raises(InvalidParameter, match=f"these take {length:,}"):
+            write_settings(database, SETTINGS, {})
+        assert not database.rows
