@@ -302,10 +302,13 @@ def _round_steps(
     works: dict[int, Supplement], limits: SupplementLimits, source: Source
 ) -> Steps[list[int]]:
     """One round of questions; the chunks whose call failed are returned."""
-    active = [i for i, work in works.items() if not work.done]
+    shown = {}
+    for i, work in works.items():
+        if not work.done:
+            shown[i] = source.nearest(i, limits.candidates, work.used)
+    active = [i for i, sentences in shown.items() if sentences]
     if not active:
         return []
-    shown = {i: source.nearest(i, limits.candidates, works[i].used) for i in active}
     prompts = [_question(works[i], source, shown[i]) for i in active]
     answers = yield [Ask(prompt, "idms.missing/1") for prompt in prompts]
     failed = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from structrag.chunks.enriching.density import (
     Entity,
 )
 from structrag.chunks.enriching.enricher import (
+    EnrichingSplitter,
     IDMSEnricher,
     as_enricher,
     enricher_settings,
@@ -149,6 +151,12 @@ def test_a_real_document() -> None:
         ({"rounds": 0}, "rounds must be"),
         ({"low": -1}, "low must be"),
         ({"max_tokens": 0}, "max_tokens must be"),
+        ({"high_quantile": 1.01}, "high_quantile must be a number from 0 to 1"),
+        ({"growth": True}, "growth must be a number from 0 to 1"),
+        ({"min_chunks": 0}, "min_chunks must be"),
+        ({"candidates": 0}, "candidates must be"),
+        ({"min_tokens": -1}, "min_tokens must be"),
+        ({"high": -0.1}, "high must be"),
     ],
 )
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
@@ -249,3 +257,191 @@ def test_an_answer_that_shortens_nothing_is_not_taken() -> None:
     for answer in (chunks[4].text, " "):
         found = enrich(ScriptedModel(answer), low=99.0, high=99.5, supplement=False)[4]
         assert (found.extras["dropped"], found.extras["action"]) == (1, "none")
+
+
+def test_settings_at_their_edges_are_taken() -> None:
+    least = IDMSEnricher(
+        low=0,
+        high=0,
+        low_quantile=0,
+        high_quantile=0,
+        min_chunks=1,
+        min_tokens=0,
+        reduce_to=0,
+        candidates=1,
+        rounds=1,
+        growth=0,
+        max_tokens=1,
+    )
+    assert (least.low_quantile, least.high_quantile, least.max_tokens) == (0, 0, 1)
+    most = IDMSEnricher(low_quantile=1, high_quantile=1, reduce_to=1.0, growth=1)
+    assert (most.low_quantile, most.growth) == (1, 1)
+
+
+def measured(
+    density: float, tokens: int = 500, *effectiveness: float
+) -> DensityFactors:
+    """The factors of a chunk; with one entity of effectiveness 0.5 where none is named."""
+    entities = tuple(Entity("Nova", 1, value) for value in effectiveness or (0.5,))
+    return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=tokens)
+
+
+NO_ENTITY = DensityFactors(0.0, (), 1.0, 1.0, 1.0, tokens=500)
+
+
+@pytest.mark.parametrize(
+    ("factors", "lowest", "highest"),
+    [
+        ([measured(1.0)], [0], []),  # just the low density
+        ([measured(1.1)], [], []),
+        ([measured(5.0)], [], [0]),  # just the high one
+        ([measured(4.9)], [], []),
+        ([measured(1.0, 120)], [0], []),  # just long enough
+        ([measured(1.0, 119)], [], []),
+        ([NO_ENTITY, measured(1.0)], [1], []),
+        ([NO_ENTITY], [], []),
+        # The median of effectiveness is 0.4; chunks without an entity do not count.
+        (
+            [
+                NO_ENTITY,
+                NO_ENTITY,
+                measured(0, 500, 0.2, 0.6),
+                measured(0, 500, 0.3),
+                measured(0, 500, 0.9),
+            ],
+            [2, 4],
+            [],
+        ),
+        # Within a billionth of the median is at it.
+        ([measured(0, 500, 0.5), measured(0, 500, 0.5 - 5e-10)], [0, 1], []),
+    ],
+)
+def test_which_chunks_are_shortened_and_which_get_more(
+    factors: list[DensityFactors], lowest: list[int], highest: list[int]
+) -> None:
+    assert IDMSEnricher(low=1.0, high=5.0)._chosen(factors) == (lowest, highest)
+
+
+def test_a_chunk_both_low_and_high_is_shortened_or_else_supplemented() -> None:
+    enricher = IDMSEnricher(low=9.0, high=0.0)
+    factors = [measured(1.0, 500), measured(1.0, 100)]
+    assert enricher._chosen(factors) == ([0], [1])
+
+
+@pytest.mark.parametrize(
+    ("choices", "n", "lowest", "highest"),
+    [
+        ({}, 8, [0, 1], [6, 7]),  # a quarter of eight
+        ({}, 7, [], []),
+        ({"min_chunks": 7}, 7, [0, 1], [5, 6]),
+        ({"low": 3.0}, 8, [0, 1, 2, 3], [6, 7]),
+        ({"low": 3.0}, 7, [0, 1, 2, 3], []),
+        ({"high": 3.0}, 8, [0, 1], [3, 4, 5, 6, 7]),
+        ({"high": 3.0}, 7, [], [3, 4, 5, 6]),
+        ({"low_quantile": 0.0, "high_quantile": 1.0}, 8, [0], [7]),
+    ],
+)
+def test_quantiles_of_enough_chunks_say_what_is_low_and_high(
+    choices: dict[str, Any], n: int, lowest: list[int], highest: list[int]
+) -> None:
+    factors = [measured(float(i)) for i in range(n)]
+    assert IDMSEnricher(**choices)._chosen(factors) == (lowest, highest)
+
+
+def test_of_chunks_of_one_density_none_stands_out() -> None:
+    factors = [measured(2.0)] * 9
+    assert IDMSEnricher()._chosen(factors) == ([], [])
+    assert IDMSEnricher(low=2.0)._chosen(factors) == (list(range(9)), [])
+    assert IDMSEnricher(high=2.0)._chosen(factors) == (list(range(9)), [])
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_taken"),
+    [
+        ("ACME makes steel by the river.", True),  # 6 of 12 words
+        ("ACME makes steel by the green river.", False),
+    ],
+)
+def test_a_short_text_may_have_just_its_share(answer: str, is_taken: bool) -> None:
+    text = "ACME makes steel by the river and everybody there likes it so."
+    source = read_text(text, format="text")
+    chunks = FixedSplitter(99, counter=count_words).split(source)
+    enricher = IDMSEnricher(
+        low=99.0,
+        min_tokens=12,
+        reduce_to=0.5,
+        supplement=False,
+        density=DensitySettings(counter=count_words),
+    )
+    model = ScriptedModel(f" {answer}\n")
+    (found,) = enricher.enrich(source, chunks, embedder=HashEmbedder(), llm=model)
+    assert "at most 6 words" in model.prompts[0]
+    assert found.extras.get("reduced") == (answer if is_taken else None)
+    assert found.extras["index_tokens"] == (6 if is_taken else 12)
+
+
+def test_what_was_measured_is_in_the_extras() -> None:
+    found = enrich(reduce=False, supplement=False)[3].extras
+    factors = found["density_factors"]
+    assert factors["tokens"] == count_tokens(DENSE) and factors["rating"] == 1
+    for value in (found["density"], *factors.values()):
+        assert value == round(value, 6)
+    assert 0 < factors["correlation"] < 1 and 0 < factors["effectiveness"] < 1
+
+
+def test_a_chunk_keeps_its_context_and_its_count_where_nothing_is_added() -> None:
+    source, chunks = dense_document()
+    chunks = [replace(chunk, context="Path") for chunk in chunks]
+    enricher = IDMSEnricher(high=0.01, low=0.0, reduce=False, growth=1.0)
+    found = enricher.enrich(source, chunks, embedder=HashEmbedder())
+    assert found[1].context == "Path"
+    assert found[1].extras["index_tokens"] == chunks[1].extras["index_tokens"]
+    assert found[3].context == "Path\nLong Short-Term Memory (LSTM)"
+    assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
+
+
+@pytest.mark.parametrize(
+    ("splitters", "own", "in_context"),
+    [(True, True, True), (False, True, False), (True, False, False)],
+)
+def test_added_lines_go_into_the_context_if_both_say_so(
+    splitters: bool, own: bool, in_context: bool
+) -> None:
+    made = with_enrichment(
+        IDMSSplitter(),
+        IDMSEnricher(into_context=own),
+        max_tokens=7,
+        counter=count_words,
+        into_context=splitters,
+    )
+    assert isinstance(made, EnrichingSplitter)
+    assert made.enricher.into_context is in_context
+    assert (made.enricher.max_tokens, made.enricher.counter) == (7, count_words)
+
+
+@pytest.mark.parametrize(
+    ("name", "halves"),
+    [
+        ("both", (True, True)),
+        ("reduce", (True, False)),
+        ("supplement", (False, True)),
+    ],
+)
+def test_an_enrichment_by_name(name: str, halves: tuple[bool, bool]) -> None:
+    enricher = as_enricher(name)
+    assert enricher is not None
+    assert (enricher.reduce, enricher.supplement) == halves
+
+
+def test_settings_that_are_defaults_or_functions_are_left_out() -> None:
+    assert enricher_settings(IDMSEnricher()) == {"density": {}}
+    changed = IDMSEnricher(counter=len, growth=0.5, reduce=False)
+    assert enricher_settings(changed) == {
+        "growth": 0.5,
+        "reduce": False,
+        "density": {},
+    }

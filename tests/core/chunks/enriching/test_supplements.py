@@ -291,3 +291,123 @@ def test_names_of_at_most_five_words_and_three_of_one_answer(
     assert [line.split(". ")[0] for line in shown] == [
         str(n + 1) for n in range(len(shown))
     ]
+
+
+@pytest.mark.parametrize(("closer", "first"), [(4e-10, 0), (4e-9, 1)])
+def test_of_sentences_as_near_within_a_billionth_the_first_comes_first(
+    closer: float, first: int
+) -> None:
+    texts = ["A is. ", "B is. ", "C is. ", "D is. "]
+    starts = [0, 6, 12, 18]
+    chunks = tuple(
+        Chunk(f"d:{i}", "d", "s", start, start + 6, text)
+        for i, (start, text) in enumerate(zip(starts, texts, strict=True))
+    )
+    rows = [[0.5], [0.5 + closer], [0.0], [1.0]]
+    vectors = ChunkVectors(
+        (((0, 6),),) * 4, tuple(np.array([row]) for row in rows), np.array(rows[3:] * 4)
+    )
+    source = Source(Document("".join(texts)), chunks, vectors)
+    # The one beside the last chunk is left out.
+    assert source.nearest(3, 2, set()) == [first, 1 - first]
+    assert source.nearest(3, 1, {first}) == [1 - first]
+
+
+def test_a_chunk_without_a_sentence_bars_none() -> None:
+    chunks = (Chunk("d:0", "d", "s", 0, 6, "A is. "), Chunk("d:1", "d", "s", 6, 7, " "))
+    vectors = ChunkVectors(
+        (((0, 6),), ()), (np.ones((1, 1)), np.zeros((0, 1))), np.ones((2, 1))
+    )
+    source = Source(Document("A is.  "), chunks, vectors)
+    assert source.of(1) == [] and source.nearest(1, 9, set()) == [0]
+    assert source.nearest(0, 9, set()) == []
+
+
+def asked_in_rounds(rounds: int, candidates: int = 1, n: int = 5) -> list[list[str]]:
+    """The names shown in each prompt about the first chunk, which is given the first of them."""
+    names = ["Alpha", "Bravo", "Delta", "Echo", "Golf"][:n]
+    line = "{} rings here and there and in many other places of the town."
+    text = f"{DENSE * 3}\n\nNobody knows. {' '.join(map(line.format, names))}"
+    middle = text.index("Nobody")
+    chunks = [
+        Chunk("d:0", "d", "s", 0, middle, text[:middle]),
+        Chunk("d:1", "d", "s", middle, len(text), text[middle:]),
+    ]
+    shown: list[list[str]] = []
+
+    def script(prompt: str) -> str:
+        passage, lines = prompt.split("Passage:\n")[1].split("\n\nSentences:\n")
+        if "LSTM" not in passage:
+            return "[]"
+        numbered = lines.split("\n\nMissing")[0].split("\n")
+        shown.append([line.partition(". ")[2].split()[0] for line in numbered if line])
+        return json.dumps(shown[-1][:1])
+
+    enricher = IDMSEnricher(
+        high=0.01,
+        low=0.0,
+        reduce=False,
+        growth=1.0,
+        rounds=rounds,
+        candidates=candidates,
+        density=settings_of(),
+    )
+    llm = ScriptedModel(script)
+    enricher.enrich(Document(text, id="d"), chunks, embedder=HashEmbedder(999), llm=llm)
+    return shown
+
+
+@pytest.mark.parametrize(("rounds", "candidates"), [(1, 1), (2, 1), (3, 1), (2, 2)])
+def test_each_round_shows_sentences_that_were_not_shown(
+    rounds: int, candidates: int
+) -> None:
+    shown = asked_in_rounds(rounds, candidates)
+    assert [len(names) for names in shown] == [candidates] * rounds
+    names = [name for names in shown for name in names]
+    assert len(set(names)) == len(names)
+
+
+def test_nobody_is_asked_where_all_sentences_were_shown() -> None:
+    assert [len(names) for names in asked_in_rounds(9, candidates=2, n=3)] == [2, 1]
+    assert asked_in_rounds(3, n=0) == []
+
+
+def test_a_definition_over_a_line_end_is_added_as_its_sentence() -> None:
+    texts = ["The Long Short-Term\nMemory (LSTM) rings. ", "It has LSTM."]
+    text = "".join(texts)
+    chunks = (
+        Chunk("d:0", "d", "s", 0, len(texts[0]), texts[0]),
+        Chunk("d:1", "d", "s", len(texts[0]), len(text), texts[1]),
+    )
+    spans = tuple(((0, len(chunk.text)),) for chunk in chunks)
+    vectors = ChunkVectors(spans, (np.ones((1, 2)),) * 2, np.ones((2, 2)))
+    source = Source(Document(text), chunks, vectors)
+    limits = SupplementLimits(3, 3, 9.0, None, counter=words)
+    factors = DensityFactors(0.0, (Entity("LSTM", 1, 0.5),), 1.0, 1.0, 1.0, tokens=3)
+    settings = DensitySettings(counter=words)
+    works = [Supplement(chunk, factors, limits, settings) for chunk in chunks]
+    defined(works, [0, 1], source)
+    assert works[0].added == []  # it has the definition
+    assert works[1].added == [
+        {
+            "entity": "LSTM",
+            "text": "The Long Short-Term\nMemory (LSTM) rings.",
+            "start": 0,
+            "end": 40,
+        }
+    ]
+
+
+def test_what_was_dropped_and_what_failed_is_in_the_extras() -> None:
+    work = supplement()
+    assert work.change() == {}
+    work.dropped, work.degraded = 2, True
+    assert work.change() == {"dropped": 2, "degraded": True}
+
+
+def test_density_falls_by_more_than_a_billionth() -> None:
+    """One entity of 0.5 in 10 tokens; with 4 more tokens 0.7 in all has the same density."""
+    entities = (Entity("b", 1, 0.5),)
+    assert not supplement(entities=entities).add("k", LINE.text, LINE, 0.2)
+    assert not supplement(entities=entities).add("k", LINE.text, LINE, 0.2 - 1e-10)
+    assert supplement(entities=entities).add("k", LINE.text, LINE, 0.2 - 1e-6)
