@@ -457,6 +457,21 @@ def crowded(deleted: str) -> Meddled:
     return store
 
 
+def test_a_thread_joins_until_there_is_no_crowd(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("structrag.index.store.INLINE_ROWS", 0)
+    store = Store(VIEWS)
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "_merge_in_background", lambda self: None)
+        put_apart(store, *[1] * 16)
+        assert sizes(store) == [1] * 16
+    store._merge_in_background()
+    assert store._merging is not None
+    store._merging.join()
+    assert sizes(store) == [8, 8]
+
+
 def test_what_is_deleted_while_segments_are_joined_stays_deleted() -> None:
     store = crowded("d3 d8")
     store.meddle = lambda: [store.delete(name) for name in ("d2", "d5", "d15")]
@@ -503,28 +518,31 @@ def test_documents_beyond_the_buffer_lie_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    # A document of one chunk counts as 2,000 bytes and some.
-    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 6_000)
+    # Each counts as 2,022 bytes: a row, five characters, and a vector of three numbers.
+    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 2 * 2_022)
     store = Store(VIEWS)
 
     def files() -> int:
+        gc.collect()
         return len(list(tmp_path.glob("*/*.seg")))
 
     store.put(entry("a", ["apple"]))
     store.reader()
-    assert files() == 0  # less than half
-    store.put_all([entry("b", ["banana"]), entry("c", ["cherry"])])
-    assert files() == 0
+    assert files() == 0  # no more than half
+    store.put_all([entry("b", ["lemon"]), entry("c", ["peach"])])
+    assert files() == 0  # no more than all
     store.reader()
-    assert files() == 1  # more than half
-    store.put_all([entry(name, ["plum"]) for name in "de"])
     assert files() == 1
-    store.put(entry("f", ["plum"]))
+    store.put_all([entry(name, ["mango"]) for name in "de"])
+    assert files() == 1
+    store.put(entry("f", ["mango"]))
     assert files() == 2  # more than all, and nobody has looked
     assert store.document_ids == list("abcdef")
     for name in "adf":
         store.delete(name)
-    assert [row for row, _ in store.search_lexical("raw", "cherry plum", 9)] == [1, 2]
+    assert [row for row, _ in store.search_lexical("raw", "peach mango", 9)] == [1, 2]
+    store.compact()
+    assert files() == 1  # those that it was made of are gone
 
 
 def test_documents_stay_in_memory_where_no_file_can_be_written(
@@ -590,10 +608,19 @@ def test_a_saved_store_reads_from_its_files_and_keeps_its_configuration(
     assert Store.load(tmp_path / "index").snapshot().changes == 0
 
 
+def test_a_loaded_store_goes_on_behind_its_last_document(tmp_path: Path) -> None:
+    store = saved_and_loaded(small_store(), tmp_path)
+    store.put(entry("d", ["fig"]))
+    assert store.document_ids == ["a", "b", "c", "d"]
+    store.put(entry("c", ["plum"]))
+    assert store.document_ids == ["a", "b", "c", "d"]
+
+
 # -- changes and what is checked
 
 
 def test_changes_are_counted_and_end_a_fit() -> None:
+    assert Store(VIEWS).changes == Store(VIEWS).reader().changes == 0
     store = small_store()
     assert store.changes == 3
     assert not store.delete("z") and store.changes == 3
