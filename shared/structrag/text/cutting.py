@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from math import inf
 
@@ -204,16 +204,10 @@ class Cutter:
             ]
         body = Block(block.kind, lead, tail, block.cuts, block.header_end, lead)
         atoms = list(self._inside_block(text, body, budget - front - behind, cost))
-        if lead > block.start:
-            first = atoms[0]
-            atoms[0] = Atom(
-                block.start, first.end, front + first.tokens, cost, first.header
-            )
-        if tail < block.end:
-            last = atoms[-1]
-            atoms[-1] = Atom(
-                last.start, block.end, last.tokens + behind, last.cost, last.header
-            )
+        first = atoms[0]
+        atoms[0] = replace(first, start=block.start, tokens=front + first.tokens)
+        last = atoms[-1]
+        atoms[-1] = replace(last, end=block.end, tokens=last.tokens + behind)
         return atoms
 
     def _inside_block(
@@ -252,10 +246,10 @@ class Cutter:
         self, text: str, start: int, end: int, budget: int
     ) -> tuple[tuple[int, int], int]:
         """Header rows to repeat and their tokens; none above half the budget."""
-        tokens = self.counter(text[start:end]) if start < end else 0
-        if not start < end or tokens * 2 > budget:
+        if start == end:
             return (0, 0), 0
-        return (start, end), tokens
+        tokens = self.counter(text[start:end])
+        return ((start, end), tokens) if tokens * 2 <= budget else ((0, 0), 0)
 
     def _inside_sentence(
         self,
@@ -332,8 +326,8 @@ def lines_block(text: str, start: int, end: int) -> Block:
 
     Such are headings without a body and front matter.
     """
-    cuts = tuple(match.end() for match in _LINE_END.finditer(text, start, end - 1))
-    return Block("other", start, end, cuts)
+    ends = (match.end() for match in _LINE_END.finditer(text, start, end))
+    return Block("other", start, end, tuple(cut for cut in ends if cut < end))
 
 
 def _cheapest(

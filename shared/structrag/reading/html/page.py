@@ -122,7 +122,7 @@ class PageReader:
             and flow.table.in_cell
             and self._closes_later("table", start)
         ):
-            flow.break_line(1, start)  # in a cell a heading is text
+            flow.space(start)  # in a cell a heading is text
             return
         # A table, `pre` or quote that is never closed ends here.
         flow.close_table()

@@ -187,9 +187,7 @@ def _count_headers(rows: list[Row]) -> int:
         ):
             break
         count += 1
-    if count == len(rows):
-        return 1 if count > 1 else 0
-    return count
+    return 1 if count == len(rows) else count
 
 
 def _spans(source: str, start: int, end: int) -> tuple[int, int]:

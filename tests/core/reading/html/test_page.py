@@ -269,6 +269,12 @@ def test_the_first_title_counts_but_for_those_of_pictures(
         ),
         ("<li>a<ul><li>b</ul><li>c", "- a\n  - b\n- c"),
         ("<svg><svg></svg><title>no</title></svg>a", "no a"),
+        ("a<li>b", "a\n\n- b"),
+        ("a<pre>b</pre>c", "a\n\nb\n\nc"),
+        ("a</table>b", "a\n\nb"),
+        ("a<tr>b", "a\nb"),
+        ("a<tbody>b", "a\nb"),
+        ("<h2>a<table>b</h2>c", "a\nb\n\nc"),
     ],
 )
 def test_breaks_around_elements(source: str, text: str) -> None:
@@ -278,3 +284,91 @@ def test_breaks_around_elements(source: str, text: str) -> None:
 def test_a_title_within_nested_pictures_is_none() -> None:
     source = "<svg><svg></svg><title>no</title></svg><title>T</title>"
     assert read_html(source)[1] == "T"
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<h2>a<li>b</h2>", "a\nb"),
+        ("<table><li>x<tr><td>a</table>", "x\n\n| a |"),
+        ("<table><tr><td><li>x<li>y</table>", "| - x - y |"),
+        # The end of a list ends one whose start is missing.
+        ("<li>a</ul>b", "- a\n\nb"),
+        ("<dd>a</dl>b", "  a\n\nb"),
+        ("<li>a</dl>b", "- a\n  b"),
+        # Items behind a heading in a list are a list again.
+        ("<ul><li><h3>a</h3>b<li>c<li>d</ul>e", "a\n\nb\n\n- c\n- d\n\ne"),
+    ],
+)
+def test_items_without_their_list(source: str, text: str) -> None:
+    assert read(source) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<pre>a<pre>b</pre>c  d</pre>e  f", "a\n\nb\n\nc  d\n\ne f"),
+        ("<table><tr><td><pre>a</table>b  c", "| a |\n\nb c"),
+        ("<h2>a<pre>b</h2>c  d", "a\nb\n\nc d"),
+        ("<pre>a<table><tr><td></pre>b</table>c  d</pre>", "a\n\n| b |\n\nc  d"),
+        ("<pre>a<h2></pre>b</h2>c  d</pre>", "a\n\nb\n\nc  d"),
+        ("</pre><pre>a  b</pre>", "a  b"),
+    ],
+)
+def test_the_end_of_code_counts_where_code_began(source: str, text: str) -> None:
+    assert read(source) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            "<table><thead><tr><td>k<tr><td>l</thead><tr><td>a</table>",
+            "| k |\n| l |\n| --- |\n| a |",
+        ),
+        (
+            "<table><thead><tr><td>k<tr><td>l<tbody><tr><td>a</table>",
+            "| k |\n| l |\n| --- |\n| a |",
+        ),
+        (
+            "<table><tr><td>x</tr><caption>a<p>b</caption></table>",
+            "| x |\n| a b |",
+        ),
+        (
+            "<table><tr><td>x</tr><caption>a</caption>b<td>c</table>",
+            "| x | |\n| a | |\n| b | c |",
+        ),
+        (
+            "<table><tr><td>x<table><caption>a</caption>b</table>c<td>d</table>",
+            "| x a b c | d |",
+        ),
+    ],
+)
+def test_groups_of_rows_and_captions(source: str, text: str) -> None:
+    assert read(source) == text
+
+
+def test_an_end_tag_too_many_changes_nothing() -> None:
+    assert read_html("</svg><svg><title>no</title></svg><title>T</title>")[1] == "T"
+    assert kinds("</blockquote>a<blockquote>b</blockquote>c") == [
+        ("paragraph", "a"),
+        ("quote", "b"),
+        ("paragraph", "c"),
+    ]
+    source = "</section><section><h1>a</h1><section><h1>b</h1></section></section>"
+    assert headings(source) == [(1, "a"), (2, "b")]
+
+
+def test_definitions_in_a_list() -> None:
+    source = "<ol><li>x<dl><dd>c<dt>T<dd>d<dd>e</dl><li>y</ol>"
+    text, _, layout = read_html(source)
+    assert text == "1. x\n    c\n  T\n    d\n    e\n2. y"
+    (block,) = layout.blocks
+    assert [text[cut:].split()[0] for cut in block.cuts] == ["c", "T", "e", "2."]
+
+
+def test_the_space_behind_an_image_stands_for_the_end_of_its_tag() -> None:
+    text, _, layout = read_html("<img alt=a >b")
+    assert text == "a b"
+    assert [layout.source_map.to_source(i) for i in range(3)] == [9, 11, 12]
+    assert layout.source_map.exact == (True, False, True, False)

@@ -20,7 +20,14 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.reading.files import read_text
 from structrag.reading.html.reader import html_blocks_between, read_html, text_offset
 from structrag.reading.outline import build_outline
-from structrag.records import Block, Document, Layout
+from structrag.records import (
+    Block,
+    Document,
+    Heading,
+    Layout,
+    PlacedImage,
+    SourceMap,
+)
 
 
 def read(source: str) -> str:
@@ -471,3 +478,120 @@ def test_a_character_reference_of_any_length_is_read(reference: str) -> None:
     document = read_text(f"<p>{reference}</p><img alt='{reference}'>", format="html")
     assert set(document.text.split()) in ({"\ufffd"}, {"A"})
     assert ContentAwareSplitter().split(document)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # The numbers of the tags count ...
+        ("<h3>a</h3><h1>b</h1>", [(3, "a"), (1, "b")]),
+        ("<section><h2>a</h2><section><h1>b", [(2, "a"), (1, "b")]),
+        ("<section><h1>a</h1><section><h2>b", [(1, "a"), (2, "b")]),
+        # ... but where all in sections are 1, the depth does.
+        ("<section><h1>a</h1><section><h1>b", [(1, "a"), (2, "b")]),
+        ("<section><section><h1>a</h1></section><h1>b", [(2, "a"), (1, "b")]),
+        ("<section><h1>a</h1></section><h2>b</h2>", [(1, "a"), (2, "b")]),
+        # The page's heading before them stands above.
+        ("<h1>p</h1><section><h1>a</h1><section><h1>b", [(1, "p"), (2, "a"), (3, "b")]),
+        ("<h2>p</h2><section><h1>a</h1><section><h1>b", [(2, "p"), (1, "a"), (2, "b")]),
+        ("<section><h1>a</h1></section><h1>p</h1>", [(1, "a"), (1, "p")]),
+    ],
+)
+def test_levels_are_numbers_or_depths(
+    source: str, expected: list[tuple[int, str]]
+) -> None:
+    assert headings(source) == expected
+
+
+def test_headings_and_blocks_reach_to_the_next() -> None:
+    text, _, layout = read_html("<h1>a  b</h1>c<pre>d\ne\n</pre><p><img alt=f></p>")
+    assert text == "a b\n\nc\n\nd\ne\n\nf"
+    assert layout.headings == (Heading(1, "a b", 0, 5),)
+    assert layout.blocks == (
+        Block("paragraph", 5, 8),
+        Block("code", 8, 13, (10,)),
+        Block("image", 13, 14),
+    )
+
+
+def test_navigation_is_left_out_unless_it_is_asked_for() -> None:
+    source = "<nav>n</nav>x"
+    assert read_html(source)[0] == "x"
+    assert read_html(source, drop_navigation=False)[0] == "n\n\nx"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "a<img src=' x&amp;y ' alt=' c  d' title=' t  u '>b",
+            PlacedImage(2, "x&y", "c d", "t u"),
+        ),
+        # Without alt text it stands before the text behind it.
+        ("ab<img src=x>cd", PlacedImage(2, "x", "")),
+        ("ab<img src=x alt=' '>cd", PlacedImage(3, "x", "")),
+        # At the end it stands at the last character.
+        ("ab<img src=x>", PlacedImage(1, "x", "")),
+        ("a<img src=x>", PlacedImage(0, "x", "")),
+        ("<img src=x>", PlacedImage(0, "x", "")),
+        ("<img>", PlacedImage(0, "", "")),
+    ],
+)
+def test_images_have_their_places(source: str, expected: PlacedImage) -> None:
+    assert read_html(source)[2].images == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (5, 0),
+        (10, 0),
+        (11, 1),
+        (12, 2),
+        (13, 3),  # behind a run: the next one
+        (15, 3),
+        (20, 3),
+        (21, 4),  # inside what one character stands for: the next one
+        (30, 4),
+        (31, 5),
+        (40, 6),
+        (41, 6),  # behind all: the text's end
+    ],
+)
+def test_the_way_from_a_page_to_its_text(place: int, expected: int) -> None:
+    source_map = SourceMap((0, 3, 4, 6), (10, 20, 30, 40), (True, False, True, False))
+    assert text_offset(source_map, place) == expected
+    assert text_offset(SourceMap((), (), ()), place) == 0
+
+
+PARAGRAPH, TABLE = Block("paragraph", 2, 8), Block("table", 12, 30, (22, 26), 20)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (2, 8, [PARAGRAPH]),
+        (4, 6, [Block("paragraph", 4, 6)]),
+        (2, 30, [Block("paragraph", 2, 12), TABLE]),
+        # A body before, between or behind the blocks.
+        (0, 2, [Block("other", 0, 2)]),
+        (8, 12, [Block("other", 8, 12)]),
+        (30, 31, [Block("other", 30, 31)]),
+        (7, 12, [Block("paragraph", 7, 12)]),
+        # What is not written in blocks joins the first one behind it.
+        (8, 30, [Block("table", 8, 30, (22, 26), 20)]),
+        (0, 8, [Block("paragraph", 0, 8)]),
+        # Cuts at an edge are none; a header is whole or none.
+        (12, 27, [Block("table", 12, 27, (22, 26), 20)]),
+        (12, 26, [Block("table", 12, 26, (22,), 20)]),
+        (12, 20, [Block("table", 12, 20, (), 20)]),
+        (12, 19, [Block("table", 12, 19)]),
+        (13, 30, [Block("table", 13, 30, (22, 26))]),
+        (22, 30, [Block("table", 22, 30, (26,))]),
+        (5, 5, []),
+        (6, 5, []),
+    ],
+)
+def test_blocks_between_two_places(start: int, end: int, expected: list[Block]) -> None:
+    layout = Layout((), (PARAGRAPH, TABLE), SourceMap((), (), ()))
+    assert html_blocks_between(layout, start, end) == expected

@@ -93,6 +93,7 @@ def read(source: str) -> str:
             "| k | |\n| --- | --- |\n| a | 1 |",
         ),
         ("<table><thead><tr><td>a</thead></table>", "| a |"),
+        ("<table><tr><td>a</td>s<p>t<td>b</table>", "| a | s | t | b |"),
         # Text outside cells is no header.
         ("<table><tr><th>k</th>s<tr><td>v</table>", "| k | s |\n| v | |"),
     ],
@@ -121,6 +122,7 @@ def test_a_table_without_a_header_may_be_cut_before_every_row_but_the_first() ->
     )
     (block,) = parse(document).blocks(parse(document).sections[0])
     assert [document.text[cut:].split()[1] for cut in block.cuts] == ["b"]
+    assert block.header_end == 0
 
 
 def test_a_table_of_more_than_a_hundred_columns_is_not_aligned() -> None:

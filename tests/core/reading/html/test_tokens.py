@@ -113,6 +113,7 @@ def test_numbers_of_attributes(value: str, expected: int) -> None:
         == expected
     )
     assert attribute_number(source, {}, "start") == 1
+    assert attribute_number("123", {}, "start") == 1
 
 
 @pytest.mark.parametrize(
@@ -133,13 +134,27 @@ def test_numbers_of_attributes(value: str, expected: int) -> None:
         # CDATA sections
         ("<![CDATA[a<b>c]]>d", ["a<b>c", "d"]),
         ("<![CDATA[a>b<![CDATA[c>d", ["b", "d"]),
+        ("x<![CDATA[a]]>b", ["x", "a", "b"]),
+        ("<!doctype html>a]]>b", ["a]]>b"]),
         # quotes
         ('<p title="a > b">c', ['+p <p title="a > b">', "c"]),
         ("<p title='a > b' x>c", ["+p <p title='a > b' x>", "c"]),
         ('<p title="a>c</p>d', ['+p <p title="a>', "c", "-p </p>", "d"]),
         ("<p x='a>c<q>d", ["+p <p x='a>", "c", "+q <q>", "d"]),
+        ('<p x="a>b"', ['+p <p x="a>', 'b"']),  # it ends in a quoted value
         # content without tags
         ("<script>a<b></script>c", ["-script ", "-script </script>", "c"]),
+        (
+            "<script>a</script>b<script>c</script>d",
+            [
+                "-script ",
+                "-script </script>",
+                "b",
+                "-script ",
+                "-script </script>",
+                "d",
+            ],
+        ),
         ("<style>a<b>", ["-style "]),
         ("<noscript>a<p>b", ["a", "+p <p>", "b"]),
         (
