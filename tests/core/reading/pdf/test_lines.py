@@ -174,6 +174,8 @@ def test_a_rule_parts_text_that_stands_beside_it(
 def test_lines_of_a_row_are_ordered_from_the_left() -> None:
     found = _joined([line("c", 100, 90), line("a", 100, 60), line("b", 100, 75)], [])
     assert [one.text for one in found] == ["a", "b", "c"]
+    apart = _joined([line("a", 100, 60), line("b", 100, 90), line("c", 100, 97)], [])
+    assert [one.text for one in apart] == ["a", "b c"]
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,13 @@ def test_words_of_one_line(other: Any, goes_on: bool) -> None:
     assert list(_runs([])) == []
 
 
+def test_each_word_goes_on_from_the_one_before() -> None:
+    words = [word("a", 40, 50), word("b", 55, 65), word("c", 70, 80)]
+    assert list(_runs(words)) == [words]
+    far = word("d", 95, 105)
+    assert list(_runs([*words, far])) == [words, [far]]
+
+
 def test_a_line_of_words() -> None:
     bold = "Arial-BoldMT"
     words = [
@@ -242,3 +249,21 @@ def test_pdfplumber_reads_an_encrypted_file_and_a_row_from_its_left() -> None:
     assert [line.text for line in page.lines] == ["pump valve"]
     with pytest.raises(InvalidDocument, match="cannot be read by pdfplumber"):
         pages_of(data, reader="pdfplumber")
+
+
+def test_pdfplumber_gives_the_grid_of_a_table_but_none_of_a_lone_box() -> None:
+    pytest.importorskip("pdfplumber", reason="the extra 'pdfplumber' is not installed")
+
+    def draw(canvas: Any) -> None:
+        canvas.grid([60, 150, 240], [600, 630, 660])
+        for x in (65, 155):
+            for y in (610, 640):
+                write(canvas, ["cell"], x, y)
+        canvas.rect(60, 300, 200, 100)
+        write(canvas, ["A text in a box"], 70, 350)
+
+    (page,) = pages_of(made(draw), reader="pdfplumber")
+    assert isinstance(page, Page)
+    (grid,) = page.grids
+    assert grid.columns == pytest.approx((60, 150, 240))
+    assert grid.rows == pytest.approx((842 - 660, 842 - 630, 842 - 600))
