@@ -322,6 +322,92 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
     assert [hit.chunk.extras["keywords"] for hit in grouped] == [["B16"]] * 5 + [[]]
 
 
+def test_turns_are_taken_where_a_query_names_several_keywords() -> None:
+    turns = worked(alpha=2 / 3, beta=0.2, diversify="round_robin", k=4)
+    # "c" holds both, "d" one, the others none.
+    assert names(turns.search("is3722hs vs IS3731")) == "cdba"
+    assert names(turns.search("is3722hs vs IS3731", 3)) == "cdb"
+    plain = worked(alpha=2 / 3, beta=0.2, k=4)
+    assert names(turns.search("IS3731")) == names(plain.search("IS3731"))
+
+
+def test_the_published_code_takes_turns_for_a_single_keyword() -> None:
+    index = worked().index
+    code = HiQARetriever(index, keywords=["IS3731"], preset="code")
+    assert names(code.search("IS3731")) == "cdab"
+    assert names(code.search("One text")) == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"alpha": 1.5},
+            "alpha must be 'auto' or a finite number from 0 to 1; got 1.5",
+        ),
+        ({"alpha": -0.5}, "alpha must be .* from 0 to 1; got -0.5"),
+        ({"alpha": True}, "alpha must be .*; got True"),
+        ({"beta": -1}, "beta must be 'auto' or a finite number at least 0; got -1"),
+        ({"beta": float("inf")}, "beta must be .* at least 0; got inf"),
+        ({"fusion": "rrf", "beta": 0.5}, "alpha and beta are for fusion 'score'"),
+        ({"preset": "code", "fusion": "rrf"}, "preset 'code' fixes fusion; leave"),
+        (
+            {"preset": "code", "alpha": 0.0, "routes": ("dense",)},
+            "preset 'code' fixes alpha, routes; leave",
+        ),
+    ],
+)
+def test_weights_that_are_not_allowed(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        HiQARetriever(Index(views=("raw",)), **options)
+
+
+def test_the_lowest_and_highest_weights() -> None:
+    index = Index(views=("raw",))
+    assert HiQARetriever(index, alpha=0, beta=0).weights() == (0.0, 0.0)
+    assert HiQARetriever(index, alpha=1, beta=9).weights() == (1.0, 9.0)
+    assert HiQARetriever(index).weights() == (0.5, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "compares"),
+    [
+        ({}, True),
+        ({"preset": "paper"}, False),
+        ({"preset": "code"}, False),
+        ({"compare_rest": False}, False),
+        ({"preset": "paper", "compare_rest": True}, True),
+    ],
+)
+def test_what_is_left_of_a_query_is_compared_by_default(
+    options: dict[str, Any], compares: bool
+) -> None:
+    assert HiQARetriever(Index(views=("raw",)), **options).compare_rest is compares
+
+
+@pytest.mark.parametrize(
+    "options", [{"fusion": "rrf"}, {"preset": "code"}, {"preset": "paper"}]
+)
+def test_only_weights_of_the_default_can_be_tuned(options: dict[str, Any]) -> None:
+    questions = [LabelledQuestion("About IS3731", {"d"})]
+    index = worked().index
+    with pytest.raises(InvalidParameter, match="tune needs a retriever that uses"):
+        HiQARetriever(index, detect_keywords=False, **options).tune(questions)
+    retriever = HiQARetriever(index, detect_keywords=False)
+    report = retriever.tune(questions)
+    assert retriever.weights() == (report.alpha, report.beta)
+
+
+def test_hits_that_a_route_did_not_find_have_no_score_of_it() -> None:
+    hits = worked(routes=("bm25", "keywords"), k=9).search("is3722hs vs IS3731")
+    assert {hit.chunk.doc_id: hit.scores for hit in hits} == {
+        "a": {"bm25": 2.0},
+        "b": {"bm25": 8.0},
+        "c": {"keywords": 2.0},
+        "d": {"bm25": 4.0, "keywords": 1.0},
+    }
+
+
 def test_weights_by_rule_of_thumb() -> None:
     deep, flat = manuals(), Index(views=("raw",))
     flat.add([Document("plain text without a heading", id=f"d{i}") for i in range(3)])
