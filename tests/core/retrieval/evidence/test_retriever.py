@@ -17,7 +17,13 @@ from samples import BAD, manual
 
 from structrag import EvidenceRetriever, Retriever, read_text
 from structrag.asking.requests import TokenVectors
-from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, ModelFailed
+from structrag.errors import (
+    IndexDamaged,
+    InvalidAnswer,
+    InvalidParameter,
+    ModelFailed,
+    UnknownDocument,
+)
 from structrag.models import LsaEmbedder
 from structrag.reading.settings import Reading
 from structrag.records import Document, Hit
@@ -547,3 +553,192 @@ def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> No
     assert retriever.delete(["a", "c"]) is True
     assert retriever.delete(("a", "b")) is False  # one was not there
     assert retriever.document_ids == []
+
+
+def test_a_report_counts_documents_and_their_sentences() -> None:
+    retriever = EvidenceRetriever(HashTokens())
+    report = retriever.add([PUMPS, BOATS])
+    assert (report.added, report.replaced, report.unchanged) == (2, 0, 0)
+    assert report.chunks == 9 + 3  # sentences, items and headings
+    new = read_text("Kites fly. They fall.", id="kites")
+    changed = read_text("Boats sink.", id="boats")
+    report = retriever.add([new, changed, PUMPS])
+    assert (report.added, report.replaced, report.unchanged) == (1, 1, 1)
+    assert report.chunks == 2 + 1
+    assert retriever.document_ids == ["pumps", "boats", "kites"]
+    report = retriever.add([])
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (0,) * 4
+
+
+def test_the_cost_of_a_report_is_that_of_its_call() -> None:
+    retriever = EvidenceRetriever(HashEmbedder())
+    first, second = retriever.add([PUMPS]).usage, retriever.add([BOATS]).usage
+    assert first["embedded"] > second["embedded"] > 0
+    assert retriever.usage.as_dict()["embedded"] == (
+        first["embedded"] + second["embedded"]
+    )
+
+
+def test_documents_are_read_in_groups_of_pieces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("structrag.retrieval.evidence.retriever.GROUP", 3)
+    encoder = HashTokens()
+    told: list[tuple[int, int]] = []
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "documents":
+            told.append((done, total))
+
+    retriever = EvidenceRetriever(encoder, progress=progress)
+    long = "One sentence here. " * 100  # two pieces
+    documents = [
+        read_text(text, id=str(number))
+        for number, text in enumerate(["Pump.", long, "Seal.", "Valve.", "Kite.", long])
+    ]
+    retriever.add(documents)
+    assert [len(pieces) for pieces in encoder.passes] == [3, 3, 2]
+    assert told == [(0, 6), (2, 6), (5, 6), (6, 6)]
+    for document in documents:
+        alone = EvidenceRetriever.from_documents([document], HashTokens())
+        record = retriever.store.shelf().records[document.id]
+        expected = alone.store.shelf().records[document.id]
+        assert np.array_equal(record.sums, expected.sums)
+        assert np.array_equal(record.lengths, expected.lengths)
+        assert np.array_equal(record.token_firsts, expected.token_firsts)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
+def test_documents_without_text_or_words_stand_beside_others(model: Any) -> None:
+    retriever = EvidenceRetriever(model)
+    retriever.add([read_text("", id="empty"), read_text("?!", id="marks")])
+    assert (
+        retriever.search("Which blue pump leaks?", 1, where={"doc_id": "empty"}) == []
+    )
+    retriever.add([read_text(" ", id="blank"), PUMPS, read_text("...", id="dots")])
+    (hit,) = retriever.search("Which blue pump leaks?", 1)
+    assert hit.chunk.text == "The blue pump leaks. Its seal is worn."
+    assert len(retriever) == 5
+
+
+def test_the_tokens_of_the_retriever_hold_where_no_number_is_asked_for() -> None:
+    retriever = made(HashTokens(), max_tokens=6)
+    (few,) = retriever.search("Which blue pump leaks?")
+    assert few.chunk.text == "The blue pump leaks."
+    assert texts(retriever.search("Which blue pump leaks?", 1)) == [
+        "The blue pump leaks. Its seal is worn."
+    ]
+    assert texts(retriever.search("Which blue pump leaks?", 1, max_tokens=6)) == [
+        "The blue pump leaks."
+    ]
+    assert len(retriever.search("Which blue pump leaks?", max_tokens=99)) > 1
+
+
+def test_ranks_are_whole_numbers_from_1_without_gaps() -> None:
+    retriever = made(HashTokens())
+    for options in ({}, {"k": 3}, {"k": 3, "max_tokens": 30}, {"order": "document"}):
+        hits = retriever.search("blue pump leaks, cats like fish", **options)  # type: ignore[arg-type]
+        assert len(hits) > 1
+        assert sorted(hit.rank for hit in hits) == list(range(1, len(hits) + 1))
+
+
+def test_of_so_many_passages_none_is_a_heading_alone() -> None:
+    retriever = made(HashTokens())
+    headings = ("# Pumps", "## Care", "# Cats", "# Boats")
+    for k, max_tokens in ((1, None), (5, None), (5, 60)):
+        hits = retriever.search("care pumps cats boats", k, max_tokens=max_tokens)
+        assert hits and not set(texts(hits)) & set(headings)
+    # Without a number they are passages, or parts of some.
+    whole = retriever.search("care pumps cats boats")
+    assert any(text.startswith(headings) for text in texts(whole))
+
+
+def test_a_number_of_passages_are_not_joined() -> None:
+    retriever = made(HashTokens())
+    hits = retriever.search("pump leaks care rinse dry", 9, where={"doc_id": "pumps"})
+    assert sorted(texts(hits)) == [
+        "- Rinse it weekly.\n- Dry it.",
+        "Cats sleep all day. They like fish.",
+        "The blue pump leaks. Its seal is worn.",
+    ]
+    (joined,) = retriever.search("pump leaks care", where={"doc_id": "pumps"})
+    assert joined.chunk.text == PUMPS.text.strip()
+
+
+def test_below_one_sentence_a_number_of_passages_gives_its_beginning() -> None:
+    (hit,) = made(HashTokens()).search("Which blue pump leaks?", 2, max_tokens=4)
+    assert hit.chunk.text == "The blue pump"
+
+
+def test_blocks_and_what_is_beside_a_passage() -> None:
+    retriever = made(HashTokens())
+    first, second, third = retriever.blocks("pumps")
+    assert first.text.startswith("# Pumps") and third.text.endswith("They like fish.")
+    (hit,) = retriever.search("Rinse it weekly", 1)
+    assert retriever.neighbours(hit.chunk) == (first, third)
+    assert retriever.neighbours(first) == (None, second)
+    assert retriever.neighbours(third) == (second, None)
+    with pytest.raises(UnknownDocument, match="got 'none'"):
+        retriever.blocks("none")
+
+
+def test_every_sentence_has_a_score() -> None:
+    retriever = made(HashTokens())
+    scores = retriever.run(retriever.sentence_scores_steps("Which boats float?"))
+    assert list(scores) == ["pumps", "boats"]
+    assert [len(of.starts) for of in scores.values()] == [9, 3]
+    assert [len(of.scores) for of in scores.values()] == [9, 3]
+    best = int(scores["boats"].scores.argmax())
+    assert BOATS.text[scores["boats"].starts[best] :].strip().startswith("Boats float")
+    assert scores["boats"].scores.max() > scores["pumps"].scores.max()
+    some = retriever.sentence_scores_steps("Which boats float?", where={"year": 2021})
+    assert list(retriever.run(some)) == ["boats"]
+    assert retriever.run(retriever.sentence_scores_steps(" ")) == {}
+    nothing = EvidenceRetriever(HashTokens())
+    assert nothing.run(nothing.sentence_scores_steps("boats")) == {}
+
+
+def test_hits_are_explained_only_for_a_question() -> None:
+    retriever = made(HashTokens())
+    hits = retriever.search("Which blue pump leaks?", 2)
+    assert [len(of_hit) for of_hit in retriever.explain("pump", hits)] == [2, 2]
+    assert retriever.explain(" ", hits) == [(), ()]
+    inside = retriever.search("pump", 1, where={"year": 2020})
+    assert len(retriever.explain("pump", inside, where={"year": 2020})) == 1
+
+
+def test_marks_in_a_question_are_no_tokens_of_it() -> None:
+    class Marks(HashTokens):
+        """Also gives a token for a question mark."""
+
+        def embed_tokens(
+            self, texts: Sequence[str], *, query: bool = False
+        ) -> list[TokenVectors]:
+            words = super().embed_tokens([text.rstrip("?") for text in texts])
+            if not query:
+                return words
+            return [
+                TokenVectors(
+                    np.append(of.ids, 7).astype(np.int32),
+                    np.append(of.spans, [[len(text) - 1, len(text)]], axis=0),
+                    np.append(of.vectors, 9 * of.vectors[:1], axis=0),
+                    of.vector,
+                )
+                for text, of in zip(texts, words, strict=True)
+            ]
+
+    question = "Which blue pump leaks?"
+    assert made(Marks()).search(question) == made(HashTokens()).search(question)
+
+
+def test_settings_of_reading_and_words_must_be_those_it_was_built_with(
+    tmp_path: Path,
+) -> None:
+    retriever = made(HashTokens(), function_words=False)
+    retriever.save(tmp_path / "index")
+    with pytest.raises(InvalidParameter, match="function_words must be what the index"):
+        EvidenceRetriever.load(tmp_path / "index", HashTokens())
+    with pytest.raises(InvalidParameter, match="reading must be what the index"):
+        EvidenceRetriever.load(
+            tmp_path / "index", HashTokens(), function_words=False, language="german"
+        )
