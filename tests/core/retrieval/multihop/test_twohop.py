@@ -11,6 +11,7 @@ from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Hit
+from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.multihop.selfask import SelfAsk
@@ -120,6 +121,25 @@ def test_names_in_most_hits_come_first_and_those_of_the_question_never() -> None
     assert bridge_entities(
         "who?", hits, find_entities=lambda text: ["x", " X ", ""]
     ) == ["X"]
+
+
+def test_at_most_five_names_are_taken_in_order_of_appearance() -> None:
+    hits = [hit("a", "a b c d e f"), hit("b", "g f")]
+    assert bridge_entities("?", hits, find_entities=str.split) == [*"fabcd"]
+    assert bridge_entities("?", hits, 1, str.split) == ["f"]
+    assert bridge_entities("a f", hits, 9, str.split) == [*"bcdeg"]
+
+
+def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) -> None:
+    two = MultiViewRetriever(retriever.index, k=2, routes=("bm25",))
+    question = "Who shot The Lantern?"
+    hops = TwoHop(two, k=1)
+    assert [len(hops.search(question, k)) for k in (None, 1, 2, 3)] == [1, 1, 2, 3]
+    everything = TwoHop(two).result(question)
+    assert [found.chunk.id for found in hops.search(question, 3)] == [
+        found.chunk.id for found in everything.hits[:3]
+    ]
+    assert everything.cost == {} and everything.total == StageCost()
 
 
 def test_bad_input_is_named(retriever: MultiViewRetriever) -> None:
