@@ -378,3 +378,138 @@ def test_overlap_is_at_most_half_of_the_limit() -> None:
     # With sentences of five words.
     assert set(overlaps(1000)) == set(overlaps(20)) == {15}
     assert set(overlaps(10)) == {10}
+
+
+@pytest.mark.parametrize(
+    ("limits", "flat", "within"),
+    [
+        ((6, 4), 4, 6),
+        ((None, 4), 4, 9),
+        ((6, None), 6, 6),
+        ((4, 6), 4, 4),
+        ((None, None), 9, 9),
+        ((9, 8), 8, 9),  # nine words are just the limit
+    ],
+)
+def test_flat_text_has_the_lower_of_two_limits(
+    limits: tuple[int | None, int | None], flat: int, within: int
+) -> None:
+    most, flat_most = limits
+    settings = {"max_tokens": most, "flat_max_tokens": flat_most, "context": False}
+    for text, longest in (
+        ("One two three four five six seven eight nine", flat),
+        ("# One\n\nthree four five six seven eight nine", within),
+    ):
+        chunks = split(text, counter=count_words, **settings)
+        assert max(chunk.n_tokens for chunk in chunks) <= longest
+        assert (len(chunks) == 1) is (longest == 9)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_tokens": 1, "flat_max_tokens": 1},
+        {"min_tokens": 0},
+        {"overlap": 25, "max_tokens": 50},
+        {"overlap": 99, "max_tokens": None},
+    ],
+)
+def test_settings_at_their_edges_are_taken(settings: dict[str, Any]) -> None:
+    splitter = ContentAwareSplitter(**settings)
+    assert {name: getattr(splitter, name) for name in settings} == settings
+
+
+def test_overlap_above_half_of_the_limit_is_refused() -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"at most half of max_tokens \(50\); got 26"
+    ):
+        ContentAwareSplitter(overlap=26, max_tokens=50)
+
+
+@pytest.mark.parametrize(
+    ("words", "most", "joined"),
+    [
+        ([3, 3, 6], None, [6, 6]),  # two make just the least
+        ([3, 3, 3, 3], None, [6, 6]),
+        ([3, 6], None, [9]),  # a small one takes in the next, however large
+        ([6, 3], None, [9]),  # or else joins the one before
+        ([6, 3, 6], None, [6, 9]),
+        ([6, 3, 6], 9, [6, 9]),  # just the limit
+        ([6, 3, 6], 8, [6, 3, 6]),
+        ([3, 7, 3], 9, [3, 7, 3]),
+        ([5, 3, 7], 9, [8, 7]),
+        ([6, 3, 7], 9, [9, 7]),  # no room for the next, but for the one before
+        ([6, 6], None, [6, 6]),
+        ([3], None, [3]),
+    ],
+)
+def test_sections_below_six_words_join_their_neighbours(
+    words: list[int], most: int | None, joined: list[int]
+) -> None:
+    text = "".join(
+        f"# S\n\n{' '.join(f'w{i}' for i in range(n - 2))}\n\n" for n in words
+    )
+    chunks = split(
+        text, min_tokens=6, max_tokens=most, counter=count_words, context=False
+    )
+    sizes = [chunk.n_tokens for chunk in chunks]
+    assert sizes == joined
+
+
+def test_small_sections_of_different_parents_stay_apart() -> None:
+    text = "# A\n\n## X\n\nx\n\n# B\n\n## Y\n\ny\n\n## Z\n\nz\n"
+    chunks = split(text, min_tokens=99, counter=count_words)
+    assert [chunk.text[:3] for chunk in chunks] == ["# A", "# B"]
+    # Nor over a section that is left out, nor with the text before all headings.
+    text = "Before.\n\n# A\n\na\n\n# X\n\nx\n\n# B\n\nb\n"
+    chunks = split(text, min_tokens=99, counter=count_words, exclude_titles=["x"])
+    assert [chunk.text.strip()[-1] for chunk in chunks] == [".", "a", "b"]
+
+
+def overlap_of(text: str, overlap: int, most: int) -> list[str]:
+    """What each later piece repeats of the one before."""
+    chunks = split(text, max_tokens=most, overlap=overlap, counter=count_words)
+    return [text[b.start : a.end] for a, b in itertools.pairwise(chunks)]
+
+
+@pytest.mark.parametrize(
+    ("overlap", "repeated"),
+    [(1, ""), (2, "Three is. "), (3, "Three is. "), (4, "Two is. Three is. ")],
+)
+def test_as_many_sentences_are_repeated_as_the_overlap_holds(
+    overlap: int, repeated: str
+) -> None:
+    text = "One is. Two is. Three is. Four is. Five is. Six is."
+    found = overlap_of(text, overlap, 6 + overlap)
+    assert found[0] == repeated
+
+
+def test_the_whole_piece_before_is_never_repeated() -> None:
+    text = "One two three. Four five six. Seven eight nine."
+    assert overlap_of(text, 3, 6) == ["", ""]
+
+
+@pytest.mark.parametrize(("length", "is_repeated"), [(38, True), (39, False)])
+def test_a_sentence_of_more_than_40_characters_a_token_is_not_repeated(
+    length: int, is_repeated: bool
+) -> None:
+    long = "x" * length + ". "
+    text = f"One two three. {long}Four five six seven."
+    (repeated,) = overlap_of(text, 1, 5)
+    assert repeated == (long if is_repeated else "")
+
+
+@pytest.mark.parametrize(
+    ("before", "most", "repeated"),
+    [
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\n", 17, ""),
+        ("```\na b\n```\n\n", 12, ""),
+        ("- One is.\n- Two is.\n\n", 14, "- Two is.\n\n"),
+        ("> One is. Two is.\n\n", 14, "Two is.\n\n"),
+    ],
+)
+def test_sentences_are_repeated_of_prose_only(
+    before: str, most: int, repeated: str
+) -> None:
+    text = f"# H\n\n{before}Three four five six seven eight nine ten.\n"
+    assert overlap_of(text, 3, most) == [repeated]

@@ -306,3 +306,47 @@ def test_a_figure_is_an_image_and_words_beside_it_are_none() -> None:
     # Inside a paragraph too.
     assert kinds('<a href="p"><img src=x.png></a>\n')[0][0] == "image"
     assert kinds("<b>words</b> <img src=x.png>\n")[0][0] == "text"
+
+
+SPREAD = "<table><tr><th>a</th></tr>\n\n<tr><td>1</td></tr></table>\n\n"
+
+
+def test_tables_cut_by_empty_lines_are_joined_one_by_one() -> None:
+    assert kinds(f"<b>x</b>\n\n{SPREAD}{SPREAD}Words.\n") == [
+        ("text", "<b>x</b>\n\n"),
+        ("table", SPREAD),
+        ("table", SPREAD),
+        ("text", "Words.\n"),
+    ]
+
+
+def test_a_table_cut_by_empty_lines_behind_one_that_is_never_closed_is_text() -> None:
+    text = f"<table><tr><td>never\n\nWords.\n\n{SPREAD}Last.\n"
+    assert kinds(text) == [("text", text)]
+
+
+def test_all_tags_in_front_of_a_table_go_with_it() -> None:
+    text = f"<div>\n\n<center>\n\n<br>\n\n{HTML}\n"
+    assert kinds(text) == [("table", text)]
+
+
+def test_tags_between_words_and_a_table_are_no_prose() -> None:
+    text = f"{HTML}\n\nWords.\n\n<br>\n\n{HTML}\n"
+    assert neighbours(text) == [("", "Words."), ("", "")]
+    assert neighbours(f"{HTML}\n\n{PIPES}") == [("", ""), ("", "")]
+
+
+def test_references_to_images_are_read_in_markdown_only() -> None:
+    segmenter, (segment,) = cut("One ![a](a.png) and ![b][c].\n\n[c]: c.png\n", "text")
+    assert segmenter.images(segment, 0, segment.end) == []
+    assert segmenter.references == {}
+
+
+def test_an_image_of_a_page_that_stands_alone_is_the_one_in_its_place() -> None:
+    page = (
+        "<p>One <img src=a.png> two.</p><p><img src=b.png alt=b></p>"
+        "<p>Three.</p><p><img src=c.png alt=c></p>"
+    )
+    _, segments = cut(page, "html")
+    images = [each.parts[0].images for each in segments if each.kind == "image"]
+    assert images == [(Image("b.png", "b"),), (Image("c.png", "c"),)]

@@ -340,3 +340,116 @@ def test_chunks_say_what_their_margins_were_read_from() -> None:
     with pytest.warns(UserWarning, match="neither weighs two options nor rates them"):
         chunks = split(TEXT, min_tokens=0, llm=Weigher(lambda prompt: None))
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"warmup": 0},
+        {"history": 1},
+        {"target_tokens": 1},
+        {"theta0": 1},
+        {"theta0": -math.inf},
+        {"min_tokens": 0, "max_tokens": 1},
+        {"min_tokens": 7, "max_tokens": 7},
+    ],
+)
+def test_settings_at_their_edges_are_taken(choices: dict[str, Any]) -> None:
+    splitter = IDMSSplitter(**choices)
+    assert {name: getattr(splitter, name) for name in choices} == choices
+
+
+def test_as_published_the_threshold_is_the_mean_of_all_margins_before() -> None:
+    text = "# P\n\nA one. B one.\n\n# Q\n\nC one. D one.\n"
+    margins = {"B one.": 0.5, "C one.": -0.25, "D one.": 0.125}
+    before = []
+
+    def margin(pairs: Any) -> list[float]:
+        before.extend(left for left, _ in pairs)
+        return [margins[behind] for _, behind in pairs]
+
+    splitter = IDMSSplitter.paper(counter=words, merge="none", margin=margin)
+    found = splitter.explain(read_text(text, format="markdown"))
+    (series,) = found.series  # sections are not looked at
+    assert series.values[1:] == (0.5, -0.25, 0.125)
+    assert series.thresholds[1:] == pytest.approx((0.0, 0.5, 0.125))
+    assert series.runs == ((0, 2), (2, 3), (3, 4))
+    assert {chunk.context for chunk in found.chunks} == {""}
+    # The chunk so far, without its heading.
+    assert before == ["A one.", "A one. B one.", "C one."]
+
+
+def test_as_published_segments_are_filled_up_to_260_tokens() -> None:
+    text = "".join(f"W{i}. " for i in range(521))
+    splitter = IDMSSplitter.paper(
+        counter=words, margin=lambda pairs: [0.0] * len(pairs)
+    )
+    chunks = splitter.split(read_text(text, format="text"))
+    assert [words(chunk.text) for chunk in chunks] == [260, 260, 1]
+    assert splitter.reuse_vectors is False
+
+
+def test_the_least_size_is_at_most_what_the_heading_path_leaves() -> None:
+    """One word of the path, a quarter of the limit, leaves five of six."""
+    text = "# P q\n\n" + "".join(f"W{i} is. " for i in range(6))
+    chunks = split(
+        text,
+        margin=lambda pairs: [-1.0] * len(pairs),
+        min_tokens=6,
+        max_tokens=6,
+        counter=words,
+    )
+    assert [words(chunk.text) for chunk in chunks] == [5, 4, 4, 2]
+    assert {chunk.context for chunk in chunks[1:]} == {"P"}
+
+
+def test_parts_of_a_sentence_above_the_limit_have_gaps_of_their_own() -> None:
+    text = "One two three four five six. Seven eight."
+    chunks = split(
+        text,
+        margin=lambda pairs: [-0.5] * len(pairs),
+        min_tokens=0,
+        max_tokens=3,
+        merge="none",
+        counter=words,
+    )
+    assert [(chunk.text.strip(), chunk.extras["margin"]) for chunk in chunks] == [
+        ("One two three", None),
+        ("four five six.", -0.5),
+        ("Seven eight.", -0.5),
+    ]
+
+
+def test_units_are_numbered_through_the_sections() -> None:
+    sections = [f"# S{k}\n\nA{k} is. B{k} is. C{k} is.\n\n" for k in range(3)]
+    by_place = {
+        f"{x}{k} is.": (k + 1) / (4 if x == "B" else 8) for k in range(3) for x in "BC"
+    }
+    splitter = IDMSSplitter(
+        margin=lambda pairs: [by_place[behind] for _, behind in pairs],
+        context="adjacent",
+        warmup=99,
+        theta0=0.3,
+        min_tokens=0,
+    )
+    found = splitter.explain(read_text("".join(sections), format="markdown"))
+    assert [series.values[1:] for series in found.series] == [
+        (0.25, 0.125),
+        (0.5, 0.25),
+        (0.75, 0.375),
+    ]
+    assert [series.runs for series in found.series] == [
+        ((0, 1), (1, 2), (2, 3)),
+        ((0, 2), (2, 3)),
+        ((0, 3),),
+    ]
+    assert [series.thresholds[1:] for series in found.series] == [(0.3, 0.3)] * 3
+
+
+def test_vectors_come_with_the_chunks() -> None:
+    document = read_text(TEXT, format="markdown")
+    splitter = IDMSSplitter(min_tokens=0)
+    runner = Runner(embedder=HashEmbedder())
+    chunks, vectors = runner.run(splitter.split_with_vectors_steps(document))
+    assert chunks == splitter.split(document, embedder=HashEmbedder())
+    assert vectors.shape == (len(chunks), 64)
