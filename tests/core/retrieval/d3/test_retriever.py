@@ -13,7 +13,7 @@ from d3_making import Overlap
 from doubles import HashEmbedder, Reluctant, ScriptedModel
 from samples import GUIDE_WORDS, guide
 
-from structrag import Cache, Index
+from structrag import Cache, EvidenceRetriever, Index
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -22,6 +22,7 @@ from structrag.errors import (
 )
 from structrag.reading.files import read_text
 from structrag.records import Document
+from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever
@@ -392,6 +393,140 @@ def test_settings_are_checked(index: D3Index) -> None:
     )
     assert D3Retriever(index, llm=ScriptedModel("1")).strategy == "base"
     assert D3Retriever(index).strategy == "fused"
+
+
+PUMPS = "# Pumps\n\nOne pump.\n\nTwo pump pump.\n\n# Fans\n\nOne fan.\n"
+
+
+@pytest.fixture(scope="module")
+def pumps() -> D3Index:
+    small = D3Index(embedder=HashEmbedder())
+    small.add([document(PUMPS, "pumps")])
+    return small
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"router": "llm"}, "llm must be given with router='llm'"),
+        ({"router": "cross_encoder"}, "cross_encoder must be given with router="),
+        ({"router": "evidence"}, "evidence must be given with router='evidence'"),
+        ({"strategy": "evidence"}, "evidence must be given with strategy='evidence'"),
+        ({"router": "x"}, "router must be one of"),
+        ({"max_tokens": 0}, "max_tokens must be a number of at least 1; got 0"),
+        ({"k": 0}, "k must be"),
+        ({"evidence": 7}, "evidence must be an EvidenceRetriever"),
+    ],
+)
+def test_what_a_setting_needs_is_named(
+    pumps: D3Index, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        D3Retriever(pumps, **options)
+
+
+def test_router_and_strategy_by_what_is_there(pumps: D3Index) -> None:
+    evidence = EvidenceRetriever.from_documents([document(PUMPS, "pumps")])
+    model = ScriptedModel("1")
+
+    def chosen(**options: Any) -> tuple[str, str]:
+        retriever = D3Retriever(pumps, **options)
+        return retriever.router, retriever.strategy
+
+    assert chosen() == ("scores", "fused")
+    assert chosen(evidence=evidence) == ("evidence", "evidence")
+    assert chosen(llm=model) == ("llm", "base")
+    assert chosen(llm=model, evidence=evidence) == ("llm", "base")
+    assert chosen(llm=model, preset="paper") == ("llm", "base")
+    assert chosen(preset="paper") == ("scores", "fused")
+    assert chosen(llm=model, router="scores", strategy="fused") == ("scores", "fused")
+    assert chosen(cross_encoder=Overlap(), router="cross_encoder")[0] == "cross_encoder"
+
+
+def test_at_most_k_of_what_is_scored(pumps: D3Index) -> None:
+    retriever = D3Retriever(pumps, k=1)
+    (best,) = retriever.search("pump pump")
+    assert best.chunk.text.strip() == "Two pump pump."
+    both = retriever.search("pump pump", 2)
+    assert [hit.rank for hit in both] == [2, 1]  # in reading order
+    lexical = Selection(strategy="lexical", threshold=0.0, k=2)
+    for k, most in ((None, 2), (1, 1), (3, 3)):
+        retriever = D3Retriever(pumps, selection=lexical, k=k)
+        assert len(retriever.search("one pump fan")) == most
+    assert len(D3Retriever(pumps, selection=lexical).search("one pump fan", 3)) == 3
+
+
+@pytest.mark.parametrize("strategy", ["fused", "evidence"])
+def test_the_tokens_of_the_best_are_the_limit(pumps: D3Index, strategy: str) -> None:
+    tokens = pumps.layout().tokens.tolist()
+    evidence = EvidenceRetriever.from_documents([document(PUMPS, "pumps")])
+
+    def texts(max_tokens: int | None) -> list[str]:
+        retriever = D3Retriever(
+            pumps,
+            router="scores",
+            strategy=strategy,
+            evidence=evidence,
+            max_tokens=max_tokens,
+        )
+        return [hit.chunk.text.strip() for hit in retriever.search("pump pump one")]
+
+    best = texts(1)
+    assert len(best) == 1
+    assert len(texts(tokens[0] + tokens[1])) == 2
+    assert len(texts(tokens[0] + tokens[1] - 1)) == 1
+    assert len(texts(None)) == len(texts(1000)) >= 2
+
+
+def test_an_index_without_documents_and_a_blank_question_cost_nothing(
+    pumps: D3Index,
+) -> None:
+    nothing = {"route": StageCost(), "select": StageCost()}
+    empty = D3Index(embedder=HashEmbedder())
+    for result in (
+        D3Retriever(pumps).result(" \n"),
+        D3Retriever(empty).result("pump"),
+    ):
+        assert result.hits == () and result.cost == nothing
+        assert result.route.how == "none"
+
+
+def test_hits_name_their_route_and_neighbours_are_joined(pumps: D3Index) -> None:
+    apart = D3Retriever(pumps).search("pump")
+    assert {hit.chunk.extras["route"] for hit in apart} == {"scores"}
+    (one, *_) = D3Retriever(pumps, join_adjacent=True).search("pump")
+    assert one.chunk.text.split() == ["One", "pump.", "Two", "pump", "pump."]
+    assert one.score == max(hit.score for hit in apart)
+
+
+def test_the_cache_is_the_indexs_where_there_is_no_other(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "index")
+    index = D3Index(embedder=HashEmbedder(), cache=cache)
+    assert D3Retriever(index).runner.cache is cache
+    other = Cache(tmp_path / "other")
+    assert D3Retriever(index, cache=other).runner.cache is other
+
+
+def test_the_papers_preset_reads_by_name_and_summarises_by_the_indexs_model() -> None:
+    summariser, model = ScriptedModel("Short."), ScriptedModel("1")
+    index = D3Index(embedder=HashEmbedder(), llm=summariser)
+    paper = D3Retriever(index, llm=model, preset="paper")
+    assert paper.routing.answer_format == "names"
+    assert paper.selection.short_tokens == 0
+    assert paper.selection.summariser is index.runner.llm
+    alone = D3Retriever(D3Index(), llm=model, preset="paper")
+    assert alone.selection.summariser is alone.runner.llm
+    plain = D3Retriever(index, llm=model)
+    assert plain.routing.answer_format == "ids" and plain.selection.summariser is None
+    # What is given stands.
+    changed = D3Retriever(
+        index,
+        llm=model,
+        preset="paper",
+        routing=Routing(share=0.1),
+        selection=Selection(short_tokens=9),
+    )
+    assert (changed.routing.share, changed.selection.short_tokens) == (0.1, 9)
 
 
 class Open:
