@@ -18,8 +18,6 @@ ELSEWHERE = {
     "_lazy": "test_public: what it gives is the public names",
     "errors": "every test of a mistake names its class",
     "index/corpus": "protocols; index/test_store, index/test_engine_store: what follows them",
-    "index/lance_reader": "index/test_engine_reader: searches of each engine",
-    "index/milvus_reader": "index/test_engine_reader: searches of each engine",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",
 }

@@ -1,0 +1,270 @@
+"""A version of a store in LanceDB over a table in memory: what is asked, and what comes of it.
+
+`test_engine_reader.py` searches the engine itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from store_making import VIEWS, entry
+
+from structrag.errors import InvalidParameter
+from structrag.index import lance_reader
+from structrag.index.engine_rows import (
+    EngineFilter,
+    EngineRow,
+    engine_rows,
+    prepare_for,
+)
+from structrag.index.entries import Entry, Vectors
+from structrag.index.lance_reader import LanceReader
+from structrag.index.store import Store
+
+SETTINGS = Store(VIEWS).settings
+
+
+class Table:
+    """Rows in SQL, and for searches a score of each id."""
+
+    version = 3
+
+    def __init__(self, rows: Sequence[EngineRow], n_rows: int | None = None) -> None:
+        self.n_rows = n_rows
+        self.scores: dict[int, float] = {}
+        self.asked: list[dict[str, Any]] = []
+        self.counted = 0
+        self.schema = SimpleNamespace(
+            names=["id", "vector_raw"],
+            field=lambda name: SimpleNamespace(type=SimpleNamespace(list_size=2)),
+        )
+        self.rows = sqlite3.connect(":memory:")
+        self.rows.create_function(
+            "array_has", 2, lambda tags, tag: tag in json.loads(tags)
+        )
+        self.rows.execute("CREATE TABLE rows (id, kind, document, chunk, tags, record)")
+        self.rows.executemany(
+            "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    row.id,
+                    row.kind,
+                    row.document,
+                    row.chunk,
+                    json.dumps(row.tags),
+                    row.record,
+                )
+                for row in reversed(rows)
+            ],
+        )
+
+    def count_rows(self, condition: str | None = None) -> int:
+        self.counted += 1
+        if condition is None and self.n_rows is not None:
+            return self.n_rows
+        return len(self.where(condition or "true", ["id"]))
+
+    def where(self, condition: str, columns: list[str]) -> list[Any]:
+        query = f"SELECT {', '.join(columns)} FROM rows WHERE {condition}"
+        return self.rows.execute(query).fetchall()
+
+    def search(self, query: Any = None, **options: Any) -> Query:
+        return Query(self, query, options)
+
+
+class Query:
+    """A search that is put together step by step."""
+
+    def __init__(self, table: Table, query: Any, options: dict[str, Any]) -> None:
+        self.table = table
+        self.query = query
+        self.asked: dict[str, Any] = options
+        self.condition = "true"
+        self.n: int | None = None
+        self.columns: list[str] = []
+
+    def distance_type(self, name: str) -> Query:
+        assert name == "dot"
+        return self
+
+    def nprobes(self, number: int) -> Query:
+        self.asked["probes"] = number
+        return self
+
+    def limit(self, n: int) -> Query:
+        self.n = n
+        return self
+
+    def where(self, condition: str, prefilter: bool | None = None) -> Query:
+        self.condition = condition
+        self.asked |= {"where": condition, "prefilter": prefilter}
+        return self
+
+    def select(self, columns: list[str]) -> Query:
+        self.columns = columns
+        return self
+
+    def to_arrow(self) -> dict[str, Any]:
+        if self.query is None:
+            rows = self.table.where(self.condition, self.columns)
+        else:
+            self.table.asked.append({"query": self.query, "n": self.n, **self.asked})
+            ids = [row_id for (row_id,) in self.table.where(self.condition, ["id"])]
+            scores = self.table.scores
+            rows = [(row_id, scores[row_id]) for row_id in ids if row_id in scores]
+        columns = zip(*rows[: self.n], strict=True) if rows[: self.n] else [()] * 9
+        return {
+            name: SimpleNamespace(to_pylist=lambda column=column: list(column))
+            for name, column in zip(self.columns, columns, strict=False)
+        }
+
+
+def rows_of(*entries: Entry) -> list[EngineRow]:
+    return [
+        row
+        for key, of in enumerate(entries)
+        for row in engine_rows(of, prepare_for(of, SETTINGS), key, SETTINGS)
+    ]
+
+
+def plain(name: str, *texts: str, windows: int = 1, **meta: Any) -> Entry:
+    """A document whose first chunk has so many windows."""
+    vectors = Vectors([[1.0, 0.0]] * windows, [0] * windows)
+    return replace(entry(name, list(texts), meta), vectors={"raw": vectors})
+
+
+def reader_of(table: Table, *, exact: bool = False) -> LanceReader:
+    return LanceReader("corpus", table, SETTINGS, exact=exact)
+
+
+def three() -> Table:
+    return Table(
+        rows_of(
+            plain("a", "fig"), plain("it's", "plum", "pear", year=1), plain("c", "fig")
+        )
+    )
+
+
+def row(key: int, number: int) -> int:
+    """The row of a document's chunk, numbered from 0."""
+    return key * 2**20 + number + 1
+
+
+def test_documents_and_chunks_are_in_the_order_of_their_keys() -> None:
+    table = three()
+    reader = reader_of(table)
+    assert reader.changes == 3 and len(reader) == len(reader) == 4
+    assert table.counted == 1
+    assert reader.document_ids == ["a", "it's", "c"]
+    assert list(reader.fingerprints()) == ["a", "it's", "c"]
+    assert [chunk.text for chunk in reader.chunks()] == ["fig", "plum", "pear", "fig"]
+    assert [chunk.text for chunk in reader.chunks("it's")] == ["plum", "pear"]
+    assert list(reader.rows_of("it's")) == [row(1, 0), row(1, 1)]
+    read = reader.with_chunks(["c", "it's"])
+    assert [(of.id, len(chunks)) for of, chunks in read] == [("c", 1), ("it's", 2)]
+    assert reader.first_rows(None, 3) == [row(0, 0), row(1, 0), row(1, 1)]
+    assert reader.first_rows({"doc_id": "it's"}, 9) == [row(1, 0), row(1, 1)]
+    assert reader.last_key() == 2 and reader_of(Table([])).last_key() == -1
+    ids = reader.ids_of(["a", "c"])
+    assert [row_id >> 32 for row_id in ids] == [0, 0, 2, 2] and ids == sorted(ids)
+
+
+def test_a_chunk_is_found_by_its_id_and_the_first_of_equal_ones() -> None:
+    same = replace(
+        plain("b", "fig"), chunks=(replace(entry("b", ["fig"]).chunks[0], id="a:0-3"),)
+    )
+    reader = reader_of(Table(rows_of(plain("z", "plum"), plain("a", "fig"), same)))
+    assert reader.row_of("a:0-3") == row(1, 0)
+    assert reader.row_of("unknown") is None
+
+
+def test_a_key_that_no_document_has_is_refused() -> None:
+    reader = reader_of(three())
+    assert reader.select({"year": 2}) is not None
+    with pytest.raises(InvalidParameter, match="'doc_id', 'year'; got 'day'"):
+        reader.select({"day": 2})
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "exact", "probes"),
+    [
+        (5, False, 5),
+        (100_000, False, 100_000),
+        (100_001, False, 50),
+        (2_000_000, False, 100),
+        (2_000_000, True, 2_000_000),
+    ],
+)
+def test_of_a_large_table_a_tenth_is_searched_and_100_000_rows_at_least(
+    n_rows: int, exact: bool, probes: int
+) -> None:
+    table = Table(rows_of(plain("a", "fig")), n_rows)
+    table.scores = {4096: 0.25}
+    ranking = reader_of(table, exact=exact).search_dense("raw", [2.0, 0.0], 1)
+    assert ranking == [(row(0, 0), 0.75)]
+    (asked,) = table.asked
+    assert asked["probes"] == probes and asked["n"] == 1 and "where" not in asked
+    assert asked["vector_column_name"] == "vector_raw"
+    assert np.asarray(asked["query"]).tolist() == [1, 0]
+
+
+def test_where_too_few_are_near_all_are_searched() -> None:
+    table = Table(rows_of(plain("a", "fig")), 2_000_000)
+    table.scores = {4096: 0.25}
+    assert reader_of(table).search_dense("raw", [1, 0], 2) == [(row(0, 0), 0.75)]
+    assert [asked["probes"] for asked in table.asked] == [100, 2_000_000]
+    table.asked.clear()
+    # Among few rows at once, and in a small table there is nothing else to search.
+    reader_of(table).search_dense("raw", [1, 0], 2, EngineFilter(rows=(1,)))
+    small = Table(rows_of(plain("a", "fig")))
+    reader_of(small).search_dense("raw", [1, 0], 2)
+    assert [asked["probes"] for asked in table.asked + small.asked] == [2_000_000, 2]
+
+
+@pytest.mark.parametrize(
+    ("windows", "condition"),
+    [(1, f"id IN ({4096 * row(1, 0)})"), (2, f"(id >= {4096 * row(1, 0)} AND id < ")],
+)
+def test_chosen_rows_are_ids_where_no_chunk_has_further_windows(
+    windows: int, condition: str
+) -> None:
+    table = Table(rows_of(plain("a", "fig"), plain("b", "plum", windows=windows)))
+    reader = reader_of(table)
+    table.scores = {4096: 0.1, 4096 * row(1, 0): 0.5, 4096 * row(1, 0) + 1: 0.25}
+    chosen = EngineFilter(rows=(row(1, 0),))
+    best = 0.5 if windows == 1 else 0.75
+    assert reader.search_dense("raw", [1, 0], 5, chosen) == [(row(1, 0), best)]
+    assert table.asked[0]["where"].startswith(condition)
+    assert all(asked["prefilter"] is True for asked in table.asked)
+    # Without chosen rows there is no need to look.
+    table.asked.clear()
+    reader.search_dense("raw", [1, 0], 1, {"doc_id": "a"})
+    assert table.asked[0]["where"] == """document IN ('"a"')"""
+
+
+def test_scores_of_terms_are_without_lancedbs_factor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    match = SimpleNamespace(MatchQuery=lambda terms, column: (terms, column))
+    monkeypatch.setattr(lance_reader, "require", lambda *_, **__: match)
+    table = three()
+    table.scores = {4096: 1.1, 4096 * row(2, 0): 2.2}
+    reader = reader_of(table)
+    ranking = reader.search_lexical("keywords", "The fig and fig", 5)
+    assert ranking == [(row(2, 0), 1.0), (row(0, 0), 0.5)]
+    (asked,) = table.asked
+    assert asked["query"] == ("fig fig", "terms_keywords") and asked["n"] == 5
+    assert asked["query_type"] == "fts"
+
+
+def test_a_view_without_vectors_finds_nothing() -> None:
+    table = three()
+    assert reader_of(table).search_dense("keywords", [1, 0], 5) == []
+    assert table.asked == []
