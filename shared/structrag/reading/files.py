@@ -366,7 +366,7 @@ def _starts_like_html(text: str) -> bool:
     position = _XML_DECLARATION.match(text).end()  # type: ignore[union-attr]  # it may be empty
     # Comments are passed over by `find`: a pattern that repeats them takes exponential time.
     while text.startswith("<!--", position):
-        end = text.find("-->", position + 4)
+        end = text.find("-->", position + 2)  # `<!-->` is one too
         if end < 0:
             return False
         position = _BLANK.match(text, end + 3).end()  # type: ignore[union-attr]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,8 @@ def test_many_comments_before_html_take_no_time_of_their_own() -> None:
         == "html"
     )
     assert detect_format("<!-- never closed <html>") != "html"
+    for comment in ("<!-->", "<!--->", "<!---->", "<!-- a -->"):
+        assert detect_format(f"{comment}<html>") == "html"
 
 
 def test_a_path_may_be_bytes_and_too_long_or_no_path_is_one_sentence(
@@ -274,6 +277,9 @@ def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path) -> No
     ):
         names = [path.name for path in find_files(folder)]
     assert names == ["a.md", "inside.md"]
+    with pytest.warns(UserWarning) as warned:
+        list(find_files(folder))
+    assert [warning.filename for warning in warned] == [__file__]
     told: list[Path] = []
     assert (
         len(list(find_files(folder, left_out=lambda path, why: told.append(path)))) == 2
@@ -317,9 +323,11 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     assert sorted(others) == ["a.csv", "b.CSV", "e", "index/d.npy"]
     assert other_files(tmp_path / "a.csv") == []
     assert kinds_of(other_files(tmp_path)) == "2 .csv, 1 without suffix, 1 .npy"
-    assert kinds_of([Path(f"a.{letter}") for letter in "abcdefg"]).endswith(
-        ", 2 others"
-    )
+    every = [Path(f"a.{letter}") for letter in "gfedcba"]
+    assert kinds_of(every) == "1 .a, 1 .b, 1 .c, 1 .d, 1 .e, 2 others"
+    assert kinds_of(every[:6]) == "1 .b, 1 .c, 1 .d, 1 .e, 1 .f, 1 other"
+    assert kinds_of(every[:5]) == "1 .c, 1 .d, 1 .e, 1 .f, 1 .g"
+    assert kinds_of([]) == ""
 
 
 def test_restructured_text_is_plain_text_in_folders_too(tmp_path: Path) -> None:
@@ -345,6 +353,70 @@ def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(
 ) -> None:
     path = tmp_path / "a.md"
     path.write_text("# A")
-    with pytest.raises(UnknownArgument, match="read_file has no argument 'titel'"):
+    names = "Known: format, reader, max_bytes, isolated, id, title, meta, drop_nav"
+    with pytest.raises(UnknownArgument, match=f"no argument 'titel'.*{names}"):
         read_file(path, titel="x")  # type: ignore[call-arg]
     assert read_file(path, password="secret", title="B").title == "B"
+
+
+@pytest.mark.parametrize(
+    ("number", "of_tags", "of_bold_lines"),
+    [
+        (2, "text", "text"),
+        (3, "html", "markdown"),
+        (4, "html", "markdown"),
+    ],
+)
+def test_three_tags_or_bold_lines_tell_the_format(
+    number: int, of_tags: str, of_bold_lines: str
+) -> None:
+    assert detect_format("a " + "<p>b " * number) == of_tags
+    assert detect_format("**b**\n\na\n\n" * number) == of_bold_lines
+    assert detect_format("**b** a\n\n" * number) == "text"
+
+
+def test_the_beginning_of_a_text_tells_its_format() -> None:
+    for size, expected in ((199_996, "markdown"), (199_997, "text")):
+        assert detect_format("a" * size + "\n# b") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("<title>T</title><h1>H</h1>x", "T"),
+        ("<h1>H</h1>x<h2>I</h2>", "H"),
+        ("<h1>H</h1>x<h1>I</h1>", "notes"),
+        ("<h2>I</h2><h1>H</h1>x", "notes"),
+        ("x", "notes"),
+    ],
+)
+def test_title_of_a_page(text: str, title: str) -> None:
+    meta = {"source": "a/notes.html"}
+    assert read_text(text, format="html", meta=meta).title == title
+    assert read_text(text, format="html", meta=meta, title="Given").title == "Given"
+    assert read_text("x", format="html").title == ""
+
+
+def test_title_of_plain_text() -> None:
+    meta = {"source": "a/notes.txt"}
+    assert read_text("x", format="text", meta=meta).title == "notes"
+    assert read_text("x", format="text", meta=meta, title="Given").title == "Given"
+    assert read_text("x", format="text").title == ""
+
+
+def test_navigation_is_read_when_asked_for() -> None:
+    page = "<nav>n</nav><p>x</p>"
+    assert read_text(page, format="html").text == "x"
+    assert read_text(page, format="html", drop_navigation=False).text == "n\n\nx"
+
+
+def test_a_long_page_without_headings_is_warned_of(tmp_path: Path) -> None:
+    text = "It goes on. " * 1000
+    (tmp_path / "a.html").write_text(f"<p>{text}</p>")
+    with pytest.warns(UserWarning, match="A long page of HTML has no heading"):
+        read_file(tmp_path / "a.html")
+    for name in ("a.txt", "a.md"):
+        (tmp_path / name).write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_file(tmp_path / name)

@@ -137,3 +137,43 @@ def test_code_table_and_list_say_where_they_can_be_cut() -> None:
     assert text[table.start : table.header_end] == "| a |\n|---|\n"
     assert "| 2 |" in [text[cut : cut + 5] for cut in table.cuts]
     assert [text[cut : cut + 5] for cut in blocks[3].cuts] == ["- two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("![a](u)", "image"),
+        ("![a](u)\n![b][r]", "image"),
+        ("[![a](u)](v)", "image"),
+        ("!a", "paragraph"),
+        ("[a](u)", "paragraph"),
+        ("![a](u) b", "paragraph"),
+        ("$$\nx\n$$", "math"),
+        ("$$ x", "paragraph"),
+        ("x $$", "paragraph"),
+    ],
+)
+def test_a_paragraph_may_be_an_image_or_a_formula(text: str, kind: str) -> None:
+    before = "# Title\n\n"
+    whole = f"{before}{text}\n\nbehind\n"
+    blocks = markdown_blocks(whole, len(before), len(whole))
+    assert [block.kind for block in blocks] == [kind, "paragraph"]
+    assert (blocks[0].start, blocks[1].start) == (len(before), whole.index("behind"))
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("| a |\n|---|", Block("table", 0, 11, (), 11, 0)),
+        ("| a |\n|---|\n| b |", Block("table", 0, 17, (12,), 12, 0)),
+        ("```\nx\ny\n```", Block("code", 0, 11, (4, 6, 8), 0, 0)),
+        ("```\nx", Block("code", 0, 5, (4,), 0, 0)),
+        ("> a\n> b", Block("quote", 0, 7, (4,), 0, 0)),
+        ("<div>\na\n</div>", Block("html", 0, 14, (6, 8), 0, 0)),
+        ("$$\na\n$$", Block("math", 0, 7, (3, 5), 0, 0)),
+        ("a\nb", Block("paragraph", 0, 3, (), 0, 0)),
+        ("- a\n- b\n  - c\n\n- d", Block("list", 0, 18, (4, 15), 0, 0)),
+    ],
+)
+def test_a_block_that_ends_with_the_text(text: str, block: Block) -> None:
+    assert markdown_blocks(text, 0, len(text)) == [block]

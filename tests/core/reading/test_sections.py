@@ -189,3 +189,52 @@ def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
         "".join(f"# {title}\n\ntext\n\n" for title in titles), format="markdown"
     )
     assert [section.level for section in parse(document).sections[1:]] == levels
+
+
+@pytest.mark.parametrize(
+    ("titles", "levels"),
+    [
+        # At least half are numbered.
+        (["1 A", "1.1 B", "C", "D"], [1, 2, 1, 1]),
+        (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),
+        # One has two levels.
+        (["1 A", "2 B", "3 C"], [1, 1, 1]),
+        (["1.1 A", "B"], [2, 1]),
+        # At least half ascend; an equal one does not.
+        (["1.1 A", "1.2 B", "1.1 C"], [2, 2, 2]),
+        (["1.1 A", "1.2 B", "1.1 C", "1.1 D"], [1, 1, 1, 1]),
+        (["2.1 A", "1.2 B"], [1, 1]),
+        # A number is made of at most three digits each, and a title follows.
+        (["100 A", "100.999 B"], [1, 2]),
+        (["1000 A", "1000.1 B"], [1, 1]),
+        (["1", "1.1"], [1, 1]),
+        (["1.a A", "1.b B"], [1, 1]),
+        (["1.² A", "1.³ B"], [1, 1]),
+        (["1.١ A", "1.٢ B"], [1, 1]),
+        # Those without a number among the sections of a chapter are below the section.
+        (["1 A", "1.1 B", "C", "1.2 D", "E", "2 F"], [1, 2, 3, 2, 1, 1]),
+        (["1 A", "B", "1.1 C"], [1, 2, 2]),
+    ],
+)
+def test_levels_follow_from_numbers(titles: list[str], levels: list[int]) -> None:
+    headings = [Heading(1, title, i, i + 1) for i, title in enumerate(titles)]
+    assert [heading.level for heading in nest_by_number(headings)] == levels
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # The first one alone above all others is the title.
+        ([(1, "T"), (2, "1 A"), (2, "1.1 B")], [1, 2, 3]),
+        ([(2, "T"), (1, "1 A"), (1, "1.1 B")], [2, 1, 1]),
+        ([(1, "1 A"), (2, "1.1 B")], [1, 2]),
+        ([(1, "T"), (2, "1.1 A")], [1, 2]),
+        ([(1, "1.1 A")], [1]),
+        ([], []),
+    ],
+)
+def test_a_title_above_all_others_keeps_its_level(
+    before: list[tuple[int, str]], after: list[int]
+) -> None:
+    headings = [Heading(level, title, 0, 1) for level, title in before]
+    assert [heading.level for heading in nest_by_number(headings)] == after
