@@ -97,7 +97,7 @@ def _table(rows: Sequence[Row]) -> list[list[str]] | None:
     """The cells' texts by row. None if this is no table for certain."""
     cells = [cell for row in rows for cell in row.cells]
     ends = _column_ends(cells)
-    if len(ends) < 2 or _full_rows(rows, len(ends)) < 0.6 * len(rows):
+    if _full_rows(rows, len(ends)) < 0.6 * len(rows):
         return None
     table = _placed(rows, ends)
     if table is None or not all(map(_is_aligned, zip(*table, strict=True))):

@@ -6,6 +6,7 @@ be made by hand.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -45,18 +46,12 @@ class Grid:
 
         They count from 0. None for a line outside.
         """
-        x, y = (
-            line.left + min(2.0, (line.right - line.left) / 2),
-            (line.top + line.bottom) / 2,
-        )
-        if not (
-            self.columns[0] <= x < self.columns[-1]
-            and self.rows[0] <= y < self.rows[-1]
-        ):
+        x = line.left + min(2.0, (line.right - line.left) / 2)
+        y = (line.top + line.bottom) / 2
+        is_beside = self.rows[0] <= y < self.rows[-1]
+        if not (is_beside and self.columns[0] <= x < self.columns[-1]):
             return None
-        return sum(y >= rule for rule in self.rows) - 1, sum(
-            x >= rule for rule in self.columns
-        ) - 1
+        return bisect_right(self.rows, y) - 1, bisect_right(self.columns, x) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,15 +49,14 @@ def _with_stand_ins(
     members: list[list[Line]] = [[] for _ in tables]
     for line in lines:
         table = next((k for k, grid in enumerate(tables) if grid.cell(line)), None)
-        (items if table is None else members[table]).append(line)
+        if table is None:
+            items.append(line)
+        else:
+            members[table].append(line)
     stand_ins = {}
     for k, grid in enumerate(tables):
-        left, right, top, bottom = (
-            grid.columns[0],
-            grid.columns[-1],
-            grid.rows[0],
-            grid.rows[-1],
-        )
+        left, right = grid.columns[0], grid.columns[-1]
+        top, bottom = grid.rows[0], grid.rows[-1]
         stand_in = Line(f"table {k}", 0.0, False, left, right, top, bottom)
         members[k].sort(
             key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left)
@@ -97,7 +96,10 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
     across: list[Line] = []
     rest: list[Line] = []
     for line in lines:
-        (across if sides.divided_by(line) else rest).append(line)
+        if sides.divided_by(line):
+            across.append(line)
+        else:
+            rest.append(line)
     across.sort(key=lambda line: line.top)
     # Each of the rest stands above the first border whose middle is below its own.
     middles = list(accumulate(map(_middle, across), max))
@@ -135,13 +137,10 @@ class _Sides:
         """
         if not line.left < self._gutter < line.right:
             return False
-        others, tops, height = (
-            self._left if _centre(line) >= self._gutter else self._right
-        )
-        first, last = (
-            bisect_left(tops, line.top - height),
-            bisect_left(tops, line.bottom),
-        )
+        leans_right = _centre(line) >= self._gutter
+        others, tops, height = self._left if leans_right else self._right
+        first = bisect_left(tops, line.top - height)
+        last = bisect_left(tops, line.bottom)
         for other in others[first:last]:
             shared = min(other.bottom, line.bottom) - max(other.top, line.top)
             if shared > 0.5 * other.size:
