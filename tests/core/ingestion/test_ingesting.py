@@ -1132,7 +1132,8 @@ def test_documents_that_the_store_refuses_are_left_out_alone(
     really = Store.put_all
 
     def refuse(store: Store, entries: Sequence[Entry]) -> None:
-        if any(entry.document.id.endswith("001.md") for entry in entries):
+        names = [Path(entry.document.id).name for entry in entries]
+        if type(store) is Store and "001.md" in names:  # the driver's, no worker's
             raise InvalidParameter("metadata must be JSON.")
         really(store, entries)
 
