@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,6 +124,40 @@ def test_tokens_outside_of_words_and_words_without_tokens_are_left_out() -> None
     asked = vectors([(0, 1), (8, 12)], [OTHER, PU])
     found = by_tokens("\u00bf Which pump?", asked, SENTENCE, (3, 7), tokens)
     assert [(one.word, one.similarity) for one in found] == [("pump", 1.0)]
+
+
+def test_a_mark_between_words_is_of_the_word_before_it() -> None:
+    asked = vectors([(0, 1), (1, 2), (2, 3)], [PU, WHICH, MP])
+    tokens = PlacedTokens(np.array([3]), np.array([MP]))
+    one, other = by_tokens("a-b", asked, SENTENCE, (3, 7), tokens)
+    assert (one.word, one.similarity) == ("a", 0.0)
+    assert (other.word, other.similarity) == ("b", 1.0)
+
+
+@pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
+def test_sentences_of_a_later_document_have_their_own_scores(model: Any) -> None:
+    later = read_text("# Boats\n\nBoats float. They sink.\n", id="boats")
+    retriever = EvidenceRetriever.from_documents([*DOCUMENTS, later], model)
+    (hit,) = retriever.search("Which boats float?", 1)
+    (first, second) = retriever.explain("Which boats float?", [hit])[0]
+    assert hit.chunk.doc_id == "boats"
+    assert first.score == pytest.approx(hit.score) and first.score > second.score
+
+
+def test_a_sentence_that_begins_where_a_passage_ends_is_not_in_it() -> None:
+    text = "水泵漏水。密封坏了。"
+    retriever = EvidenceRetriever.from_documents(
+        [read_text(text, id="c")], HashTokens()
+    )
+    (hit,) = retriever.search("水泵")
+    assert [(one.start, one.end) for one in retriever.explain("水泵", [hit])[0]] == [
+        (0, 5),
+        (5, 10),
+    ]
+    for start, end, expected in ((0, 5, [(0, 5)]), (5, 10, [(5, 10)]), (2, 7, None)):
+        part = replace(hit, chunk=replace(hit.chunk, start=start, end=end))
+        places = [(one.start, one.end) for one in retriever.explain("水泵", [part])[0]]
+        assert places == (expected or [(2, 5), (5, 7)])
 
 
 @pytest.mark.parametrize(

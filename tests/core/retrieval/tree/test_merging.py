@@ -106,6 +106,10 @@ def test_a_node_with_gaps_takes_no_place() -> None:
     gaps = Place(1, 30, 3, False)
     taken = Merging().merged([Found(10, [gaps])] * 3)
     assert [one.node for one in taken] == [None] * 3
+    # Nor does it count for the node above.
+    ranking = [Found(10, [gaps, TOP])] * 2 + CHUNKS[3:5]
+    taken = Merging().merged(ranking)
+    assert [one.node for one in taken] == [None, None, SECOND]
 
 
 def test_settings_are_checked() -> None:
