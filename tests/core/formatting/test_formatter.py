@@ -297,6 +297,8 @@ def test_numbers_at_one_level_become_a_tree() -> None:
         ({"window_words": 0}, "window_words must be a number of at least 1"),
         ({"window_words": 1.5}, "window_words must be a whole number"),
         ({"padding_words": -1}, "padding_words must be a number of at least 0"),
+        ({"padding_words": 2.5}, "padding_words must be a whole number; got 2.5"),
+        ({"prompt": 7}, "prompt must be an instruction"),
         ({"prompt": " "}, "prompt must be an instruction"),
         ({"llm": 7}, "llm must be None, a function"),
     ],
@@ -304,6 +306,80 @@ def test_numbers_at_one_level_become_a_tree() -> None:
 def test_bad_settings(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         HiQAFormatter(**options)
+
+
+def test_windows_of_one_word_without_padding() -> None:
+    formatter = small(core_of, window_words=1, padding_words=0)
+    formatted = formatter.format("one two three")
+    assert formatted.document.text == "one two three\n"
+    assert formatted.report.windows == 3
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [(["text"], "a sequence of str"), (b"text", "a sequence of int"), (7, "int")],
+)
+def test_a_source_of_another_kind_is_named(source: Any, kind: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"; got {kind}. Read a file with"):
+        HiQAFormatter().format(source)
+
+
+@pytest.mark.parametrize(
+    ("text", "with_model", "mode", "notes"),
+    [
+        ("# A\n\ntext", True, "kept", 0),
+        ("# A\n\ntext", False, "kept", 0),
+        (" \n", True, "kept", 0),
+        (" \n", False, "kept", 0),
+        ("text", True, "model", 0),
+        ("text", False, "kept", 1),
+    ],
+)
+def test_how_markdown_is_read(
+    text: str, with_model: bool, mode: str, notes: int
+) -> None:
+    formatter = small(core_of) if with_model else HiQAFormatter()
+    report = formatter.format(read_text(text, format="markdown")).report
+    assert (report.mode, len(report.uncertain)) == (mode, notes)
+
+
+@pytest.mark.parametrize(
+    ("page", "with_model", "mode"),
+    [
+        ("<h1>A</h1><p>b</p>", True, "layout"),
+        ("<h1>A</h1><p>b</p>", False, "layout"),
+        ("<p>a</p><p>b</p>", True, "model"),
+        ("<p>a</p><p>b</p>", False, "layout"),
+    ],
+)
+def test_how_html_is_read(page: str, with_model: bool, mode: str) -> None:
+    formatter = small(core_of) if with_model else HiQAFormatter()
+    report = formatter.format(read_text(page, format="html")).report
+    assert report.mode == mode
+
+
+def test_only_windows_that_fell_back_are_counted() -> None:
+    formatter = small(core_of)
+    formatter.format(numbered(W))
+    assert dict(formatter.usage.fallbacks) == {}
+    formatter = small("no")
+    list(formatter.format_all([numbered(W), numbered(2 * W)]))
+    assert formatter.usage.fallbacks["windows"] == 3
+
+
+def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
+    model = ScriptedModel(core_of)
+    HiQAFormatter.code(model).format(numbered(1000))
+    first, second = model.prompts
+    assert core_of(first).split() == numbered(500).split()
+    assert around(second)[0].split() == numbered(500).split()[450:]
+    # The end of what went before alone, twice the padding.
+    assert "as it was:\nw400 w401" in second
+    one = ScriptedModel(core_of)
+    HiQAFormatter.code(one).format(numbered(500))
+    HiQAFormatter.paper(one, repeat_prompt=True).format(numbered(9))
+    assert len(one.prompts) == 2
+    assert one.prompts[1].count("Write every heading at the first level") == 2
 
 
 @pytest.mark.parametrize("source", [None, 7, b"text", ["text"], {"a": 1}])
