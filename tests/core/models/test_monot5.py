@@ -208,6 +208,9 @@ def test_an_input_that_cannot_be_cut_loses_what_is_in_front_of_the_ending(
     ids = scorer._ids("cats " * 40, "fish")
     assert scorer._cut_to_limit(ids) == ids[:29] + ids[-3:]
     assert scorer._cut_to_limit(ids[:32]) == ids[:32]
+    one_more = scorer._ids("cats " * 25, "fish")
+    assert len(one_more) == 33
+    assert scorer._cut_to_limit(one_more) == one_more[:29] + one_more[-3:]
 
 
 def test_a_folder_is_loaded_without_the_network(
@@ -354,6 +357,19 @@ def test_a_text_that_fills_the_input_is_whole_and_one_word_more_makes_two(
     model = Recording()
     MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
     assert sorted(map(sum, model.masks), reverse=True) == lengths
+
+
+def test_a_window_may_fill_the_input(tokenizer: Any) -> None:
+    model = Recording()
+    text = "cats " * 20 + ". " + "dogs " * 5  # 21 tokens, 11 around them
+    MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
+    assert sorted(map(sum, model.masks)) == [16, 32]
+
+
+def test_what_the_tokenizer_would_cut_of_a_question_is_counted(tokenizer: Any) -> None:
+    model = Recording()
+    MonoT5(model, tokenizer, max_tokens=1100).score("cats " * 600, ["fish"])
+    assert model.inputs[0].count(WORDS.index("cats")) == 550
 
 
 @pytest.mark.parametrize("n_words", [15, 16, 17, 18])

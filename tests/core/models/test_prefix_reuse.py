@@ -231,6 +231,188 @@ def test_a_growing_prompt_is_read_on(models: Any) -> None:
     assert len(reader.ids) == len(HEAD) + 52
 
 
+STEM = [1 + i * 11 % 37 for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "passes"),
+    [
+        # 16 tokens in common are read once, 15 with each row
+        ([[*STEM[:16], 38, 39], [*STEM[:16], 0]], [(1, 16), (2, 2)]),
+        ([[*STEM[:15], 38, 39], [*STEM[:15], 0]], [(2, 17)]),
+        # each row reads a token of its own, so these have 16 and 15 in common
+        ([STEM[:17], [*STEM[:17], 0]], [(1, 16), (2, 2)]),
+        ([STEM[:16], [*STEM[:16], 0]], [(2, 17)]),
+    ],
+)
+def test_what_sixteen_tokens_at_least_have_in_common_is_read_once(
+    models: Any, rows: list[list[int]], passes: list[tuple[int, int]]
+) -> None:
+    reader = PrefixReader(models("llama"))
+    reader.usable = True
+    with counted(reader.model) as shapes, torch.inference_mode():
+        reader.last_logits(rows)
+    assert shapes == passes
+
+
+@pytest.mark.parametrize(
+    ("n_before", "n_common", "passes", "n_after"),
+    [
+        (20, 36, [(1, 16), (2, 1)], 36),  # 16 tokens more are worth a pass
+        (20, 35, [(2, 16)], 20),
+        (16, 31, [(2, 16)], 16),
+        (15, 30, [(2, 31)], 15),  # and so few are not worth a copy
+    ],
+)
+def test_a_batch_reads_on_behind_what_is_there(
+    models: Any,
+    n_before: int,
+    n_common: int,
+    passes: list[tuple[int, int]],
+    n_after: int,
+) -> None:
+    reader = PrefixReader(models("llama"))
+    reader.usable = True
+    rows = [[*STEM[:n_common], 38], [*STEM[:n_common], 39]]
+    with torch.inference_mode():
+        reader.last_logits([STEM[:n_before]])
+        with counted(reader.model) as shapes:
+            reader.last_logits(rows)
+    assert shapes == passes and reader.ids == STEM[:n_after]
+    check(reader, rows)
+
+
+def test_of_a_prompt_that_was_read_the_last_token_is_read_again(models: Any) -> None:
+    reader = ready(models("llama"))
+    with counted(reader.model) as shapes, torch.inference_mode():
+        for _ in range(2):
+            reader.last_logits([HEAD])
+        reader.last_logits([HEAD[:9]])
+    assert shapes == [(1, 24), (1, 1), (1, 1)] and reader.ids == HEAD[:9]
+
+
+@pytest.mark.parametrize(
+    ("n_prefix", "first", "second"),
+    [
+        (16, [(1, 16), (3, 4)], [(1, 1), (3, 4)]),
+        (15, [(3, 19)], [(3, 19)]),
+    ],
+)
+def test_likelihoods_read_a_prefix_of_sixteen_tokens_once(
+    models: Any,
+    n_prefix: int,
+    first: list[tuple[int, int]],
+    second: list[tuple[int, int]],
+) -> None:
+    reader = PrefixReader(models("llama"))
+    reader.usable = True
+    rows = [[38], [39, 38, 0, 1], []]
+    for passes in (first, second):
+        with counted(reader.model) as shapes, torch.inference_mode():
+            reader.likelihoods(STEM[:n_prefix], rows)
+        assert shapes == passes
+
+
+def test_rows_of_nothing_need_no_pass_behind_the_prefix(models: Any) -> None:
+    reader = ready(models("llama"))
+    with counted(reader.model) as shapes, torch.inference_mode():
+        assert reader.likelihoods(HEAD, [[], []]).tolist() == [0.0, 0.0]
+        ended = reader.likelihoods(HEAD, [[]], ends=[3, 5])
+    assert shapes == [(1, 24), (1, 1)]
+    logs = torch.log_softmax(whole_logits(reader.model, [HEAD])[0].double(), -1)
+    expected = torch.logsumexp(logs[[3, 5]], -1)
+    torch.testing.assert_close(ended[0], expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("n", "usable"), [(7, None), (8, True), (9, True)])
+def test_eight_tokens_tell_whether_a_cache_can_be_used(
+    models: Any, n: int, usable: bool | None
+) -> None:
+    reader = PrefixReader(models("llama"))
+    check(reader, [STEM[:n], STEM[:3]])
+    assert reader.usable is usable and reader.ids == []
+
+
+def test_a_long_prompt_is_tried_out_on_its_first_tokens(models: Any) -> None:
+    reader = PrefixReader(models("llama"))
+    with counted(reader.model) as shapes, torch.inference_mode():
+        reader.last_logits([STEM])
+    # 24 of them: alone, without the last two, and as a cache that is cut in its middle
+    assert shapes == [(1, 24), (1, 22), (1, 24), (2, 12), (1, 12), (1, 60)]
+
+
+def test_sixteen_bits_share_a_pass_with_rows_of_their_length(models: Any) -> None:
+    rows = [STEM[:3], STEM[:5], STEM[7:10], STEM[20:25], STEM[:2]]
+    model = copy.deepcopy(models("llama"))
+    with torch.no_grad():
+        with counted(model) as shapes:
+            whole_logits(model, rows)
+            model.bfloat16()
+            together = whole_logits(model, rows)
+        alone = torch.cat([whole_logits(model, [row]) for row in rows])
+    assert shapes == [(5, 5), (2, 3), (2, 5), (1, 2)]
+    torch.testing.assert_close(together, alone, rtol=0.05, atol=0.05)
+
+
+class Says:
+    """A model whose logits are the numbers of the tokens it reads; notes what it is given."""
+
+    def __init__(self) -> None:
+        self.options: list[dict[str, Any]] = []
+
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any = None,
+        position_ids: Any = None,
+        use_cache: Any = None,
+        logits_to_keep: Any = None,
+    ) -> Any:
+        raise AssertionError("it is called itself")
+
+    def __call__(self, **options: Any) -> Any:
+        self.options.append(options)
+        logits = options["input_ids"][..., None].float()
+        places = options.get("logits_to_keep")
+        kept = logits if places is None else logits[:, places]
+        return type("Output", (), {"logits": kept})
+
+
+class SaysAll(Says):
+    """One that knows neither positions nor places."""
+
+    def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:  # type: ignore[override]
+        raise AssertionError("it is called itself")
+
+
+def test_rows_are_padded_at_the_end_and_their_last_logits_are_taken() -> None:
+    model = Says()
+    logits = whole_logits(model, [[5], [6, 7, 8], [4, 3, 2]], pad=9)
+    assert logits.tolist() == [[5.0], [8.0], [2.0]]
+    (options,) = model.options
+    values = {
+        name: value.tolist() if hasattr(value, "tolist") else value
+        for name, value in options.items()
+    }
+    assert values == {
+        "input_ids": [[5, 9, 9], [6, 7, 8], [4, 3, 2]],
+        "attention_mask": [[1, 0, 0], [1, 1, 1], [1, 1, 1]],
+        "position_ids": [[0, 1, 2]] * 3,
+        "use_cache": False,
+        "logits_to_keep": [0, 2],
+    }
+
+
+def test_a_model_is_given_what_it_takes_alone() -> None:
+    model = SaysAll()
+    assert whole_logits(model, [[5], [6, 7, 8]]).tolist() == [[5.0], [8.0]]
+    assert model.options[0].keys() == {"input_ids", "attention_mask"}
+    assert model.options[0]["input_ids"].tolist() == [[5, 0, 0], [6, 7, 8]]
+    reader = PrefixReader(model)
+    assert reader.last_logits([STEM]).tolist() == [[float(STEM[-1])]]
+    assert reader.usable is False  # it has no cache
+
+
 def test_a_batch_leaves_the_prefix_as_it_is(models: Any) -> None:
     reader = ready(models("llama"))
     rows = [[*HEAD, 1], [*HEAD, 2, 3, 4]]

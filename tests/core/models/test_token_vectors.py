@@ -309,6 +309,10 @@ def test_a_sentence_model_reads_as_far_as_it_says_or_512_tokens() -> None:
     model.tokenizer = SimpleNamespace(is_fast=False)
     assert reader_of(model, batch_size=4) is None
     assert reader_of(SimpleNamespace(tokenizer=Letters()), batch_size=4) is None
+    model.tokenizer = SimpleNamespace()  # says nothing of its speed
+    assert reader_of(model, batch_size=4) is None
+    with pytest.raises(InvalidParameter, match="tokenizer must be a fast one"):
+        TransformersTokens(Encoder(), SimpleNamespace())
 
 
 class Encoder:
