@@ -9,9 +9,11 @@ import pytest
 from structrag import parse
 from structrag.reading.bridges.placed import (
     Part,
+    Place,
     code,
     heading,
     list_item,
+    page_starts,
     paragraph,
     placed_document,
     table,
@@ -75,3 +77,49 @@ def test_nothing_is_an_empty_document() -> None:
     assert (
         placed.document.text == "" and placed.places == () and placed.pages(0, 9) == ()
     )
+
+
+def test_places_at_the_edges_of_a_span_are_outside() -> None:
+    parts = [Part("abc", ((1, None),)), Part("def", ((2, None),))]  # at 0 and 5
+    placed = placed_document(parts)
+    assert [
+        placed.pages(*span) for span in ((0, 5), (2, 6), (3, 5), (5, 6), (7, 8))
+    ] == [
+        (1,),
+        (1, 2),
+        (),
+        (2,),
+        (2,),
+    ]
+    assert placed.pages(8, 9) == ()
+
+
+@pytest.mark.parametrize(
+    ("places", "starts"),
+    [
+        ([], []),
+        ([Place(0, 8, 1), Place(0, 8, 2)], [(0, 1), (4, 2)]),
+        ([Place(2, 9, 1), Place(2, 9, 2), Place(11, 12, 2)], [(2, 1), (5, 2), (11, 2)]),
+    ],
+)
+def test_a_part_on_two_pages_begins_the_second_in_its_middle(
+    places: list[Place], starts: list[tuple[int, int]]
+) -> None:
+    assert list(page_starts(places)) == starts
+
+
+def test_the_source_of_a_document_may_be_named_by_its_metadata() -> None:
+    part = Part("a")
+    assert placed_document([part]).document.meta == {}
+    assert placed_document([part], source="f").document.meta == {"source": "f"}
+    meta = {"source": "g"}
+    assert placed_document([part], source="f", meta=meta).document.meta == meta
+
+
+def test_short_and_empty_rows_are_filled_up() -> None:
+    rows = [["a"], ["b", "c", "d"], []]
+    assert table(rows) == "| a |  |  |\n|---|---|---|\n| b | c | d |\n|  |  |  |"
+    assert table([["a\nb"]]) == "| a b |\n|---|"
+    assert list_item("a") == "- a"
+    assert list_item("a", "2.", 2) == "    2. a"
+    assert code("\n a\n\n") == "```\n a\n```"
