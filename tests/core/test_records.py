@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import weakref
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
 import pytest
 
-from structrag.records import Block, Chunk, Document, Section, SourceMap
+from structrag.records import (
+    Block,
+    Chunk,
+    Document,
+    Heading,
+    Hit,
+    Layout,
+    PlacedImage,
+    Section,
+    SourceMap,
+)
 
 # `Hi` at 3, a run of white space at 5, `there` at 8.
 SPACED = SourceMap(
@@ -27,6 +41,13 @@ def test_a_run_that_is_not_exact_is_one_place() -> None:
 
 def test_without_runs_every_character_comes_from_the_beginning() -> None:
     assert SourceMap((), (), ()).to_source(5) == 0
+
+
+def test_a_span_in_the_source_ends_behind_its_last_character() -> None:
+    assert SPACED.span(0, 1) == (3, 4)
+    assert SPACED.span(0, 3) == (3, 6)  # at a run of white space
+    assert SPACED.span(2, 4) == (5, 9)
+    assert SPACED.to_source(-1) == 0  # before all runs
 
 
 def test_a_block_behind_a_heading_has_its_own_beginning() -> None:
@@ -62,3 +83,54 @@ def test_what_is_indexed_has_the_context_in_front_and_the_reduced_body() -> None
         "a:0-4", "a", "a#1", 0, 4, "text", context="A", extras={"reduced": "t"}
     )
     assert shortened.index_text == "A\nt"
+
+
+def test_fields_that_are_left_out_say_that_there_is_nothing() -> None:
+    block = Block("table", 3, 9)
+    assert (block.cuts, block.header_end, block.header_start) == ((), 0, None)
+    document = Document("text", id="d")
+    assert (document.title, document.format) == ("", "text")
+    assert document.meta == {} and document.layout is None
+    chunk = Chunk("d:2-6", "d", "d#0", 2, 6, "text")
+    assert (chunk.context, chunk.n_tokens, chunk.path) == ("", 0, ())
+    assert (chunk.kind, chunk.body_start, chunk.extras) == ("text", 2, {})
+    hit = Hit(chunk, 0.5, 1)
+    assert hit.routes == hit.scores == hit.parts == {}
+    assert PlacedImage(0, "pump.png", "A pump").title == ""
+    assert Layout((), (), SPACED).images == ()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Heading(1, "Pumps", 0, 8),
+        Block("table", 3, 9),
+        SPACED,
+        PlacedImage(0, "pump.png", "A pump"),
+        Layout((), (), SPACED),
+        Document("text"),
+        Section("guide", 2, 1, "Pumps", ("Pumps",), 0, 8, 20, 20, 0, ()),
+        Chunk("d:0-4", "d", "d#0", 0, 4, "text"),
+        Hit(Chunk("d:0-4", "d", "d#0", 0, 4, "text"), 0.5, 1),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_records_do_not_change(record: Any) -> None:
+    first = fields(record)[0].name
+    with pytest.raises(FrozenInstanceError):
+        setattr(record, first, None)
+    # Slots: there is no place for another name.
+    with pytest.raises((AttributeError, TypeError)):
+        object.__setattr__(record, "colour", "red")
+
+
+def test_a_document_can_be_referenced_weakly() -> None:
+    document = Document("text")
+    assert weakref.ref(document)() is document
+
+
+def test_a_chunk_of_headings_alone_keeps_them() -> None:
+    chunk = Chunk("a:3-6", "a", "a#1", 3, 6, "# A", body_start=3)
+    assert chunk.body == "# A" and chunk.index_text == "# A"
+    reduced = Chunk("a:3-6", "a", "a#1", 3, 6, "# A", extras={"reduced": ""})
+    assert reduced.index_text == "# A"  # an empty one is none

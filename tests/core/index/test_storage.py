@@ -28,8 +28,10 @@ from structrag.index.storage import (
     FORMAT,
     MANIFEST,
     VERSION,
+    Saved,
     TemporaryFolder,
     _checksum,
+    _write,
     one_saver,
     read_manifest,
 )
@@ -614,10 +616,47 @@ def test_segments_of_a_saved_index_keep_what_is_deleted_in_them(tmp_path: Path) 
     path = tmp_path / "index"
     store = small_store()
     store.save(path)
+    store.put_all([entry(name, [f"plum {name}"]) for name in "defg"])
+    store.save(path)
     store.delete("b")
-    store.put(entry("d", ["plum"]))
+    store.delete("g")
     store.save(path)
     segments = read_manifest(path)["segments"]
-    assert [segment["dead"] for segment in segments] == [[1], []]
+    assert [segment["dead"] for segment in segments] == [[1], [3]]
     assert answers(Store.load(path, verify=True)) == answers(store)
-    assert Store.load(path).document_ids == ["a", "c", "d"]
+    assert Store.load(path).document_ids == list("acdef")
+
+
+def test_who_comes_second_to_a_new_place_replaces_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index"
+    first, second = small_store(), Store(VIEWS)
+    second.put(entry("z", ["apple"]))
+    waiting = [first]
+
+    def write(place: Path, saved: Saved) -> str | None:
+        name = _write(place, saved)
+        if waiting:  # another is quicker
+            waiting.pop().save(path)
+        return name
+
+    monkeypatch.setattr("structrag.index.storage._write", write)
+    second.save(path)
+    assert Store.load(path, verify=True).document_ids == ["z"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["index"]
+
+
+@pytest.mark.parametrize("content", ["[", "[]", "3", '{"format": 3}'])
+def test_a_manifest_that_is_not_ours_is_not_replaced(
+    content: str, tmp_path: Path
+) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(InvalidParameter, match="nothing in it was changed"):
+        small_store().save(tmp_path)
+    assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_folders_above_a_new_index_are_made(tmp_path: Path) -> None:
+    small_store().save(tmp_path / "new" / "and" / "deep")
+    assert len(Store.load(tmp_path / "new" / "and" / "deep")) == 6
