@@ -126,3 +126,9 @@ def test_a_cover_counts_what_lies_in_any_of_its_ranges() -> None:
     pieces = [(0, 10), (0, 11), (19, 31), (20, 30), (12, 14), (0, 99), (35, 40)]
     assert [cover.covered(("d", *piece)) for piece in pieces] == [0, 1, 2, 0, 2, 15, 0]
     assert cover.covered(("x", 0, 99)) == 0
+
+
+def test_a_tokenizer_counts_for_tokens_alone() -> None:
+    for unit, size in (("char", 4), ("nonspace", 3), ("token", 1)):
+        measure = SpanMeasure({"d": "ab c"}, unit, token_spans=lambda _: [(0, 4)])
+        assert measure.size("d", 0, 4) == size

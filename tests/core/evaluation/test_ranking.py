@@ -110,6 +110,10 @@ def test_index_invariants(n, data) -> None:
             "retrieved must be a count from 0 to 8",
         ),
         (
+            lambda: log_rank_index([None], 9, missing="expected", retrieved=-1),
+            "retrieved must be a count from 0 to 8",
+        ),
+        (
             lambda: log_rank_index([None], 9, missing="expected", retrieved=9),
             "retrieved must be a count from 0 to 8",
         ),
@@ -118,3 +122,24 @@ def test_index_invariants(n, data) -> None:
 def test_bad_input(call, message) -> None:
     with pytest.raises(InvalidParameter, match=message):
         call()
+
+
+def test_where_nothing_was_ranked_a_missing_segment_has_the_rank_in_the_middle() -> (
+    None
+):
+    # (0 + 1 + 9) / 2 = 5
+    none_ranked = log_rank_index([None], 9, missing="expected", retrieved=0)
+    assert none_ranked == log_rank_score(5, 9)
+    assert log_rank_index([2], 9, missing="expected") == log_rank_score(2, 9)
+
+
+def test_scores_are_tied_from_the_ninth_decimal_on() -> None:
+    assert mid_ranks([0.5, 0.5 + 4e-10]) == [1.5, 1.5]
+    assert mid_ranks([0.5, 0.5 + 2e-9]) == [2, 1]
+
+
+def test_defaults_are_gamma_1_and_the_last_rank() -> None:
+    assert log_rank_score(3, 10) == log_rank_score(3, 10, gamma=1)
+    ranks = [3, None]
+    expected = log_rank_index(ranks, 10, gamma=1, missing="last", normalised=False)
+    assert log_rank_index(ranks, 10) == expected

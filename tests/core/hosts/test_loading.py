@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pdf_making import made
@@ -10,6 +11,7 @@ from pdf_making import manual as manual_pages
 
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.hosts.loading import FileReading, check_paths, load_bytes
+from structrag.records import Document
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,54 @@ def test_an_unknown_reader_is_refused_before_anything_is_read() -> None:
     ):
         FileReading("pymupdf")
     assert FileReading(len).reader is len
+
+
+@pytest.fixture
+def pdf_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[tuple[str, object, dict[str, Any]]]:
+    """How PDF files are read: (by what, from what, options)."""
+    calls: list[tuple[str, object, dict[str, Any]]] = []
+
+    def reader(name: str) -> Any:
+        def read(source: object, **options: Any) -> Document:
+            calls.append((name, source, options))
+            meta = {"source": "a.pdf", "pages": 4, "pages_without_text": [1, 3]}
+            return Document("# A", format="markdown", title="Manual", meta=meta)
+
+        return read
+
+    for name in ("document.pdf_document", "isolation.isolated_document"):
+        monkeypatch.setattr(f"structrag.reading.pdf.{name}", reader(name))
+    return calls
+
+
+def test_files_are_read_in_a_process_of_their_own_and_bytes_are_not(
+    pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pdf"
+    for isolated in (True, False):
+        reading = FileReading("pdfplumber", isolated=isolated, password="")
+        reading.load(path)
+        reading.load_bytes(b"%PDF", "a.pdf")
+    options = {"reader": "pdfplumber", "password": ""}
+    assert pdf_calls == [
+        ("isolation.isolated_document", path, options),
+        ("document.pdf_document", b"%PDF", options),
+        ("document.pdf_document", path, options),
+        ("document.pdf_document", b"%PDF", options),
+    ]
+
+
+def test_what_is_known_of_a_pdf_is_flat(
+    pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
+) -> None:
+    loaded = FileReading().load(tmp_path / "a.pdf")
+    assert loaded.metadata == {
+        "text_format": "markdown",
+        "title": "Manual",
+        "pages": 4,
+        "pages_without_text": "1, 3",
+    }
+    assert pdf_calls[0][2] == {"reader": "layout"}
+    assert "secret" not in repr(FileReading(password="secret"))
