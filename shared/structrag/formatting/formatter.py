@@ -295,7 +295,7 @@ def _read_source(source: Any, *, with_model: bool) -> _Source:
 def _read_document(document: Document, with_model: bool) -> _Source:
     if document.format == "html":
         draft = markdown_of_html(document)
-        titled = document.layout is not None and bool(document.layout.headings)
+        titled = bool(document.layout and document.layout.headings)
         return _marked_up(
             document, draft, "layout" if titled or not with_model else "model"
         )

@@ -240,6 +240,16 @@ def test_pages_by_their_layout_and_by_a_model() -> None:
     assert HiQAFormatter().format([]).document.text == ""
 
 
+def test_where_pages_begin_is_known_as_long_as_the_text_is_theirs() -> None:
+    pages = [page_of(("Battery", 20.0), ("It lasts for nineteen hours of talk.", 10.0))]
+    by_layout = HiQAFormatter().format(pages).document
+    assert by_layout.meta["page_starts"] == "0:1"
+    assert small(core_of).format(pages).document.meta == by_layout.meta
+    changed = small(lambda prompt: core_of(prompt).replace("talk", "**talk**"))
+    document = changed.format(pages).document
+    assert "**talk**" in document.text and document.meta == {}
+
+
 def test_running_heads_are_gone_before_the_model_is_asked() -> None:
     text = "\f".join(f"ACME Manual\n\n{numbered(8 + i)}\n\n{i + 1}\n" for i in range(4))
     model = ScriptedModel(core_of)
