@@ -95,3 +95,37 @@ def test_several_gguf_files_must_be_chosen_from(tmp_path: Path) -> None:
         InvalidParameter, match=r"holds 'q4.gguf', 'q8.gguf'. Pass the path of one"
     ):
         load_pair(str(tmp_path), None, "AutoModelForCausalLM", "a model")
+
+
+def test_a_folder_with_a_configuration_is_no_folder_of_a_gguf_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    models, tokenizers = Loader(), Loader()
+    monkeypatch.setattr(transformers, "AutoModelForCausalLM", models)
+    monkeypatch.setattr(transformers, "AutoTokenizer", tokenizers)
+    (tmp_path / "small.gguf").write_bytes(b"GGUF")
+    (tmp_path / "config.json").write_text("{}")
+    absent = str(tmp_path / "absent.gguf")
+    for name in (str(tmp_path), absent, "some/model"):
+        load_pair(name, None, "AutoModelForCausalLM", "a model")
+    load_pair("a/model", "a/tokenizer", "AutoModelForCausalLM", "a model")
+    names = [str(tmp_path), absent, "some/model"]
+    here = {"local_files_only": True}
+    assert models.asked == [(name, here) for name in [*names, "a/model"]]
+    assert tokenizers.asked == [(name, here) for name in [*names, "a/tokenizer"]]
+
+
+def test_the_ending_of_a_gguf_file_may_be_written_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    for package in ("gguf", "accelerate"):
+        pytest.importorskip(package, reason="the extra 'gguf' is not installed")
+    loader = Loader()
+    monkeypatch.setattr(transformers, "AutoTokenizer", loader)
+    (tmp_path / "SMALL.GGUF").write_bytes(b"GGUF")
+    (tmp_path / "config.json").write_text("{}")  # the file stands for itself
+    load_pair(None, str(tmp_path / "SMALL.GGUF"), "AutoModel", "a model")
+    ((name, options),) = loader.asked
+    assert name == str(tmp_path) and options["gguf_file"] == "SMALL.GGUF"

@@ -135,3 +135,22 @@ def test_a_name_that_is_not_on_this_machine_or_no_name_at_all() -> None:
         StaticEmbedder.load("not a name")
     with pytest.raises(InvalidParameter, match="got HashEmbedder"):
         StaticEmbedder.load(HashEmbedder())  # type: ignore[arg-type]
+
+
+def test_an_empty_folder_is_filled_and_a_failed_save_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    static, folder = static_of_rows(), tmp_path / "tiny"
+    folder.mkdir()
+    static.save(folder)
+    assert StaticEmbedder.load(folder).name == "tiny"
+
+    def half(place: Path, **options: Any) -> None:
+        place.mkdir()
+        raise OSError("no room")
+
+    monkeypatch.setattr(static.model, "save_pretrained", half)
+    with pytest.raises(InvalidParameter, match=r"can be written; .* no room"):
+        static.save(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+    assert StaticEmbedder.load(folder).name == "tiny"
