@@ -97,8 +97,13 @@ def test_a_block_is_checked_once(
     def never(content: object) -> bytes:
         raise AssertionError("checked again")
 
+    other = ArrayFile(path).column("a")
+    other.part(0, 5)
     monkeypatch.setattr(blocks.xxhash, "xxh3_64_digest", never)
     assert np.array_equal(column.all(), values) and column.part(1, 2).tolist() == [1]
+    assert other.part(1, 7).tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(AssertionError, match="checked again"):
+        other.part(BLOCK // 8, BLOCK // 8 + 1)  # of the second block
 
 
 @pytest.mark.parametrize(
@@ -112,6 +117,12 @@ def test_a_block_is_checked_once(
         (lambda content: bytes(8) + MAGIC, "contents is not readable"),
         (
             lambda content: content[:-24] + b"\xff" * 8 + content[-16:],
+            "its end was altered",
+        ),
+        (
+            lambda content: (
+                content[:-24] + (len(content) - 23).to_bytes(8, "little") + MAGIC
+            ),
             "its end was altered",
         ),
         (lambda content: content[:-24] + bytes(8) + content[-16:], "not readable"),
@@ -186,9 +197,11 @@ def test_the_last_block_is_checked_whatever_its_length(
 ) -> None:
     path = tmp_path / "file"
     values = np.arange(BLOCK + change, dtype=np.uint64).astype(np.uint8)
-    write_arrays(path, {"a": [values[:100], values[100:]]}, {})
+    pieces = {"a": [values[:100], values[100:]], "b": [values[7:9]]}
+    write_arrays(path, pieces, {})
     column = ArrayFile(path).column("a")
     assert np.array_equal(column.part(BLOCK - 9, BLOCK + change), values[BLOCK - 9 :])
+    assert ArrayFile(path).column("b").all().tolist() == [7, 8]
     assert column.part(5, 5).tolist() == []
     ArrayFile(path).verify()
     content = bytearray(path.read_bytes())

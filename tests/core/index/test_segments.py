@@ -353,4 +353,5 @@ def test_vectors_of_no_rows_have_no_dimension(live: list[bool], tmp_path: Path) 
         assert len(merged) == sum(live) and merged.n_rows == 0
         for view in VIEWS:
             assert len(table.vectors[view]) == table.vectors[view].dimension == 0
-    assert hollow.levels["chunks"].vectors["raw"].dimension == 0
+    vectors = hollow.levels["chunks"].vectors["raw"]
+    assert len(vectors) == vectors.dimension == 0
