@@ -120,3 +120,36 @@ def test_another_embedder(
     assert run(capsys, *arguments)[0] == 0
     code, _, err = run(capsys, *arguments, "--embedder", "another")
     assert (code, "--embedder must be what the index" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("option", "workers"), [(0, None), (1, 1), (7, 7)])
+@pytest.mark.parametrize("store", ["folder", "lancedb:folder"])
+def test_without_a_number_of_workers_there_is_one_a_core(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    manuals: Path,
+    store: str,
+    option: int,
+    workers: int | None,
+) -> None:
+    counts: list[int | None] = []
+
+    class Filled:
+        model = "LSA"
+
+        def __init__(self, *_: object, **__: object) -> None:
+            return None
+
+        def fill(self, paths: list[Path], count: int | None, **_: object) -> str:
+            counts.append(count)
+            return "3 documents added"
+
+    def fill(place: str, paths: list[Path], count: int | None, **_: object) -> str:
+        return Filled().fill(paths, count)
+
+    monkeypatch.setattr("structrag.cli.index.KeptIndex", Filled)
+    monkeypatch.setattr("structrag.cli.index.engine_index.fill", fill)
+    arguments = ("--store", store, "--workers", option)
+    code, _, err = run(capsys, "index", manuals, *arguments)
+    assert (code, counts) == (0, [workers])
+    assert err.startswith("3 documents added (") and f"kept in {store})" in err
