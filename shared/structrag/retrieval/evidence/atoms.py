@@ -7,7 +7,7 @@ They follow each other in reading order. Together they hold all text of the bloc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -72,16 +72,13 @@ def find_atoms(outline: Outline, reading: Reading) -> Atoms:
     for section in outline.sections:
         if section.ordinal in excluded:
             continue
-        heading = (
-            [Block("other", section.start, section.body_start)]
-            if section.ordinal
-            else []
-        )
-        for number, block in enumerate([*heading, *outline.blocks(section)]):
-            is_heading = number < len(heading)
-            spans = (
-                [(block.start, block.end)] if is_heading else _cut(text, block, reading)
-            )
+        parts: list[tuple[Block, Iterable[Span]]] = []
+        if section.ordinal:
+            heading = section.start, section.body_start
+            parts.append((Block("other", *heading), [heading]))
+        for block in outline.blocks(section):
+            parts.append((block, _cut(text, block, reading)))
+        for block, spans in parts:
             filled = [span for span in spans if text[slice(*span)].strip()]
             if not filled:
                 continue

@@ -206,9 +206,8 @@ class PassageReader:
         if self.context != "none":
             for lead in self._leads_at(document, start):
                 span = lead.shown(start, end)
-                parts += (
-                    [document.text[slice(*span)].strip()] if span is not None else []
-                )
+                if span is not None:
+                    parts.append(document.text[slice(*span)].strip())
         return "\n".join(filter(None, parts))
 
     def _leads_at(self, document: Stored, start: int) -> list[Lead]:

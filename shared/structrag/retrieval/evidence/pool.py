@@ -88,20 +88,11 @@ class Pool:
     def _take_over(self, before: Pool) -> None:
         """Join an earlier pool's results with the other records'."""
         rest = Pool(self.records[self.shared :])
-        atoms, sections = (
-            int(self.firsts[self.shared]),
-            int(self.section_offsets[self.shared]),
-        )
+        atoms = int(self.firsts[self.shared])
+        sections = int(self.section_offsets[self.shared])
         if "windows" in vars(before):
             self.windows = {
-                width: Windows(
-                    np.concatenate(
-                        [old.firsts[:atoms], rest.windows[width].firsts + atoms]
-                    ),
-                    np.concatenate(
-                        [old.stops[:atoms], rest.windows[width].stops + atoms]
-                    ),
-                )
+                width: _windows_behind(old, rest.windows[width], atoms)
                 for width, old in before.windows.items()
             }
         if "stem_lengths" in vars(before):
@@ -359,6 +350,14 @@ class Pool:
 def _is_same(one: Record, other: Record) -> bool:
     """Whether two records have the same atoms and stems, whatever their vectors."""
     return one.tokens is other.tokens and one.stem_keys is other.stem_keys
+
+
+def _windows_behind(old: Windows, new: Windows, first: int) -> Windows:
+    """The windows of the old atoms below `first`, then the new ones, counted from there."""
+    return Windows(
+        np.concatenate([old.firsts[:first], new.firsts + first]),
+        np.concatenate([old.stops[:first], new.stops + first]),
+    )
 
 
 def _merged(old: Any, new: Any, first: int) -> Any:
