@@ -49,6 +49,17 @@ def test_groups_are_bounded_and_lazy() -> None:
     assert list(groups_of([], lambda _: 1)) == []
 
 
+@pytest.mark.parametrize(
+    ("length", "size"),
+    [(0, 256), (999, 256), (1000, 128), (254_999, 2), (255_000, 1), (10**9, 1)],
+)
+def test_a_group_has_256_items_or_as_many_thousands_of_characters(
+    length: int, size: int
+) -> None:
+    groups = groups_of(range(2 * size + 1), lambda _: length)
+    assert [len(group) for group in groups] == [size, size, 1]
+
+
 def test_a_splitter_must_say_how_it_splits() -> None:
     with pytest.raises(TypeError, match="must define explain_steps"):
         ReadingSplitter().split(DOCUMENTS[0])

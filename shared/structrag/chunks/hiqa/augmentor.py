@@ -147,7 +147,7 @@ class Augmentor:
         """
         parts = []
         position = piece.start
-        first = max(bisect_right(self.section_starts, piece.start) - 1, 0)
+        first = bisect_right(self.section_starts, piece.start) - 1
         for section in self.outline.sections[first:]:
             if section.start >= piece.end:
                 break

@@ -235,6 +235,26 @@ def test_runs_are_halved_at_their_middle() -> None:
     rows = "| Name |\n|---|\n" + "".join(f"| item{i} |\n" for i in range(12))
     chunks = split(f"# A\n\n{rows}", max_tokens=60, counter=uneven)
     assert [chunk.text.count("item") for chunk in chunks] == [3, 3, 3, 3]
+    assert {chunk.kind for chunk in chunks} == {"table"}
+
+
+def test_a_table_is_text_where_a_row_does_not_fit_below_the_header() -> None:
+    def uneven(text: str) -> int:
+        return 99 if "Name\nbad" in text else words(text)
+
+    for label, kind in (("bad", "text"), ("good", "table")):
+        table = f"| Name |\n|---|\n| {label} |\n| x |\n| y |\n"
+        chunks = split(f"# A\n\n{table}", max_tokens=20, counter=uneven)
+        assert {chunk.kind for chunk in chunks} == {kind}
+
+
+def test_a_part_of_a_table_lists_the_images_in_its_own_rows() -> None:
+    lines = "".join(f"| i{i} | ![a](x{i}.png) |\n" for i in range(4))
+    chunks = split(
+        f"# A\n\n| N | P |\n|---|---|\n{lines}", max_tokens=22, counter=words
+    )
+    files = [[image["file"] for image in chunk.extras["images"]] for chunk in chunks]
+    assert files == [["x0.png", "x1.png"], ["x2.png", "x3.png"]]
 
 
 @pytest.mark.parametrize(
@@ -349,6 +369,19 @@ def test_as_many_lines_as_fit_are_indexed_of_an_image(
     text = '# A\n\n![one two](x.png "three")\n\nOne here. Two here.\n'
     found = split(text, max_tokens=limit, counter=words)[0]
     assert found.kind == "image" and found.index_text == index_text
+    assert not {"oversize", "degraded", "description_failures"} & found.extras.keys()
+
+
+@pytest.mark.parametrize(
+    ("limit", "index_text"),
+    [(4, "A\na b c"), (5, "A\na b c d"), (7, "A\na b c d e\nf")],
+)
+def test_a_line_that_does_not_fit_is_cut_behind_the_last_word_that_does(
+    limit: int, index_text: str
+) -> None:
+    text = '# A\n\n![a b c d e](x.png "f g")\n'
+    (found,) = split(text, max_tokens=limit, counter=words)
+    assert found.index_text == index_text
 
 
 def test_what_is_indexed_of_an_image_in_order_and_once() -> None:
@@ -401,6 +434,8 @@ def test_heading_lines_are_not_indexed_without_their_path(
     found = split(text, metadata=metadata, max_tokens=limit, counter=words)
     assert "".join(chunk.text for chunk in found) == text
     assert [chunk.index_text for chunk in found] == indexed
+    for chunk in found:
+        assert ("reduced" in chunk.extras) is ("#" in chunk.text)
 
 
 def test_titles_of_a_path_are_not_named_beside_a_table_again() -> None:

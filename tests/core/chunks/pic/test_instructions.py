@@ -5,13 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel
 from samples import topics
 
 from structrag.asking.runner import Runner
+from structrag.chunks.divisions import divide
+from structrag.chunks.pic.instructions import (
+    Instruction,
+    InstructionSettings,
+    instruction_steps,
+    read_texts,
+    read_vectors,
+)
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.chunks.scopes import Scope
+from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
+from structrag.reading.files import read_text
+from structrag.reading.sections import parse
 
 
 def test_as_published_one_function_embeds_summary_and_sentences() -> None:
@@ -145,3 +158,178 @@ def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sent
     )
     assert "".join(chunk.text for chunk in chunks) == document.text and len(chunks) > 1
     assert not any(chunk.extras.get("degraded") for chunk in chunks)
+
+
+def test_instructions_are_texts() -> None:
+    assert read_texts("one text", "name") == ("one text",)
+    assert read_texts(["a", "b"], "name") == ("a", "b")
+    assert read_texts((), "name") == ()
+
+
+@pytest.mark.parametrize("value", [7, None, {"a"}, ["a", 1], ["a", " "], "", [b"a"]])
+def test_what_is_no_text_is_no_instruction(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="name must be texts"):
+        read_texts(value, "name")
+
+
+def test_instruction_vectors_are_rows() -> None:
+    assert read_vectors(None) is None
+    assert read_vectors([1, 2]) == ((1.0, 2.0),)
+    assert read_vectors([[1, 2], [3, 4]]) == ((1.0, 2.0), (3.0, 4.0))
+
+
+@pytest.mark.parametrize(
+    "value", [[], [[]], [[[1.0]]], [float("nan")], [float("inf")], "x", [[1], [1, 2]]]
+)
+def test_what_is_no_array_of_numbers_is_no_vector(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="instruction_vectors must be"):
+        read_vectors(value)
+
+
+class Letters:
+    """Counts a, b and c in each text."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[bool, list[str]]] = []
+
+    def embed(self, texts: Any, *, query: bool = False) -> np.ndarray:
+        self.asked.append((query, sorted(texts)))  # each once, in an order of its own
+        return np.array([[text.count(letter) for letter in "abc"] for text in texts])
+
+
+(DIVISION,) = divide(parse(read_text("x")))
+
+
+def instructed(
+    looked_at: list[bool], script: Any = None, *, every: bool = False, **choices: Any
+) -> tuple[list[Any], list[Instruction | None], list[tuple[bool, list[str]]]]:
+    """Vectors, instructions, and what was embedded, of the scopes "a b " and "c c b "."""
+    text = "a b c c b "
+    cuts = [[0, 2, 4], [4, 6, 8, 10]]
+    scopes = [
+        Scope(
+            (f"S{n}",),
+            tuple(
+                Unit(start, start + 2, start, 1, "paragraph", DIVISION)
+                for start in starts[:-1]
+            ),
+            (),
+        )
+        for n, starts in enumerate(cuts)
+    ]
+    defaults = {
+        "pseudo_instruction": "summary",
+        "texts": (),
+        "vectors": None,
+        "prompt": "{title}: {text}",
+        "window": None,
+        "language": "english",
+    }
+    settings = InstructionSettings(**{**defaults, **choices})
+    embedder = Letters()
+    llm = None if script is None else ScriptedModel(script)
+    runner = Runner(embedder=embedder, llm=llm)
+    steps = instruction_steps(settings, read_text(text), scopes, looked_at, every=every)
+    matrices, instructions = runner.run(steps)
+    return matrices, instructions, embedder.asked
+
+
+def test_each_scope_looked_at_has_vectors_and_an_instruction() -> None:
+    said = {"S0: a b": "bba", "S1: c c b": "c"}
+    matrices, instructions, asked = instructed([True, True], said.__getitem__)
+    assert asked == [(False, ["a", "b", "c"]), (True, ["bba", "c"])]
+    assert matrices[0] == pytest.approx(np.array([[1, 0, 0], [0, 1, 0]]))
+    assert matrices[1] == pytest.approx(np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0]]))
+    first, second = instructions
+    assert first is not None and second is not None
+    assert first.vectors == pytest.approx(np.array([[1, 2, 0]]) / 5**0.5)
+    assert second.vectors == pytest.approx(np.array([[0, 0, 1]]))
+    assert (first.note, second.note) == ("bba", "c")
+    assert not first.degraded and not second.degraded
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_scope_that_is_not_looked_at_has_no_instruction(every: bool) -> None:
+    matrices, instructions, asked = instructed(
+        [False, True], lambda prompt: "a", every=every
+    )
+    units = ["a", "b", "c"] if every else ["b", "c"]
+    assert asked == [(False, units), (True, ["a"])]
+    assert (matrices[0] is not None) is every
+    assert matrices[1][0] == pytest.approx([0, 0, 1])
+    assert instructions[0] is None
+    assert instructions[1] is not None and instructions[1].note == "a"
+
+
+def test_nothing_is_asked_and_embedded_where_no_scope_is_looked_at() -> None:
+    matrices, instructions, asked = instructed([False, False], lambda prompt: "a")
+    assert (matrices, instructions, asked) == ([None, None], [None, None], [])
+    _, instructions, asked = instructed([False, False], texts=("b",), every=True)
+    assert instructions == [None, None]
+    assert asked == [(False, ["a", "b", "c"])]
+
+
+def test_a_summary_is_embedded_as_the_sentences_are_if_that_is_wished() -> None:
+    said = {"S0: a b": "bba", "S1: c c b": "c"}
+    _, instructions, asked = instructed([True, True], said.__getitem__, as_query=False)
+    assert asked == [(False, ["a", "b", "bba", "c"])]
+    assert instructions[0] is not None
+    assert instructions[0].vectors == pytest.approx(np.array([[1, 2, 0]]) / 5**0.5)
+
+
+def test_the_users_texts_and_vectors_are_the_instruction_of_each_scope() -> None:
+    _, instructions, asked = instructed(
+        [True, False],
+        texts=("ab", "c"),
+        vectors=((0.0, 3.0, 4.0),),
+        as_query=False,
+    )
+    # Texts of the user are queries.
+    assert asked == [(False, ["a", "b"]), (True, ["ab", "c"])]
+    (first, second) = instructions
+    assert first is not None and second is None
+    assert first.vectors == pytest.approx(
+        np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 1], [0, 3, 4]])
+    )
+    assert first.note == "ab\nc\n1 vectors"
+
+
+def test_where_a_summary_fails_the_mean_of_the_vectors_stands_for_it() -> None:
+    def script(prompt: str) -> str:
+        if prompt.startswith("S0"):
+            raise OSError("down")
+        return "c"
+
+    _, (first, second), _ = instructed([True, True], script)
+    assert first is not None and second is not None
+    assert first.vectors == pytest.approx(np.array([[0.5, 0.5, 0]]))
+    assert first.degraded and not second.degraded
+    assert first.note == (
+        "the mean of the sentences' vectors, because the language model failed with "
+        "OSError: down"
+    )
+    _, (mean, _), asked = instructed([True, False], pseudo_instruction="mean")
+    assert mean is not None and not mean.degraded
+    assert mean.note == "the mean of the sentences' vectors"
+    assert asked == [(False, ["a", "b"])]
+
+
+def test_without_a_model_a_scopes_central_sentences_are_picked() -> None:
+    _, (first, second), asked = instructed([True, True])
+    assert first is not None and second is not None
+    assert first.picked == (0, 1) and first.note == "a b"
+    assert second.picked == (0, 1, 2) and second.note == "c c b"
+    assert first.vectors.shape == (0, 0)
+    assert asked == [(False, ["a", "b", "c"])]
+
+
+def test_a_long_instruction_is_the_mean_of_its_windows() -> None:
+    long = " ".join(["a"] * 150 + ["b"] * 150)
+    _, (first, _), asked = instructed([True, False], texts=(long, "c"))
+    assert [len(text.split()) for text in asked[1][1]] == [150, 150, 1]
+    assert first is not None
+    assert first.vectors == pytest.approx(
+        np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 1]])
+    )

@@ -394,3 +394,172 @@ def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
             "Cats" in chunk.text or "Kittens" in chunk.text
         )
     assert len(found.chunks) == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hysteresis": 0},
+        {"summary_window": 100},
+        {"summary_window": None},
+        {"max_tokens": 1, "min_tokens": 0},
+        {"max_tokens": 60, "min_tokens": 30},
+        {"max_tokens": 60, "min_tokens": 90, "bounds": "none"},
+        {"scope": "section", "respect_sections": True},
+        {"scope": "document", "respect_sections": False},
+    ],
+)
+def test_settings_at_their_edges_are_taken(changes: dict[str, Any]) -> None:
+    splitter = PICSplitter(**changes)
+    assert {name: getattr(splitter, name) for name in changes} == changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"summary_window": 99},
+        {"max_tokens": 60, "min_tokens": 31},
+        {"min_tokens": -1},
+        {"max_tokens": 0, "min_tokens": 0, "bounds": "none"},
+    ],
+)
+def test_settings_just_beyond_their_edges_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match=next(iter(changes))):
+        PICSplitter(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "least"),
+    [
+        ({"max_tokens": None}, 100),
+        ({"max_tokens": 62}, 20),
+        ({"max_tokens": 62, "min_tokens": 0}, 0),
+        ({"max_tokens": None, "min_tokens": 7}, 7),
+    ],
+)
+def test_the_least_tokens_are_a_third_of_the_limit(
+    changes: dict[str, Any], least: int
+) -> None:
+    assert PICSplitter(**changes).least_tokens == least
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def test_as_published_sections_paths_and_sizes_are_not_looked_at() -> None:
+    text = "".join(
+        f"# S {k}\n\nNumber {2 * k}. Number {2 * k + 1}.\n\n" for k in range(3)
+    )
+    splitter = PICSplitter.paper(instruction_vectors=[1.0, 0.0], counter=count_words)
+    found = splitter.explain(
+        read_text(text, format="markdown"),
+        embedder=Similarities([0.9, 0.1, 0.1, 0.9, 0.9, 0.9]),
+    )
+    (series,) = found.series
+    assert series.runs == ((0, 1), (1, 3), (3, 6))
+    assert {chunk.context for chunk in found.chunks} == {""}
+    assert splitter.reuse_vectors is False and splitter.plain_headings is False
+
+
+def long_section(n_words: int, k: int) -> str:
+    """A section of so many words, the heading's two counted, in sentences of seven."""
+    sentences = " ".join(
+        f"w{i}." if i % 7 == 6 else f"w{i}" for i in range(n_words - 2)
+    )
+    return f"# S{k}\n\n{sentences}.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "is_looked_at"),
+    [(153, False), (154, True)],  # 199 and 201 estimated tokens
+)
+def test_a_section_below_200_tokens_is_not_looked_at(
+    words: int, is_looked_at: bool
+) -> None:
+    text = long_section(words, 0) + long_section(300, 1)
+    found = PICSplitter(scope="section").explain(
+        read_text(text, format="markdown"), embedder=HashEmbedder()
+    )
+    looked_at = [len(series.values) > 0 for series in found.series]
+    assert looked_at == [is_looked_at, True]
+
+
+@pytest.mark.parametrize(
+    ("words", "scopes"),
+    [(1538, 1), (1539, 2)],  # 2,000 and 2,001 estimated tokens
+)
+def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
+    words: int, scopes: int
+) -> None:
+    text = long_section(800, 0) + long_section(words - 800, 1)
+    document = read_text(text, format="markdown")
+    splitter = PICSplitter()
+    assert len(splitter.explain(document, embedder=HashEmbedder()).series) == scopes
+    across = PICSplitter(respect_sections=False)
+    assert len(across.explain(document, embedder=HashEmbedder()).series) == 1
+    flat = read_text("Word word word. " * 700, format="text")
+    assert len(splitter.explain(flat, embedder=HashEmbedder()).series) == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "choices", "is_looked_at"),
+    [
+        # Sentences of 20 tokens: a document of less than twice the least is one chunk.
+        (4, {"min_tokens": 40}, True),
+        (3, {"min_tokens": 40}, False),
+        (3, {"min_tokens": 40, "bounds": "none"}, True),
+        (1, {"min_tokens": 0}, False),
+        (2, {"min_tokens": 0}, True),
+    ],
+)
+def test_a_scope_that_can_only_be_one_chunk_is_not_looked_at(
+    n: int, choices: dict[str, Any], is_looked_at: bool
+) -> None:
+    found = PICSplitter(**choices).explain(numbered(n), embedder=HashEmbedder())
+    assert (len(found.series[0].values) > 0) is is_looked_at
+
+
+def test_a_section_of_two_sentences_is_not_looked_at() -> None:
+    words = " ".join(f"w{i}" for i in range(120))
+    two, three = f"{words}. {words}.", f"{words}. {words}. {words}."
+    found = PICSplitter(scope="section").explain(
+        read_text(f"# A\n\n{two}\n\n# B\n\n{three}\n", format="markdown"),
+        embedder=HashEmbedder(),
+    )
+    assert [len(series.values) for series in found.series] == [0, 3]
+
+
+def test_runs_join_the_neighbour_of_closer_similarity_and_are_cut_at_the_limit() -> (
+    None
+):
+    values = [0.9, 0.9, 0.1, 0.7, 0.7, 0.7, 0.7]
+    assert spans(split_numbers(values)) == [(0, 2), (2, 3), (3, 7)]
+    bounded = {"bounds": "merge", "min_tokens": 30, "max_tokens": 100}
+    # 0.1 is nearer to 0.7 than to 0.9, and five sentences are just the limit.
+    assert spans(split_numbers(values, **bounded)) == [(0, 2), (2, 7)]
+    bounded["max_tokens"] = 99
+    assert spans(split_numbers(values, **bounded)) == [(0, 3), (3, 7)]
+    # Without "merge" only the limit counts.
+    assert spans(split_numbers(values, max_tokens=60)) == [
+        (0, 2),
+        (2, 3),
+        (3, 5),
+        (5, 7),
+    ]
+
+
+def test_vectors_are_made_of_sections_that_are_not_looked_at_too() -> None:
+    text = "# A\n\nCats purr. Cats sleep.\n\n" + long_section(300, 1)
+    document = read_text(text, format="markdown")
+    splitter, embedder = PICSplitter(scope="section"), HashEmbedder()
+    runner = Runner(embedder=embedder)
+    chunks, vectors = runner.run(splitter.split_with_vectors_steps(document))
+    assert vectors.shape == (len(chunks), 64)
+    mean = 5 * embedder.vector("Cats purr.") + 3 * embedder.vector("Cats sleep.")
+    assert "Cats" in chunks[0].text and chunks[0].extras["threshold"] is None
+    assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=0.1)
+    assert "Cats purr." in embedder.texts
+    plain = HashEmbedder()
+    splitter.split(document, embedder=plain)
+    assert "Cats purr." not in plain.texts
