@@ -91,8 +91,8 @@ def title_beside(title: str, path: Sequence[str]) -> str:
 def _beginning(title: str, length: int) -> str:
     """A title in single spaces. Of one above `length` characters, the whole words within them."""
     words = title[: length + 1].split()
-    if len(title) > length:  # the last word may be cut
-        del words[-1:]
+    if len(title) > length and not title[length].isspace():
+        del words[-1:]  # it goes on behind them
     return " ".join(words)
 
 

@@ -62,3 +62,33 @@ def test_long_texts_and_phrases_take_time_in_proportion() -> None:
     for i in range(40):
         assert f"zebra{i}" not in near and "zebraic" not in near
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "expected"),
+    [
+        # More than half of the words.
+        ("pump valve", "pump oslo", False),
+        ("pump valve", "pump valve oslo", True),
+        ("pump valve", "pump oslo bergen", False),
+        # A part of another word has four letters or more.
+        ("protein", "rote", True),
+        ("protein", "rot", False),
+        ("ab1000", "b100", False),
+        # A common beginning has 70 % of the shorter word.
+        ("abcdefgxyz", "abcdefgqrs", True),
+        ("abcdefgxyz", "abcdefpqrs", False),
+        ("abcdefgxyz", "abcdefgqrsmnoklt", True),
+        ("abcdxy", "abcdpq", False),
+        ("abcdx", "abcdp", True),
+        ("abcx", "abcp", False),
+        ("clean", "cleaned", True),
+        # Only stop words: as they stand.
+        ("To be or not", "or not", True),
+        ("To be or not", "not or", False),
+    ],
+)
+def test_words_are_close_by_their_letters(
+    text: str, phrase: str, expected: bool
+) -> None:
+    assert (phrase in NearWords(text, Tokenizer())) is expected

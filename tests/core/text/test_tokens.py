@@ -22,6 +22,7 @@ from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
+from structrag.text import tokens
 from structrag.text.tokens import (
     TokenCounter,
     check_counter,
@@ -236,3 +237,72 @@ def test_a_counter_may_return_any_kind_of_number() -> None:
 def test_stages_of_d3_try_their_counters(settings: Any) -> None:
     with pytest.raises(InvalidParameter, match="counter must be"):
         settings(counter=str.split)
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [(1, 2), (2, 3), (3, 4), (5, 7), (7, 10), (9, 12), (10, 13), (20, 26)],
+)
+def test_ten_words_are_thirteen_tokens(words: int, count: int) -> None:
+    assert count_tokens("one " * words) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("x" * 16, 2),
+        ("x" * 17, 3),
+        ("x" * 24, 3),
+        ("x" * 25, 4),
+        ("x" + " " * 100, 2),
+        (f"{'x' * 20} {'y' * 20}", 5),
+        (f"{'x' * 20} {'y' * 21}", 6),
+        ("手" + "x" * 16, 3),
+        ("手" + "x" * 17, 4),
+    ],
+)
+def test_eight_characters_of_words_are_at_least_one_token(
+    text: str, count: int
+) -> None:
+    assert count_tokens(text) == count
+
+
+def test_a_counter_may_count_nothing() -> None:
+    counter = check_counter(lambda text: 0)
+    assert counter("a") == 0
+    with pytest.raises(InvalidParameter, match="must be a function from a string"):
+        check_counter(3)  # type: ignore[arg-type]
+
+
+def test_the_folder_of_encodings_is_chosen_for_a_moment_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    tokens._tiktoken_encoding.cache_clear()
+    assert tiktoken_counter()("hello world") == 2
+    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
+    with pytest.raises(InvalidParameter, match="'p50k_base' is not on this machine"):
+        tiktoken_counter("p50k_base")
+    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
+    monkeypatch.setenv("DATA_GYM_CACHE_DIR", "")
+    tokens._tiktoken_encoding.cache_clear()
+    assert tiktoken_counter()("hello world") == 2
+    assert "TIKTOKEN_CACHE_DIR" not in os.environ
+
+
+def test_encodings_are_looked_for_in_the_chosen_folder_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bundled,) = [
+        folder
+        for folder in tokens._encoding_folders()
+        if folder.name == "tiktoken_cache"
+    ]
+    name = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert tokens._folder_of("cl100k_base") == bundled
+    (tmp_path / name).write_bytes((bundled / name).read_bytes())
+    assert tokens._folder_of("cl100k_base") == tmp_path
+    (tmp_path / name).write_bytes(b"damaged")
+    assert tokens._folder_of("cl100k_base") == bundled
