@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from doubles import HashEmbedder
 
+from structrag.asking.requests import Ask, Embed, Steps
 from structrag.asking.runner import Runner
+from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.evaluation.needs import model_calls, split_counted
 from structrag.models.llm import FunctionModel
 from structrag.reading.files import read_text
+from structrag.records import Chunk, Document
 
 
 @pytest.mark.parametrize(
@@ -63,3 +66,18 @@ def test_the_texts_that_a_splitter_embeds_are_counted() -> None:
     )
     assert chunks == IDMSSplitter().split(document, embedder=HashEmbedder())
     assert embedded >= len(embedder.texts) > 0
+
+
+def test_texts_are_counted_by_their_number() -> None:
+    class Thrice(ReadingSplitter):
+        """Embeds one text, then two."""
+
+        def split_steps(self, document: Document) -> Steps[list[Chunk]]:
+            yield [Embed(("a",)), Ask("a summary?")]
+            yield [Embed(("b", "c"))]
+            return []
+
+    runner = Runner(embedder=HashEmbedder(), llm=FunctionModel(lambda _: "x", name="x"))
+    document = read_text("words")
+    assert split_counted(Thrice(), document, runner) == ([], 3)
+    assert model_calls(Thrice(), document) == 1

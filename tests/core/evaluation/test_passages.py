@@ -11,6 +11,7 @@ from structrag.evaluation.labelled import GoldQuestion, evaluate
 from structrag.evaluation.measure import SpanMeasure
 from structrag.evaluation.passages import Passages, search_passages, withheld_documents
 from structrag.reading.sections import parse
+from structrag.records import Document
 from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nThe blue pump leaks at the seal.\n\n## Care\n\nRinse it weekly. Dry it.\n"
@@ -57,3 +58,25 @@ def test_what_is_withheld_is_blank_and_all_else_stays_in_place(format: str) -> N
     assert "Care" not in blanked.text and "Pump" not in blanked.text + blanked.title
     place = document.text.index("Dry")
     assert blanked.text[place : place + 3] == "Dry"
+
+
+def test_every_question_is_told_of() -> None:
+    calls: list[tuple[str, int, int]] = []
+    retriever = Passages().retriever([DOCUMENT], HashTokens())
+    rankings = search_passages(
+        retriever,
+        ["rinse weekly", "pump leaks"],
+        depths=[1],
+        progress=lambda *call: calls.append(call),
+    )
+    assert len(rankings) == 2
+    assert calls == [("questions", 1, 2), ("questions", 2, 2)]
+
+
+def test_lines_of_what_is_withheld_stay_lines() -> None:
+    document = Document("ab\ncd\nef gh", id="d", title="T")
+    ranges = {"d": [(1, 4), (6, 8)], "other": [(0, 9)]}
+    (blanked,) = withheld_documents([document], ranges)
+    assert (blanked.text, blanked.title) == ("a \n d\n   gh", "")
+    (whole,) = withheld_documents([document], {})
+    assert whole.text == document.text

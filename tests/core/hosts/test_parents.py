@@ -166,6 +166,8 @@ def test_a_documents_title_stands_before_the_titles_above_once(
         (("A", "B"), "## B\n\n### C\n\nx", ("A",)),  # it begins with more
         (("A", "A"), "# A\n\nx", ("A",)),
         (("B", "C"), "# A\n\n## B\n\n### C\n\nx", ("B", "C")),
+        # A heading behind words is not at the beginning.
+        (("A", "B"), "# A\n\nwords\n\n## B\n\nx", ("A", "B")),
     ],
 )
 def test_as_many_titles_as_fit_are_the_texts(

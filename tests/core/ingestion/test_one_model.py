@@ -16,7 +16,13 @@ import structrag
 from structrag.errors import InvalidParameter, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import ingest
-from structrag.ingestion.one_model import Answered, Asked, ModelServer, RemoteEmbedder
+from structrag.ingestion.one_model import (
+    Answered,
+    Asked,
+    ModelFacts,
+    ModelServer,
+    RemoteEmbedder,
+)
 
 
 def write_files(folder: Path, count: int) -> list[Path]:
@@ -180,3 +186,49 @@ def test_lsa_is_refused(tmp_path: Path) -> None:
     ):
         ingest(tmp_path / "files", tmp_path / "index", one_model=True)
     assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("query", [False, True])
+def test_questions_and_texts_are_embedded_as_such(query: bool) -> None:
+    class Noted(HashEmbedder):
+        def __init__(self) -> None:
+            super().__init__(max_tokens=7)
+            self.are_queries: list[bool] = []
+
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            self.are_queries.append(query)
+            return super().embed(texts, query=query)
+
+    model = Noted()
+    with ModelServer(model) as server:
+        there = remote(server)
+        assert there.max_tokens == 7
+        there.embed(["a"], query=query)
+        there.embed(["a"])
+    assert model.are_queries == [query, False]
+
+
+def test_each_gets_as_many_answers_as_it_asked_for() -> None:
+    with ModelServer(HashEmbedder()) as server:
+        answers: list[SimpleQueue[Answered]] = [SimpleQueue() for _ in range(3)]
+        texts = [("a",), ("b", "c"), ("d", "e", "f")]
+        asked = [Asked("embed", part) for part in texts]
+        items = [(one, told.put) for one, told in zip(asked, answers, strict=True)]
+        server._answer("embed", False, items)
+        vectors = [told.get(timeout=60).values for told in answers]
+    plain = HashEmbedder()
+    for part, values in zip(texts, vectors, strict=True):
+        assert (values == plain.embed(list(part))).all() and len(values) == len(part)
+
+
+def test_a_text_is_counted_once() -> None:
+    asked: list[Asked] = []
+
+    def ask(one: Asked) -> Answered:
+        asked.append(one)
+        return Answered([len(one.texts[0])])
+
+    facts = ModelFacts("shared", None, counts_tokens=True, gives_tokens=False)
+    there = RemoteEmbedder(facts, ask)
+    assert [there.count_tokens("abc"), there.count_tokens("abc")] == [3, 3]
+    assert asked == [Asked("count_tokens", ("abc",))]
