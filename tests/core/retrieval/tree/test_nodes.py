@@ -125,6 +125,18 @@ def test_a_chunk_over_two_sections_is_below_the_one_that_holds_both() -> None:
     assert top.children == (wide, rest) and top.height == 1
 
 
+def test_a_chunk_that_reaches_beyond_its_section_is_not_below_it() -> None:
+    text = "# A\n\n## B\n\nOne.\n\nTwo.\n\n## C\n\nThree.\n"
+    document = Document(text, id="d", format="markdown")
+    middle = text.index("Two.")
+    first, second = (
+        Chunk(f"d:{start}-{end}", "d", "d#2", start, end, text[start:end])
+        for start, end in ((text.index("One."), middle), (middle, len(text)))
+    )
+    top = build_tree(parse(document), [first, second], 10)
+    assert top is not None and top.section.title == "A"
+
+
 def test_text_between_the_children_is_noticed() -> None:
     text = "# A\n\nOne.\n\n# References\n\nx\n\n# B\n\nTwo.\n"
     document = Document(text, id="d", format="markdown")
@@ -144,3 +156,6 @@ def test_chunks_inside_others_are_below_no_node() -> None:
     chunks = [chunk(0, 9), chunk(0, 4), chunk(5, 9), chunk(5, 16)]
     top = build_tree(parse(document), chunks, 10)
     assert top is not None and [child.end for child in top.children] == [9, 16]
+    # One that ends with another lies in it too.
+    top = build_tree(parse(document), [chunk(0, 9), chunk(5, 9), chunk(10, 16)], 10)
+    assert top is not None and [child.start for child in top.children] == [0, 10]
