@@ -16,7 +16,6 @@ TESTS = Path(__file__).parent
 ELSEWHERE = {
     "__main__": "cli/test_app: two lines",
     "_lazy": "test_public: what it gives is the public names",
-    "errors": "every test of a mistake names its class",
     "index/corpus": "protocols; index/test_store, index/test_engine_store: what follows them",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",

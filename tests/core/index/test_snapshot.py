@@ -187,11 +187,12 @@ def test_rows_of_segments_whose_documents_have_changed() -> None:
 def mixed() -> Reader:
     """Rows of two segments that lie between each other, one document deleted.
 
-    They are "a new", "c one", "c two", "e one".
+    They are "a new", "c one", "c two", "e one"; half of the first segment is deleted.
     """
     store = Store(VIEWS)
     for name, texts in (("a", ["a one"]), ("b", ["b one"]), ("c", ["c one", "c two"])):
         store.put(entry(name, texts))
+    store.put(entry("hollow", []))
     store.reader()  # makes a segment of what waits
     store.put(entry("a", ["a new"]))
     store.put(entry("e", ["e one"]))
@@ -353,6 +354,7 @@ def test_searches_of_segments_that_lie_between_each_other() -> None:
     assert [rows for _, rows in reader.records()] == [
         range(1),
         range(1, 3),
+        range(3, 3),
         range(3, 4),
     ]
 
