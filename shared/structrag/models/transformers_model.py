@@ -186,7 +186,7 @@ class TransformersModel:
         """
         torch: Any = require("torch", extra="models")
         width = max(map(len, rows))
-        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
+        pad = self._reader.pad
         device = getattr(self.model, "device", "cpu")
         ids = [[pad] * (width - len(row)) + list(row) for row in rows]
         mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]

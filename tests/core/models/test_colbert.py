@@ -411,3 +411,12 @@ def test_a_batch_is_of_one_text_at_least(tmp_path: Path) -> None:
     pairs = zip(one.embed_tokens(texts), many.embed_tokens(texts), strict=True)
     for alone, together in pairs:
         assert np.allclose(alone.vectors, together.vectors, atol=1e-5)
+
+
+def test_models_are_told_apart_as_objects_and_take_no_settings() -> None:
+    one, other = (ColbertTokens(Bare(tokenizer(("[Q]", "[D]")))) for _ in range(2))
+    assert len({one, other}) == 2
+    assert (one.batch_size, one.expansion) == (16, True)
+    for name in ("settings", "max_tokens"):
+        with pytest.raises(TypeError):
+            ColbertTokens(one.model, **{name: None})

@@ -437,3 +437,15 @@ def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:
 
     with pytest.raises(InvalidParameter, match="got Named"):
         as_monot5(Named())
+
+
+def test_scorers_are_told_apart_as_objects_and_show_their_settings_alone(
+    model: Any, tokenizer: Any
+) -> None:
+    one, other = MonoT5(model, tokenizer), MonoT5(model, tokenizer)
+    assert len({one, other}) == 2
+    for name in ("_words", "_lock"):
+        assert f"{name}=" not in repr(one)
+        with pytest.raises(TypeError):
+            MonoT5(model, tokenizer, **{name: None})
+    assert "max_tokens=512" in repr(one) and "batch_size=16" in repr(one)

@@ -796,3 +796,15 @@ def test_margins_of_sixteen_bits_are_made_in_more(smollm: tuple[Any, Any]) -> No
     assert weigher.choose(prompt, ("2", "1")) == pytest.approx(
         float(torch.tanh((first - second) / 2)), abs=1e-5
     )
+
+
+def test_readers_are_told_apart_as_objects_and_show_no_cache(models: Any) -> None:
+    model = models("llama")
+    one, other = PrefixReader(model), PrefixReader(model)
+    assert len({one, other}) == 2
+    for name in ("usable", "ids", "_cache", "_place"):
+        with pytest.raises(TypeError):
+            PrefixReader(model, **{name: None})
+    assert "_cache" not in repr(one) and "_place" not in repr(one)
+    with pytest.raises(AttributeError):
+        one.leats = 3  # type: ignore[attr-defined]

@@ -195,3 +195,9 @@ def test_the_least_settings_will_do() -> None:
 def test_what_is_no_pair_is_refused(model: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"or a \(model, tokenizer\) pair"):
         TransformersSummariser(model)
+
+
+def test_summarisers_are_told_apart_as_objects_and_show_their_settings_alone() -> None:
+    one, other = (TransformersSummariser((Writes(), tokenizer())) for _ in range(2))
+    assert len({one, other}) == 2
+    assert "_lock" not in repr(one) and "max_input=1024" in repr(one)

@@ -388,3 +388,8 @@ def test_an_object_may_say_that_it_gives_no_tokens() -> None:
     assert as_token_encoder(gives) is None
     assert as_token_encoder(SimpleNamespace(embed_tokens=len)) is None
     assert as_token_encoder(SimpleNamespace(name="a")) is None
+
+
+def test_encoders_are_told_apart_as_objects() -> None:
+    one, other = (TransformersTokens(Encoder(), Letters()) for _ in range(2))
+    assert len({one, other}) == 2 and one.batch_size == 16

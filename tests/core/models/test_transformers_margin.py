@@ -377,3 +377,15 @@ def test_padding_is_the_tokenizers_or_else_the_first_token(model: Any) -> None:
 def test_both_forms_wait_for_each_other(model: Any, tokenizer: Any) -> None:
     weigher = TransformersMargin(model, tokenizer)
     assert weigher.unnormalised._lock is weigher._lock
+
+
+def test_margins_are_told_apart_as_objects_and_show_their_settings_alone(
+    model: Any, tokenizer: Any
+) -> None:
+    one, other = (TransformersMargin(model, tokenizer) for _ in range(2))
+    assert len({one, other}) == 2
+    for name in ("masses", "_lock", "_reader"):
+        assert f"{name}=" not in repr(one)
+        with pytest.raises(TypeError):
+            TransformersMargin(model, tokenizer, **{name: None})
+    assert "reuse_prefix=True" in repr(one)

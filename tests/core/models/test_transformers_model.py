@@ -400,6 +400,30 @@ def test_more_is_left_out_where_pieces_put_together_have_more_tokens() -> None:
     assert llm.cuts.tokens == 7
 
 
+@pytest.mark.parametrize(
+    ("added", "expected", "left_out"),
+    [
+        # 6 and 5 words, the mark and one more are 13 tokens; of 5 and 5 there is no more
+        ({6: "1"}, "cats eat . yes dogs <unk> yes dogs eat . no", 6),
+        # 6 and 5 words that are 23 tokens leave nothing but the beginning of a text
+        ({6: "1 " * 11}, "<s>", 16),
+    ],
+)
+def test_one_token_too_many_is_left_out_too(
+    added: dict[int, str], expected: str, left_out: int
+) -> None:
+    class Longer(Padded):
+        def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
+            return f"{super().decode(ids)} {added.get(len(ids), '')}"
+
+    model = Writes("dogs")
+    llm = TransformersModel(model, Longer(), window=20, max_new_tokens=8)
+    with pytest.warns(UserWarning, match="window"):
+        llm.complete(SIXTEEN)
+    assert shown(model) == expected
+    assert llm.cuts.tokens == left_out
+
+
 class Chat(Padded):
     """Puts words in front of every prompt."""
 
@@ -522,8 +546,46 @@ def test_an_answer_need_not_end_if_nothing_is_said(model: Any, tokenizer: Any) -
 
 
 def test_of_equally_likely_options_the_first_is_picked(llm: TransformersModel) -> None:
-    llm.score = lambda *_, **__: [-2.0, -1.0, -1.0]  # type: ignore[method-assign]
+    options: list[Any] = []
+
+    def score(*_: Any, **chosen: Any) -> list[float]:
+        options.append(chosen)
+        return [-2.0, -1.0, -1.0]
+
+    llm.score = score  # type: ignore[method-assign]
     assert llm.pick("cats", ["yes", "no", "dogs"]) == "no"
+    assert options == [{"whole": True}]
+    assert llm.pick("cats", ["yes"]) == "yes"  # unasked
+    assert len(options) == 1
+
+
+def test_long_options_are_weighed_as_whole_answers(llm: TransformersModel) -> None:
+    def score(*_: Any, whole: bool = False) -> list[float]:
+        return [-1.0, -1.5] if whole else [-1.0, -9.0]
+
+    llm.score = score  # type: ignore[method-assign]
+    margin = llm.choose("cats", ("cats eat .", "dogs sleep all day"))
+    assert margin == pytest.approx(math.tanh(0.25))
+
+
+def test_tokens_are_counted_without_special_ones(model: Any) -> None:
+    marked = words_tokenizer(WORDS, "<s> $A", bos_token="<s>")
+    assert TransformersModel(model, marked).count_tokens("cats eat") == 2
+
+
+def test_models_are_told_apart_as_objects_and_show_their_settings_alone(
+    model: Any, tokenizer: Any
+) -> None:
+    one, other = (
+        TransformersModel(model, tokenizer),
+        TransformersModel(model, tokenizer),
+    )
+    assert len({one, other}) == 2
+    for name in ("cuts", "_lock", "_reader", "_margin"):
+        assert f"{name}=" not in repr(one)
+        with pytest.raises(TypeError):
+            TransformersModel(model, tokenizer, **{name: None})
+    assert "max_new_tokens=" in repr(one)
 
 
 def test_one_option_is_nothing_to_weigh(llm: TransformersModel) -> None:
