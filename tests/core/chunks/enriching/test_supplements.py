@@ -323,8 +323,13 @@ def test_a_chunk_without_a_sentence_bars_none() -> None:
     assert source.nearest(0, 9, set()) == []
 
 
-def asked_in_rounds(rounds: int, candidates: int = 1, n: int = 5) -> list[list[str]]:
-    """The names shown in each prompt about the first chunk, which is given the first of them."""
+def asked_in_rounds(
+    rounds: int, candidates: int = 1, n: int = 5, answer: Any = None
+) -> list[list[str]]:
+    """The names shown in each prompt about the first chunk, which is given the first of them.
+
+    With an answer that is given instead, or raised.
+    """
     names = ["Alpha", "Bravo", "Delta", "Echo", "Golf"][:n]
     line = "{} rings here and there and in many other places of the town."
     text = f"{DENSE * 3}\n\nNobody knows. {' '.join(map(line.format, names))}"
@@ -341,7 +346,9 @@ def asked_in_rounds(rounds: int, candidates: int = 1, n: int = 5) -> list[list[s
             return "[]"
         numbered = lines.split("\n\nMissing")[0].split("\n")
         shown.append([line.partition(". ")[2].split()[0] for line in numbered if line])
-        return json.dumps(shown[-1][:1])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer or json.dumps(shown[-1][:1])
 
     enricher = IDMSEnricher(
         high=0.01,
@@ -411,3 +418,15 @@ def test_density_falls_by_more_than_a_billionth() -> None:
     assert not supplement(entities=entities).add("k", LINE.text, LINE, 0.2)
     assert not supplement(entities=entities).add("k", LINE.text, LINE, 0.2 - 1e-10)
     assert supplement(entities=entities).add("k", LINE.text, LINE, 0.2 - 1e-6)
+
+
+@pytest.mark.parametrize("answer", ["[]", '["unicorn"]', OSError("down")])
+def test_a_chunk_for_which_nothing_is_added_is_done(answer: Any) -> None:
+    assert len(asked_in_rounds(3, answer=answer)) == 1
+
+
+def test_only_a_call_that_failed_is_noted() -> None:
+    for model, is_degraded in ((None, False), (ScriptedModel(OSError("down")), True)):
+        found = enrich(model, high=0.01, low=0.0, reduce=False, growth=1.0)
+        assert [item["entity"] for item in found[3].extras["added"]] == ["LSTM"]
+        assert ("degraded" in found[3].extras) is is_degraded

@@ -13,6 +13,7 @@ from structrag.chunks.hiqa.inline_text import (
     link_definitions,
     lone_images,
     markdown_images,
+    may_have_images,
     plain_cell,
 )
 from structrag.chunks.hiqa.splitter import HiQASplitter
@@ -170,6 +171,12 @@ REFERENCES = link_definitions('[w]: w.png "Wires"\n')
         ("`![a](x.png)` ![b](y.png)", [Image("y.png", "b")]),
         ("``![a](x.png)` `` ![b](y.png)", [Image("y.png", "b")]),
         ("`` ![a](x.png)", [Image("x.png", "a")]),  # no code span
+        ("`a` ![b](y.png) `c`", [Image("y.png", "b")]),  # between two code spans
+        ("``a`` ![b](y.png) ``c``", [Image("y.png", "b")]),
+        ("``a` ![b](y.png)``", []),  # a run of another length ends none
+        ("a\\`![b](y.png)`", [Image("y.png", "b")]),
+        ("![a]![b](y.png)", [Image("y.png", "b")]),
+        ("![", []),
         ("<img src=x.png>", [Image("x.png", "")]),
         ("<IMG alt='a &amp; b' src=' x.png ' title=t>", [Image("x.png", "a & b", "t")]),
         ("![![a](x.png)](y.png)", [Image("y.png", "a")]),
@@ -211,6 +218,11 @@ def test_images_alone(markup: str, count: int) -> None:
             ([Image("b", ""), Image("c", "")], "a"),
         ),
         ("<figure><img src=a.png></figcaption>words</figure>", None),
+        (
+            "<img src=a.png><figcaption>b <figcaption>c</figcaption> d</figcaption>",
+            ([Image("a.png", "")], "b c d"),
+        ),
+        ("<video src=a.mp4></video>", None),
         ("<figure><img src=a.png>words</figure>", None),
         ("<figure><img src=a.png><figcaption>b</figcaption>words</figure>", None),
         ("<figure><figcaption>b</figcaption></figure>", None),
@@ -238,6 +250,8 @@ def test_figures_of_html(markup: str, expected: tuple[list[Image], str] | None) 
         ("</table><table>a</table>", ["<table>a</table>"], 0),
         ("<table>a</table><table>b<table>c", ["<table>a</table>"], 2),
         ("<tr>a</tr>", [], 0),
+        ("<table></table></table></table><table>a", ["<table></table>"], 1),
+        ("<p><table>", [], 1),
     ],
 )
 def test_tables_of_html(markup: str, spans: list[str], left_open: int) -> None:
@@ -255,3 +269,33 @@ def test_an_image_as_json() -> None:
         "file": "data:image/png;base64",
         "alt": "",
     }
+
+
+def test_an_image_written_out_is_known_by_its_type_and_title() -> None:
+    image = '![a](data:image/png;base64,AA "t")'
+    (found,) = markdown_images(image, {})
+    assert found.as_json() == {
+        "file": "data:image/png;base64",
+        "alt": "a",
+        "title": "t",
+    }
+
+
+@pytest.mark.parametrize("markup", ["![a](x.png)", "x<img src=a>", "x<IMG src=a>"])
+def test_markup_that_may_hold_an_image(markup: str) -> None:
+    assert may_have_images(markup)
+    assert not may_have_images(markup.replace("!", "").replace("<", ""))
+
+
+@pytest.mark.parametrize(
+    ("markup", "is_alone"),
+    [
+        ("![a](x.png)\n![b](y.png) words ![c](z.png)", False),
+        ("![a](x.png)\n[](page.html)\n![b](y.png)", True),
+        ("[![a](x.png) ![b](y.png)](page.html){.wide}", True),
+        ("words", False),
+        ("![a](x.png)!", False),
+    ],
+)
+def test_what_stands_between_images_alone(markup: str, is_alone: bool) -> None:
+    assert bool(lone_images(markup, {})) is is_alone
