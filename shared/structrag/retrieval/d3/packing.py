@@ -47,7 +47,7 @@ def pack_calls(
     room = 0
     for position, text in enumerate(texts):
         tokens = label_tokens + counter(text)
-        if tokens <= room:
+        if calls and tokens <= room:
             calls[-1].append(Part(position, 0, len(text), tokens))
             room -= tokens
             continue

@@ -163,3 +163,30 @@ def test_pieces_end_at_sentences_where_these_fit() -> None:
         "Four five six.",
         "Seven eight nine.",
     ]
+
+
+def test_the_piece_with_the_end_of_a_long_sentence_goes_on_with_the_next() -> None:
+    text = "Alpha beta gamma delta epsilon. Zeta. Eta theta iota."
+    assert [text[start:end] for start, end in cut_pieces(text, 3, words)] == [
+        "Alpha beta gamma ",
+        "delta epsilon. Zeta. ",
+        "Eta theta iota.",
+    ]
+    # A word above the limit is cut by characters, and its end goes on with the next.
+    text = "abcdefg hi jk"
+    assert [text[start:end] for start, end in cut_pieces(text, 6, len)] == [
+        "abcdef",
+        "g hi ",
+        "jk",
+    ]
+
+
+def test_parts_know_their_places_and_tokens() -> None:
+    calls = pack_calls(["one two", "three"], 3, words)
+    assert calls == [[Part(0, 0, 7, 2), Part(1, 0, 5, 1)]]
+    calls = pack_calls(["one two", "three"], 4, words, label_tokens=1)
+    assert calls == [[Part(0, 0, 7, 3)], [Part(1, 0, 5, 2)]]
+    calls = pack_calls(["one two", "three"], 5, words, label_tokens=1)
+    assert calls == [[Part(0, 0, 7, 3), Part(1, 0, 5, 2)]]
+    assert pack_calls(["one"], 1, words) == [[Part(0, 0, 3, 1)]]
+    assert pack_calls(["", "one"], 1, words) == [[Part(0, 0, 0, 0), Part(1, 0, 3, 1)]]
