@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.pages import Grid, Line, Page
 
 GRID = Grid((10, 50, 90), (100, 120, 160))  # two columns and two rows
 
@@ -54,3 +54,11 @@ def test_a_grid_with_one_cell_and_one_with_three_rows() -> None:
 
 def test_a_line_is_upright_unless_it_is_said() -> None:
     assert line(20, 10, 100).upright
+
+
+def test_equal_lines_grids_and_pages_count_once_in_a_set() -> None:
+    def all_three() -> list[Line | Grid | Page]:
+        grid = Grid((10, 50), (100, 120))
+        return [line(20, 10, 105), grid, Page((line(20, 10, 105),), 595, 842)]
+
+    assert len({*all_three(), *all_three()}) == 3
