@@ -346,7 +346,7 @@ class _Ingestion:
         self.address, self.place = address, place
         self.setup, self.n_workers = setup, workers or runner.cores
         self.max_seconds, self.on_progress = max_seconds, report
-        self.n_told = -1  # the files of the last report
+        self.n_told: int | None = None  # the files of the last report
         self.began = time.monotonic()
         self.workers: list[Worker] = []
         self.replies: Replies = Queue()

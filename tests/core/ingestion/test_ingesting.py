@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -780,6 +780,12 @@ def test_a_line_of_progress_is_the_last_one_when_all_files_are_done() -> None:
     assert calls == [("1 of 2 files", "files", False), ("2 of 2 files", "files", True)]
 
 
+def test_progress_is_a_record() -> None:
+    progress = Progress(1, 2, 3, 4, 5, 6)
+    with pytest.raises(FrozenInstanceError):
+        progress.files = 2  # type: ignore[misc]
+
+
 def test_the_least_and_the_most_that_settings_take(tmp_path: Path) -> None:
     run = partial(ingest, [], tmp_path / "index", make=lambda: None)
     with pytest.raises(InvalidParameter, match="pickle"):  # the numbers are taken
@@ -818,10 +824,11 @@ def test_without_files_the_end_is_told_once(
     tmp_path: Path, inside: InsideRunner
 ) -> None:
     steps: list[Progress] = []
-    report = ingest([], tmp_path / "index", make=makers.index, progress=steps.append)
+    index = tmp_path / "in a" / "new folder" / "index"
+    report = ingest([], index, make=makers.index, progress=steps.append)
     assert [(step.files, step.total, step.chunks) for step in steps] == [(0, 0, 0)]
     assert 0 <= report.seconds < 60 and 0 <= steps[0].seconds < 60
-    assert content(tmp_path / "index")["ids"] == []
+    assert content(index)["ids"] == []
 
 
 def test_files_that_have_not_changed_are_told_of_once(
