@@ -723,3 +723,136 @@ def test_groups_are_of_a_size_and_tell_how_far_they_are() -> None:
     assert sizes == [3]
     index.add(documents)
     assert [done for what, done, total in told if what == "documents"] == [0, 2, 4]
+
+
+def numbered(count: int, stem: str = "w") -> str:
+    return " ".join(f"{stem}{i}" for i in range(count))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "max_tokens", "sizes"),
+    [
+        (numbered(8), 8, None, [8]),
+        (numbered(16), 8, None, [8, 8]),
+        # Windows may be smaller than what the encoder reads; what it reads stays whole.
+        (numbered(32), 32, 16, [32]),
+        (numbered(33), 32, 16, [16, 16, 1]),
+        # They are never larger than that.
+        (numbered(33), 16, 32, [16, 16, 1]),
+        # A repeated line counts, and a window has eight tokens of its own at least.
+        (f"{numbered(4, 'h')}\n{numbered(24)}", 16, None, [16, 16]),
+        (f"{numbered(6, 'h')}\n{numbered(16)}", 12, None, [14, 14]),
+        # A line that nothing follows is text like any other.
+        (f"{numbered(8)}\n {numbered(8, 'v')}\n", 16, None, [16]),
+        (f"{numbered(20)}\n \n", 16, None, [16, 4]),
+    ],
+)
+def test_windows_are_as_large_as_there_is_room(
+    text: str, limit: int, max_tokens: int | None, sizes: list[int]
+) -> None:
+    windows = split_windows(
+        text, HashEmbedder(max_tokens=limit), overflow="windows", max_tokens=max_tokens
+    )
+    assert [len(window.split()) for window in windows] == sizes
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(24, True), (25, False), (60, False)])
+def test_an_encoder_that_does_not_count_reads_three_characters_a_token(
+    length: int, is_whole: bool
+) -> None:
+    class Limited:
+        max_tokens = 8
+
+    text = "x" * length
+    windows = split_windows(text, Limited(), overflow="windows")
+    assert (windows == [text]) is is_whole and "".join(windows) == text
+
+
+def test_a_long_blank_text_is_one_window() -> None:
+    class Limited:
+        max_tokens = 2
+
+    assert split_windows(" " * 60, Limited(), overflow="windows") == [" " * 60]
+
+
+def test_what_is_left_alone_is_counted_apart_from_what_is_replaced() -> None:
+    index = Index(embedder=HashEmbedder(), views=["raw"])
+    long = "# A\n\nOne.\n\n# B\n\nTwo.\n"
+    first = [
+        Document("Pumps.", id="same"),
+        Document("Valves.", id="other"),
+        Document("", id="blank"),
+    ]
+    index.add(first)
+    second = [
+        *first[:1],
+        Document(long, id="other", format="markdown"),
+        Document("New.", id="new"),
+        Document("Newer.", id="newer"),
+    ]
+    report = index.add(second)
+    counts = (report.added, report.replaced, report.unchanged, report.chunks)
+    assert counts == (2, 1, 1, 4)
+    assert report.usage["embedded"] == 4 and index.usage.embedded == 6
+    assert str(report).startswith(
+        "2 documents added, 1 replaced, 1 unchanged; 4 chunks; 0 language-model calls, "
+        "4 texts embedded"
+    )
+
+
+def test_a_report_is_of_its_own_call_alone() -> None:
+    failing = True
+
+    def script(prompt: str) -> str:
+        if failing:
+            raise ConnectionError("down")
+        return '["pump"]'
+
+    index = Index(
+        embedder=HashEmbedder(), llm=ScriptedModel(script), views=["keywords"]
+    )
+    fallbacks = []
+    for names in ("ab", "c", "d"):
+        failing = names != "d"
+        documents = [Document(f"The pump {name} leaks.", id=name) for name in names]
+        if failing:
+            with pytest.warns(UserWarning, match="Every call"):
+                report = index.add(documents)
+        else:
+            report = index.add(documents)
+        fallbacks.append(report.usage["fallbacks"])
+    assert fallbacks == [{"keywords": 2}, {"keywords": 1}, {}]
+    assert report.usage["reasons"] == {} and index.usage.fallbacks == {"keywords": 3}
+    assert "fell back" not in str(report)
+
+
+def test_a_store_is_asked_for_256_documents_at_once() -> None:
+    index = Index(embedder=HashEmbedder(), views=["raw"])
+    documents = [Document(f"Pump {i}.", id=f"d{i}") for i in range(300)]
+    index.add(documents[255:258])
+    asked: list[list[str]] = []
+    original = index.store.fingerprints
+
+    def fingerprints(ids: Sequence[str]) -> dict[str, str]:
+        asked.append(list(ids))
+        return original(ids)
+
+    index.store.fingerprints = fingerprints  # type: ignore[method-assign]
+    work = index._adding(documents)
+    groups = [[document.id for document, _ in group] for group in work.groups()]
+    assert [len(some) for some in asked] == [256, 44]
+    assert asked[0] + asked[1] == [document.id for document in documents]
+    # Short documents count one each; three are there already.
+    assert [len(group) for group in groups] == [256, 41]
+    assert work.unchanged == 3 and "d256" not in groups[0]
+
+
+def test_documents_that_must_be_there_are_updated_or_nothing_is() -> None:
+    index = Index(embedder=HashEmbedder(), views=["raw"])
+    index.add([Document("Pumps.", id="a")])
+    with pytest.raises(UnknownDocument, match="'b' is not in the index"):
+        index.update([Document("New.", id="a"), Document("Valves.", id="b")])
+    assert index.chunks()[0].text == "Pumps."
+    report = index.update([Document("New.", id="a")])
+    assert (report.added, report.replaced) == (0, 1)
+    assert index.add([Document("Valves.", id="b")]).added == 1

@@ -20,8 +20,16 @@ from structrag import (
     PICSplitter,
     read_text,
 )
+from structrag.asking.requests import Ask, Choose, Failed, Score
 from structrag.errors import InvalidParameter
-from structrag.index.estimating import IndexCost
+from structrag.index.estimating import (
+    LONGEST,
+    Estimate,
+    IndexCost,
+    _stage_of,
+    _stand_in,
+)
+from structrag.text.extractive import summarise
 
 NOUNS = ("engine", "crane", "bridge", "valve", "pump", "filter", "tank", "rotor")
 TEXT = "# Guide\n\n" + "\n\n".join(
@@ -213,3 +221,55 @@ def test_it_reads_as_one_line() -> None:
         shown.startswith("2 documents to add or replace, 0 unchanged; ")
         and "0 language-model calls" in shown
     )
+
+
+def test_costs_add_up_name_by_name() -> None:
+    one, other = IndexCost(1, 2, 3, 4, 5, 6), IndexCost(10, 20, 40, 80, 160, 320)
+    assert one + other == IndexCost(11, 22, 43, 84, 165, 326)
+    stages = {"split": one, "views": other, "index": one}
+    assert Estimate(1, 0, 2, stages).total == IndexCost(12, 24, 46, 88, 170, 332)
+    nothing = Estimate()
+    assert (nothing.documents, nothing.unchanged, nothing.chunks) == (0, 0, 0)
+    assert nothing.total == IndexCost(0, 0, 0, 0, 0, 0)
+
+
+def test_texts_to_score_are_named_where_there_are_any() -> None:
+    plain = (
+        "1 language-model call, 2,000 tokens of prompts; 3 texts to embed, 4 tokens; "
+        "1 cache hit"
+    )
+    assert str(IndexCost(1, 2000, 3, 4, 1)) == plain
+    assert str(IndexCost(1, 2000, 3, 4, 1, 6)) == f"{plain}; 6 texts to score"
+    shown = str(Estimate(2, 1, 5, {"index": IndexCost(embedded=7)}))
+    assert shown.startswith(
+        "2 documents to add or replace, 1 unchanged; 5 chunks; 0 language-model calls"
+    )
+
+
+def test_the_summary_that_stands_in_is_as_long_as_one_may_be() -> None:
+    answers = [_stand_in(Ask("x", component="pic.summary"), n) for n in (1, 2)]
+    assert answers[0] != answers[1]
+    for answer in answers:
+        assert summarise(answer) == answer and len(set(answer.split())) == 200
+        assert summarise(f"{answer} more") != f"{answer} more"
+    assert len(LONGEST.split()) == 199
+
+
+def test_requests_stand_in_stages_and_answers_by_who_asks() -> None:
+    scorer: Any = None
+    requests: list[Any] = [
+        Choose("x", ("a", "b"), component="views.choice"),
+        Ask("x", component="views.merged"),
+        Ask("x", component="idms.rating"),
+        Ask("x"),
+    ]
+    assert [_stage_of(request) for request in requests] == [
+        "split",
+        "views",
+        "split",
+        "split",
+    ]
+    assert _stage_of(Score("x", ("a",), scorer)) == "views"
+    choice, view, rating, other = (_stand_in(request, 7) for request in requests)
+    assert choice == 0.0 and isinstance(view, Failed) and rating == "5"
+    assert other.endswith(" 7")
