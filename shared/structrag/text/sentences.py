@@ -105,9 +105,8 @@ def word_starts(text: str, start: int = 0, end: int | None = None) -> list[int]:
     """
     end = len(text) if end is None else end
     pattern = _ASCII_WORD if text.isascii() else _WORD
-    return [
-        match.end() for match in pattern.finditer(text, start, end) if match.end() < end
-    ]
+    # Both patterns look at a character behind, so none ends at `end`.
+    return [match.end() for match in pattern.finditer(text, start, end)]
 
 
 def safe_cuts(text: str, start: int = 0, end: int | None = None) -> list[int]:

@@ -12,6 +12,7 @@ from samples import nasty_text
 
 from structrag.reading.markdown import (
     front_matter,
+    line_starts,
     markdown_headings,
     parsed_headings,
     plain_title,
@@ -146,3 +147,117 @@ def test_a_heading_at_the_end_of_a_text_without_a_line_end() -> None:
         heading = markdown_headings(text)[-1]
         assert heading.title == "Two" and heading.end == len(text)
         assert markdown_headings(text) == parsed_headings(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # HTML ends with its closing sign, or with a blank line.
+        ("<script>\n\n# a\n</script>\n# b\n", [(1, "b")]),
+        ("<PRE>\n\n# a\n</pre>\n# b\n", [(1, "b")]),
+        ("<!--\n\n# a\n-->\n# b\n", [(1, "b")]),
+        ("<?php\n\n# a\n?>\n# b\n", [(1, "b")]),
+        ("<![CDATA[\n\n# a\n]]>\n# b\n", [(1, "b")]),
+        ("<!X\n\n# a\n>\n# b\n", [(1, "b")]),
+        ("<!-- a --> b\n# c\n", [(1, "c")]),
+        ("<div>\n# a\n\n# b\n", [(1, "b")]),
+        ("<div>\n# a\n \t\n# b\n\n# c\n", [(1, "b"), (1, "c")]),
+        ("<div>\n# a", []),
+        ("<b>x</b> y\n# a\n", [(1, "a")]),
+        ("a\n<b>\n# c\n", [(1, "c")]),
+        ("# a\n<div>\n# b\n\n# c\n", [(1, "a"), (1, "c")]),
+        # A fence ends with one of its sign that is not shorter.
+        ("```\n# a\n```\n# b\n", [(1, "b")]),
+        ("````\n```\n# a\n````\n# b\n", [(1, "b")]),
+        ("```\n# a\n`````\n# b\n", [(1, "b")]),
+        ("~~~\n# a\n```\n# b\n~~~\n# c\n", [(1, "c")]),
+        ("```\n# a\n   ```\n# b\n", [(1, "b")]),
+        ("```\n# a\n    ```\n# b\n", []),
+        ("```\n# a\n``` x\n# b\n", []),
+        ("``` a`\n# b\n", [(1, "b")]),
+        ("``` a\n# b\n```", []),
+        # Underlines.
+        ("a\n---\n", [(2, "a")]),
+        ("a\n   ===  \n", [(1, "a")]),
+        ("a\n\n---\n", []),
+        ("---\n", []),
+        ("\n---\n", []),
+        ("a\n---\nb\n---\n", [(2, "a"), (2, "b")]),
+        ("# a\n---\n# b\n", [(1, "a"), (1, "b")]),
+        ("a\nb\n===\n# c\n", [(1, "a b"), (1, "c")]),
+        ("- a\n---\n", []),
+        ("> a\n---\n# b\n", [(1, "b")]),
+        # Within containers there are none.
+        ("- a\n\n  # b\n\n# c\n", [(1, "c")]),
+        ("- a\n  # b\n# c\n", [(1, "c")]),
+        ("> # a\n# b\n", [(1, "b")]),
+        ("1. a\n\n   ```\n   # b\n   ```\n\n# c\n", [(1, "c")]),
+        # Signs at the margin.
+        ("   # a\n", [(1, "a")]),
+        ("    # a\n", []),
+        ("# a #\n", [(1, "a")]),
+        ("# a ## \n", [(1, "a")]),
+        ("# a#\n", [(1, "a#")]),
+        ("# #\n", [(1, "")]),
+        ("#\ta\n", [(1, "a")]),
+        ("###### a\n", [(6, "a")]),
+        ("####### a\n", []),
+        ("a\n# b\nc\n", [(1, "b")]),
+    ],
+)
+def test_headings_by_example(text: str, expected: list[tuple[int, str]]) -> None:
+    headings = markdown_headings(text)
+    assert [(heading.level, heading.title) for heading in headings] == expected
+    assert headings == parsed_headings(text)
+
+
+def test_an_underline_belongs_to_the_text_behind_the_start() -> None:
+    assert markdown_headings("a\n---\n", 2) == []
+    assert markdown_headings("ab\ncd\n---\nef\n", 3)[0].title == "cd"
+    assert markdown_headings("ab\n\n---\nef\n", 3) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("", [7, 7]),
+        ("a", [7, 8]),
+        ("\n", [7, 8, 8]),
+        ("a\n\nbc\n", [7, 9, 10, 13, 13]),
+        ("a\rb\x0bc", [7, 12]),
+    ],
+)
+def test_lines_begin_behind_line_feeds(text: str, starts: list[int]) -> None:
+    assert line_starts(text, 7) == starts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# a\n",
+        "---\n",
+        "---\na: b\n",  # never closed
+        "---\nnot a setting\n---\n",
+        " ---\na: b\n---\n",
+        "-- -\na: b\n---\n",
+    ],
+)
+def test_what_is_no_front_matter(text: str) -> None:
+    assert front_matter(text) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("---\na: b\n---\nc", 13),
+        ("---\na: b\n...\nc", 13),
+        ("---\na: b\n---", 12),
+        ("---\r\na: b\r\n---\r\nc", 16),
+        ("+++\na = 1\n+++\nc", 14),
+        ("---\n\n---\nc", 9),
+        ("--- \n# note\n---  \nc", 18),
+    ],
+)
+def test_where_front_matter_ends(text: str, end: int) -> None:
+    assert front_matter(text) == (end, "")

@@ -328,3 +328,42 @@ def test_a_long_run_of_flags_is_linear() -> None:
     start = time.process_time()
     assert len(safe_cuts(text)) == 99_999
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("word", ["fig", "eqs", "al", "e.g", "cf", "resp"])
+def test_scholarly_abbreviations_end_no_english_sentence(word: str) -> None:
+    text = f"They met two others, {word}. Anna and Bert."
+    assert len(sentence_spans(text)) == 1
+    assert len(sentence_spans(text, language="german")) == 2
+
+
+@pytest.mark.parametrize("end", [" ", "\u3000"])
+def test_words_and_cuts_are_inside_a_part(end: str) -> None:
+    text = f"one{end}two{end}three"
+    assert word_starts(text) == [4, 8]
+    assert word_starts(text, 0, 8) == [4]
+    assert word_starts(text, 0, 9) == [4, 8]
+    assert word_starts(text, 4, 13) == [8]
+    assert word_starts(text, 3, 7) == [4]
+    assert word_starts(text, 0, 4) == []
+    assert safe_cuts(text, 4, 7) == [5, 6]
+    assert safe_cuts(text, 4, 5) == safe_cuts(text, 4, 4) == []
+
+
+def test_a_line_end_of_two_characters_is_not_cut() -> None:
+    text = "a\r\nb\nc\rd"
+    assert safe_cuts(text) == [1, 3, 4, 5, 6, 7]
+    assert safe_cuts(f"{text}é") == [1, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("spans", [[(-1, 2)], [(0, 2), (1, 3)], [(2, 1)], [(0, 4)]])
+def test_spans_before_behind_or_over_each_other_are_refused(
+    spans: list[tuple[int, int]],
+) -> None:
+    with pytest.raises(InvalidParameter, match="sentence_splitter must"):
+        sentence_spans("abc", splitter=lambda part: spans)
+
+
+def test_empty_spans_are_no_sentences() -> None:
+    spans = [(0, 0), (0, 2), (2, 2), (2, 4), (4, 4)]
+    assert pieces("a b.", splitter=lambda part: spans) == ["a ", "b."]

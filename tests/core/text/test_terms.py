@@ -17,6 +17,7 @@ from structrag.text.terms import (
     _HAS_SPACELESS,
     STOPWORD_LANGUAGES,
     Tokenizer,
+    stop_words,
     terms,
     tokenizer_for,
 )
@@ -40,6 +41,12 @@ PLAIN = Tokenizer(stopwords=())
         ("\uff21\uff22\uff23", ["abc"]),
         ("snake_case a/b", ["snake_case", "snake", "case", "a/b"]),
         ("state-of-the-art", ["state-of-the-art", "state", "art"]),
+        ("snake_case", ["snake_case", "snake", "case"]),
+        ("and/or 3.50", ["and/or", "3.50"]),
+        ("ab/cd", ["ab/cd", "ab", "cd"]),
+        ("3.50 x-ray", ["3.50", "x-ray", "ray"]),  # a point makes no parts
+        ("天气很", ["天气", "气很"]),
+        ("天气", ["天气"]),
         ("naïve-Bayes", ["naïve-bayes", "naïve", "bayes"]),
         ("a--b _emphasis_ end.", ["b", "emphasis", "end"]),
         ("コンピューター", ["コン", "ンピ", "ピュ", "ュー", "ータ", "ター"]),
@@ -137,3 +144,10 @@ def test_terms_are_cut_to_their_stems_where_that_is_asked_for() -> None:
         "水泵漏水"
     )
     assert not Tokenizer.from_json({"language": "english", "stopwords": []}).stems
+
+
+def test_a_language_without_a_list_keeps_all_words() -> None:
+    assert tokenizer_for("english")("The pump") == ["pump"]
+    assert tokenizer_for("finnish")("The pump ja") == ["the", "pump", "ja"]
+    assert "the" in stop_words("english") and "und" in stop_words("german")
+    assert stop_words("finnish") == frozenset()
