@@ -196,7 +196,8 @@ class ContentAwareSplitter(Reading):
         """The pieces with sentences of the piece before in front.
 
         These are whole sentences, as many as `overlap` tokens hold. They are taken from prose only:
-        never from a table, code, mathematics or HTML.
+        never from a table, code, mathematics or HTML. They are never all of the piece before, and
+        never from farther back than 40 characters a token.
         """
         cutter = self.cutter()
         starts = [block.start for block in blocks]

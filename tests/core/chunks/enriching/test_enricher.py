@@ -384,13 +384,23 @@ def test_a_short_text_may_have_just_its_share(answer: str, is_taken: bool) -> No
     assert found.extras["index_tokens"] == (6 if is_taken else 12)
 
 
-def test_what_was_measured_is_in_the_extras() -> None:
-    found = enrich(reduce=False, supplement=False)[3].extras
-    factors = found["density_factors"]
-    assert factors["tokens"] == count_tokens(DENSE) and factors["rating"] == 1
-    for value in (found["density"], *factors.values()):
-        assert value == round(value, 6)
-    assert 0 < factors["correlation"] < 1 and 0 < factors["effectiveness"] < 1
+def test_what_was_measured_is_in_the_extras_with_six_decimals() -> None:
+    extras = [chunk.extras for chunk in enrich(reduce=False, supplement=False)]
+    factors = [each["density_factors"] for each in extras]
+    assert factors[3]["tokens"] == count_tokens(DENSE) and factors[3]["rating"] == 1
+    assert 0 < factors[3]["correlation"] < 1 and 0 < factors[3]["effectiveness"] < 1
+    numbers = {
+        "density": [each["density"] for each in extras],
+        **{
+            name: [each[name] for each in factors]
+            for name in ("effectiveness", "correlation", "similarity")
+        },
+    }
+    decimals = {
+        name: max(len(str(value).partition(".")[2]) for value in values)
+        for name, values in numbers.items()
+    }
+    assert set(decimals.values()) == {6}, decimals
 
 
 def test_a_chunk_keeps_its_context_and_its_count_where_nothing_is_added() -> None:
@@ -445,3 +455,23 @@ def test_settings_that_are_defaults_or_functions_are_left_out() -> None:
         "reduce": False,
         "density": {},
     }
+
+
+def test_without_a_model_a_chunk_is_shortened_to_sentences_with_its_entities() -> None:
+    _, chunks = dense_document()
+    found = enrich(low=99.0, high=99.5, supplement=False)[4]
+    assert found.extras["action"] == "reduced"
+    assert found.extras["reduced"].startswith("ACME makes steel.")
+    assert len(found.extras["reduced"]) < len(chunks[4].text)
+    # In no more than a token nothing fits.
+    found = enrich(low=99.0, high=99.5, supplement=False, reduce_to=0.01)[4]
+    assert found.extras["action"] == "none" and "reduced" not in found.extras
+
+
+def test_a_short_text_that_lost_a_name_is_dropped() -> None:
+    for answer, is_taken in (("ACME makes steel.", True), ("It makes steel.", False)):
+        found = enrich(ScriptedModel(answer), low=99.0, high=99.5, supplement=False)[4]
+        assert ("reduced" in found.extras, "dropped" in found.extras) == (
+            is_taken,
+            not is_taken,
+        )
