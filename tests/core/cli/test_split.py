@@ -82,3 +82,25 @@ def test_split_says_where_there_is_nothing_to_draw(
         manual.parent / "x.png",
     )
     assert code == 2 and "There is nothing to draw" in err
+
+
+def test_a_file_without_text_has_no_chunk_and_that_is_said_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "empty.md").write_text("")
+    code, out, err = run(capsys, "split", tmp_path / "empty.md")
+    assert (code, out) == (0, "") and "holds no text, so it has no chunk." in err
+
+
+def test_chunks_are_numbered_from_one_with_their_places(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
+    code, out, err = run(capsys, "split", manual, "--max-tokens", 12)
+    heads = [line for line in out.splitlines() if line.startswith("──")]
+    assert code == 0 and err == ""
+    assert [head.split("  ")[0] for head in heads] == [
+        f"── {number}" for number in range(1, len(heads) + 1)
+    ]
+    assert heads[0].startswith("── 1  Pump  [0:") and "about " in heads[0]
+    _, out, _ = run(capsys, "split", manual, "--method", "idms", "--max-tokens", 12)
+    assert "(begins under" not in out

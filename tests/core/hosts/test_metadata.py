@@ -17,12 +17,18 @@ from structrag.hosts.metadata import (
     PIC_KEYS,
     chunk_notes,
     context_notes,
+    d3_notes,
     full_notes,
     header_notes,
     heading_notes,
+    heading_path,
     oversize_notes,
+    page_label,
     score_notes,
     source_notes,
+    titles_of,
+    tree_notes,
+    without_page_starts,
 )
 from structrag.hosts.parents import Parent
 from structrag.reading.files import read_text
@@ -209,3 +215,85 @@ def test_all_is_noted_of_every_chunk() -> None:
     }
     table = Chunk("c", "d", "0", 0, 1, "x", context="| a |")
     assert header_notes(table) == {"table_header": "| a |"}
+
+
+PLAIN = Chunk("c", "d", "s", 80, 195, "x", path=("A", "B"))
+
+
+@pytest.mark.parametrize(
+    ("method_keys", "notes"),
+    [
+        (
+            PIC_KEYS,
+            {
+                "pic_relevant": False,
+                "pic_mean_similarity": 0.0,
+                "pic_threshold": 0.0,
+                "pic_degraded": False,
+            },
+        ),
+        (
+            IDMS_KEYS,
+            {
+                "idms_margin": 0.0,
+                "idms_margin_source": "",
+                "idms_margin_fallbacks": 0,
+                "idms_degraded": False,
+                "idms_density": 0.0,
+                "idms_action": "none",
+                "idms_reduced": "",
+                "idms_added": "[]",
+            },
+        ),
+        (
+            HIQA_KEYS,
+            {
+                "hiqa_kind": "text",
+                "hiqa_images": "[]",
+                "hiqa_caption": "",
+                "hiqa_description": "",
+                "hiqa_part": 0,
+                "hiqa_parts": 0,
+                "hiqa_degraded": False,
+                "table_header": "",
+            },
+        ),
+    ],
+)
+def test_a_chunk_of_which_nothing_is_known_has_every_key(
+    method_keys: dict[str, str], notes: dict[str, Any]
+) -> None:
+    assert full_notes(PLAIN, method_keys) == notes
+    lists = {key: [] if value == "[]" else value for key, value in notes.items()}
+    assert full_notes(PLAIN, method_keys, lists=True) == lists
+
+
+@pytest.mark.parametrize(
+    ("starts", "label"),
+    [
+        ("0:1 90:2 200:3", "1-2"),
+        ("0:1 80:2 195:3", "2"),
+        ("0:7", "7"),
+        (None, ""),
+    ],
+)
+def test_pages_of_a_chunk_are_a_number_or_from_to(
+    starts: str | None, label: str
+) -> None:
+    meta = {"title": "T"} if starts is None else {"title": "T", "page_starts": starts}
+    assert page_label(meta, PLAIN) == label
+    assert without_page_starts(meta) == {"title": "T"}
+
+
+def test_titles_are_a_string_or_a_list() -> None:
+    assert (heading_path(PLAIN), heading_path(PLAIN, lists=True)) == (
+        "A > B",
+        ["A", "B"],
+    )
+    assert heading_notes(PLAIN) == {"heading_path": "A > B", "section_id": "s"}
+    assert titles_of("") == titles_of(7) == () and titles_of(("A", 1)) == ("A", "1")
+
+
+def test_one_paragraph_and_one_chunk_have_empty_lists() -> None:
+    assert d3_notes(PLAIN) == {"d3_paragraphs": [], "d3_kind": "text"}
+    assert tree_notes(PLAIN) == {"tree_merged": []}
