@@ -4,6 +4,7 @@ cannot be used."""
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,8 @@ from structrag import ContentAwareSplitter, Document, Index, read_text
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.index import Prompts
-from structrag.index.views import VIEWS, ViewSettings, ViewTexts, view_steps
+from structrag.index.views import SCHEMAS, VIEWS, ViewSettings, ViewTexts, view_steps
+from structrag.records import Chunk
 
 MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
 PAPER = ViewSettings(
@@ -353,3 +355,215 @@ def test_models_that_take_schemas_are_given_those_of_our_own_prompts() -> None:
     }
     assert {tuple(required) for required in asked["keywords"]} == {("keywords",)}
     assert asked["paper"] == asked["own"] == []
+
+
+# -- chunks as they come, without a splitter
+
+
+def chunk(text: str, *path: str, context: str = "", start: int = 0) -> Chunk:
+    """A chunk, and where it begins with a heading, its body behind that."""
+    heading, blank, _ = text.rpartition("\n\n")
+    body_start = start + len(heading + blank)
+    end = start + len(text)
+    id = f"d:{start}-{end}"
+    return Chunk(
+        id, "d", "d#1", start, end, text, context, 0, path, body_start=body_start
+    )
+
+
+def of_chunks(
+    chunks: Sequence[Chunk], settings: ViewSettings, llm: Any = None, title: str = ""
+) -> ViewTexts:
+    document = Document("", id="d", title=title)
+    steps = view_steps(
+        document, chunks, settings, counter=lambda text: len(text.split())
+    )
+    return Runner(llm=llm).run(steps)
+
+
+def test_a_body_of_one_token_more_than_none_is_summarised_if_that_is_the_limit() -> (
+    None
+):
+    settings = ViewSettings(names=("raw", "summary"), summary_min_tokens=0)
+    views = of_chunks([chunk("# A\n\nIt leaks.", "Pump", "A")], settings)
+    assert views.texts["summary"] == ("# A\n\nIt leaks.",)  # its own, so the same text
+    llm = ScriptedModel("Leaks.")
+    views = of_chunks(
+        [chunk("# A\n\nIt leaks.", "Pump", "A", context="Pump")],
+        replace(settings, use_llm=True),
+        llm,
+    )
+    assert views.texts["summary"] == ("Pump > A\nLeaks.",)
+    with pytest.raises(InvalidParameter, match="summary_min_tokens must be a number"):
+        ViewSettings(summary_min_tokens=-1)
+
+
+def test_a_summary_stands_under_the_path_without_header_rows() -> None:
+    body = words(12)
+    table = chunk(f"# T\n\n{body}", "Pump", "T", context="Manual > Pump\n| a | b |")
+    bare = chunk(body)
+    llm = ScriptedModel("Short.")
+    settings = ViewSettings(
+        names=("raw", "summary"), summary_min_tokens=10, use_llm=True
+    )
+    views = of_chunks([table, bare], settings, llm)
+    assert views.texts["summary"] == ("Manual > Pump > T\nShort.", "Short.")
+    assert views.texts["raw"] == (table.index_text, body)
+    plain = replace(settings, with_context=False)
+    views = of_chunks([table, bare], plain, ScriptedModel("Short."))
+    assert views.texts["summary"] == ("Short.", "Short.")
+    assert views.texts["raw"] == (body, body)
+
+
+def test_a_text_without_headings_has_the_documents_title() -> None:
+    llm = ScriptedModel('["pump"]')
+    settings = ViewSettings(names=("keywords",), use_llm=True)
+    chunks = [chunk("The pump leaks."), chunk("It hums.", "A", "B", start=20)]
+    of_chunks(chunks, settings, llm, title="Manual")
+    assert [
+        next(line for line in prompt.splitlines() if line.startswith("Title"))
+        for prompt in sorted(llm.prompts, key=len, reverse=True)
+    ] == ["Title: Manual", "Title: A > B"]
+    llm = ScriptedModel('["pump"]')
+    of_chunks(chunks[1:], replace(settings, with_context=False), llm)
+    assert "Title: B\n" in llm.prompts[0]
+
+
+def test_a_text_of_stop_words_has_no_keywords() -> None:
+    settings = ViewSettings(names=("keywords",))
+    views = of_chunks([chunk("of the and"), chunk("The pump.", start=20)], settings)
+    assert views.texts["keywords"] == (None, "pump")
+
+
+def test_the_heading_is_among_the_extracted_keywords_with_the_path_alone() -> None:
+    valve = chunk("# Valve\n\nIt leaks daily.", "Manual", "Valve")
+    for with_context in (True, False):
+        settings = ViewSettings(names=("keywords",), with_context=with_context)
+        (keywords,) = of_chunks([valve], settings).texts["keywords"]
+        assert keywords is not None and ("Valve" in keywords) is with_context
+
+
+def test_views_that_fell_back_are_counted_and_the_failed_calls_among_them() -> None:
+    def script(prompt: str) -> str:
+        if "word1 " in prompt:
+            raise TimeoutError("no answer")
+        return "I am sorry, I cannot." if "fig" in prompt else MERGED
+
+    chunks = [
+        chunk(words(300), "A"),
+        chunk("fig " * 300, "B", start=5000),
+        chunk("plum " * 300, "C", start=9000),
+        chunk("A fig.", "D", start=12_000),
+    ]
+    views = of_chunks(chunks, DEFAULT, ScriptedModel(script))
+    assert views.fallbacks == {"summary": 2, "keywords": 3}
+    assert views.failed == 2  # both views of the first
+    assert "no answer" in views.reasons["summary"] + views.reasons["keywords"]
+    views = of_chunks(chunks[2:3], DEFAULT, ScriptedModel(MERGED))
+    assert not views.fallbacks and views.failed == 0 and not views.reasons
+
+
+# -- the view "context"
+
+
+def in_context(llm: Any = None, **settings: Any) -> tuple[str | None, ...]:
+    """The view of two pieces of one section and of one that is a section by itself."""
+    chunks = [
+        chunk("# A\n\nThe pump moves water.", "A", context="Manual"),
+        chunk("It is made of brass.", "A", context="Manual > A", start=40),
+        chunk("Alone.", start=80),
+    ]
+    made = ViewSettings(names=("context",), use_llm=llm is not None, **settings)
+    return of_chunks(chunks, made, llm).texts["context"]
+
+
+def test_the_extracted_line_stands_above_pieces_of_a_section_alone() -> None:
+    line = "The pump moves water. It is made of brass."
+    first, second, alone = in_context()
+    assert first == f"{line}\nManual\n# A\n\nThe pump moves water."
+    assert second == f"{line}\nManual > A\nIt is made of brass."
+    assert alone is not None and alone.endswith("Alone.")
+    bodies = in_context(with_context=False)
+    assert bodies[1] == f"{line}\nIt is made of brass."
+
+
+def test_a_section_that_is_one_chunk_is_its_own_context_unless_a_model_was_asked() -> (
+    None
+):
+    one = [chunk("Alone.", "A")]
+    settings = ViewSettings(names=("context",))
+    assert of_chunks(one, settings).texts["context"] == ("Alone.",)
+    llm = ScriptedModel("What stands alone.")
+    views = of_chunks(one, replace(settings, use_llm=True), llm)
+    assert views.texts["context"] == ("What stands alone.\nAlone.",)
+    assert len(llm.prompts) == 1
+
+
+def test_the_line_of_a_model_takes_the_place_of_the_extracted_one() -> None:
+    llm = ScriptedModel("How the pump is made.")
+    texts = in_context(llm)
+    assert len(llm.prompts) == 3
+    assert all(text and text.startswith("How the pump is made.\n") for text in texts)
+    assert in_context(ScriptedModel("")) == in_context()
+
+
+# -- views that are chosen
+
+
+class Longest:
+    """A scorer that likes long texts, and notes what it was asked after."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        self.asked.append(query)
+        return [float(len(text)) for text in texts]
+
+
+SENTENCES = " ".join(f"Part {i} of the pump turns {'slowly ' * i}." for i in range(30))
+
+
+@pytest.mark.parametrize(
+    ("names", "ends"),
+    [
+        (("raw",), []),
+        (("raw", "summary"), ["Summary:"]),
+        (("raw", "keywords"), ["Keywords:", "Keywords:"]),
+        (VIEWS, ["Keywords:", "Keywords:", "Summary:"]),
+    ],
+)
+def test_only_wanted_views_are_chosen_and_summaries_of_long_texts(
+    names: tuple[str, ...], ends: list[str]
+) -> None:
+    scorer = Longest()
+    settings = ViewSettings(names=names, scorer=scorer)
+    chunks = [chunk(SENTENCES, "Pump"), chunk("It leaks.", "Valve", start=9000)]
+    views = of_chunks(chunks, settings)
+    assert [query.rpartition("\n")[2] for query in scorer.asked] == ends
+    assert list(views.texts) == list(names) and not views.fallbacks
+    if "summary" in names:
+        long, short = views.texts["summary"]
+        assert short == "It leaks." and long is not None and "Part 0 " not in long
+    if "keywords" in names:
+        keywords = views.texts["keywords"][0]
+        assert keywords is not None
+        chosen = keywords.split(", ")
+        assert chosen == sorted(chosen, key=len, reverse=True)
+
+
+def test_a_model_that_chooses_writes_the_line_of_context_alone() -> None:
+    llm = ScriptedModel("A line.")
+    settings = ViewSettings(
+        names=("summary", "keywords", "context"), use_llm=True, scorer=Longest()
+    )
+    views = of_chunks([chunk(SENTENCES, "Pump")], settings, llm)
+    assert len(llm.prompts) == 1 and "Passage:" in llm.prompts[0]
+    assert views.texts["context"] == (f"A line.\n{SENTENCES}",)
+
+
+def test_schemas_allow_what_is_asked_for_and_nothing_else() -> None:
+    assert len(SCHEMAS) == 2
+    for schema in SCHEMAS.values():
+        assert schema["required"] == list(schema["properties"])
+        assert schema["additionalProperties"] is False
