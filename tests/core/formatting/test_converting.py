@@ -108,11 +108,12 @@ def test_the_padding_that_a_model_converts_too_is_no_fault() -> None:
 
 
 def test_twice_the_padding_of_the_markdown_before_is_shown() -> None:
-    words = [f"w{i}" for i in range(2 * W)]
+    words = [f"w{i}" for i in range(3 * W)]
     model = ScriptedModel(core_of)
     HiQAFormatter(model, window_words=W, padding_words=K).format(" ".join(words))
-    shown = " ".join(words[W - 2 * K : W])
-    assert f"Markdown so far:\n{shown}\n\nThe text:" in model.prompts[1]
+    for number, prompt in enumerate(model.prompts[1:], start=1):
+        shown = " ".join(words[number * W - 2 * K : number * W])
+        assert f"Markdown so far:\n{shown}\n\nThe text:" in prompt
 
 
 def test_a_code_block_left_open_is_noted_with_its_window() -> None:

@@ -434,15 +434,12 @@ def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]
 
     They are five at most, have half of the best score at least, and none has 0.
     """
-    best = max((scores.get(i, 0.0) for i in positions), default=0.0)
+    scored = {i: scores[i] for i in positions if i in scores}
+    best = max(scored.values(), default=0.0)
     if best <= 0:
         return []
-    ranking = sorted(
-        positions, key=lambda i: (-round(scores.get(i, 0.0), SCORE_DIGITS), i)
-    )
-    return [
-        i for i in ranking[:LEXICAL_MOST] if scores.get(i, 0.0) >= LEXICAL_SHARE * best
-    ]
+    ranking = sorted(scored, key=lambda i: (-round(scored[i], SCORE_DIGITS), i))
+    return [i for i in ranking[:LEXICAL_MOST] if scored[i] >= LEXICAL_SHARE * best]
 
 
 def with_children(
