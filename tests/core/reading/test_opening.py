@@ -35,6 +35,8 @@ def test_paths_of_strings_bytes_and_paths() -> None:
 def test_an_error_shows_the_beginning_of_a_long_path() -> None:
     assert shown(Path("a.md")) == "'a.md'"
     assert len(shown(Path("x" * 100_000))) < 300
+    assert shown(Path("x" * 200)) == f"'{'x' * 200}'"
+    assert shown(Path("x" * 201)) == f"'{'x' * 200}…'"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
