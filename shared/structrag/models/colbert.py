@@ -6,6 +6,7 @@ These were trained to be matched one by one.
 from __future__ import annotations
 
 import json
+import os
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +84,12 @@ class ColbertTokens:
             self._take_object()
             label = self.name or "colbert"
         else:
-            folder = Path(str(self.model))
+            if not isinstance(self.model, str | os.PathLike):
+                raise InvalidParameter(
+                    f"model must be {_WHAT}, or a ColBERT object of PyLate; got "
+                    f"{type(self.model).__name__}."
+                )
+            folder = Path(self.model)
             self.settings, self._layers = _read_folder(folder)
             self.model, self.tokenizer = load_pair(
                 str(folder), None, "AutoModel", _WHAT
@@ -224,7 +230,7 @@ class ColbertTokens:
         first = next((i for i, token in enumerate(ids) if token == marker[0]), 0) + len(
             marker
         )
-        return [*ids, *[filler] * max(0, missing)], first, missing
+        return [*ids, *[filler] * missing], first, missing  # nothing for fewer than 0
 
 
 def _with_mean(tokens: TokenVectors) -> TokenVectors:

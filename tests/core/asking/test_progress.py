@@ -163,6 +163,16 @@ def test_what_is_said_in_between_takes_the_place_of_the_line(
     )
 
 
+def test_what_is_said_behind_a_stage_takes_the_place_of_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    line = ProgressLine()
+    line("embedding", 2, 2)
+    line.say("behind")
+    assert capsys.readouterr().err == "embedding: 2 of 2\nbehind\n"
+
+
 def test_two_documents_are_told_and_none_or_one_are_not() -> None:
     calls: list[tuple[Any, ...]] = []
     for total in (0, 1, 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -261,6 +262,15 @@ def test_what_is_no_colbert_model_is_said(tmp_path: Path) -> None:
     )
     with pytest.raises(InvalidParameter, match="model must have a fast tokenizer"):
         ColbertTokens(slow)
+    slow.tokenizer = SimpleNamespace()  # says nothing of its speed
+    with pytest.raises(InvalidParameter, match="model must have a fast tokenizer"):
+        ColbertTokens(slow)
+    for part in ({"query_prefix": "[Q] "}, {"tokenizer": tokenizer()}):
+        with pytest.raises(
+            InvalidParameter,
+            match=r"model must be a ColBERT model: .* of PyLate; got SimpleNamespace",
+        ):
+            ColbertTokens(SimpleNamespace(**part))
 
 
 def set_in(file: Path, **settings: Any) -> None:
@@ -420,3 +430,43 @@ def test_models_are_told_apart_as_objects_and_take_no_settings() -> None:
     for name in ("settings", "max_tokens"):
         with pytest.raises(TypeError):
             ColbertTokens(one.model, **{name: None})
+
+
+def test_fillers_are_masked_and_of_the_first_kind_of_text() -> None:
+    reader = tokenizer(("[Q]", "[D]"))
+    reader.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    model = Bare(reader)
+    passes: list[dict[str, Any]] = []
+    encoder = ColbertTokens(model)
+    forward = model.__class__.__call__
+
+    class Noted(Bare):
+        def __call__(self, features: Any) -> Any:
+            passes.append({name: rows.tolist() for name, rows in features.items()})
+            return forward(self, features)
+
+    model.__class__ = Noted
+    encoder.embed_tokens(["which pump"], query=True)
+    filled = passes[-1]
+    assert filled["input_ids"] == [[2, 15, 7, 8, 3, *[4] * 27]]
+    assert filled["attention_mask"] == [[1] * 5 + [0] * 27]
+    assert filled["token_type_ids"] == [[0] * 32]
+
+
+def test_markers_that_are_added_are_no_words_of_a_text() -> None:
+    encoder = ColbertTokens(Bare(tokenizer()), expansion=False)
+    texts = ["which [q] pump", "which pump"]
+    marked, plain = encoder.embed_tokens(texts, query=True)
+    assert len(plain.ids) == 2
+    assert [texts[0][start:end] for start, end in marked.spans] == [
+        "which", "[", "q", "]", "pump"
+    ]  # fmt: skip
+
+
+def test_a_file_of_weights_is_not_run(tmp_path: Path) -> None:
+    folder = pylate(tmp_path)
+    (folder / "1_Dense" / "model.safetensors").unlink()
+    weights = {"linear.weight": Path("not a tensor")}
+    torch.save(weights, folder / "1_Dense" / "pytorch_model.bin")
+    with pytest.raises(pickle.UnpicklingError):
+        ColbertTokens(str(folder))

@@ -290,7 +290,7 @@ def test_the_default_folder_is_used_unless_it_is_refused(
     encoder = HashEmbedder(name="\u00e9/" + "x" * 80)
     StaticEmbedder.distil(encoder, texts=SAMPLES, cache=False)
     assert not list(tmp_path.iterdir())
-    static = StaticEmbedder.distil(encoder, texts=SAMPLES)
+    static = StaticEmbedder(distil(encoder, texts=SAMPLES))
     (folder,) = (tmp_path / "static").iterdir()
     # 60 characters of the name, 24 of the key
     assert re.fullmatch(r"e-x{58}-[0-9a-f]{24}", folder.name)
