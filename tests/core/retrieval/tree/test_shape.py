@@ -75,6 +75,14 @@ def test_a_section_with_text_between_its_chunks_is_not_whole() -> None:
     assert [place.is_whole for place in tree.above(chunks.chunk(0))] == [False]
 
 
+def test_a_document_without_text_has_nothing_below() -> None:
+    index = TreeIndex()
+    index.add([Document("", id="empty"), Document("One chunk.", id="single")])
+    tree = Tree(*index.readers())
+    assert tree.top("empty") is None and tree.below("empty", None) == ([], [])
+    assert tree.below("single", None) == ([], [0])
+
+
 def test_a_chunk_that_is_not_there_has_nothing_above() -> None:
     index = TreeIndex()
     index.add([manual()])
