@@ -442,3 +442,18 @@ def test_titles_of_a_path_are_not_named_beside_a_table_again() -> None:
     text = f"# A\n\nWords.\n\n## B\n\n{rows(['i'])}\n## Left\n\n# C\n\nEnd.\n"
     (table,) = table_parts(text, 99)
     assert table.index_text == "A > B\nLeft\nN | P\ni"
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(64, True), (65, False)])
+def test_the_title_of_a_section_takes_64_tokens_at_most(
+    length: int, is_whole: bool
+) -> None:
+    title = " ".join(f"t{i}" for i in range(length))
+    for limit in (None, 999):
+        found = split(
+            f"# {title}\n\nWords.\n",
+            metadata="section",
+            max_tokens=limit,
+            counter=words,
+        )
+        assert (found[0].context == title) is is_whole

@@ -354,6 +354,11 @@ def test_a_piece_of_html_is_a_table_if_it_is_nothing_else(
     assert (html_table(markup, 0) is not None) is is_table
 
 
+def test_stars_in_a_cell_of_html_are_no_markup() -> None:
+    table = html_table(HTML.format("<tr><td>*1*</td><td>`2`</td></tr>"), 0)
+    assert table is not None and table.rows[0].cells == ("*1*", "`2`")
+
+
 def test_a_table_of_html_knows_its_caption() -> None:
     caption = "<caption>All\n<b>prices</b></caption>"
     table = html_table(
