@@ -250,7 +250,7 @@ def test_a_limit_of_chunks_is_a_setting_of_multiview_alone(
     folder: Path, method: str
 ) -> None:
     place = folder.parent / "index"
-    index = KeptIndex(place, method, max_tokens=300)
+    index = KeptIndex(place, method)
     assert index.update([folder]).added == 2 and index.model == "LSA"
     if method == "evidence":
         assert KeptIndex(place, method, max_tokens=100).update().unchanged == 2
