@@ -496,13 +496,13 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
         index = Index(embedder=HashEmbedder(), dtype=dtype)
         index.add([document(i) for i in range(5)])
         index.save(tmp_path / dtype)
-        sizes[dtype] = sum(
-            file.stat().st_size - 128
-            for file in (tmp_path / dtype).rglob("dense-*-matrix.npy")
-        )
+        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).own_reader()
+        (part,) = reader.dense("raw").parts
+        sizes[dtype] = part.table.matrix.values.nbytes
         best[dtype] = [index.search(query, 1)[0].chunk.id for query in QUERIES]
     assert (
-        sizes["float16"] * 2 == sizes["float32"] and best["float16"] == best["float32"]
+        sizes["float16"] * 2 == sizes["float32"] == 4 * 64 * len(index)
+        and best["float16"] == best["float32"]
     )
 
 
@@ -846,3 +846,187 @@ def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> Non
     assert Index.load(tmp_path / "index", embedder=embedder, views="raw").views == (
         "raw",
     )
+
+
+# -- what is set, and what follows
+
+
+@pytest.mark.parametrize(("preset", "is_paper"), [("default", False), ("paper", True)])
+def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
+    index = Index(preset=preset)
+    views = index.view_settings
+    assert views.with_context is views.merged is not is_paper
+    assert views.invented_keywords is views.whole_summaries is is_paper
+    assert not views.use_llm and views.scorer is None
+    assert index.overflow == ("truncate" if is_paper else "windows")
+    assert index.config()["lexical"] == ("okapi" if is_paper else "lucene")
+    splitter = index.splitter
+    assert isinstance(splitter, ContentAwareSplitter)
+    assert (splitter.max_tokens is None, splitter.context) == (is_paper, not is_paper)
+    # What is said has the last word.
+    for lexical, invented in (("lucene", False), ("okapi", True)):
+        index = Index(preset=preset, lexical=lexical, invented_keywords=invented)
+        assert index.config()["lexical"] == lexical
+        assert index.view_settings.invented_keywords is invented
+
+
+def test_the_language_is_that_of_the_splitter_the_views_and_the_terms() -> None:
+    index = Index(language="german", stems=True, llm=ScriptedModel(KEYWORDS))
+    assert index.splitter == ContentAwareSplitter(language="german")
+    assert index.view_settings.language == "german" and index.view_settings.use_llm
+    config = index.config()
+    assert (config["language"], config["stems"], config["llm"]) == (
+        "german",
+        True,
+        "scripted",
+    )
+    assert Index().config()["stems"] is False and Index().config()["llm"] is None
+
+
+def test_windows_have_sixteen_tokens_at_least() -> None:
+    assert Index(window_tokens=16).window_tokens == 16
+    with pytest.raises(InvalidParameter, match="at least 16; got 15"):
+        Index(window_tokens=15)
+
+
+async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder, views=["raw"])
+    index.add([Document(f"Pump {i}.", id=f"d{i}") for i in range(7)])
+    hits = index.search("pump")
+    assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5]
+    assert await index.asearch("pump") == hits
+    first = hits[0]
+    assert first.routes == {"dense:raw": 1} and first.scores == first.parts
+    assert first.parts == {"dense:raw": first.score}
+
+
+@pytest.mark.parametrize(
+    ("options", "is_kept"),
+    [
+        ({"llm": ScriptedModel(KEYWORDS)}, True),
+        ({"llm": ScriptedModel(KEYWORDS), "cache": ":memory:"}, False),
+        ({}, False),
+        ({"cache": ":memory:"}, False),
+    ],
+)
+def test_answers_are_kept_where_a_model_is_asked_without_a_cache(
+    options: dict[str, Any], is_kept: bool
+) -> None:
+    index = Index(embedder=HashEmbedder(), **options)
+    assert (index._preparation().kept is index.kept) is is_kept
+
+
+@pytest.mark.parametrize("kind", ["model", "host", "LSA"])
+def test_vectors_are_made_while_adding_unless_a_host_or_lsa_makes_them(
+    kind: str,
+) -> None:
+    index = {
+        "model": lambda: Index(embedder=HashEmbedder()),
+        "host": lambda: Index(
+            embedder=HashEmbedder(), dense_store=HostStore(wants_vectors=False)
+        ),
+        "LSA": Index,
+    }[kind]()
+    embedder = index._preparation().embedder
+    assert (embedder is index.embedder) is (kind == "model")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, "embedder must be a model where an engine keeps the documents; got 'LSA"),
+        (
+            {
+                "embedder": HashEmbedder(),
+                "dense_store": HostStore(wants_vectors=False),
+            },
+            "dense_store must be None where an engine keeps",
+        ),
+        (
+            {"embedder": HashEmbedder(), "preset": "paper"},
+            "lexical must be 'lucene' where an engine counts the terms; got 'okapi'",
+        ),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused_before_it_is_opened(
+    options: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        Index(store="lancedb:nowhere", **options)
+
+
+def test_an_index_of_several_levels_is_kept_in_a_folder() -> None:
+    class TwoLevels(Index):
+        def _levels(self) -> dict[str, tuple[str, ...]]:
+            return {"chunks": self.views, "parts": self.views}
+
+    assert TwoLevels(embedder=HashEmbedder()).views
+    with pytest.raises(InvalidParameter, match="must be a folder for TwoLevels"):
+        TwoLevels(embedder=HashEmbedder(), store="lancedb:nowhere")
+
+
+def test_an_index_with_an_address_is_saved_with_each_change(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    index = Index(embedder=HashEmbedder(), store=path, views=["raw"])
+    assert not path.exists()
+    index.add([Document("Pumps.", id="a"), Document("Valves.", id="b")])
+    assert Index.load(path, embedder=HashEmbedder()).document_ids == ["a", "b"]
+    assert index.delete("a") and not index.delete("a")
+    more = Index(embedder=HashEmbedder(), store=path, views=["raw"])
+    assert more.document_ids == ["b"]
+    assert more.add([Document("Valves.", id="b")]).unchanged == 1
+    other = HashEmbedder(name="other")
+    with pytest.raises(InvalidParameter, match="embedder must be the one the index at"):
+        Index(embedder=other, store=path, views=["raw"])
+    in_memory = Index(embedder=HashEmbedder(), views=["raw"])
+    in_memory.add([Document("Pumps.", id="a")])
+    assert [file.name for file in tmp_path.iterdir()] == ["index"]
+
+
+def test_several_documents_are_deleted_and_a_missing_one_is_told() -> None:
+    index = Index(embedder=HashEmbedder(), views=["raw"])
+    index.add([Document("Pump.", id=name) for name in "abcd"])
+    assert index.delete(["a", "c"]) is True
+    assert index.delete(["z", "b"]) is False
+    assert index.document_ids == ["d"] and index.delete([]) is True
+
+
+def test_a_splitter_splits_or_asks() -> None:
+    class Splits:
+        def split(self, document: Document) -> list[Chunk]:
+            return []
+
+    class Asks:
+        def split_steps(self, document: Document) -> Any:
+            yield from ()
+            return []
+
+    for splitter in (Splits(), Asks()):
+        assert Index(splitter=splitter).splitter is splitter  # type: ignore[arg-type]
+        assert Index(preset="paper", splitter=splitter).splitter is splitter  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match=r"splitter must be .*; got int"):
+        Index(splitter=3)  # type: ignore[arg-type]
+
+
+def test_the_warning_of_a_nameless_setting_is_of_the_line_that_saves(
+    tmp_path: Path,
+) -> None:
+    index = Index(embedder=HashEmbedder(), llm=lambda prompt: "x")
+    with pytest.warns(UserWarning, match="has no name") as caught:
+        index.save(tmp_path / "index")
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_an_index_is_loaded_from_its_path_alone(
+    tmp_path: Path, embedder: HashEmbedder
+) -> None:
+    Index(embedder=embedder, views=["raw"]).save(tmp_path / "index")
+    with pytest.raises(InvalidParameter, match="store must be left out of load"):
+        Index.load(tmp_path / "index", embedder=embedder, store="elsewhere")
+    loaded = Index.load(
+        tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None
+    )
+    assert loaded.views == ("raw",) and loaded.level is not None
+    assert loaded.own_store is loaded.store is loaded.level.store
+    with pytest.raises(InvalidParameter, match=r"dtype of the index at .* 'float32'"):
+        Index.load(tmp_path / "index", embedder=embedder, dtype="float16")
