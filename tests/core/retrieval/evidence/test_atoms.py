@@ -95,6 +95,13 @@ def test_a_row_of_exactly_the_least_stands_alone() -> None:
         assert len(rows) == count
 
 
+def test_a_line_of_code_of_exactly_the_least_stands_alone() -> None:
+    lines = ["x" * 79, "y" * 79, "z" * 78]  # with line ends 80, 80 and 79
+    code = read_text("```\n" + "\n".join(lines) + "\n```\n")
+    # The fence before is short, and so is the last line.
+    assert list(map(len, texts(code))) == [4 + 80, 80, 79 + 4]
+
+
 def test_a_heading_without_text_below_is_an_atom_of_its_own() -> None:
     atoms = atoms_of(read_text("Before.\n\n# A\n\n# B\n\nOne. Two.\n"))
     assert atoms.blocks.tolist() == [0, 1, 2, 3, 3]

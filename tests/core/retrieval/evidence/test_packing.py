@@ -54,6 +54,16 @@ def test_a_block_of_exactly_the_limit_comes_whole() -> None:
     assert 4 < part[0] <= 30 < part[1] < 64
 
 
+@pytest.mark.parametrize(("last", "stop"), [(5, 32), (6, None)])
+def test_by_default_a_block_of_160_tokens_comes_whole(
+    last: int, stop: int | None
+) -> None:
+    sentences = ["One two three four five."] * 31 + ["Word " * (last - 1) + "end."]
+    block = pool([read_text(" ".join(sentences))])
+    ((_, run),) = units(block, [16])
+    assert run == (0, 32) if stop else run[0] > 0 and run[1] < 32
+
+
 def test_runs_that_touch_are_one_passage_with_the_better_rank() -> None:
     passages = pack(POOL, [3, 1, 0], size)
     assert (

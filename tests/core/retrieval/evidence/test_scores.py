@@ -171,6 +171,14 @@ def test_matches_of_some_atoms_are_theirs_among_all(atoms: list[int]) -> None:
     assert weights.sum() == pytest.approx(1.0)
 
 
+def test_a_token_weighs_its_idf_to_the_power_of_one_and_a_half() -> None:
+    whole = pool([DOCUMENT, read_text("Pumps and seals.", id="b")])
+    asked = question("pumps cats unknown")
+    # Of two pieces one token is in both, one in one, one in none.
+    parts = np.array([float(idf(2, df)) ** 1.5 for df in (2, 1, 0)])
+    assert np.allclose(token_weights(whole, asked), parts / parts.sum())
+
+
 def test_the_only_atom_of_a_shortlist_is_measured_by_a_sample_of_all() -> None:
     found = rank(MANY, question("Which blue pumps leak?"), QUANTISER, shortlist=1)
     assert found.parts["tokens"][found.atoms[0]] > 0.9

@@ -57,6 +57,14 @@ def test_a_node_of_exactly_the_tokens_is_merged(
     assert merged([0, 1, 3, 4], Merging(merge_tokens=merge_tokens)) == taken
 
 
+@pytest.mark.parametrize(("tokens", "is_merged"), [(1000, True), (1001, False)])
+def test_by_default_a_node_of_a_thousand_tokens_is_merged(
+    tokens: int, is_merged: bool
+) -> None:
+    taken = Merging().merged([Found(10, [Place(0, tokens, 3, True)])] * 2)
+    assert len(taken) == (1 if is_merged else 2)
+
+
 def test_the_top_counts_sections_that_have_taken_the_place_of_their_chunks() -> None:
     top = Place(0, 60, 3, True)
     sections = [Place(row, 20, 2, True) for row in (1, 2, 3)]

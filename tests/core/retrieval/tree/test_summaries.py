@@ -163,6 +163,14 @@ def test_the_title_of_a_document_stands_for_one_without_a_heading() -> None:
     assert "Parts:\nA\nOne two three four.\n\nB\nFive six seven eight." in asked[0]
 
 
+@pytest.mark.parametrize(("sections", "count"), [(10, 1), (11, 3)])
+def test_by_default_ten_parts_are_one_node(sections: int, count: int) -> None:
+    text = "".join(f"# Part {i}\n\nText {i}.\n\n" for i in range(sections))
+    document = Document(text, id="d", format="markdown")
+    chunks = {"d": ContentAwareSplitter(max_tokens=120).split(document)}
+    assert len(NodeSplitter(chunks, TreeSettings(), Reading()).split(document)) == count
+
+
 def test_a_title_is_listed_once() -> None:
     text = "# A\n\nOne.\n\n# A\n\nTwo.\n\n# B\n\nThree.\n"
     (top,) = of_text(text, 10)
