@@ -276,6 +276,8 @@ def test_a_row_at_the_same_height_does_not_tell_how_far_a_line_could_reach() -> 
     assert shape([row("a", 100), beside(100)]) == "ab"
     assert shape([row("a", 100), beside(100.5)]) == "a/b"
     assert shape([row("a", 112), row("b", 100, width=300, page=2)]) == "ab"
+    # The last row stands higher, in another column.
+    assert shape([row("a", 200), row("b", 212), row("c", 100, width=300)]) == "abc"
     assert shape([row("a", 100), row("b", 112, width=300, page=2)]) == "ab"
 
 
@@ -371,6 +373,7 @@ def test_where_a_second_row_may_stand_behind_a_short_line(
 def test_the_rows_of_the_last_page_tell_where_a_paragraph_stands() -> None:
     first = stack(60, 60)
     second = [replace(one, page=2) for one in stack(90, 90, 90)]
+    second[2] = replace(second[2], right=380)
     assert len(paragraphs_of([*first, *second], SPACING)) == 1
 
 
