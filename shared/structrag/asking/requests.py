@@ -64,7 +64,7 @@ class Embed:
     @property
     def kind(self) -> tuple[bool, object]:
         """Equal for requests whose texts can be embedded together."""
-        return self.query, None if self.embedder is None else id(self.embedder)
+        return self.query, id(self.embedder)
 
     @property
     def brings_embedder(self) -> bool:
