@@ -37,6 +37,7 @@ def test_their_spans_are_whole_lines() -> None:
         ("**Pumps**\n\na\n\n**Taps**\n", []),  # nothing follows the second
         ("**" + "long " * 30 + "**\n\na\n\n" + "**" + "long " * 30 + "**\n\nb", []),
         ("**1**\n\na\n\n**2**\n\nb", []),  # no words
+        ("**A**\n\nb\n\n**C**\n\n**D**", []),  # only a title follows the second
         ("", []),
     ],
 )

@@ -86,3 +86,23 @@ def test_text_about_encodings_declares_none() -> None:
 def test_what_is_no_text_is_refused(data: bytes) -> None:
     with pytest.raises(InvalidDocument, match=r"'a\.txt' does not hold text"):
         decoded(data, "a.txt")
+
+
+def test_utf8_with_few_bad_bytes_is_utf8() -> None:
+    assert decoded("éé".encode() + b"\xff", "a.txt") == ("éé\ufffd", 1)
+    assert decoded("é".encode() + b"\xff", "a.txt") == ("Ã©ÿ", 0)
+
+
+def test_a_mark_of_the_file_itself_is_not_counted() -> None:
+    assert decoded("éé\ufffd".encode() + b"\xff", "a.txt") == ("éé\ufffd\ufffd", 1)
+    assert decoded("\ufffd".encode(), "a.txt") == ("\ufffd", 0)
+
+
+def test_an_encoding_is_declared_within_the_first_4096_bytes() -> None:
+    word, declaration = "Насос", '<meta charset="koi8-r'
+    for size, is_seen in ((4096, True), (4097, False)):
+        head = f"<!--{'x' * (size - 7 - len(declaration))}-->{declaration}"
+        assert len(head) == size
+        page = f'{head}">{word}'
+        text, marks = decoded(page.encode("koi8-r"), "a.html")
+        assert (text == page) is is_seen and not marks

@@ -52,6 +52,8 @@ def test_the_limit_is_looked_at_before_the_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"12345")
     assert file_bytes(path, 5) == file_bytes(path) == b"12345"
+    (tmp_path / "b.txt").write_bytes(b"1")
+    assert file_bytes(tmp_path / "b.txt", 1) == b"1"
     with pytest.raises(InvalidDocument, match="has 5 bytes, and max_bytes allows 4"):
         file_bytes(path, 4)
     with path.open("wb") as file:

@@ -35,6 +35,8 @@ def test_pages_may_be_missing_and_out_of_order() -> None:
     assert pages_between(meta, 6, 25) == (2, 3)
     assert pages_between(meta, 29, 99) == (2, 7)
     assert written_starts([]) == {}
+    returned = written_starts([(0, 1), (5, 2), (9, 2), (12, 1)])
+    assert returned == {"page_starts": "0:1 5:2 12:1"}
 
 
 @pytest.mark.parametrize(
