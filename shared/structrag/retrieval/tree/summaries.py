@@ -123,7 +123,7 @@ class NodeSplitter:
     def _shortened(self, text: str) -> str:
         """The text's most telling sentences, within the tokens of a summary."""
         most = self.settings.summary_tokens
-        words = max(1, most * 10 // 13)  # `count_tokens` estimates 1.3 tokens a word
+        words = most * 10 // 13  # `count_tokens` estimates 1.3 tokens a word
         if self.reading.counter(text) <= most:
             return text
         return summarise(text, max_words=words, language=self.reading.language)
