@@ -128,6 +128,15 @@ def test_headings_without_a_body_go_with_the_text_below_them() -> None:
             ("X",),
             [("# B\n\n", "", ""), ("# C\n\nc\n", "C", "C")],
         ),
+        (
+            "# A\n\na\n\n# B\n\nb\n\n# C\n\n# D\n\nd\n",
+            (),
+            [
+                ("# A\n\na\n\n", "A", ""),
+                ("# B\n\nb\n\n# C\n\n", "B", "B"),
+                ("# D\n\nd\n", "D", "D"),
+            ],
+        ),
         (  # to the division just before, not to the first
             "# A\n\na\n\n# B\n\nb\n\n# C\n",
             (),
