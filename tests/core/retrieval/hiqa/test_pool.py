@@ -202,6 +202,9 @@ def test_chunks_with_a_keyword_fill_the_pool_up_to_three_times_n() -> None:
     index = numbered()
     assert len(pool_of(index, "pump q7", 2).rows) == 6
     assert len(pool_of(index, "pump q7", 3).rows) == 9
+    # The best by the routes stand behind the first with the keyword.
+    rows = pool_of(index, "number9 number10 of q7", 2).rows.tolist()
+    assert len(rows) == 6 and {9, 10} <= set(rows)
     # No keyword is asked, or that route is left out.
     assert 2 <= len(pool_of(index, "pump", 2).rows) <= 4
     assert len(pool_of(index, "pump q7", 2, ("dense",)).rows) == 2
