@@ -72,6 +72,7 @@ def test_documents_of_headings_alone_have_no_paragraphs() -> None:
     index = D3Index()
     index.add(
         [
+            read_text("# Z\n", id="z"),
             read_text("# A\n\nOne.\n\nTwo.\n", id="a"),
             read_text("# B\n\n# C\n", id="b"),
             read_text("# D\n\nThree.\n", id="d"),
@@ -81,13 +82,16 @@ def test_documents_of_headings_alone_have_no_paragraphs() -> None:
     assert [
         (entry.path[-1], entry.rows, entry.tokens) for entry in layout.sections
     ] == [
+        ("Z", range(0), 0),
         ("A", range(2), layout.tokens[0] + layout.tokens[1]),
         ("B", range(2, 2), 0),
         ("C", range(2, 2), 0),
         ("D", range(2, 3), layout.tokens[2]),
     ]
     assert set(layout.documents) == {"a", "d"}
-    assert [layout.section_of(row) for row in range(3)] == [0, 0, 3]
+    assert [layout.section_of(row) for row in range(3)] == [1, 1, 4]
+    # None is a part of a longer section.
+    assert {(entry.part, entry.parts) for entry in layout.sections} == {(0, 0)}
 
 
 def test_parts_of_a_long_section_are_counted() -> None:
