@@ -193,8 +193,7 @@ def _words(sentence: str, definitions: Mapping[str, str]) -> str:
         )
 
     plain = _LINK.sub(shown, sentence)
-    mark = _MARK.match(plain)
-    return " ".join(plain[mark.end() if mark else 0 :].split())
+    return " ".join(_MARK.sub("", plain, count=1).split())
 
 
 def _targets(

@@ -200,3 +200,9 @@ def test_a_question_has_one_kind_of_gold(
 ) -> None:
     with pytest.raises(InvalidParameter, match="must have one kind of gold"):
         questions_of(tmp_path, {"question": "a", **gold})
+
+
+def test_spans_count_more_than_columns(tmp_path: Path) -> None:
+    record = {"question": "a", "spans": [["pump.md", 2, 6]], "start": 0, "end": 1}
+    (question,) = questions_of(tmp_path, record)
+    assert question.spans == ((DOCUMENTS[0].id, 2, 6),)

@@ -169,3 +169,23 @@ def test_in_plain_text_only_numbers_lead_to_sections() -> None:
     assert [
         (reference.words, reference.target.title) for reference in references([outline])
     ] == [("They are cleaned as it says in section 2 of this.", "2 Seals")]
+
+
+def test_the_first_section_can_be_pointed_to() -> None:
+    sentence = "All that is known of it stands in section 1."
+    text = f"# 1 One\n\nx\n\n# 2 Two\n\n{sentence}\n"
+    assert targets_of(text) == [(sentence, "1 One")]
+
+
+def test_a_link_to_a_whole_document_leads_to_no_section() -> None:
+    text = (
+        "# !!!\n\nx\n\n# A\n\nOf all this it is said [there](guide.md) in more words.\n"
+    )
+    assert targets_of(text) == []
+
+
+def test_only_the_marks_in_front_of_a_sentence_are_left_out() -> None:
+    item = "- 2. Of 3. and - see section 2 for more of it."
+    text = f"# 1 One\n\n{item}\n\n# 2 Two\n\nx\n"
+    ((words, _),) = targets_of(text)
+    assert words.endswith("and - see section 2 for more of it.")
