@@ -435,6 +435,21 @@ def test_a_text_of_stop_words_has_no_keywords() -> None:
     assert views.texts["keywords"] == (None, "pump")
 
 
+def test_a_word_of_one_section_is_a_keyword_before_a_word_of_all() -> None:
+    own = ["valve", "filter", "rotor", "gasket"]
+    chunks = [
+        chunk(f"Pump and {word}. Pump or {word}.", start=100 * i)
+        for i, word in enumerate(own)
+    ]
+    keywords = of_chunks(chunks, ViewSettings(names=("keywords",))).texts["keywords"]
+    assert [text and text.split(", ")[0] for text in keywords] == own
+    # The sections that a model answered for count too.
+    llm = ScriptedModel(lambda prompt: "" if "gasket" in prompt else '["pump"]')
+    settings = ViewSettings(names=("keywords",), use_llm=True)
+    answered = of_chunks(chunks, settings, llm).texts["keywords"]
+    assert answered == ("pump", "pump", "pump", keywords[3])
+
+
 def test_the_heading_is_among_the_extracted_keywords_with_the_path_alone() -> None:
     valve = chunk("# Valve\n\nIt leaks daily.", "Manual", "Valve")
     for with_context in (True, False):
@@ -538,7 +553,7 @@ def test_only_wanted_views_are_chosen_and_summaries_of_long_texts(
 ) -> None:
     scorer = Longest()
     settings = ViewSettings(names=names, scorer=scorer)
-    chunks = [chunk(SENTENCES, "Pump"), chunk("It leaks.", "Valve", start=9000)]
+    chunks = [chunk(SENTENCES, "Pump"), chunk("It leaks.", start=9000)]
     views = of_chunks(chunks, settings)
     assert [query.rpartition("\n")[2] for query in scorer.asked] == ends
     assert list(views.texts) == list(names) and not views.fallbacks
