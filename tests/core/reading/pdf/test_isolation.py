@@ -34,7 +34,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_document_is_the_same(path: Path) -> None:
-    options: dict[str, Any] = {"meta": {"shelf": 3, "day": object}, "id": "m"}
+    # What the file says replaces the caller's count of pages.
+    meta = {"shelf": 3, "day": object, "pages": 9}
+    options: dict[str, Any] = {"meta": meta, "id": "m"}
     assert read_file(path, isolated=True, **options) == read_file(path, **options)
     assert isolated_document(path.read_bytes()) == pdf_document(path.read_bytes())
     assert read_file(
@@ -189,6 +191,10 @@ def test_what_can_be_isolated(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(InvalidParameter, match=r"sys\.executable"):
         read_file(path, isolated=True)
+
+
+def test_a_file_has_five_minutes_and_four_gigabytes_by_default() -> None:
+    assert Isolation() == Isolation(max_seconds=300, max_memory=4_000_000_000)
 
 
 def test_pdfplumber_may_be_isolated(path: Path) -> None:
