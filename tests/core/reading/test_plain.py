@@ -311,7 +311,7 @@ def test_a_title_without_a_number_is_clean(line: str, is_title: bool) -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    ["It goes on\nRETURN OF GOODS\n\n", "RETURN OF GOODS\nit goes on\n\n"],
+    ["It goes on\nRETURN OF GOODS\n\n", "RETURN OF GOODS\nit goes on.\n\n"],
 )
 @pytest.mark.parametrize("case", [str.upper, str.title])
 def test_a_title_without_a_number_stands_between_blank_lines(
@@ -423,6 +423,10 @@ def test_three_siblings_without_a_text_between_are_a_list(
         (
             ["ARTICLE I TERM", "1.1 Fees", "ARTICLE II LAW", "Open Points"],
             [(1, "ARTICLE I TERM"), (2, "1.1 Fees"), (1, "ARTICLE II LAW"), (2, "Open Points")],
+        ),
+        (
+            ["Open Points", "1. Fees", "1.1 Costs"],
+            [(1, "Open Points"), (1, "1. Fees"), (2, "1.1 Costs")],
         ),
         # Within an exhibit all stands one lower.
         (
