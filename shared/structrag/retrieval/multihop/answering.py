@@ -94,7 +94,7 @@ def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:
         head = f"[{len(passages) + 1}] {hit.chunk.context}".rstrip() + "\n"
         passage = head + hit.chunk.text.strip()
         # Only the first passage is cut: behind others a later, shorter one may fit whole.
-        if not passages and count_tokens(passage) > room:
+        if not passages:
             passage = beginning(passage, room)
         size = count_tokens(passage)
         if passage and size <= room:
@@ -110,7 +110,7 @@ def beginning(text: str, max_tokens: int) -> str:
     """
     if count_tokens(text) <= max_tokens:
         return text
-    lengths = range(len(text) + 1)
+    lengths = range(len(text))  # the whole does not fit
     fits = (
         bisect_right(lengths, max_tokens, key=lambda end: count_tokens(text[:end])) - 1
     )

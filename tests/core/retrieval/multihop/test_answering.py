@@ -74,6 +74,12 @@ def test_as_many_sentences_as_fit_are_the_beginning(number: int) -> None:
         assert count_tokens(THREE[: len(shorter) + 2]) == tokens
 
 
+def test_all_but_the_last_character_may_fit() -> None:
+    tokens = count_tokens("水泵漏")
+    assert tokens < count_tokens("水泵漏水")
+    assert beginning("水泵漏水", tokens) == "水泵漏"
+
+
 def test_a_text_that_fits_is_left_as_it_is() -> None:
     assert beginning("One two. \n", count_tokens("One two. \n")) == "One two. \n"
 
