@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,11 +27,133 @@ from structrag import (
     MultiViewRetriever,
     read_text,
 )
-from structrag.errors import InvalidAnswer, InvalidParameter, NoIndex, UnknownArgument
+from structrag.errors import (
+    InvalidAnswer,
+    InvalidParameter,
+    NoIndex,
+    UnknownArgument,
+    UnknownDocument,
+)
+from structrag.index.engine_rows import Head
+from structrag.index.engine_store import EngineStore, tenant_of
+from structrag.index.entries import Entry, Prepared, line_of
 from structrag.index.opening import open_store
 from structrag.index.store import Store
 
 WORDS = ["apple", "banana", "cherry", "plum"]
+
+
+class Listed(EngineStore):
+    """Documents in a list; it notes what it is given, and is its own reader."""
+
+    scheme = "listed"
+    changes = 0
+
+    def __init__(self) -> None:
+        super().__init__("corpus", Store(VIEWS).settings, {})
+        self.put_at_once: list[list[str]] = []
+        self.entries: dict[str, Entry] = {}
+        self.prepared: dict[str, Prepared] = {}
+
+    def reader(self) -> Any:
+        return self
+
+    def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
+        return {
+            doc_id: Head(
+                0,
+                self.prepared[doc_id].record,
+                self.entries[doc_id].fingerprint,
+                self.entries[doc_id].degraded,
+            )
+            for doc_id in doc_ids
+            if doc_id in self.entries
+        }
+
+    def head(self, doc_id: str) -> Head | None:
+        return self.heads([doc_id]).get(doc_id)
+
+    def lines_of(self, doc_id: str) -> list[bytes]:
+        (level,) = self.prepared[doc_id].levels.values()
+        return [line_of(row) for row in level.rows]
+
+    def _put(
+        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    ) -> None:
+        self.put_at_once.append(list(entries))
+        self.entries |= entries
+        self.prepared |= prepared
+
+    def delete(self, doc_id: str) -> bool:
+        raise NotImplementedError
+
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        self.check_path(path)
+
+
+def test_of_two_documents_with_one_id_the_last_is_put_and_none_asks_nothing() -> None:
+    store = Listed()
+    store.put_all([])
+    store.put_all([entry("a", ["fig"]), entry("b", ["plum"]), entry("a", ["pear"])])
+    store.put(entry("c", ["fig"]))
+    assert store.put_at_once == [["a", "b"], ["c"]]
+    assert store.entries["a"].chunks[0].text == "pear"
+    with pytest.raises(InvalidParameter, match="no other arrays"):
+        odd = replace(entry("e", []), arrays={"facts": np.zeros(1)})
+        store.put_all([entry("d", []), odd])
+    assert "d" not in store.entries
+
+
+def test_an_engine_holds_a_document_as_it_was_put_and_no_other() -> None:
+    store = Listed()
+    whole = replace(entry("a", ["fig", "plum"]), degraded=0)
+    store.put_all([whole, entry("b", ["pear"])])
+    assert "a" in store and "z" not in store and 3 not in store
+    assert store.known(["z", "b", "a"]) == {"a", "b"}
+    assert store.fingerprints(["a", "b", "z"]) == {"a": "print of a"}
+    assert store.document("b").title == "B"
+    with pytest.raises(UnknownDocument, match="'z' is not"):
+        store.document("z")
+    assert store.held([whole, entry("b", ["pear"]), entry("z", ["fig"])]) == {"a", "b"}
+    for other in (
+        replace(whole, fingerprint="another"),
+        replace(whole, degraded=1),
+        replace(entry("a", ["fig", "pear"]), degraded=0),
+        replace(entry("a", ["fig"]), degraded=0),
+    ):
+        assert store.held([other]) == set()
+
+
+def test_a_store_is_saved_where_it_is() -> None:
+    store = Listed()
+    assert store.uri == "listed:corpus"
+    store.save("listed:corpus")
+    store.save(Path("corpus"))
+    with pytest.raises(InvalidParameter, match=r"path must be 'listed:corpus'.*'copy'"):
+        store.save("copy")
+
+
+@pytest.mark.parametrize(
+    ("place", "parts"),
+    [
+        ("corpus", ("corpus", "")),
+        ("corpus?tenant=acme_2", ("corpus", "tenant_acme_2")),
+        (
+            f"http://host:1/db?tenant={'x' * 64}",
+            ("http://host:1/db", "tenant_" + "x" * 64),
+        ),
+    ],
+)
+def test_a_place_may_name_a_tenant(place: str, parts: tuple[str, str]) -> None:
+    assert tenant_of(place) == parts
+
+
+@pytest.mark.parametrize("tenant", ["", "Acme", "a-b", "a/b", "x" * 65, "a?tenant=b"])
+def test_what_is_no_tenants_name_is_refused(tenant: str) -> None:
+    with pytest.raises(InvalidParameter, match="store must name a tenant by 1 to 64"):
+        tenant_of(f"corpus?tenant={tenant}")
 
 
 @pytest.fixture(params=ENGINES)
