@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import chain
 from math import ceil
 
 import numpy as np
@@ -25,10 +24,11 @@ def unit_text(text: str, unit: Unit) -> str:
 
     Rows of a cut table follow its header.
     """
-    words = (
-        text[unit.text_start : unit.end].strip() or text[unit.start : unit.end].strip()
-    )
-    header = text[unit.header[0] : unit.header[1]].strip()
+    words = text[unit.text_start : unit.end].strip()
+    if not words:  # a heading alone
+        words = text[unit.start : unit.end].strip()
+    first, last = unit.header
+    header = text[first:last].strip()
     return f"{header}\n{words}" if header else words
 
 
@@ -40,7 +40,9 @@ def windows_of(text: str) -> list[str]:
     words = text.split()
     if not words:
         return []
-    count = max(ceil(len(words) / WINDOW_WORDS), ceil(len(text) / WINDOW_CHARACTERS))
+    by_words = ceil(len(words) / WINDOW_WORDS)
+    by_characters = ceil(len(text) / WINDOW_CHARACTERS)
+    count = max(by_words, by_characters)
     if count == 1:
         return [text]
     if count > len(words):  # too little white space to cut at
@@ -89,14 +91,20 @@ def mean_vectors_steps(
     It is scaled to length 1. Units and chunks are in the order of the text. A unit that was cut
     belongs to each chunk that has a part of it. Shape (len(chunks), dimension).
     """
-    windows = [windows_of(unit_text(text, unit)) for unit in units]
-    (rows,) = yield [Embed(tuple(chain.from_iterable(windows)))]
-    vectors = pooled(rows, [len(of_unit) for of_unit in windows])
+    windows: list[str] = []
+    counts: list[int] = []
+    for unit in units:
+        of_unit = windows_of(unit_text(text, unit))
+        windows += of_unit
+        counts.append(len(of_unit))
+    (rows,) = yield [Embed(tuple(windows))]
+    vectors = pooled(rows, counts)
     tokens = [unit.tokens for unit in units]
     starts = [unit.start for unit in units]
     ends = [unit.end for unit in units]
-    runs = [
-        (bisect_right(ends, chunk.start), bisect_left(starts, chunk.end))
-        for chunk in chunks
-    ]
+    runs = []
+    for chunk in chunks:
+        first = bisect_right(ends, chunk.start)
+        last = bisect_left(starts, chunk.end)
+        runs.append((first, last))
     return run_vectors(vectors, tokens, runs)
