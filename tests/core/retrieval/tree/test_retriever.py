@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import manual, topics
 
-from structrag import ContentAwareSplitter, Document, Index, MultiViewRetriever
+from structrag import (
+    ContentAwareSplitter,
+    Document,
+    Index,
+    MultiViewRetriever,
+    read_text,
+)
 from structrag.errors import InvalidParameter
 from structrag.retrieval.retriever import Retriever
 from structrag.retrieval.tree.index import TreeIndex
@@ -89,6 +95,44 @@ def test_a_section_comes_in_the_place_of_its_chunks_with_its_summary() -> None:
     )
     (single,) = TreeRetriever(INDEX, k=1, merge_share=None).search(QUERY)
     assert "merged" not in single.chunk.extras
+
+
+def test_a_section_of_a_page_has_its_place_in_the_markup() -> None:
+    markup = (
+        "<h1>Garden</h1><p>All about it.</p><h2>Pump</h2><p>About it.</p>"
+        "<h3>Filter</h3><p>The pump filter is <b>rinsed</b>.</p>"
+        "<h3>Motor</h3><p>The pump motor is oiled.</p><h2>Trees</h2><p>Apples.</p>"
+    )
+    index = TreeIndex(splitter=ContentAwareSplitter(max_tokens=20))
+    index.add([read_text(markup, id="page", format="html")])
+    retriever = TreeRetriever(index, k=2, levels=False, merge_share=0.4)
+    (hit,) = retriever.search("Which pump filter and motor is rinsed, oiled?")
+    extras = hit.chunk.extras
+    assert hit.chunk.path == ("Garden", "Pump")
+    place = markup[extras["source_start"] : extras["source_end"]]
+    assert "Filter" in place and place.removesuffix("</p>").endswith(
+        "The pump motor is oiled."
+    )
+    assert extras["views_hit"] == ["raw"] and "children" not in extras
+    assert len(extras["merged"]) == 2 and hit.rank == 1
+
+
+def test_of_many_tokens_the_first_hit_is_always_taken() -> None:
+    (hit,) = TreeRetriever(INDEX, max_tokens=1).search(QUERY)
+    (best,) = TreeRetriever(INDEX, k=1, merge_share=None).search(QUERY)
+    assert hit.chunk.id == best.chunk.id and hit.chunk.n_tokens > 1
+
+
+def test_a_hit_has_the_mean_of_what_is_above_it() -> None:
+    retriever = TreeRetriever(INDEX, k=50, merge_share=None, level_weight=0.25)
+    flat = TreeRetriever(INDEX, k=50, merge_share=None, levels=False)
+    scores = {hit.chunk.id: hit.score for hit in flat.search(QUERY)}
+    for hit in retriever.search(QUERY):
+        mean = hit.scores["levels"]
+        expected = (scores[hit.chunk.id] + 0.25 * mean) / 1.25
+        assert hit.score == pytest.approx(expected)
+    weightless = TreeRetriever(INDEX, k=50, merge_share=None, level_weight=0)
+    assert [hit.chunk.id for hit in weightless.search(QUERY)] == list(scores)
 
 
 def test_levels_raise_what_is_below_a_fitting_summary() -> None:
