@@ -197,4 +197,4 @@ def _spans(source: str, start: int, end: int) -> tuple[int, int]:
     spans = attributes(source, start, end)
     columns = attribute_number(source, spans, "colspan")
     rows = attribute_number(source, spans, "rowspan")
-    return min(max(columns, 1), 1000), min(max(rows, 1), 65534)
+    return min(max(columns, 1), 1000), min(rows, 65534)  # 0 rows are as one

@@ -273,6 +273,7 @@ def test_the_first_title_counts_but_for_those_of_pictures(
         ("a<pre>b</pre>c", "a\n\nb\n\nc"),
         ("a</table>b", "a\n\nb"),
         ("a<tr>b", "a\nb"),
+        ("a</li>b", "a\n\nb"),
         ("a<tbody>b", "a\nb"),
         ("<h2>a<table>b</h2>c", "a\nb\n\nc"),
     ],

@@ -58,8 +58,8 @@ def read(source: str) -> str:
         ),
         ("<table><table><tr><td>a</table>", "| a |"),
         (
-            "<table><tr><td><tr><td colspan=0 rowspan=0>a<tr><td>b</table>",
-            "| a |\n| b |",
+            "<table><tr><td><tr><td colspan=0 rowspan=0>a<td>b<tr><td>c<td>d</table>",
+            "| a | b |\n| c | d |",
         ),
         (
             "<table><tr><td rowspan=3 colspan=2>a<td>1<tr><td>2<tr><td>3"
