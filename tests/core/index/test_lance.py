@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ingestion_makers
@@ -607,3 +608,151 @@ def test_an_ingestion_into_a_bucket_is_gone_on_with(
     assert (report.added, report.unchanged) == (1, 5)
     opened = Index.load(address, embedder=ingestion_makers.index().embedder)
     assert len(opened.document_ids) == 6
+
+
+# -- when indexes are made and parts joined, over a table that says how it is
+
+
+class Table:
+    """What a table says of itself, and what is asked of it."""
+
+    def __init__(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        vector = pa.field("vector_raw", pa.list_(pa.float32(), 2))
+        self.schema = lance_tables.schema_of(Store(VIEWS).settings).append(vector)
+        self.n_rows = 100
+        self.unindexed: int | None = 0
+        self.small_parts = 0
+        self.vectors = (0, 0)  # in an index, and not
+        self.made: list[str] = []
+        self.optimized = 0
+
+    def count_rows(self) -> int:
+        return self.n_rows
+
+    def list_indices(self) -> list[Any]:
+        return [SimpleNamespace(name="vector_raw_index")]
+
+    def index_stats(self, name: str) -> Any:
+        if name == "id_index":
+            if self.unindexed is None:
+                return None
+            return SimpleNamespace(num_unindexed_rows=self.unindexed)
+        indexed, lacking = self.vectors
+        return SimpleNamespace(num_indexed_rows=indexed, num_unindexed_rows=lacking)
+
+    def stats(self) -> dict[str, Any]:
+        return {"fragment_stats": {"num_small_fragments": self.small_parts}}
+
+    def optimize(self, *, cleanup_older_than: Any) -> None:
+        assert cleanup_older_than.total_seconds() == 3600
+        self.optimized += 1
+
+    def create_index(self, column: str, **options: Any) -> None:
+        self.made.append(column)
+
+
+def kept_up(
+    table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[LanceStore, list[str]]:
+    """A store over a table, and what is done for it."""
+    done: list[str] = []
+    monkeypatch.setattr(lance, "make_indexes", lambda *_: done.append("indexes"))
+    monkeypatch.setattr(lance, "write_settings", lambda *_: done.append("settings"))
+    monkeypatch.setattr(
+        LanceStore, "_optimize_in_background", lambda self: done.append("joined")
+    )
+    database = SimpleNamespace(open_table=lambda name: table)
+    settings = Store(VIEWS).settings
+    return LanceStore(str(folder), database, settings, {"a": 1}), done
+
+
+@pytest.mark.parametrize(
+    ("changed", "unindexed", "made"),
+    [(2, 0, False), (3, 0, True), (0, 2, False), (0, 3, True), (0, None, True)],
+)
+def test_indexes_are_made_anew_where_more_than_two_in_a_hundred_rows_changed(
+    changed: int,
+    unindexed: int | None,
+    made: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = Table()
+    store, done = kept_up(table, tmp_path, monkeypatch)
+    store._changed, table.unindexed = changed, unindexed
+    store.save(tmp_path)
+    assert done == ["indexes"] * made
+    table.unindexed = 0
+    store.save(tmp_path)  # they are as they should be now
+    assert done == ["indexes"] * made
+
+
+@pytest.mark.parametrize(
+    ("parts", "vectors", "joined"),
+    [
+        (100, (0, 0), False),
+        (101, (0, 0), True),
+        (0, (90_000, 9_999), False),
+        (0, (90_000, 10_000), True),
+    ],
+)
+def test_parts_are_joined_where_they_are_many_or_many_vectors_are_in_no_index(
+    parts: int,
+    vectors: tuple[int, int],
+    joined: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = Table()
+    table.small_parts, table.vectors = parts, vectors
+    store, done = kept_up(table, tmp_path, monkeypatch)
+    store.save(tmp_path)
+    assert done == ["joined"] * joined
+
+
+def test_a_configuration_is_written_where_it_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, done = kept_up(Table(), tmp_path, monkeypatch)
+    store.save(tmp_path)
+    store.save(tmp_path, config={"a": 1})
+    assert done == [] and store.config == {"a": 1}
+    store.save(tmp_path, config={"b": (2,)})
+    assert done == ["settings"] and store.config == {"b": [2]}
+
+
+@pytest.mark.parametrize(
+    ("vectors", "made"),
+    [
+        ((5_000, 5_000), []),
+        ((4_999, 5_001), ["vector_raw"]),
+        ((4_999, 5_000), []),
+        ((0, 10_000), ["vector_raw"]),
+        ((0, 9_999), []),
+    ],
+)
+def test_near_vectors_are_listed_anew_where_most_of_many_are_in_no_list(
+    vectors: tuple[int, int], made: list[str], tmp_path: Path
+) -> None:
+    table = Table()
+    table.vectors = vectors
+    database = SimpleNamespace(open_table=lambda name: table)
+    LanceStore(str(tmp_path), database, Store(VIEWS).settings, {}).optimize()
+    assert table.made == made and table.optimized == 1
+
+
+def test_parts_are_joined_by_one_thread_at_a_time(tmp_path: Path) -> None:
+    table = Table()
+    database = SimpleNamespace(open_table=lambda name: table)
+    store = LanceStore(str(tmp_path), database, Store(VIEWS).settings, {})
+    with store._upkeep:
+        store._optimize_in_background()
+        first = store._joining
+        store._optimize_in_background()
+        assert first is not None and store._joining is first and table.optimized == 0
+    first.join()
+    store._optimize_in_background()
+    assert store._joining is not None and store._joining is not first
+    store._joining.join()
+    assert table.optimized == 2
