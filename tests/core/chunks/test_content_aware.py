@@ -439,6 +439,8 @@ def test_overlap_above_half_of_the_limit_is_refused() -> None:
         ([3, 7, 3], 9, [3, 7, 3]),
         ([5, 3, 7], 9, [8, 7]),
         ([6, 3, 7], 9, [9, 7]),  # no room for the next, but for the one before
+        ([6, 6, 3], None, [6, 9]),
+        ([6, 7, 3, 8], 10, [6, 10, 8]),
         ([6, 6], None, [6, 6]),
         ([3], None, [3]),
     ],
@@ -449,11 +451,11 @@ def test_sections_below_six_words_join_their_neighbours(
     text = "".join(
         f"# S\n\n{' '.join(f'w{i}' for i in range(n - 2))}\n\n" for n in words
     )
-    chunks = split(
-        text, min_tokens=6, max_tokens=most, counter=count_words, context=False
-    )
-    sizes = [chunk.n_tokens for chunk in chunks]
-    assert sizes == joined
+    for context in (True, False):  # the text begins with the path itself
+        chunks = split(
+            text, min_tokens=6, max_tokens=most, counter=count_words, context=context
+        )
+        assert [chunk.n_tokens for chunk in chunks] == joined
 
 
 def test_small_sections_of_different_parents_stay_apart() -> None:
@@ -503,7 +505,8 @@ def test_a_sentence_of_more_than_40_characters_a_token_is_not_repeated(
     ("before", "most", "repeated"),
     [
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\n", 17, ""),
-        ("```\na b\n```\n\n", 12, ""),
+        ("```\nRun it. Stop it.\n```\n\n", 14, ""),
+        ("One.\n\n```\nRun it. Stop it.\n```\n\n", 15, ""),
         ("- One is.\n- Two is.\n\n", 14, "- Two is.\n\n"),
         ("> One is. Two is.\n\n", 14, "Two is.\n\n"),
     ],
@@ -513,3 +516,40 @@ def test_sentences_are_repeated_of_prose_only(
 ) -> None:
     text = f"# H\n\n{before}Three four five six seven eight nine ten.\n"
     assert overlap_of(text, 3, most) == [repeated]
+
+
+def test_sentences_of_several_blocks_are_repeated_up_to_the_code_before_them() -> None:
+    code = "```\nRun it. Stop it.\n```\n\n"
+    # The end of the code and "A b." are one sentence, which begins in the code.
+    text = (
+        f"{code}A b.\n\nC d.\n\nE f.\n\n"
+        "One two three four five six seven eight nine ten more words.\n"
+    )
+    assert overlap_of(text, 9, 22) == ["C d.\n\nE f.\n\n"]
+
+
+def test_sentences_are_repeated_in_front_of_a_table() -> None:
+    text = "One two is. Three is.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    assert overlap_of(text, 3, 14) == ["Three is.\n\n"]
+
+
+def test_later_parts_of_a_table_have_its_header_and_no_overlap() -> None:
+    rows = "".join(f"| {i} |\n" for i in range(6))
+    text = f"# H\n\n| a |\n|---|\n{rows}"
+    chunks = split(text, max_tokens=16, overlap=3, counter=count_words)
+    assert len(chunks) > 1 and "".join(chunk.text for chunk in chunks) == text
+    assert [chunk.context for chunk in chunks] == [
+        "",
+        *["H\n| a |\n|---|"] * (len(chunks) - 1),
+    ]
+
+
+def test_later_pieces_have_the_path_of_their_section_in_front_of_the_overlap() -> None:
+    text = "# Top\n\n## Part\n\n" + "One is here. " * 9
+    chunks = split(text, max_tokens=16, overlap=3, counter=count_words)
+    assert len(chunks) > 2
+    assert [chunk.context for chunk in chunks] == [
+        "",
+        *["Top > Part"] * (len(chunks) - 1),
+    ]
+    assert all(chunk.text.startswith("One is here. ") for chunk in chunks[1:])
