@@ -147,20 +147,11 @@ class ColbertTokens:
         skipped = set(self.settings.skipped)
         documents = []
         for text, tokens in zip(texts, read, strict=True):
-            shown = [
-                text[start:end].strip() not in skipped for start, end in tokens.spans
-            ]
-            at = np.array(shown, dtype=bool)
-            documents.append(
-                _with_mean(
-                    TokenVectors(
-                        tokens.ids[at],
-                        tokens.spans[at],
-                        tokens.vectors[at],
-                        tokens.vector,
-                    )
-                )
-            )
+            words = [text[start:end].strip() for start, end in tokens.spans]
+            shown = np.array([word not in skipped for word in words], dtype=bool)
+            ids, spans = tokens.ids[shown], tokens.spans[shown]
+            rest = TokenVectors(ids, spans, tokens.vectors[shown], tokens.vector)
+            documents.append(_with_mean(rest))
         return documents
 
     def _forward(self, features: Mapping[str, Any]) -> tuple[Any, None]:
@@ -168,13 +159,9 @@ class ColbertTokens:
         if self._layers:
             states = self.model(**features).last_hidden_state
             for weight, bias in self._layers:
-                states = states @ torch.as_tensor(weight, device=states.device).T.to(
-                    states.dtype
-                )
+                states = states @ torch.as_tensor(weight).to(states).T
                 if bias is not None:
-                    states = states + torch.as_tensor(bias, device=states.device).to(
-                        states.dtype
-                    )
+                    states = states + torch.as_tensor(bias).to(states)
         else:  # an object of PyLate has its layers inside
             states = self.model(dict(features))["token_embeddings"]
         return torch.nn.functional.normalize(states.float(), dim=-1), None
@@ -227,10 +214,9 @@ class ColbertTokens:
         if filler is None:
             filler = self.tokenizer.pad_token_id or 0
         missing = self.settings.query_length - len(ids)
-        first = next((i for i, token in enumerate(ids) if token == marker[0]), 0) + len(
-            marker
-        )
-        return [*ids, *[filler] * missing], first, missing  # nothing for fewer than 0
+        at = next((i for i, token in enumerate(ids) if token == marker[0]), 0)
+        filled = [*ids, *[filler] * missing]  # nothing for fewer than 0
+        return filled, at + len(marker), missing
 
 
 def _with_mean(tokens: TokenVectors) -> TokenVectors:

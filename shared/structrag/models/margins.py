@@ -298,9 +298,8 @@ def weigh_steps(
     if not questions:
         return [], source
     if source:
-        return (
-            yield from _margins(questions, options, component, source, normalised)
-        ), source
+        margins = yield from _margins(questions, options, component, source, normalised)
+        return margins, source
     answer = (yield [Choose(questions[0], options, component, normalised)])[0]
     if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
         if required:

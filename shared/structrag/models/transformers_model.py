@@ -173,9 +173,8 @@ class TransformersModel:
         order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            for i, answer in zip(
-                batch, self._generate([rows[i] for i in batch]), strict=True
-            ):
+            written = self._generate([rows[i] for i in batch])
+            for i, answer in zip(batch, written, strict=True):
                 answers[i] = answer
         return answers
 
@@ -264,7 +263,7 @@ class TransformersModel:
         if len(options) == 1:
             return options[0]
         scores = self.score(prompt, options, whole=True)
-        return options[max(range(len(options)), key=lambda i: (scores[i], -i))]
+        return options[scores.index(max(scores))]
 
     # -- likelihoods
 

@@ -104,7 +104,17 @@ def test_a_model_that_is_not_on_this_machine_is_not_fetched(
     assert asked == [True]
 
 
-@pytest.mark.parametrize("value", [3, [1.0], object(), {"model": "x"}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        3,
+        [1.0],
+        object(),
+        {"model": "x"},
+        SimpleNamespace(embed=len),
+        SimpleNamespace(name="x"),
+    ],
+)
 def test_as_embedder_refuses_the_rest(value: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"embedder must be None \(LSA\)"):
         as_embedder(value)
@@ -179,6 +189,15 @@ def test_counts_include_special_tokens_and_the_document_prompt() -> None:
         prompted.count_tokens(window) <= 16 for window in windows
     )
     assert " ".join(windows).split() == [f"w{i}" for i in range(60)]
+
+
+def test_lsa_goes_by_its_name_and_a_loaded_model_by_what_it_can() -> None:
+    assert isinstance(as_embedder("lsa"), LsaEmbedder)
+    model = FakeTransformer()
+    embedder = as_embedder(model)
+    assert isinstance(embedder, SentenceTransformerEmbedder)
+    assert embedder.model is model and not embedder.gives_tokens
+    assert embedder.token_counter() is None  # its tokenizer is no fast one
 
 
 class Recording(FakeTransformer):
