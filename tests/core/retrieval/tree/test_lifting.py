@@ -66,5 +66,12 @@ def test_nodes_are_scored_by_their_summaries_within_the_condition() -> None:
             (dense.get(row, 0.0) + bm25.get(row, 0.0)) / 2
         )
     assert set(scores) == {*dense, *bm25}
+    # By vectors all nodes have a place, the last one that of 0; by words those that have one.
+    assert set(dense) == {*nodes.rows_of("pump"), *nodes.rows_of("valve")}
+    assert set(bm25) == set(nodes.rows_of("pump"))
+    assert min(dense.values()) == 0.0
+    words = runner.run(node_score_steps(nodes, "pump nothing", ("bm25",)))
+    # The lowest that words find keeps its share of the highest.
+    assert 0.3 < min(words.values()) < 0.4 and max(words.values()) == 1.0
     inside = runner.run(node_score_steps(nodes, "pump", ("bm25",), {"doc_id": "valve"}))
     assert not set(inside) - set(nodes.rows_of("valve"))
