@@ -25,7 +25,10 @@ from structrag import (
     MultiViewRetriever,
     read_text,
 )
+from structrag.asking.requests import Embed
+from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, UnknownDocument
+from structrag.index import adding
 from structrag.index.adding import (
     AddReport,
     Preparation,
@@ -33,6 +36,7 @@ from structrag.index.adding import (
     _in_source,
     at_levels,
     checked_documents,
+    prepare_steps,
     split_windows,
     texts_of,
     windows_of,
@@ -856,3 +860,110 @@ def test_documents_that_must_be_there_are_updated_or_nothing_is() -> None:
     report = index.update([Document("New.", id="a")])
     assert (report.added, report.replaced) == (0, 1)
     assert index.add([Document("Valves.", id="b")]).added == 1
+
+
+def test_every_group_has_its_size_and_is_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(adding, "GROUP", 4)
+    told: list[int] = []
+    index = Index(
+        embedder=HashEmbedder(),
+        views=["raw"],
+        progress=lambda what, done, total: (
+            told.append(done) if what == "documents" else None
+        ),
+    )
+    documents = [Document(f"Pump {i}.", id=f"d{i}") for i in range(9)]
+    groups = index._adding(documents).groups(lambda *_: None)
+    assert [len(group) for group in groups] == [4, 4, 1]
+    index.add(documents)
+    assert told == [0, 4, 8, 9]
+
+
+def read_by(
+    splitter: Any, embedder: HashEmbedder | None, held: Sequence[str] = ()
+) -> Prepared:
+    """Two documents prepared with a splitter, of which the store has some."""
+    how = Preparation(
+        splitter,
+        ViewSettings(names=("raw",)),
+        embedder,
+        "windows",
+        None,
+        held=lambda entries: set(held),
+    )
+    group = [(Document(f"It {verb}.", id=verb), "print") for verb in ("leaks", "hums")]
+    return Runner(embedder=embedder or HashEmbedder()).run(prepare_steps(group, how))
+
+
+def vectors_by(prepared: Prepared) -> list[dict[str, list[list[float]]]]:
+    return [
+        {view: np.asarray(of.matrix).tolist() for view, of in entry.vectors.items()}
+        for entry in prepared.entries
+    ]
+
+
+def test_without_an_embedder_no_vectors_are_made() -> None:
+    prepared = read_by(ContentAwareSplitter(), None)
+    assert vectors_by(prepared) == [{}, {}] and prepared.unchanged == 0
+
+
+def test_nothing_is_embedded_of_documents_that_the_store_has(
+    embedder: HashEmbedder,
+) -> None:
+    prepared = read_by(ContentAwareSplitter(), embedder, ["hums"])
+    assert [entry.document.id for entry in prepared.entries] == ["leaks"]
+    assert prepared.unchanged == 1 and embedder.texts == ["It leaks."]
+    prepared = read_by(ContentAwareSplitter(), embedder, ["hums", "leaks"])
+    assert prepared.entries == [] and prepared.unchanged == 2
+    assert embedder.texts == ["It leaks."]
+
+
+class Whole:
+    """A splitter that has the text embedded, and makes one chunk of it."""
+
+    def __init__(self) -> None:
+        self.widths: list[int] = []
+
+    def split_steps(self, document: Document) -> Any:
+        (matrix,) = yield [Embed((document.text, "another text of a pump"))]
+        self.widths.append(matrix.shape[1])
+        return [self.chunk_of(document)]
+
+    def chunk_of(self, document: Document) -> Chunk:
+        name, text = document.id, document.text
+        return Chunk(f"{name}:0", name, f"{name}#0", 0, len(text), text)
+
+
+class Reusing(Whole):
+    """One that gives the chunk's vector too."""
+
+    reuse_vectors = True
+
+    def split_with_vectors_steps(self, document: Document) -> Any:
+        yield from ()
+        return [self.chunk_of(document)], [[3.0, 4.0]]
+
+
+def test_a_splitter_reads_with_the_indexs_vectors_or_its_own(
+    embedder: HashEmbedder,
+) -> None:
+    splitter = Whole()
+    prepared = read_by(splitter, embedder)
+    assert splitter.widths == [64, 64]
+    assert [list(of) for of in vectors_by(prepared)] == [["raw"], ["raw"]]
+    splitter.widths.clear()
+    assert vectors_by(read_by(splitter, None)) == [{}, {}]
+    assert len(splitter.widths) == 2 and 64 not in splitter.widths  # by LSA
+
+
+def test_vectors_that_a_splitter_gives_are_those_of_the_raw_view(
+    embedder: HashEmbedder,
+) -> None:
+    splitter = Reusing()
+    assert vectors_by(read_by(splitter, embedder)) == [{"raw": [[3.0, 4.0]]}] * 2
+    assert splitter.widths == [] and embedder.texts == []
+    splitter.reuse_vectors = False
+    assert vectors_by(read_by(splitter, embedder)) != [{"raw": [[3.0, 4.0]]}] * 2
+    assert len(splitter.widths) == 2
