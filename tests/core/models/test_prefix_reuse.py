@@ -31,6 +31,7 @@ from structrag.models.margins import KEEP_OPTION, PROMPT, SPLIT_OPTION  # noqa: 
 from structrag.models.prefix_reuse import (  # noqa: E402
     PrefixReader,
     _added_logs,
+    _close,
     common_length,
     whole_logits,
 )
@@ -530,6 +531,10 @@ def forgetful(model: Any, forward: Any) -> Any:
     return broken
 
 
+def _passes_on(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
+    return original(ids, past_key_values=past, **named)
+
+
 def _ignores(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
     named["attention_mask"] = named["attention_mask"][:, -ids.shape[1] :]
     output = original(ids, **named)
@@ -560,6 +565,32 @@ def test_a_cache_that_does_not_work_is_found_out_once(
     with counted(model) as shapes, torch.inference_mode():
         reader.last_logits([[*HEAD, 1], [*HEAD, 2, 3]])
     assert shapes == [(2, len(HEAD) + 2)]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_a_cache_must_work_for_one_row_and_for_several(
+    models: Any, n_rows: int
+) -> None:
+    def forward(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
+        output = original(ids, past_key_values=past, **named)
+        if past is not None and len(ids) == n_rows:
+            output.logits = output.logits.flip(-1)
+        return output
+
+    reader = PrefixReader(forgetful(models("llama"), forward))
+    check(reader, [HEAD])
+    assert reader.usable is False
+    working = PrefixReader(forgetful(models("llama"), _passes_on))
+    check(working, [HEAD])
+    assert working.usable is True
+
+
+def test_logits_are_close_within_a_twentieth_of_their_spread() -> None:
+    expected = torch.tensor([[100.0, 102.0], [100.0, 102.0]])  # a spread of 2
+    change = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
+    assert _close(expected + 0.09 * change, expected)
+    assert not _close(expected + 0.11 * change, expected)
+    assert not _close(expected[:1], expected)
 
 
 def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(
