@@ -247,3 +247,38 @@ def test_sentences_of_an_unknown_language_follow_english_rules() -> None:
         "One here.",
         "Two here.",
     ]
+
+
+def test_a_text_of_exactly_the_limits_is_its_own_summary() -> None:
+    text = " One two three. Four five. "
+    assert summarise(text, max_sentences=2, max_words=5) == text.strip()
+    assert summarise(text, max_sentences=1, max_words=5) == "One two three."
+    assert summarise(text, max_sentences=2, max_words=4) == "One two three."
+    assert summarise(text, max_sentences=2, max_words=3) == "One two three."
+    assert summarise(text, max_sentences=2, max_words=2) == "One two"
+    ten = " ".join(f"Pump {i} runs." for i in range(10))
+    assert summarise(ten) == ten
+    assert len(sentences_of(summarise(f"{ten} Pump 10 runs."))) == 10
+    words = "word " * 199 + "end."
+    assert summarise(words) == words
+    assert summarise(f"word {words}").split() == ["word"] * 200
+
+
+def test_a_word_alone_has_three_letters_to_be_a_keyword() -> None:
+    assert keywords("ab. abc. ab cd.") == ["abc", "ab cd"]
+
+
+@pytest.mark.parametrize(
+    ("frequency", "first"),
+    [({"pump": 3, "valve": 3}, "pump"), ({"pump": 4, "valve": 3}, "valve")],
+)
+def test_of_two_words_the_rarer_is_first(frequency: dict[str, int], first: str) -> None:
+    text = "A pump, a valve."
+    assert keywords(text, document_frequency=frequency, n_sections=9)[0] == first
+
+
+def test_a_heading_is_worth_half_as_much_again() -> None:
+    # Of four and of three mentions, one of them in the heading.
+    text = "pump. pump. pump. pump. valve. valve."
+    assert keywords(text, "Valve")[0] == "Valve"  # 3 * 1.5 is more than 4
+    assert keywords(f"pump. {text}", "Valve")[0] == "pump"  # and less than 5
