@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -22,7 +26,7 @@ from structrag.errors import (
 )
 from structrag.ingestion.one_model import Answered, Asked, ModelFacts
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
-from structrag.ingestion.worker import Preparer, _portable, started
+from structrag.ingestion.worker import Preparer, _portable, main, started
 from structrag.records import Document
 
 
@@ -188,6 +192,8 @@ def test_each_task_has_its_own_counts(tmp_path: Path) -> None:
     assert isinstance(large, Done) and isinstance(small, Done)
     assert (large.chunks, small.chunks) == (2, 1)
     assert 0 < small.usage["embedded"] < large.usage["embedded"]
+    in_all = preparer.retriever.usage.as_dict()["embedded"]
+    assert small.usage["embedded"] + large.usage["embedded"] == in_all
     nothing = preparer.done(Task(2, (), {}, {}))
     assert isinstance(nothing, Done) and set(nothing.usage.values()) == {0}
     assert (nothing.chunks, nothing.entries) == (0, [])
@@ -275,3 +281,93 @@ def test_what_begins_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("structrag.ingestion.worker.gc", MagicMock())
     preparer, words = started(lambda: Setup(makers.index, {}), None)
     assert preparer is not None and isinstance(words, Ready)
+
+
+def test_only_models_that_embed_can_be_probed() -> None:
+    assert Preparer(Setup(makers.index, {}))._models_answer()
+    assert not Preparer(Setup(makers.lsa_index, {}))._models_answer()
+
+
+class System:
+    """The system as `main` uses it, with replies that a test can read."""
+
+    def __init__(self, replies: BytesIO) -> None:
+        self.replies = replies
+        self.calls: list[tuple[Any, ...]] = []
+
+    def dup(self, descriptor: int) -> int:
+        self.calls.append(("dup", descriptor))
+        return 10 + descriptor
+
+    def fdopen(self, descriptor: int, mode: str) -> BytesIO:
+        self.calls.append(("fdopen", descriptor, mode))
+        return self.replies
+
+    def dup2(self, source: int, target: int) -> None:
+        self.calls.append(("dup2", source, target))
+
+    def _exit(self, code: int) -> None:
+        raise SystemExit(code)
+
+
+class Broken(BytesIO):
+    def write(self, _: Any) -> int:
+        raise BrokenPipeError
+
+
+@pytest.fixture
+def run_main(monkeypatch: pytest.MonkeyPatch) -> Callable[..., System]:
+    """Runs a worker over requests, until these end."""
+
+    def run(*requests: Any, replies: BytesIO | None = None) -> System:
+        system = System(replies or BytesIO())
+        pickled = BytesIO(b"".join(map(pickle.dumps, requests)))
+        monkeypatch.setattr("structrag.ingestion.worker.gc", MagicMock())
+        monkeypatch.setattr("structrag.ingestion.worker.os", system)
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=pickled))
+        main()
+        return system
+
+    return run
+
+
+def replies_of(system: System) -> list[Any]:
+    system.replies.seek(0)
+    replies = []
+    while True:
+        try:
+            replies.append(pickle.load(system.replies))
+        except EOFError:
+            return replies
+
+
+def test_a_worker_answers_tasks_until_its_input_ends(
+    run_main: Callable[..., System], tmp_path: Path
+) -> None:
+    paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
+    tasks = [Task(number, (path,), {}, {}) for number, path in enumerate(paths)]
+    system = run_main(Setup(makers.index, {}), *tasks)
+    ready, *done = replies_of(system)
+    assert isinstance(ready, Ready) and [reply.number for reply in done] == [0, 1]
+    # Replies go where standard output went; what prints goes to standard error.
+    assert system.calls == [("dup", 1), ("fdopen", 11, "wb"), ("dup2", 2, 1)]
+
+
+def test_a_worker_that_cannot_begin_says_so_and_ends(
+    run_main: Callable[..., System],
+) -> None:
+    (words,) = replies_of(run_main(Setup(makers.raising, {}), Task(0, (), {}, {})))
+    assert isinstance(words, Stopped)
+
+
+def test_a_worker_without_a_driver_ends(
+    run_main: Callable[..., System], tmp_path: Path
+) -> None:
+    facts = ModelFacts("shared", None, counts_tokens=False, gives_tokens=False)
+    task = Task(0, files(tmp_path, "# A\n\nOne."), {}, {})
+    with pytest.raises(SystemExit) as ended:  # while it waits for vectors
+        run_main(Setup(makers.index_with, {}, facts), task)
+    assert ended.value.code == 1
+    with pytest.raises(SystemExit) as ended:
+        run_main(Setup(makers.index, {}), replies=Broken())
+    assert ended.value.code == 1
