@@ -115,5 +115,5 @@ def _without(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> str:
             break
         parts.append(chunk.text[place - chunk.start : max(start, place) - chunk.start])
         place = max(place, end)
-    parts.append(chunk.text[max(0, place - chunk.start) :])
+    parts.append(chunk.text[place - chunk.start :])
     return "\n".join(part for part in parts if part.strip())
