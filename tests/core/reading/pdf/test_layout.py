@@ -269,6 +269,34 @@ def test_a_page_begins_within_an_item_to_a_few_characters() -> None:
     assert 0 <= found.text.index("onwards") - start <= len("- ")
 
 
+def test_a_page_begins_at_its_paragraph_or_within_one() -> None:
+    apart = draft(page(line("First.", 100)), page(line("Second.", 100)))
+    assert apart.page_starts == ((0, 1), (len("First.\n\n"), 2))
+    over = draft(page(*text_from(700)), page(*text_from(60)))
+    assert over.page_starts == ((0, 1), (3 * (len(FULL) + 1), 2))
+
+
+def test_lines_that_end_on_purpose_stay_lines() -> None:
+    address = ["Jo Smith", "12 High Street", "The United Kingdom of Great Britain"]
+    lines = [line(text, 100 + 12 * i) for i, text in enumerate(address)]
+    assert draft(page(*lines)).text == "\n".join(address) + "\n"
+
+
+def test_numbers_in_large_type_are_headings_and_bullets_are_not() -> None:
+    numbers = [line("1. Aim", 200, size=16), line("2. Use", 300, size=16)]
+    assert headings(page(*text_from(100), *numbers)) == [(1, "1. Aim"), (1, "2. Use")]
+    bullets = [line("• Aim", 200, size=16), line("• Use", 300, size=16)]
+    assert draft(page(*text_from(100), *bullets)).text.endswith("\n\n- Aim\n- Use\n")
+
+
+def test_a_numbered_title_needs_something_behind_it() -> None:
+    title = line("3.2 Test Results", 160)
+    assert headings(page(*text_from(100), title)) == []
+    grid = Grid((50, 250), (190, 210))
+    table = page(*text_from(100), title, line("cell", 195), grids=(grid,))
+    assert headings(table) == [(1, "3.2 Test Results")]
+
+
 @pytest.mark.parametrize(("length", "is_heading"), [(60, False), (61, True)])
 def test_a_numbered_title_stands_before_more_than_a_short_row(
     length: int, is_heading: bool
