@@ -584,11 +584,11 @@ def test_documents_are_read_in_groups_of_pieces(
 ) -> None:
     monkeypatch.setattr("structrag.retrieval.evidence.retriever.GROUP", 3)
     encoder = HashTokens()
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
 
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "documents":
-            told.append((done, total))
+            reports.append((done, total))
 
     retriever = EvidenceRetriever(encoder, progress=progress)
     long = "One sentence here. " * 100  # two pieces
@@ -598,7 +598,7 @@ def test_documents_are_read_in_groups_of_pieces(
     ]
     retriever.add(documents)
     assert [len(pieces) for pieces in encoder.passes] == [3, 3, 2]
-    assert told == [(0, 6), (2, 6), (5, 6), (6, 6)]
+    assert reports == [(0, 6), (2, 6), (5, 6), (6, 6)]
     for document in documents:
         alone = EvidenceRetriever.from_documents([document], HashTokens())
         record = retriever.store.shelf().records[document.id]

@@ -148,8 +148,8 @@ def test_of_sections_each_is_counted_once() -> None:
     second = both * 1 / (1 + norms[1]) + one * 3 / (3 + norms[1])
     scores, _ = stem_scores(whole, "pumps cats")
     assert scores[-1] == pytest.approx([first] * 2 + [second] * 3)
-    found = rank(whole, Question("pumps cats"))
-    assert found.parts["section stems"] == pytest.approx(
+    ranking = rank(whole, Question("pumps cats"))
+    assert ranking.parts["section stems"] == pytest.approx(
         [0.1 * first / second] * 2 + [0.1] * 3
     )
 
@@ -180,8 +180,8 @@ def test_a_token_weighs_its_idf_to_the_power_of_one_and_a_half() -> None:
 
 
 def test_the_only_atom_of_a_shortlist_is_measured_by_a_sample_of_all() -> None:
-    found = rank(MANY, question("Which blue pumps leak?"), QUANTISER, shortlist=1)
-    assert found.parts["tokens"][found.atoms[0]] > 0.9
+    ranking = rank(MANY, question("Which blue pumps leak?"), QUANTISER, shortlist=1)
+    assert ranking.parts["tokens"][ranking.atoms[0]] > 0.9
 
 
 def test_the_share_of_what_was_not_matched_falls_from_that_of_the_last_matched() -> (

@@ -39,8 +39,8 @@ def test_lists_take_turns(lists: list[list[str]]) -> None:
 
 def test_the_first_hit_of_a_chunk_stays_with_a_new_rank() -> None:
     lists = [[hit("a", "x", 4), hit("b", "", 7)], [hit("b", "y", 2), hit("c")]]
-    found = [(each.chunk.id, each.chunk.text, each.rank) for each in interleaved(lists)]
-    assert found == [("a", "x", 1), ("b", "", 2), ("c", "", 3)]
+    joined = [(one.chunk.id, one.chunk.text, one.rank) for one in interleaved(lists)]
+    assert joined == [("a", "x", 1), ("b", "", 2), ("c", "", 3)]
     assert interleaved([]) == interleaved([[], []]) == []
 
 

@@ -136,8 +136,8 @@ def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) ->
     hops = TwoHop(two, k=1)
     assert [len(hops.search(question, k)) for k in (None, 1, 2, 3)] == [1, 1, 2, 3]
     everything = TwoHop(two).result(question)
-    assert [found.chunk.id for found in hops.search(question, 3)] == [
-        found.chunk.id for found in everything.hits[:3]
+    assert [one.chunk.id for one in hops.search(question, 3)] == [
+        one.chunk.id for one in everything.hits[:3]
     ]
     assert everything.cost == {} and everything.total == StageCost()
 
