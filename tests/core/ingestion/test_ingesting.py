@@ -987,10 +987,14 @@ def test_few_groups_are_done_ahead_of_one_that_takes_long(
             return
 
         def end() -> None:
+            last = time.monotonic() + 10
+            while len(inside.tasks) < 8 and time.monotonic() < last:
+                time.sleep(0.01)
+            time.sleep(0.2)  # in which no more may come
             done_meanwhile.extend([len(inside.tasks), len(steps)])
             inside.skip(worker, task)
 
-        threading.Timer(0.5, end).start()
+        threading.Thread(target=end).start()
 
     inside.answer = first_is_slow
     files = sized(tmp_path / "files", *[100] * 20)
