@@ -240,6 +240,17 @@ def test_a_record_that_went_takes_its_stems_with_it() -> None:
     ]
 
 
+def test_a_record_of_a_single_atom_that_went_takes_its_stems_with_it() -> None:
+    one, two, three = (
+        record(read_text(f"The {word} leaks.")) for word in ("pump", "valve", "seal")
+    )
+    before = Pool([one, two])
+    keys = stem_keys(["pump", "valve", "seal"])
+    before.stem_counts(keys[0])
+    grown = Pool([one, three], before)
+    assert [grown.stem_counts(key).tolist() for key in keys] == [[1, 0], [0, 0], [0, 1]]
+
+
 TEXTS = [
     "",
     "Cats sleep.",
