@@ -115,6 +115,13 @@ def test_neighbours_are_joined_and_have_the_best_of_their_scores() -> None:
     assert [(hit.rank, hit.score) for hit in (first, second)] == [(1, 0.9), (2, 0.5)]
     (mixed,) = joined([Hit(one, 0.3, 1), Hit(code, 0.2, 2)], len)
     assert (mixed.chunk.kind, mixed.score) == ("text", 0.3)
+    both = [Hit(replace(one, kind="code"), 0.3, 1), Hit(code, 0.2, 2)]
+    assert [hit.chunk.kind for hit in joined(both, len)] == ["code"]
+    last = Hit(replace(three, start=27, end=34), 0.1, 4)  # behind the other
+    assert [hit.chunk.text for hit in joined([*hits, last], len)] == [
+        "One. Two. ",
+        "Three. Three. ",
+    ]
 
 
 def test_only_paragraphs_of_one_section_are_joined() -> None:
