@@ -272,10 +272,16 @@ def test_pieces_are_of_even_size() -> None:
 
 
 def test_an_item_of_exactly_the_limit_is_not_cut() -> None:
-    text = "- A.\n- B. C. D.\n- E.\n"
-    block = Block("list", 0, len(text), (5, 16))
+    text = "- Aa.\n- Bb. Cc. Dd.\n- Ee.\n"
+    block = Block("list", 0, len(text), (6, 20))
     pieces = Cutter(word_count).cut(text, [block], 4)
-    assert pieces == [Piece(0, 5), Piece(5, 16), Piece(16, 21)]
+    assert pieces == [Piece(0, 6), Piece(6, 20), Piece(20, 26)]
+
+
+def test_a_header_above_half_the_limit_leaves_the_whole_limit() -> None:
+    text = "HHHHHaaaa" + "x" * 9
+    block = Block("table", 0, 18, (9,), header_end=5)
+    assert Cutter(len).cut(text, [block], 9) == [Piece(0, 9), Piece(9, 18)]
 
 
 @pytest.mark.parametrize(
@@ -323,6 +329,13 @@ def test_headings_behind_the_last_block_are_not_left_alone() -> None:
     assert alone == ["A b. C d ", "e.\n# F\n"]
     expected = ["Nine ten. ", "Eleven twelve. Ten.\n", *alone]
     assert pieces_of(text, blocks, 4, tail=len(first + body)) == expected
+
+
+def test_headings_that_just_fill_the_limit_leave_the_last_ones_to_the_text() -> None:
+    text = "# A\nBb. Cc dd.\n# E\n"
+    block = Block("paragraph", 0, len(text), header_start=4)
+    expected = ["# A\nBb. ", "Cc dd.\n# E\n"]
+    assert pieces_of(text, [block], 4, tail=15) == expected
 
 
 @pytest.mark.parametrize(("words", "second"), [(23, 3), (24, 4)])
