@@ -75,15 +75,9 @@ class TransformersMargin:
     normalised: bool = True
     prompt: str | None = None
     reuse_prefix: bool = True
-    masses: Masses = field(
-        default_factory=Masses, init=False, repr=False, compare=False
-    )
-    _reader: PrefixReader | None = field(
-        default=None, init=False, repr=False, compare=False
-    )
-    _lock: Any = field(
-        default_factory=threading.Lock, init=False, repr=False, compare=False
-    )
+    masses: Masses = field(default_factory=Masses, init=False, repr=False)
+    _reader: PrefixReader | None = field(default=None, init=False, repr=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
