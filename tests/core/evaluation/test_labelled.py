@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
+from doubles import HashEmbedder
 from question_making import DOCUMENTS, PUMP, TANK, questions_of
 
 from structrag.chunks.fixed import FixedSplitter
@@ -115,3 +117,35 @@ def test_limits_are_at_least_one(name: str) -> None:
     assert evaluate(DOCUMENTS, methods, [question], **{name: [1]}).methods
     with pytest.raises(InvalidParameter, match="depths and budgets must be"):
         evaluate(DOCUMENTS, methods, [question], **{name: [1, 0]})
+
+
+def test_by_default_there_are_four_depths_and_three_budgets() -> None:
+    question = GoldQuestion("litres", docs=("docs/tank.md",))
+    result = evaluate(DOCUMENTS, {"fixed": FixedSplitter(50)}, [question])
+    assert list(result.methods[0].recall) == [
+        *("first 1", "first 3", "first 5", "first 10"),
+        *("500 tokens", "1000 tokens", "2000 tokens"),
+    ]
+    assert result.embedder.startswith("LSA(") and result.views == ("raw",)
+
+
+def test_an_embedder_is_used_and_named() -> None:
+    embedder = HashEmbedder()
+    question = GoldQuestion("litres", docs=("docs/tank.md",))
+    result = evaluate(
+        DOCUMENTS,
+        {"fixed": FixedSplitter(50)},
+        [question],
+        embedder=embedder,
+        depths=[1],
+        budgets=[9],
+    )
+    assert result.embedder == "hash"
+    assert embedder.texts == [document.text for document in DOCUMENTS]
+
+
+def test_a_question_is_a_record_that_does_not_change() -> None:
+    question = GoldQuestion("q", docs=("d",))
+    assert {question: 1}[GoldQuestion("q", docs=("d",))] == 1
+    with pytest.raises(FrozenInstanceError):
+        question.docs = ()  # type: ignore[misc]
