@@ -192,6 +192,13 @@ def test_a_heading_at_the_end_of_a_text_without_a_line_end() -> None:
         ("- a\n  # b\n# c\n", [(1, "c")]),
         ("> # a\n# b\n", [(1, "b")]),
         ("1. a\n\n   ```\n   # b\n   ```\n\n# c\n", [(1, "c")]),
+        # What is indented may hide headings behind blank lines.
+        ("  ```\n\n# a\n\n  ```\n\n# b\n", [(1, "b")]),
+        ("  ```\n\n# a\n\n# b\n\n# c\n\n  ```\n\n# d\n\n# e\n", [(1, "d"), (1, "e")]),
+        (" <!--\n\n# a\n\n-->\n\n# b\n\nc\n===\n", [(1, "b"), (1, "c")]),
+        ("# a\n\n  <pre>\n\n# b\n\n</pre>\n\n## c\n", [(1, "a"), (2, "c")]),
+        ("  ~~~\n\n# a\n\n# b\n", []),
+        ("- a\n\n  ---\n\n# b\n\n# c\n", [(1, "b"), (1, "c")]),
         # Signs at the margin.
         ("   # a\n", [(1, "a")]),
         ("    # a\n", []),
