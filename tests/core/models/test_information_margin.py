@@ -175,3 +175,13 @@ def test_its_name_is_the_models_with_what_it_reads() -> None:
     )
     with pytest.raises(InvalidParameter, match="before_tokens must be"):
         InformationMargin(Words(), 0)
+
+
+def test_a_word_of_more_tokens_than_the_limit_loses_its_beginning() -> None:
+    class Letters(Words):
+        def count_tokens(self, text: str) -> int:
+            return len(text)
+
+    model = Letters()
+    InformationMargin(model, before_tokens=1)([("abc", "then")])
+    assert model.prompts == ["", "c"]
