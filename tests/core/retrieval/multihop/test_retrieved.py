@@ -7,13 +7,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag.asking.runner import Runner
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.retrieved import (
     add_costs,
     each_once,
     interleaved,
+    retrieved_steps,
 )
+from structrag.retrieval.multihop.twohop import TwoHopResult
 
 
 def hit(key: str, text: str = "", rank: int = 1) -> Hit:
@@ -42,6 +45,36 @@ def test_the_first_hit_of_a_chunk_stays_with_a_new_rank() -> None:
     joined = [(one.chunk.id, one.chunk.text, one.rank) for one in interleaved(lists)]
     assert joined == [("a", "x", 1), ("b", "", 2), ("c", "", 3)]
     assert interleaved([]) == interleaved([[], []]) == []
+
+
+class Plain:
+    """Steps to hits, and what they were asked for."""
+
+    def __init__(self) -> None:
+        self.searches: list[tuple[str, Any]] = []
+
+    def steps(self, query: str, k: Any = None, *, where: Any = None) -> Any:
+        self.searches.append((query, where))
+        yield []
+        return [hit("a")]
+
+
+class Priced(Plain):
+    """Also says what a search has cost."""
+
+    def result_steps(self, query: str, k: Any = None, *, where: Any = None) -> Any:
+        hits = yield from self.steps(query, k, where=where)
+        return TwoHopResult(hits, ("Ada",), {"route": StageCost(1, 2, 3)})
+
+
+def test_a_search_has_its_cost_where_the_retriever_says_it() -> None:
+    for retriever, cost in ((Plain(), {}), (Priced(), {"route": StageCost(1, 2, 3)})):
+        searching: Any = retriever
+        retrieved = Runner().run(retrieved_steps(searching, "pump", {"year": 2020}))
+        assert retriever.searches == [("pump", {"year": 2020})]
+        assert retrieved.hits == [hit("a")] and retrieved.cost == cost
+        whole = retrieved.result
+        assert whole == retrieved.hits if not cost else whole.entities == ("Ada",)
 
 
 def test_costs_are_added_up_by_stage() -> None:
