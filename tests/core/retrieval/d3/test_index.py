@@ -120,6 +120,22 @@ def test_the_layout_is_put_together_once_after_a_change() -> None:
     ]
 
 
+def test_levels_are_searched_as_they_are_or_were() -> None:
+    index = D3Index(embedder=HashEmbedder())
+    index.add([document()])
+    snapshot = index.store.snapshot()
+    index.add([document(name="other")])
+    for level in ("parts", "paragraphs"):
+        assert len(index.searched(level, snapshot)) == 3
+        assert len(index.searched(level)) == 6
+
+
+def test_a_prompt_that_is_chosen_stands() -> None:
+    chat = ScriptedModel("A heron waits.")
+    D3Index(llm=chat, prompt="Sum up: {text}").add([document()])
+    assert len(chat.prompts) == 1 and chat.prompts[0].startswith("Sum up: The heron")
+
+
 def test_a_summariser_is_shown_the_text_alone() -> None:
     prompts: list[str] = []
 
