@@ -42,8 +42,9 @@ class PoolSource:
     ) -> Steps[Pool]:
         """The pool of a query in a reader of the index.
 
-        A blank query has an empty one. It has the best `n` by vectors, the best `n` by BM25, then
-        segments with keywords up to 3n in all.
+        A blank query has an empty one. It has the best `n` by vectors and the best `n` by BM25. As
+        many as they leave of 3n are the best segments with keywords: those of them that it has
+        already count, so it may have fewer than 3n.
         """
         table = self.keywords.table(reader) if "keywords" in self.routes else None
         if not query.strip() or not len(reader):
@@ -57,10 +58,10 @@ class PoolSource:
         keys: list[str] = []
         if table:
             keys = table.found_in(query)
-            if keys and not self.near_only:
-                named = table.best(keys, 3 * n, _positions(reader, table, rows))
-                named = named[~np.isin(named, pooled)]
-                pooled = np.union1d(pooled, named[: 3 * n - len(pooled)])
+            missing = 0 if self.near_only else 3 * n - len(pooled)
+            if keys and missing > 0:
+                named = table.best(keys, missing, _positions(reader, table, rows))
+                pooled = np.union1d(pooled, named)
         if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
         cosines, weights = self._completed(
