@@ -172,3 +172,10 @@ def test_parts_have_a_limit_of_at_least_one_token() -> None:
 
 def test_a_title_of_two_keywords_has_two() -> None:
     assert keyword_title("The pump.", "english") == "pump"
+
+
+def test_front_matter_is_no_span_and_parts_know_their_headings() -> None:
+    text = "---\ntitle: x\n---\n\n# A\n\n## B\n\none two\n"
+    assert spans_of(text, 9, 0) == [("# A\n\n", 0, 0), ("## B\n\none two\n", 0, 0)]
+    (part,) = PartSplitter(9, counter=words).split(read_text(text, format="markdown"))
+    assert (part.context, part.text.strip()) == ("x > A > B", "one two")
