@@ -129,3 +129,10 @@ def test_a_sentence_above_the_limit_is_cut_between_words() -> None:
 
 def test_a_limit_of_one_token_is_taken() -> None:
     assert FixedSplitter(1).max_tokens == 1
+
+
+def test_without_sections_and_without_context_there_is_no_path() -> None:
+    document = read_text(TEXT, format="markdown", title="Manual")
+    for settings in ({"context": True}, {"within_sections": True}):
+        chunks = FixedSplitter(30, **settings).split(document)
+        assert {chunk.context for chunk in chunks} == {""}
