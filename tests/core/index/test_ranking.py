@@ -151,4 +151,4 @@ def test_arrays_are_joined_as_one_type_and_none_are_empty() -> None:
 def test_scores_that_are_equal_when_rounded_are_ordered_by_position() -> None:
     scores = np.array([0.5 - 4e-10, 0.5 + 4e-10, 0.1, 0.2])
     assert best_positions(scores, 1).tolist() == [0]
-    assert best_positions(scores + [0, 2e-10, 0, 0], 1).tolist() == [1]
+    assert best_positions(scores + np.array([0, 2e-10, 0, 0]), 1).tolist() == [1]
