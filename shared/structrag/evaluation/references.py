@@ -193,7 +193,8 @@ def _words(sentence: str, definitions: Mapping[str, str]) -> str:
         )
 
     plain = _LINK.sub(shown, sentence)
-    return " ".join(_MARK.sub("", plain, count=1).split())
+    mark = _MARK.match(plain)
+    return " ".join(plain[mark.end() if mark else 0 :].split())
 
 
 def _targets(

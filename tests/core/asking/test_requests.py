@@ -182,7 +182,7 @@ NO_TOKENS = np.zeros((0, 2))
 )
 def test_records_take_no_attribute_that_they_do_not_have(record: Any) -> None:
     with pytest.raises((AttributeError, TypeError)):
-        record.promt = "a misspelt name"
+        record.unknown = "no field of it"
     assert not hasattr(record, "__dict__")  # there are thousands at once
     if not isinstance(record, Usage):
         first = record.__slots__[0]

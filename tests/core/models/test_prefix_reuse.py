@@ -838,4 +838,4 @@ def test_readers_are_told_apart_as_objects_and_show_no_cache(models: Any) -> Non
             PrefixReader(model, **{name: None})
     assert "_cache" not in repr(one) and "_place" not in repr(one)
     with pytest.raises(AttributeError):
-        one.leats = 3  # type: ignore[attr-defined]
+        one.unknown = 3  # type: ignore[attr-defined]

@@ -57,8 +57,9 @@ def find_leads(outline: Outline, reading: Reading) -> list[Lead]:
     leads: list[Lead] = []
     for section in outline.sections:
         blocks = outline.blocks(section)
-        befores, behinds = [None, *blocks[:-1]], [*blocks[1:], None]
-        for before, block, behind in zip(befores, blocks, behinds, strict=False):
+        above, below = [None, *blocks[:-1]], [*blocks[1:], None]
+        # A section without blocks has one None on each side, and no block between.
+        for before, block, behind in zip(above, blocks, below, strict=False):
             if block.kind == "table":
                 leads += _of_table(outline.document.text, block, before, behind)
             elif block.kind == "list":
