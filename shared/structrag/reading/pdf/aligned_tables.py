@@ -130,7 +130,10 @@ def _placed(
 
 
 def _column_ends(cells: Sequence[Line]) -> list[float]:
-    """The right edges of the columns: cells that overlap sideways are of one."""
+    """The right edges of the columns.
+
+    Cells that overlap sideways are of one column.
+    """
     ends: list[float] = []
     for cell in sorted(cells, key=lambda cell: cell.left):
         if ends and cell.left < ends[-1] + _COLUMN_GAP:

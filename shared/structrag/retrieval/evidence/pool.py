@@ -353,7 +353,10 @@ def _is_same(one: Record, other: Record) -> bool:
 
 
 def _windows_behind(old: Windows, new: Windows, first: int) -> Windows:
-    """The windows of the old atoms below `first`, then the new ones, counted from there."""
+    """The windows of the old atoms below `first`, then the new ones.
+
+    The atoms of the new ones count from there.
+    """
     return Windows(
         np.concatenate([old.firsts[:first], new.firsts + first]),
         np.concatenate([old.stops[:first], new.stops + first]),
