@@ -15,8 +15,10 @@ import ast
 import gc
 import importlib
 import json
+import math
 import os
 import pickle
+import resource
 import signal
 import sys
 import tempfile
@@ -29,6 +31,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+# What ends a process that counts, or waits, for too long.
+ENDED_BY_LIMITS = (signal.SIGXCPU, signal.SIGKILL)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -138,13 +142,19 @@ def exchange(functions: list[FunctionType], source: bytes, place: Place) -> bool
     return True
 
 
-def in_fork(action: Callable[[], Any], seconds: float) -> Any:
-    """What an action returns in a process of its own; None if it takes too long or dies."""
+def in_fork(action: Callable[[], Any], seconds: float, on_clock: float) -> Any:
+    """What an action returns in a process of its own; None if that dies.
+
+    Raises TimeoutError where it takes more seconds of a processor, or on the clock, than given. The
+    first limit is the same on a busy machine; the second ends what waits for ever.
+    """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result"
         child = os.fork()
         if child == 0:
             os.setsid()
+            limit = math.ceil(seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(nothing, stream)
@@ -152,13 +162,15 @@ def in_fork(action: Callable[[], Any], seconds: float) -> Any:
                 result.write_bytes(pickle.dumps(action()))
             finally:
                 os._exit(0)
-        end = time.monotonic() + seconds
-        while os.waitpid(child, os.WNOHANG) == (0, 0):
+        end = time.monotonic() + on_clock
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
             if time.monotonic() > end:
                 os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
+                ended = os.waitpid(child, 0)
                 break
             time.sleep(0.005)
+        if os.WIFSIGNALED(ended[1]) and os.WTERMSIG(ended[1]) in ENDED_BY_LIMITS:
+            raise TimeoutError
         return pickle.loads(result.read_bytes()) if result.exists() else None
 
 
@@ -188,7 +200,7 @@ class Trials:
         )
         self.functions = functions_of(str(self.file))
         gc.freeze()  # forks do not write into what they share
-        seen = in_fork(lambda: self._watched(session), 600)
+        seen = in_fork(lambda: self._watched(session), 600, 3600)
         tree = ast.parse(self.source)
         for change in self.changes:
             place = place_of(tree, change["line"], change["column"])
@@ -200,7 +212,7 @@ class Trials:
         return True
 
     def _watched(self, session: pytest.Session) -> list[tuple[float, set[int]]] | None:
-        """The seconds each test takes, and the lines of the module it runs; None if one fails."""
+        """Processor seconds and lines of the module of each test; None if one fails."""
         name, lines = str(self.file), set[int]()
 
         def on_line(frame: Any, event: str, argument: object) -> Any:
@@ -213,12 +225,12 @@ class Trials:
         seen = []
         for item in session.items:
             lines.clear()
-            began = time.perf_counter()
+            began = time.process_time()
             threading.settrace(on_call)
             sys.settrace(on_call)
             self._run(session, [item])
             sys.settrace(None)
-            seen.append((time.perf_counter() - began, set(lines)))
+            seen.append((time.process_time() - began, set(lines)))
             if session.testsfailed:
                 return None
         return seen
@@ -249,12 +261,11 @@ class Trials:
             self._run(session, items)
             return bool(session.testsfailed)
 
-        began = time.monotonic()
-        limit = 20 + 5 * sum(seconds for seconds, _ in tests)
-        verdict = in_fork(action, limit)
-        if verdict is None and time.monotonic() - began >= limit:
+        seconds = sum(seconds for seconds, _ in tests)
+        try:
+            return in_fork(action, 3 + 5 * seconds, 120 + 20 * seconds)
+        except TimeoutError:
             return True  # a loop that does not end is noticed
-        return verdict
 
     @staticmethod
     def _run(session: pytest.Session, items: list[pytest.Item]) -> None:

@@ -140,6 +140,13 @@ def test_who_notices_which_change(core: Path) -> None:
     assert (core / "half.py").read_text(encoding="utf-8") == HALF
 
 
+def test_a_loop_that_does_not_end_is_noticed(core: Path) -> None:
+    changes = mutate.mutations_of(core / "half.py")
+    (endless,) = [m for m in changes if (m.line, m.after) == (23, "0")]
+    assert endless.before == "1"  # `number -= 0`
+    assert mutate.killers([endless], timeout=60) == [mutate.TESTS / "test_half.py"]
+
+
 def test_tests_that_fail_anyway_are_no_verdict(core: Path) -> None:
     test_file = mutate.TESTS / "test_half.py"
     test_file.write_text("def test_no():\n    assert False\n", encoding="utf-8")
