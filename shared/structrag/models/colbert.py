@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Array, TokenVectors
-from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.errors import InvalidParameter, MissingExtra, check_at_least, require
 from structrag.models.loading import load_pair
 from structrag.models.token_vectors import TokenReader
 from structrag.models.weights import weights_settings
@@ -274,6 +274,11 @@ def _dense(folder: Path) -> tuple[Array, Array | None]:
             "Pass an object of PyLate."
         )
     weights = _weights(folder)
+    if "linear.weight" not in weights:
+        raise InvalidParameter(
+            f"model must be {_WHAT}; {str(folder)!r} has no weights of its layer. Copy the whole "
+            "model again."
+        )
     return weights["linear.weight"], weights.get("linear.bias")
 
 
@@ -283,15 +288,24 @@ def _weights(folder: Path) -> dict[str, Array]:
     Those that are not numbers of NumPy come as float32.
     """
     torch: Any = require("torch", extra="models")
-    if (folder / "model.safetensors").is_file():
-        reader: Any = require("safetensors.torch", extra="models")
-        tensors = reader.load_file(str(folder / "model.safetensors"))
-    elif (folder / "pytorch_model.bin").is_file():
-        tensors = torch.load(
-            folder / "pytorch_model.bin", map_location="cpu", weights_only=True
-        )
-    else:
+    files = (folder / "model.safetensors", folder / "pytorch_model.bin")
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
         return {}
+    try:
+        if file.suffix == ".safetensors":
+            reader: Any = require("safetensors.torch", extra="models")
+            tensors = reader.load_file(str(file))
+        else:  # anything but tensors is refused, so that nothing in the file is run
+            tensors = torch.load(file, map_location="cpu", weights_only=True)
+    except MissingExtra:
+        raise
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise InvalidParameter(
+            f"model must be {_WHAT}; {str(file)!r} cannot be read as weights ({reason}). Copy the "
+            "model again."
+        ) from error
     linear = {
         name: tensor for name, tensor in tensors.items() if name.startswith("linear.")
     }

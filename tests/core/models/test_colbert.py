@@ -468,5 +468,22 @@ def test_a_file_of_weights_is_not_run(tmp_path: Path) -> None:
     (folder / "1_Dense" / "model.safetensors").unlink()
     weights = {"linear.weight": Path("not a tensor")}
     torch.save(weights, folder / "1_Dense" / "pytorch_model.bin")
-    with pytest.raises(pickle.UnpicklingError):
+    with pytest.raises(InvalidParameter, match=r"cannot be read as weights") as caught:
+        ColbertTokens(str(folder))
+    assert isinstance(caught.value.__cause__, pickle.UnpicklingError)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_a_broken_file_of_weights_is_said(tmp_path: Path, name: str) -> None:
+    folder = pylate(tmp_path)
+    (folder / "1_Dense" / "model.safetensors").unlink()
+    (folder / "1_Dense" / name).write_bytes(b"half a file")
+    with pytest.raises(InvalidParameter, match=f"{name}' cannot be read as weights"):
+        ColbertTokens(str(folder))
+
+
+def test_a_layer_without_its_weights_is_said(tmp_path: Path) -> None:
+    folder = pylate(tmp_path)
+    (folder / "1_Dense" / "model.safetensors").unlink()
+    with pytest.raises(InvalidParameter, match="1_Dense' has no weights of its layer"):
         ColbertTokens(str(folder))
