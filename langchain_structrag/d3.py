@@ -19,6 +19,7 @@ from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.asking.settings import ASKING, Asking
 from structrag.hosts.metadata import d3_notes, score_notes
+from structrag.hosts.options import SHARED_BY_D3
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
@@ -251,15 +252,7 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
-        return (
-            "llm",
-            "preset",
-            "cache",
-            "max_concurrency",
-            "max_calls",
-            "progress",
-            "timeout",
-        )
+        return SHARED_BY_D3
 
     @classmethod
     def _new_index(

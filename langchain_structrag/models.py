@@ -479,7 +479,7 @@ def model_name(model: Any, config: RunnableConfig | None = None) -> str:
 
 def _described(value: Any, settings: Mapping[str, Any]) -> str:
     """A model, embeddings or chain, called with these settings."""
-    # Bind, with_config, with_retry.
+    # What `bind`, `with_config` and `with_retry` give.
     if isinstance(value, RunnableBinding | RunnableRetry):
         return _described(
             value.bound, {**value.kwargs, **_configured(value.config), **settings}

@@ -29,6 +29,7 @@ from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.asking.settings import Asking
 from structrag.hosts.metadata import d3_notes
+from structrag.hosts.options import SHARED_BY_D3
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport, D3Index
@@ -87,15 +88,7 @@ class D3Retriever(ChunkRetriever):
     """
 
     OPTIONS: ClassVar[type] = D3Options
-    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = (
-        "llm",
-        "preset",
-        "cache",
-        "max_concurrency",
-        "max_calls",
-        "progress",
-        "timeout",
-    )
+    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = SHARED_BY_D3
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ def join_small(
     """
     total = _totals(sizes)
     ends = dict(runs)  # of each run: first unit -> behind the last
-    # By first units.
+    # First unit of a run -> that of the run before.
     previous = {right: left for (left, _), (right, _) in pairwise(runs)}
     smallest = [(total(run), run[0]) for run in runs if total(run) < limits.least]
     heapify(smallest)

@@ -176,19 +176,11 @@ class KeptIndex:
             InvalidDocument: nothing is there, a named file cannot be read, or no file could be.
         """
         if not paths and not self.memory.roots:
-            folder = self.folder or Path()
-            others = [name for name in METHODS if (folder / f"{name}.json").is_file()]
-            raise InvalidParameter(
-                f"There is no index for --method {self.method} in {str(folder)!r}"
-                f"{f'; it has one for {others[0]}' if others else ''}. Name the files to index."
-            )
-        roots = [*map(Path, self.memory.roots)]
-        files = files_of([*paths, *filter(Path.exists, roots)], without=self.folder)
+            raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
-        names = [os.path.abspath(file) for file in files]
-        states = {name: _state(name, format, reader) for name in names}
-        changed = [name for name in names if self._is_changed(name, states[name])]
-        counts = Counter(unchanged=len(names) - len(changed))
+        states = self._states(paths, format, reader)
+        changed = [name for name in states if self._is_changed(name, states[name])]
+        counts = Counter(unchanged=len(states) - len(changed))
         try:
             counts["removed"] += self._remove_gone()
             for start in range(0, len(changed), GROUP):
@@ -213,7 +205,8 @@ class KeptIndex:
         finally:
             self._save(bool(changed) or counts["removed"] > 0)
         if not self.index.document_ids:
-            raise nothing_read(paths or roots, files)
+            roots = paths or [*map(Path, self.memory.roots)]
+            raise nothing_read(roots, [*map(Path, states)])
         return Changes(**counts)
 
     def fill(
@@ -238,15 +231,12 @@ class KeptIndex:
             raise InvalidParameter(
                 "A folder is needed for an index that several processes fill."
             )
-        roots = [*map(Path, self.memory.roots)]
-        files = files_of([*paths, *filter(Path.exists, roots)], without=self.folder)
-        names = [os.path.abspath(file) for file in files]
-        states = {name: _state(name, format, reader) for name in names}
+        states = self._states(paths, format, reader)
         self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
         self.folder.mkdir(parents=True, exist_ok=True)
         self._write_memory()  # what a search goes by, if this is broken off
         report = ingest(
-            names,
+            list(states),
             self.folder / self.method,
             make=partial(
                 _made, self.method, self.memory.embedder, self.memory.max_tokens
@@ -266,17 +256,35 @@ class KeptIndex:
         if not self.memory.embedder:
             self.index.warm_up()
             self.index.save(self.folder / self.method)
+        indexed = set(self.index.document_ids)
         self.memory.files = {
-            name: state
-            for name, state in states.items()
-            if name in set(self.index.document_ids)
+            name: state for name, state in states.items() if name in indexed
         }
         self._write_memory()
         for sentence in report.errors.values():
             show_progress.say(f"left out: {sentence}")
         if not self.index.document_ids:
-            raise nothing_read(paths, files)
+            raise nothing_read(paths, [*map(Path, states)])
         return report
+
+    def _no_index(self) -> InvalidParameter:
+        """What to say when no files are named, now or before."""
+        folder = self.folder or Path()
+        others = [name for name in METHODS if (folder / f"{name}.json").is_file()]
+        other = f"; it has one for {others[0]}" if others else ""
+        return InvalidParameter(
+            f"There is no index for --method {self.method} in {str(folder)!r}{other}. Name the "
+            "files to index."
+        )
+
+    def _states(
+        self, paths: Sequence[Path], format: str, reader: str
+    ) -> dict[str, list[Any]]:
+        """The files of these paths and of those named before, each with its state."""
+        roots = filter(Path.exists, map(Path, self.memory.roots))
+        files = files_of([*paths, *roots], without=self.folder)
+        names = map(os.path.abspath, files)
+        return {name: _state(name, format, reader) for name in names}
 
     def _add(
         self, documents: Sequence[Document], states: dict[str, list[Any]]

@@ -133,7 +133,10 @@ def _kind_of_file(host: HostDocument) -> str:
 
     "" for kinds that need no headings.
     """
-    if FORMAT_KEY in host.metadata:  # read or formatted here
+    format = host.metadata.get(FORMAT_KEY)
+    if format == "html":  # markup, of which nobody has said yet whether it has headings
+        return "page of HTML"
+    if format is not None:  # read or formatted here
         return ""
     types = [host.metadata[key] for key in TYPE_KEYS if host.metadata.get(key)]
     file = file_of(host.metadata)

@@ -12,6 +12,17 @@ from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
 from structrag.text.tokens import TokenCounter
 
+# Options of a D3 retriever that its index has too.
+SHARED_BY_D3 = (
+    "llm",
+    "preset",
+    "cache",
+    "max_concurrency",
+    "max_calls",
+    "progress",
+    "timeout",
+)
+
 
 class MultiViewSettings(TypedDict, total=False):
     """Settings of `MultiViewRetriever`."""

@@ -41,7 +41,7 @@ _AND = "/"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _ReadDocument:
     """A document as it was read."""
 
     document: Document
@@ -130,9 +130,9 @@ class EngineLevels:
             reader = self.store.reader()
             before = self._snapshot
             if before is None or before.engine is not reader:
-                kept = {} if before is None else before.kept
+                read_before = {} if before is None else before.documents
                 self._snapshot = EngineSnapshot(
-                    reader, self.settings, _read(reader, kept)
+                    reader, self.settings, _read(reader, read_before)
                 )
             return cast("EngineSnapshot", self._snapshot)
 
@@ -174,12 +174,15 @@ class EngineSnapshot:
     """All levels of an `EngineLevels` at one moment."""
 
     def __init__(
-        self, engine: EngineReader, settings: Settings, kept: Mapping[str, _Kept]
+        self,
+        engine: EngineReader,
+        settings: Settings,
+        documents: Mapping[str, _ReadDocument],
     ) -> None:
         self.engine = engine
         self.changes: int = engine.changes
         self.settings = settings
-        self.kept = kept
+        self.documents = documents
         self._readers: dict[str, EngineLevel] = {}
 
     def reader(self, level: str | None = None) -> EngineLevel:
@@ -209,10 +212,10 @@ class EngineLevel:
         self._chunks: list[Chunk] = []
         self._ranges: dict[str, range] = {}
         in_engine: list[int] = []
-        for doc_id, kept in snapshot.kept.items():
+        for doc_id, document in snapshot.documents.items():
             first = len(self._chunks)
-            self._chunks += kept.chunks[level]
-            in_engine += kept.rows[level]
+            self._chunks += document.chunks[level]
+            in_engine += document.rows[level]
             self._ranges[doc_id] = range(first, len(self._chunks))
         self._in_engine: IntArray = np.array(in_engine, dtype=np.int64)
 
@@ -231,10 +234,11 @@ class EngineLevel:
     def document(self, doc_id: str) -> Document:
         """A document without its text. Raises UnknownDocument if unknown."""
         self.rows_of(doc_id)
-        return self.snapshot.kept[doc_id].document
+        return self.snapshot.documents[doc_id].document
 
     def fingerprints(self) -> dict[str, str | None]:
-        return {doc_id: kept.fingerprint for doc_id, kept in self.snapshot.kept.items()}
+        documents = self.snapshot.documents
+        return {doc_id: one.fingerprint for doc_id, one in documents.items()}
 
     def with_chunks(
         self, doc_ids: Sequence[str]
@@ -245,7 +249,10 @@ class EngineLevel:
     def records(self) -> Iterator[tuple[Mapping[str, Any], range]]:
         """Every document's record and rows, as conditions ask for them."""
         for doc_id, rows in self._ranges.items():
-            yield {"id": doc_id, "meta": self.snapshot.kept[doc_id].document.meta}, rows
+            yield (
+                {"id": doc_id, "meta": self.snapshot.documents[doc_id].document.meta},
+                rows,
+            )
 
     def rows_of(self, doc_id: str) -> range:
         if doc_id not in self._ranges:
@@ -348,36 +355,39 @@ def open_levels(
     return EngineLevels(cast("EngineStore", open_store(address, settings, config)))
 
 
-def _read(reader: EngineReader, before: Mapping[str, _Kept]) -> dict[str, _Kept]:
+def _read(
+    reader: EngineReader, before: Mapping[str, _ReadDocument]
+) -> dict[str, _ReadDocument]:
     """All documents in row order. Those that `before` has are not read again."""
     prints = reader.fingerprints()
     keys = {doc_id: reader.key(doc_id) for doc_id in prints}
     # A document on which a model failed is made anew without another fingerprint.
-    known = {
-        doc_id: kept
-        for doc_id, kept in before.items()
-        if kept.fingerprint is not None
-        and (kept.fingerprint, kept.key) == (prints.get(doc_id), keys.get(doc_id))
+    documents = {
+        doc_id: document
+        for doc_id, document in before.items()
+        if document.fingerprint is not None
+        and document.fingerprint == prints.get(doc_id)
+        and document.key == keys[doc_id]
     }
-    unknown = [doc_id for doc_id in prints if doc_id not in known]
-    for document, chunks in reader.with_chunks(unknown):
-        known[document.id] = _kept(
+    changed = [doc_id for doc_id in prints if doc_id not in documents]
+    for document, chunks in reader.with_chunks(changed):
+        documents[document.id] = _by_levels(
             document, chunks, prints[document.id], keys[document.id], reader
         )
-    return {doc_id: known[doc_id] for doc_id in prints}
+    return {doc_id: documents[doc_id] for doc_id in prints}
 
 
-def _kept(
+def _by_levels(
     document: Document,
     chunks: Sequence[Chunk],
     fingerprint: str | None,
     key: int,
     reader: EngineReader,
-) -> _Kept:
+) -> _ReadDocument:
     of_levels: dict[str, list[Chunk]] = {level: [] for level in reader.views}
     rows: dict[str, list[int]] = {level: [] for level in reader.views}
     for row, chunk in enumerate(chunks, start=row_of_id(first_id(key)) + 1):
         level, _, chunk_id = chunk.id.partition(_AND)
         of_levels[level].append(replace(chunk, id=chunk_id))
         rows[level].append(row)
-    return _Kept(document, fingerprint, key, of_levels, rows)
+    return _ReadDocument(document, fingerprint, key, of_levels, rows)

@@ -10,13 +10,14 @@ import os
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from structrag.asking.requests import Array, TokenVectors
-from structrag.errors import InvalidParameter, MissingExtra, check_at_least, require
+from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
 from structrag.models.token_vectors import TokenReader
 from structrag.models.weights import weights_settings
@@ -292,14 +293,12 @@ def _weights(folder: Path) -> dict[str, Array]:
     file = next((file for file in files if file.is_file()), None)
     if file is None:
         return {}
+    if file.suffix == ".safetensors":
+        load = require("safetensors.torch", extra="models").load_file
+    else:  # anything but tensors is refused, so that nothing in the file is run
+        load = partial(torch.load, map_location="cpu", weights_only=True)
     try:
-        if file.suffix == ".safetensors":
-            reader: Any = require("safetensors.torch", extra="models")
-            tensors = reader.load_file(str(file))
-        else:  # anything but tensors is refused, so that nothing in the file is run
-            tensors = torch.load(file, map_location="cpu", weights_only=True)
-    except MissingExtra:
-        raise
+        tensors = load(file)
     except Exception as error:
         reason = str(error).partition("\n")[0]
         raise InvalidParameter(

@@ -270,6 +270,8 @@ def test_pages_of_one_file_are_warned_of_once_and_together() -> None:
         ({"source": "x.html"}, [0]),
         ({"source": "x.md"}, []),
         ({"source": "x.pdf", "text_format": "text"}, []),  # read or formatted here
+        # StructragLoader and StructragReader hand over the markup, which is parsed only now.
+        ({"source": "x.html", "text_format": "html"}, [0]),
         ({}, []),
     ],
 )

@@ -48,8 +48,9 @@ class Grid:
         """
         x = line.left + min(2.0, (line.right - line.left) / 2)
         y = (line.top + line.bottom) / 2
-        is_beside = self.rows[0] <= y < self.rows[-1]
-        if not (is_beside and self.columns[0] <= x < self.columns[-1]):
+        is_in_rows = self.rows[0] <= y < self.rows[-1]
+        is_in_columns = self.columns[0] <= x < self.columns[-1]
+        if not (is_in_rows and is_in_columns):
             return None
         return bisect_right(self.rows, y) - 1, bisect_right(self.columns, x) - 1
 

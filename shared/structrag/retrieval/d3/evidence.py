@@ -74,7 +74,7 @@ def selection_cost(
         if stage not in ASKING:
             cost += StageCost(scored=len(texts))
             sizes = [settings.counter(text) for text in texts]
-            # Stable.
+            # Of equal sizes the first stays first.
             by_size = sorted(range(len(texts)), key=sizes.__getitem__, reverse=True)
             longest = sorted(by_size[: settings.chain_k])
             texts = [texts[i] for i in longest]
@@ -154,9 +154,9 @@ def base_steps(
 ) -> Steps[list[int]]:
     """The positions the language model names when it reads `shown`, ascending.
 
-    `shown` has one text a paragraph; their ids are 1 to n. A call that fails, and one whose answer
-    cannot be used, selects its paragraphs lexically. So do all where only ids are named that none
-    of them showed. So does everything, without a call, where the
+    `shown` has one text a paragraph; their ids are 1 to n. Paragraphs are selected lexically
+    instead: those of a call that fails or whose answer cannot be used; those of all calls where
+    their answers name only ids that none of them showed; and all, without a call, where the
     question leaves no room for paragraphs in the context.
 
     Raises:

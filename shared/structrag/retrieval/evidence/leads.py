@@ -57,9 +57,9 @@ def find_leads(outline: Outline, reading: Reading) -> list[Lead]:
     leads: list[Lead] = []
     for section in outline.sections:
         blocks = outline.blocks(section)
-        above, below = [None, *blocks[:-1]], [*blocks[1:], None]
-        # A section without blocks has one None on each side, and no block between.
-        for before, block, behind in zip(above, blocks, below, strict=False):
+        for number, block in enumerate(blocks):
+            before = blocks[number - 1] if number > 0 else None
+            behind = blocks[number + 1] if number + 1 < len(blocks) else None
             if block.kind == "table":
                 leads += _of_table(outline.document.text, block, before, behind)
             elif block.kind == "list":
