@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.replies.ids import parse_ids, usable_ids
+from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
 from structrag.index.engine_levels import LevelReader
@@ -394,8 +394,8 @@ def _asked_steps(
         for window in windows(question, sections, group, settings)
     ]
     paths = paths_of(sections) if settings.answer_format == "names" else []
-
     empty = empty_is_none(settings.template)
+    schema = None if paths or empty else ID_SCHEMA
 
     def check(call: Window) -> Callable[[str], bool]:
         if paths:
@@ -404,7 +404,7 @@ def _asked_steps(
             )
         return partial(usable_ids, {i + 1 for i in call.positions}, empty=empty)
 
-    answers = yield [Ask(call.prompt, COMPONENT) for call in calls]
+    answers = yield [Ask(call.prompt, COMPONENT, schema=schema) for call in calls]
     chosen: set[int] = set()
     for call, answer in zip(calls, answers, strict=True):
         text = tally.note(call.prompt, answer, settings.counter, check(call))
