@@ -9,10 +9,10 @@ for than there are. Vectors are made of words by a stand-in embedder of 384 dime
 is filled in a process of its own, in groups as `Index.add` makes them, view "raw". A question is
 eight words of a chunk that follow each other, asked of `MultiViewRetriever` (vectors and BM25, ten
 hits); with `--retriever hiqa`, of `HiQARetriever` (critical keywords too, which it reads from all
-chunks at the very first question). The first questions are those behind that one. Then 200 others are asked, for a minute at most, and then as
-many new ones as at first: an engine keeps what it has read by then. An update adds a document again
-that has changed, and keeps it. Overlap is the share of the first ten hits that are those of the
-folder.
+chunks at the very first question). The first questions are those behind that one. Then 200 others
+are asked, for a minute at most, and then as many new ones as at first: an engine keeps what it has
+read by then. An update adds a document again that has changed, and keeps it. Overlap is the share
+of the first ten hits that are those of the folder.
 
 With `--made`, sections are made, without splitting and embedding, and stores of others take the
 same; they are measured where their packages are installed. A document has 100 sections then.
