@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
-from structrag.index.engine_levels import LevelReader
 from structrag.index.ranking import SCORE_DIGITS
+from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import (
@@ -47,7 +47,7 @@ class Scope:
 
     def __init__(self, index: D3Index, where: Any) -> None:
         self.index = index
-        self.paragraphs: LevelReader = index.searched(PARAGRAPHS)
+        self.paragraphs: Reader = index.searched(PARAGRAPHS)
         snapshot = self.paragraphs.snapshot
         self.layout: Layout = index.layout(snapshot)
         sections = snapshot.reader(SECTIONS)
@@ -61,7 +61,7 @@ class Scope:
         ]
 
     @cached_property
-    def parts(self) -> LevelReader:
+    def parts(self) -> Reader:
         """The parts to search; LSA is fitted when they are searched."""
         return self.index.searched(PARTS, self.paragraphs.snapshot)
 
