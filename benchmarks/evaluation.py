@@ -105,7 +105,6 @@ RESULTS_IN_ORDER = (
         "evidence_splitters.py --sets qasper,nq,cuad,covid_qa,qmsum,chroma,boards",
     ),
     Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
-    Result("A tree of sections", "tree.md", "tree.py"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
     Result(
         "Boundaries by vectors and by mutual information",

@@ -183,7 +183,6 @@ def _needed() -> dict[str, dict[str, Any]]:
         "D3Retriever": {"index": structrag.D3Index()},
         "SelfAsk": {**searched, "llm": str},
         "TwoHop": searched,
-        "TreeRetriever": {"index": NAMES["TreeIndex"]()},
     }
 
 
