@@ -100,9 +100,6 @@ RESULTS_IN_ORDER = (
     Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
     Result(
-        "Evidence: static token vectors", "evidence_encoders.md", "evidence_encoders.py"
-    ),
-    Result(
         "Evidence: splitters' chunks packed as evidence",
         "evidence_splitters.md",
         "evidence_splitters.py --sets qasper,nq,cuad,covid_qa,qmsum,chroma,boards",

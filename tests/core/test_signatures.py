@@ -84,7 +84,6 @@ WITHOUT_SLOTS = {
     "models.MonoT5",
     "models.SentenceTransformerEmbedder",
     "models.StaticEmbedder",
-    "models.StaticTokens",
     "models.TokenizerCounter",
     "models.TransformersMargin",
     "models.TransformersModel",

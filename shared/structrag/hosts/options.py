@@ -93,7 +93,6 @@ class EvidenceIndexSettings(TypedDict, total=False):
 
     token_encoder: Any
     context: str
-    dimensions: int | None
     reading: Reading | None
     language: str
     asking: Asking | None
