@@ -99,12 +99,6 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
         read = _read(dry, group, work.how)
         documents += len(group)
         chunks += sum(len(of_document.chunks) for of_document in read)
-        by_document = {
-            document.id: of_document.chunks
-            for (document, _), of_document in zip(group, read, strict=True)
-        }
-        for of_level in work.further(by_document).values():
-            _read(dry, group, of_level)
     stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
     return Estimate(documents, work.unchanged, chunks, stages)
 

@@ -38,7 +38,7 @@ from structrag.index.routes import (
     checked_k,
     ranked_rows,
 )
-from structrag.index.snapshot import Reader, Settings, Snapshot
+from structrag.index.snapshot import Reader, Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
@@ -186,7 +186,7 @@ class Index:
         self.host: HostVectors = HostVectors(dense_store, self.view_settings.names)
         self._check_for_dense_store()
         memory = Store(
-            self._levels(),
+            {FIRST_LEVEL: self.view_settings.names},
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language, stems=stems),
@@ -219,20 +219,11 @@ class Index:
                 "dense_store must be None where an engine keeps the documents: it keeps their "
                 "vectors too. Leave one of the two out."
             )
-        if len(settings.levels) > 1:
-            raise InvalidParameter(
-                f"store must be a folder for {type(self).__name__}, which keeps more than chunks; "
-                f"got {str(self.address)!r}. Leave it out, or pass a folder."
-            )
         if settings.bm25 != Bm25():
             raise InvalidParameter(
                 f"lexical must be 'lucene' where an engine counts the terms; got "
                 f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
             )
-
-    def _levels(self) -> Mapping[str, Sequence[str]]:
-        """The levels of the store with their views."""
-        return {FIRST_LEVEL: self.view_settings.names}
 
     def _check_for_dense_store(self) -> None:
         """Refuse to give a host's store vectors that change with every document."""
@@ -461,11 +452,11 @@ class Index:
             return self.store
         raise only_in_engine(self.address)
 
-    def own_reader(self, snapshot: Snapshot | None = None) -> Reader:
-        """`reader`, or that of a snapshot; raises as `own_store` does."""
+    def own_reader(self) -> Reader:
+        """`reader`; raises as `own_store` does."""
         if self.level is None:
             raise only_in_engine(self.address)
-        return self.level.reader(snapshot)
+        return self.level.reader()
 
     def query_vectors(self, reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
         """The queries' vectors for searches of a reader, in one call.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from structrag.models.lsa import LsaEmbedder
     from structrag.models.monot5 import MonoT5
     from structrag.models.static import StaticEmbedder
-    from structrag.models.static_tokens import StaticTokens
     from structrag.models.summariser import TransformersSummariser
     from structrag.models.token_vectors import TransformersTokens
     from structrag.models.transformers_margin import TransformersMargin
@@ -34,7 +33,6 @@ _HOMES = {
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
-    "StaticTokens": "structrag.models.static_tokens",
     "TransformersMargin": "structrag.models.transformers_margin",
     "TransformersModel": "structrag.models.transformers_model",
     "TransformersSummariser": "structrag.models.summariser",
@@ -52,7 +50,6 @@ __all__ = [
     "MonoT5",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
-    "StaticTokens",
     "TransformersMargin",
     "TransformersModel",
     "TransformersSummariser",

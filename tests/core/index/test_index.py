@@ -955,16 +955,6 @@ def test_what_an_engine_cannot_do_is_refused_before_it_is_opened(
         Index(store="lancedb:nowhere", **options)
 
 
-def test_an_index_of_several_levels_is_kept_in_a_folder() -> None:
-    class TwoLevels(Index):
-        def _levels(self) -> dict[str, tuple[str, ...]]:
-            return {"chunks": self.views, "parts": self.views}
-
-    assert TwoLevels(embedder=HashEmbedder()).views
-    with pytest.raises(InvalidParameter, match="must be a folder for TwoLevels"):
-        TwoLevels(embedder=HashEmbedder(), store="lancedb:nowhere")
-
-
 def test_an_index_with_an_address_is_saved_with_each_change(tmp_path: Path) -> None:
     path = tmp_path / "index"
     index = Index(embedder=HashEmbedder(), store=path, views=["raw"])
