@@ -21,6 +21,11 @@ from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 
 
+def _left(index: Any, splitter: Any, preset: Any) -> Any:
+    """The index as it is."""
+    return index
+
+
 @dataclass(frozen=True, slots=True)
 class RetrieverKind:
     """What a retriever of an adapter is made of.
@@ -33,6 +38,7 @@ class RetrieverKind:
         embedder: What the index calls the model that embeds.
         shared: Options that both the retriever and its index take.
         new: Options of a new index where they differ from the index's own.
+        kept: Options of an index that are saved with it, so that opening it takes none.
         renamed: Options of the adapters -> what the index calls them.
         finish: Is given the index with the options `splitter` and `preset`.
     """
@@ -43,8 +49,9 @@ class RetrieverKind:
     embedder: str = "embedder"
     shared: Collection[str] = ()
     new: Mapping[str, Any] = field(default_factory=dict)
+    kept: Collection[str] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
-    finish: Callable[[Any, Any, Any], Any] | None = None
+    finish: Callable[[Any, Any, Any], Any] = _left
 
     def notes(self, hit: Hit, *, lists: bool = False) -> dict[str, Any]:
         """What metadata says of a hit besides its document and place."""
@@ -61,24 +68,26 @@ class RetrieverKind:
         """What one search of it takes, the question first."""
         return arguments_of(self.core.search)[1:]
 
-    @property
-    def index_options(self) -> tuple[str, ...]:
-        """What its index is made with, but for the model that embeds."""
+    def index_options(self, what: str) -> list[str]:
+        """What its index takes but for the embedder; `what` is "load" where it is opened."""
         names = (*arguments_of(self.index), *self.renamed)
-        return tuple(name for name in names if name != self.embedder)
+        more = ["verify"] if what == "load" else []
+        return [name for name in names if name != self.embedder] + more
 
     def divided(
-        self, options: Mapping[str, Any], own: Iterable[str]
+        self, options: Mapping[str, Any], own: Iterable[str], what: str
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """The options named `own`, for the retriever, and those for its index."""
         names = set(own)
-        for_index = {
-            self.renamed.get(name, name): options[name]
-            # what is renamed comes last, and so is taken
-            for name in sorted(options, key=lambda name: name in self.renamed)
-            if name not in names or name in self.shared
-        }
-        return {name: options[name] for name in options if name in names}, for_index
+        for_retriever = {name: options[name] for name in options if name in names}
+        left_out = names - set(self.shared)
+        for_index = dict(self.new)
+        if what == "load":
+            for_index, left_out = {}, left_out | set(self.kept)
+        for name in sorted(options, key=lambda name: name in self.renamed):
+            if name not in left_out:
+                for_index[self.renamed.get(name, name)] = options[name]
+        return for_retriever, for_index
 
     def saved(self, index: Any) -> dict[str, Any]:
         """Options of the retriever that a saved index knows."""
@@ -91,13 +100,11 @@ class RetrieverKind:
 
 @cache
 def arguments_of(owner: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the arguments of a class or a method of it.
-
-    Where it takes the settings of `Asking` by name, these too.
-    """
+    """The names of the arguments of a method or class; of a class also those of `Asking`."""
     parameters = signature(owner).parameters.values()
     names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
-    more = ASKING if len(names) < len(parameters) else ()
+    takes_more = isinstance(owner, type) and len(names) < len(parameters)
+    more = ASKING if takes_more else ()
     return tuple(name for name in (*names, *more) if name != "self")
 
 
@@ -139,6 +146,7 @@ D3 = RetrieverKind(
     D3Index,
     _d3_notes,
     shared=("llm", "preset", *ASKING),
+    kept=("preset",),
     renamed={"summariser": "llm"},
 )
 EVIDENCE = RetrieverKind(EvidenceRetriever, EvidenceRetriever, embedder="embedding")
