@@ -857,7 +857,7 @@ def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
     views = index.view_settings
     assert views.with_context is views.merged is not is_paper
     assert views.invented_keywords is views.whole_summaries is is_paper
-    assert not views.use_llm and views.scorer is None
+    assert not views.use_llm
     assert index.overflow == ("truncate" if is_paper else "windows")
     assert index.config()["lexical"] == ("okapi" if is_paper else "lucene")
     splitter = index.splitter
