@@ -18,6 +18,7 @@ from structrag.index.ranking import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "order",
     [
