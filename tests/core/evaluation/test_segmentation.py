@@ -74,7 +74,6 @@ def test_too_short_for_a_window() -> None:
         assert metric([1, 0], [0, 1], k=4, variant="nltk") == 1
 
 
-@pytest.mark.slow
 @given(pairs(least=1), st.integers(1, 6))
 def test_nltk_variant_equals_nltk(pair, k) -> None:
     from nltk.metrics import segmentation as nltk_segmentation  # slow to import

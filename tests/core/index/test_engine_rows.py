@@ -99,7 +99,6 @@ def test_what_an_engine_cannot_hold_is_refused() -> None:
         prepare_for(long, SETTINGS)
 
 
-@pytest.mark.slow
 @given(
     st.dictionaries(st.text(max_size=3), JSON, max_size=3), st.text(max_size=3), JSON
 )

@@ -194,7 +194,6 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
         open_store(address, Store(["raw"]).settings)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=5)
 @given(

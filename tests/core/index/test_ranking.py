@@ -18,7 +18,6 @@ from structrag.index.ranking import (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "order",
     [

@@ -121,7 +121,6 @@ def with_array(name: str, texts: list[str]) -> Entry:
     return replace(made, arrays={"numbers": np.arange(2 * len(texts), dtype=np.int16)})
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(groups=GROUPS, data=st.data())
 def test_merged_is_as_made_at_once(

@@ -95,7 +95,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     steps=STEPS,

@@ -279,7 +279,6 @@ PARTS = st.sampled_from(
 )
 
 
-@pytest.mark.slow
 @given(answer=st.text(max_size=60) | st.lists(PARTS, max_size=25).map(" ".join) | st.lists(PARTS,
 max_size=25).map("".join),
        allowed=st.sets(st.integers(-3, 40), max_size=12))  # fmt: skip

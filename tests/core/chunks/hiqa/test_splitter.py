@@ -117,7 +117,6 @@ def check(
             assert chunk.extras["header"] in text
 
 
-@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(documents, limits, st.sampled_from(COUNTERS), metadata, st.booleans())
 def test_chunks_tile_and_keep_the_limit(
