@@ -93,7 +93,7 @@ class EvidenceRetriever(IndexRetriever):
 
         Args:
             options: The fields of this class, and the other arguments of structrag's
-                `EvidenceRetriever`: token_encoder, context, dimensions, reading and so on.
+                `EvidenceRetriever`: token_encoder, context, reading and so on.
         """
         return cls._from_documents(documents, embedding, options)
 

@@ -29,8 +29,6 @@ from structrag.hosts.options import (
     EvidenceIndexSettings,
     HiQASettings,
     MultiViewSettings,
-    TreeIndexSettings,
-    TreeSettings,
 )
 from structrag.index.index import IndexSettings
 from structrag.text.tokens import TokenCounter
@@ -87,12 +85,6 @@ class D3Fields(D3Settings, RetrieverFields, total=False):
     k: int | None
 
 
-class TreeFields(TreeSettings, RetrieverFields, total=False):
-    """Fields of `TreeRetriever` but for its index."""
-
-    k: int
-
-
 class EvidenceFields(RetrieverFields, total=False):
     """Fields of `EvidenceRetriever` but for its index."""
 
@@ -125,12 +117,6 @@ class D3Options(D3IndexSettings, D3Fields, total=False):
 
     summariser: Any
     verify: bool
-
-
-class TreeOptions(TreeIndexSettings, TreeFields, HostOptions, total=False):
-    """Arguments of `TreeRetriever.from_documents`."""
-
-    summariser: Any
 
 
 class EvidenceOptions(EvidenceIndexSettings, EvidenceFields, total=False):

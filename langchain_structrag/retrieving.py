@@ -376,23 +376,16 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return params
 
 
-def make_index(kind: type[Index] = Index, **options: Any) -> Index:
-    """An empty index of a kind; takes what `index_options` takes."""
-    return _bound(kind(**index_options(**options)), options)
+def make_index(**options: Any) -> Index:
+    """An empty index; takes what `index_options` takes."""
+    return _bound(Index(**index_options(**options)), options)
 
 
 def load_index(
-    path: str | os.PathLike[str],
-    kind: type[Index] = Index,
-    *,
-    verify: bool = False,
-    **options: Any,
+    path: str | os.PathLike[str], *, verify: bool = False, **options: Any
 ) -> Index:
-    """A saved index of a kind with its models.
-
-    Takes what `index_options` takes besides.
-    """
-    return _bound(kind.load(path, verify=verify, **index_options(**options)), options)
+    """A saved index with its models; takes what `index_options` takes besides."""
+    return _bound(Index.load(path, verify=verify, **index_options(**options)), options)
 
 
 def index_options(

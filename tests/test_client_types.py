@@ -54,7 +54,7 @@ PICSplitter.paper(max_tokens=100)
 HiQASplitter.code(metadata="none")
 read_file("a.pdf", title="A", password="b")
 loaded = lc.StructragLoader("docs", isolated=True).load()
-lc.TreeRetriever.from_documents(loaded, embedding, k=2).as_tool(name="search").invoke("x")
+lc.MultiViewRetriever.from_documents(loaded, embedding, k=2).as_tool(name="search").invoke("x")
 lc.SelfAsk(good, FakeListChatModel(responses=["x"]), max_followups=2).as_tool()
 lc.EvidenceCompressor(embedding=embedding, max_tokens=9)
 found = good.invoke("x", where={"year": 2024})[0].metadata["heading_path"]
@@ -96,7 +96,7 @@ lc.MultiViewRetreiver  # wrong
 li.ContentAwareNodePaser  # wrong
 models.MonoT6  # wrong
 lc.StructragLoader("docs", isolate=True)  # wrong
-lc.TreeRetriever.from_documents(loaded, embedding, top_k=2)  # wrong
+lc.MultiViewRetriever.from_documents(loaded, embedding, top_k=2)  # wrong
 lc.SelfAsk(good, FakeListChatModel(responses=["x"]), max_followup=2)  # wrong
 lc.EvidenceCompressor(embedding=embedding, max_token=9)  # wrong
 li.StructragReader(readers="layout")  # wrong

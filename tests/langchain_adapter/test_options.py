@@ -25,7 +25,6 @@ from langchain_structrag import (
     IDMSTextSplitter,
     MultiViewRetriever,
     PICTextSplitter,
-    TreeRetriever,
 )
 from langchain_structrag.options import HiQAArguments, IDMSArguments, PICArguments
 from structrag import HiQASplitter, IDMSSplitter, PICSplitter
@@ -36,7 +35,6 @@ RETRIEVERS: list[Any] = [
     HiQARetriever,
     D3Retriever,
     EvidenceRetriever,
-    TreeRetriever,
 ]
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]

@@ -93,28 +93,6 @@ class EvidenceIndexSettings(TypedDict, total=False):
 
     token_encoder: Any
     context: str
-    dimensions: int | None
     reading: Reading | None
     language: str
     asking: Asking | None
-
-
-class TreeSettings(TypedDict, total=False):
-    """Settings of `TreeRetriever`."""
-
-    max_tokens: int | None
-    levels: bool
-    level_weight: float
-    merge_share: float | None
-    merge_tokens: int
-    routes: Sequence[str] | None
-    llm: Any
-    walk_prompt: str
-
-
-class TreeIndexSettings(TypedDict, total=False):
-    """Arguments of `TreeIndex` beside those of `Index`."""
-
-    fan_out: int
-    summary_tokens: int
-    summary_prompt: str

@@ -147,15 +147,7 @@ class MultiViewRetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
-        return (yield from self.steps_in(self.index.reader(), query, most, where))
-
-    def steps_in(
-        self, reader: CorpusReader, query: str, most: float, where: Any = None
-    ) -> Steps[list[Hit]]:
-        """The hits in a reader of the index.
-
-        The reader is as it was read, not as the index is now.
-        """
+        reader = self.index.reader()
         rows = reader.select(where)
         if not query.strip():
             return []

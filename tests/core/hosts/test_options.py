@@ -7,7 +7,6 @@ import inspect
 import pytest
 
 from structrag.hosts import options
-from structrag.retrieval import TreeIndex, TreeRetriever
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -23,8 +22,6 @@ from structrag.retrieval.multiview import MultiViewRetriever
         (options.D3Settings, D3Retriever),
         (options.D3IndexSettings, D3Index),
         (options.EvidenceIndexSettings, EvidenceRetriever),
-        (options.TreeSettings, TreeRetriever),
-        (options.TreeIndexSettings, TreeIndex),
     ],
 )
 def test_every_setting_is_an_argument_of_the_core(settings: type, core: type) -> None:
