@@ -464,6 +464,7 @@ async def test_searches_side_by_side_agree() -> None:
     assert all(hits == found[0] for hits in found)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_add_leaves_whole_documents_only(
     embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
