@@ -26,8 +26,6 @@ from structrag.hosts.options import (
     EvidenceIndexSettings,
     HiQASettings,
     MultiViewSettings,
-    TreeIndexSettings,
-    TreeSettings,
 )
 from structrag.hosts.retrievers import alike
 from structrag.index.index import IndexSettings
@@ -95,13 +93,6 @@ class D3Arguments(D3Settings, RetrieverArguments, total=False):
     timeout: float | None
 
 
-class TreeArguments(TreeSettings, RetrieverArguments, total=False):
-    """Arguments of `TreeRetriever` but for its index."""
-
-    similarity_top_k: int
-    k: int
-
-
 class EvidenceArguments(RetrieverArguments, total=False):
     """Arguments of `EvidenceRetriever` but for its index."""
 
@@ -139,12 +130,6 @@ class D3Options(D3IndexSettings, D3Arguments, total=False):
     batch_size: int
     show_progress: bool
     verify: bool
-
-
-class TreeOptions(TreeIndexSettings, TreeArguments, HostOptions, total=False):
-    """Arguments of `TreeRetriever.from_documents`."""
-
-    summariser: Any
 
 
 class EvidenceOptions(

@@ -83,7 +83,6 @@ WITHOUT_SLOTS = {
     "models.MonoT5",
     "models.SentenceTransformerEmbedder",
     "models.StaticEmbedder",
-    "models.StaticTokens",
     "models.TokenizerCounter",
     "models.TransformersMargin",
     "models.TransformersModel",
@@ -183,7 +182,6 @@ def _needed() -> dict[str, dict[str, Any]]:
         "D3Retriever": {"index": structrag.D3Index()},
         "SelfAsk": {**searched, "llm": str},
         "TwoHop": searched,
-        "TreeRetriever": {"index": NAMES["TreeIndex"]()},
     }
 
 

@@ -22,7 +22,6 @@ from llama_index_structrag import (
     IDMSNodeParser,
     MultiViewRetriever,
     PICNodeParser,
-    TreeRetriever,
 )
 from llama_index_structrag.retrieving import arguments_of
 from structrag import FunctionEmbedder, read_text
@@ -33,7 +32,6 @@ RETRIEVERS: list[Any] = [
     HiQARetriever,
     D3Retriever,
     EvidenceRetriever,
-    TreeRetriever,
 ]
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 

@@ -26,7 +26,6 @@ from structrag.models.margins import (
     UNUSABLE,
     FloatArray,
     similarity_margins,
-    squash,
     weigh_steps,
 )
 from structrag.models.word_margins import word_margins
@@ -209,9 +208,6 @@ def read_at_once(
     if model.margin not in (SIMILARITY, WORDS):
         pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
         margins = yield from model.margin_steps(pairs)
-    if with_vectors(model.margin) and places:
-        values = yield from similarity.steps()
-        margins = joint_margins(margins, values[np.asarray(places) - 1])
     missing = []
     for place, margin in zip(places, margins, strict=True):
         if margin is None:
@@ -222,28 +218,6 @@ def read_at_once(
         values = yield from similarity.steps()
         gaps.margins[missing] = values[np.asarray(missing) - 1]
         gaps.fallbacks[missing] = model.asked
-
-
-def with_vectors(margin: str | MarginFunction) -> bool:
-    """Whether a function's margins are joined with the similarity of sentences."""
-    return bool(getattr(margin, "with_vectors", False))
-
-
-def joint_margins(
-    margins: Sequence[float | None], similarities: FloatArray
-) -> list[float | None]:
-    """The mean of a function's margins and of similarities.
-
-    The margins are brought to the spread of the similarities. A gap without a margin has None.
-
-    Example:
-        >>> margins = joint_margins([0.3, 0.1, None], np.array([0.8, -0.8, 0.0]))
-        >>> [margin and round(margin, 2) for margin in margins]
-        [0.63, -0.63, None]
-    """
-    values = squash([np.nan if margin is None else margin for margin in margins])
-    both = (values + similarities) / 2
-    return [None if np.isnan(value) else float(value) for value in both]
 
 
 def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:

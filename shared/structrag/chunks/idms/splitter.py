@@ -27,7 +27,6 @@ from structrag.chunks.idms.sentence_margins import (
     check_margin,
     read_at_once,
     window_of,
-    with_vectors,
     words_of,
 )
 from structrag.chunks.scopes import Scope
@@ -120,11 +119,6 @@ class IDMSSplitter(BoundarySplitter):
             raise InvalidParameter(
                 f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has "
                 "no chunk so far; got 'chunk'."
-            )
-        if window_of(self.context) is None and with_vectors(self.margin):
-            raise InvalidParameter(
-                "context must be 'adjacent' or 'window:w' with a margin that has with_vectors; got "
-                "'chunk'."
             )
         is_number = isinstance(self.theta0, int | float) and not isinstance(
             self.theta0, bool
