@@ -122,8 +122,7 @@ class EvidenceRetriever(ChunkRetriever):
 
         Args:
             options: The retriever's arguments, and `embed_model`, and other arguments of
-                structrag's `EvidenceRetriever`: token_encoder, context, dimensions, reading and so
-                on.
+                structrag's `EvidenceRetriever`: token_encoder, context, reading and so on.
         """
         return cls._from_documents(documents, options)
 

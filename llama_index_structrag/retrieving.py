@@ -343,7 +343,6 @@ _PROMPTS = {
     "merged": _PLACES,
     "summary": _PLACES,
     "keywords": _PLACES,
-    "context": (*_PLACES, "surroundings"),
 }
 
 

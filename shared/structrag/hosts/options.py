@@ -1,16 +1,64 @@
-"""Settings of retrievers that both adapters pass on as they are."""
+"""The options of the adapters' retrievers that the core takes as they are, for type checkers.
+
+Which of them a class takes is read from the core (`RetrieverKind`), and others are refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from structrag.asking.settings import Asking
+from structrag.index.index import IndexSettings
 from structrag.index.opening import Address
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
 from structrag.text.tokens import TokenCounter
+
+
+class CoreOptions(IndexSettings, total=False):
+    """Arguments of the core's retrievers and indexes, by their own names."""
+
+    llm: Any
+    # of how is searched
+    routes: Sequence[str] | None
+    fusion: str | None
+    weights: Mapping[str, float] | None
+    order: str
+    pool: int | None
+    max_tokens: int | None
+    alpha: float | str | None
+    beta: float | str | None
+    keywords: Iterable[str] | int | None
+    detect_keywords: Any
+    diversify: str | None
+    view: str
+    lexical: Any
+    compare_rest: bool | None
+    router: str
+    strategy: str | None
+    routing: Routing | None
+    selection: Selection | None
+    cross_encoder: Any
+    evidence: Any
+    join_adjacent: bool
+    # of what is indexed
+    summariser: Any
+    summary_tokens: int | None
+    whole_tokens: int | None
+    section_tokens: int | None
+    paragraph_tokens: int | None
+    prompt: str | None
+    part_tokens: int
+    exclude_titles: Sequence[str]
+    plain_headings: bool
+    counter: TokenCounter
+    token_encoder: Any
+    context: str
+    reading: Reading | None
+    verify: bool
+
 
 # Options of a D3 retriever that its index has too.
 SHARED_BY_D3 = (
@@ -93,7 +141,6 @@ class EvidenceIndexSettings(TypedDict, total=False):
 
     token_encoder: Any
     context: str
-    dimensions: int | None
     reading: Reading | None
     language: str
     asking: Asking | None
