@@ -64,7 +64,7 @@ def heading_style(
     """
     if not _may_be_heading(rows[0], text):
         return None
-    style = _style_of(rows, text)
+    style = style_of(rows, text)
     if is_large(style.size, body):
         is_heading = _fits_large_type(rows, text)
     elif style.size < 0.9 * body.size or len(text) > 150:
@@ -82,7 +82,7 @@ def _may_be_heading(first: Row, text: str) -> bool:
     return not _has_columns(first) and not has_leaders(text)
 
 
-def _style_of(rows: Sequence[Row], text: str) -> Style:
+def style_of(rows: Sequence[Row], text: str) -> Style:
     size = max(row.size for row in rows)
     return Style(_half(size), all(row.bold for row in rows), _depth(text))
 
