@@ -23,7 +23,7 @@ from structrag.errors import check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY, score_notes
 from structrag.hosts.places import slice_places
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.retrieval.evidence.limits import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 

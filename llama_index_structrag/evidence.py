@@ -38,7 +38,7 @@ from structrag.errors import (
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.places import slice_places
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.retrieval.evidence.limits import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 

@@ -496,7 +496,7 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
         index = Index(embedder=HashEmbedder(), dtype=dtype)
         index.add([document(i) for i in range(5)])
         index.save(tmp_path / dtype)
-        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).own_reader()
+        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).reader()
         (part,) = reader.dense("raw").parts
         sizes[dtype] = part.table.matrix.values.nbytes
         best[dtype] = [index.search(query, 1)[0].chunk.id for query in QUERIES]
@@ -901,37 +901,6 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "is_kept"),
-    [
-        ({"llm": ScriptedModel(KEYWORDS)}, True),
-        ({"llm": ScriptedModel(KEYWORDS), "cache": ":memory:"}, False),
-        ({}, False),
-        ({"cache": ":memory:"}, False),
-    ],
-)
-def test_answers_are_kept_where_a_model_is_asked_without_a_cache(
-    options: dict[str, Any], is_kept: bool
-) -> None:
-    index = Index(embedder=HashEmbedder(), **options)
-    assert (index._preparation().kept is index.kept) is is_kept
-
-
-@pytest.mark.parametrize("kind", ["model", "host", "LSA"])
-def test_vectors_are_made_while_adding_unless_a_host_or_lsa_makes_them(
-    kind: str,
-) -> None:
-    index = {
-        "model": lambda: Index(embedder=HashEmbedder()),
-        "host": lambda: Index(
-            embedder=HashEmbedder(), dense_store=HostStore(wants_vectors=False)
-        ),
-        "LSA": Index,
-    }[kind]()
-    embedder = index._preparation().embedder
-    assert (embedder is index.embedder) is (kind == "model")
-
-
-@pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({}, "embedder must be a model where an engine keeps the documents; got 'LSA"),
@@ -1016,7 +985,6 @@ def test_an_index_is_loaded_from_its_path_alone(
     loaded = Index.load(
         tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None
     )
-    assert loaded.views == ("raw",) and loaded.level is not None
-    assert loaded.own_store is loaded.store is loaded.level.store
+    assert loaded.views == ("raw",) and loaded.own_store is loaded.store
     with pytest.raises(InvalidParameter, match=r"dtype of the index at .* 'float32'"):
         Index.load(tmp_path / "index", embedder=embedder, dtype="float16")

@@ -553,7 +553,7 @@ def test_the_cost_of_a_report_is_that_of_its_call() -> None:
 def test_documents_are_read_in_groups_of_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("structrag.retrieval.evidence.retriever.GROUP", 3)
+    monkeypatch.setattr("structrag.index.adding.GROUP", 3)
     encoder = HashTokens()
     reports: list[tuple[int, int]] = []
 
@@ -572,8 +572,8 @@ def test_documents_are_read_in_groups_of_pieces(
     assert reports == [(0, 6), (2, 6), (5, 6), (6, 6)]
     for document in documents:
         alone = EvidenceRetriever.from_documents([document], HashTokens())
-        record = retriever.store.shelf().records[document.id]
-        expected = alone.store.shelf().records[document.id]
+        record = retriever.level.shelf().records[document.id]
+        expected = alone.level.shelf().records[document.id]
         assert np.array_equal(record.sums, expected.sums)
         assert np.array_equal(record.lengths, expected.lengths)
         assert np.array_equal(record.token_firsts, expected.token_firsts)
