@@ -124,11 +124,9 @@ class IDMSSplitter(ReadingSplitter, Reading):
             quarter of the limit).
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         reuse_vectors: As in `PICSplitter`.
-        boundary_embedder: What compares sentences in place of the embedder. "static": its static
-            vectors (`StaticEmbedder.distil`), made once and kept on this machine, hundreds of times
-            faster; it must have a tokenizer, and without any embedder nothing changes. Or the
-            folder or name of a static model, or an embedder. An index still embeds the chunks by
-            its own.
+        boundary_embedder: What compares sentences in place of the embedder: an embedder, or the
+            folder or name of a static model (`StaticEmbedder.load`), which is hundreds of times
+            faster. An index still embeds the chunks by its own.
     """
 
     margin: str | MarginFunction = "auto"
