@@ -56,7 +56,7 @@ class MultiViewRetriever(IndexRetriever):
     views: Sequence[str] | None = None
     """Some of the index's views; None: all."""
     fusion: str | None = None
-    """One of "minmax", "rrf", "union", "roundrobin" and "maxscore"; None: by preset."""
+    """Either "minmax" (the default) or "union" (preset "paper")."""
     weights: Mapping[str, float] | None = None
     """Route, view or kind -> weight, default 1 each."""
     order: str = "score"

@@ -35,7 +35,7 @@ from structrag import (
 
 documents = [Document("x")]
 embedding = DeterministicFakeEmbedding(size=4)
-good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="rrf", cache="c")
+good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="union", cache="c")
 lc.HiQARetriever.from_documents(documents, embedding, alpha=0.5, max_tokens=10)
 lc.D3Retriever.from_texts(["x"], embedding, strategy="fused")
 lc.EvidenceRetriever.load("path", embedding, context="none")
