@@ -112,20 +112,16 @@ class HiQARetriever(IndexRetriever):
         """
         return segment_nodes(self.index.store, self.retriever.source.view)
 
-    def tune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
 
         See `structrag.retrieval.hiqa.tuning.tune_steps`.
         """
-        return self._tuned(self.retriever.tune(questions, metric=metric))
+        return self._tuned(self.retriever.tune(questions))
 
-    async def atune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """`tune` on an event loop."""
-        return self._tuned(await self.retriever.atune(questions, metric=metric))
+        return self._tuned(await self.retriever.atune(questions))
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self._settings |= {"alpha": report.alpha, "beta": report.beta}

@@ -123,9 +123,10 @@ class Runner:
                 and not has_name(model.name)
             ):
                 warnings.warn(
-                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: a "
-                    "lambda or a function inside another has no name. Wrap it in one that takes "
-                    "name=..., such as FunctionModel and FunctionEmbedder.",
+                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: it "
+                    "holds a function or an object that nothing tells from others. Wrap it in a "
+                    "class that takes name=..., such as FunctionModel, FunctionEmbedder or those "
+                    "of the adapters.",
                     stacklevel=3,
                 )
 
