@@ -100,26 +100,12 @@ RESULTS_IN_ORDER = (
     Result("What stems bring to BM25", "stems.md", "stems.py"),
     Result("Evidence: what stems bring", "stems_evidence.md", "stems.py --evidence"),
     Result(
-        "Evidence: static token vectors", "evidence_encoders.md", "evidence_encoders.py"
-    ),
-    Result(
         "Evidence: splitters' chunks packed as evidence",
         "evidence_splitters.md",
         "evidence_splitters.py --sets qasper,nq,cuad,covid_qa,qmsum,chroma,boards",
     ),
     Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
-    Result("A tree of sections", "tree.md", "tree.py"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
-    Result(
-        "Boundaries by vectors and by mutual information",
-        "boundaries_information.md",
-        "boundaries_information.py --documents 12 --joined 12 --papers 5",
-    ),
-    Result(
-        "Views chosen by likelihood",
-        "chosen_views.md",
-        "chosen_views.py --sets qasper --documents 2",
-    ),
     Result(
         "Prompts and a real language model",
         "real_llm.md",

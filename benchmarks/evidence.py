@@ -492,10 +492,10 @@ def _benches(
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
 
-    def bench(one: Sample, **kept: Any) -> choices.Bench:
+    def bench(one: Sample) -> choices.Bench:
         setting = Setting(one.dataset, encoder, counter, SpanMeasure(one.dataset.texts))
         folder = folders[one.dataset.name] / "signals"
-        return choices.bench(setting, one.dataset.questions, folder, **kept)
+        return choices.bench(setting, one.dataset.questions, folder)
 
     return {one.dataset.name: partial(bench, one) for one in samples}, folders
 

@@ -49,7 +49,7 @@ from structrag.retrieval.evidence.scores import (
 )
 from structrag.retrieval.evidence.store import Stored
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
-from structrag.retrieval.evidence.words import is_content, is_word
+from structrag.retrieval.evidence.words import is_word
 
 FloatArray = NDArray[np.floating[Any]]
 # Questions of a set, at even distances, on which ways to keep vectors are measured.
@@ -281,7 +281,7 @@ def matched(
     counted = {
         WORDS: is_word(text, tokens.spans),
         ALL: np.ones(len(tokens.ids), dtype=bool),
-        CONTENT: is_content(text, tokens.spans),
+        CONTENT: ideas.is_content(text, tokens.spans),
     }
     question = Question(text, tokens.vector, tokens.vectors, tokens.ids)
     weights = []
@@ -368,13 +368,13 @@ def _by_score(scores: FloatArray) -> NDArray[np.int64]:
     return np.argsort(-np.round(scores, 9), kind="stable")
 
 
-def bench(
-    setting: Any, questions: Sequence[Asked], folder: Path, **options: Any
-) -> Bench:
+def bench(setting: Any, questions: Sequence[Asked], folder: Path) -> Bench:
     """The set of a `Setting` of evidence.py, its documents in a retriever."""
-    options["reading"] = Reading(counter=setting.counter)
-    documents = setting.dataset.documents
-    retriever = EvidenceRetriever.from_documents(documents, setting.encoder, **options)
+    retriever = EvidenceRetriever.from_documents(
+        setting.dataset.documents,
+        setting.encoder,
+        reading=Reading(counter=setting.counter),
+    )
     return Bench(retriever, questions, setting.where, setting.measure, folder)
 
 
@@ -401,25 +401,13 @@ def recalls(
     return values
 
 
-@dataclass(frozen=True)
-class Keeping:
-    """How the vectors of tokens are kept."""
-
-    lost: float | None = quantised._LOST  # of their energy; None: 32 bits a number
-    dimensions: int | None = None
-    function_words: bool = True
-
-
 WHOLE, DEFAULT = "as they are, 32 bits a number, punctuation too", "the default"
-KEEPING: Mapping[str, Keeping] = {
-    WHOLE: Keeping(lost=None),
-    "1 % of the energy lost": Keeping(lost=0.01),
-    DEFAULT: Keeping(),
-    "5 % of the energy lost": Keeping(lost=0.05),
-    "256 dimensions": Keeping(dimensions=256),
-    "128 dimensions": Keeping(dimensions=128),
-    "no function words": Keeping(function_words=False),
-    "no function words, 128 dimensions": Keeping(dimensions=128, function_words=False),
+# Of the energy of token vectors that is lost; None: 32 bits a number.
+LOST: Mapping[str, float | None] = {
+    WHOLE: None,
+    "1 % of the energy lost": 0.01,
+    DEFAULT: quantised._LOST,
+    "5 % of the energy lost": 0.05,
 }
 PAGES = 60_000  # tokens of an encoder in about 100 pages
 KEPT_READING = (
@@ -430,22 +418,15 @@ KEPT_READING = (
 )
 
 
-def kept_tokens(make: Callable[..., Bench]) -> dict[str, Any]:
-    """Recall by how token vectors are kept, and the bytes kept for each token of the encoder.
-
-    `make` gives a set's bench with some options of the retriever.
-    """
+def kept_tokens(make: Callable[[], Bench]) -> dict[str, Any]:
+    """Recall by how token vectors are kept, and the bytes kept for each token of the encoder."""
     values: dict[str, Any] = {}
     count = 0
-    for label, keeping in KEEPING.items():
-        options = {
-            "dimensions": keeping.dimensions,
-            "function_words": keeping.function_words,
-        }
+    for label, lost in LOST.items():
         with ExitStack() as stack:
-            for target, name, value in _patches(keeping.lost):
+            for target, name, value in _patches(lost):
                 stack.enter_context(patch.object(target, name, value))
-            of_build = make(**options)
+            of_build = make()
             recall = of_build.recall_as_kept()
         if not count:
             records = of_build.retriever._shelf().records.values()
@@ -460,16 +441,21 @@ def _patches(lost: float | None) -> list[tuple[Any, str, Any]]:
         return [(quantised, "_LOST", lost)]
     return [
         (retriever, "fit_quantiser", _exact),
-        (EvidenceRetriever, "_counted", lambda self, prepared, tokens: None),
+        (retriever, "with_tokens", _all_tokens),
         (record, "quantise", _unrounded),
         (pools, "products", _products),
     ]
 
 
-def _exact(vectors: Array, dimensions: int | None) -> Quantiser:
+def _exact(vectors: Array) -> Quantiser:
     """The axes of the vectors themselves."""
     width = vectors.shape[1]
     return Quantiser(np.eye(width, dtype=np.float32), np.full(width, 8, dtype=np.uint8))
+
+
+def _all_tokens(*given: Any) -> record.Record:
+    """`with_tokens` without what says which tokens are kept."""
+    return record.with_tokens(*given[:4])
 
 
 def _unrounded(vectors: Array, quantiser: Quantiser) -> Quantised:
@@ -485,7 +471,7 @@ def _products(parts: Sequence[Quantised], queries: Array, bits: Any) -> Array:
 def kept_table(values: Mapping[str, Mapping[str, Any]]) -> str:
     """Recall and bytes by how token vectors are kept; set -> label -> values."""
     rows = []
-    for label in KEEPING:
+    for label in LOST:
         cells = []
         for budget in BUDGETS:
             groups = [

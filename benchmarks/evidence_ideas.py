@@ -6,6 +6,7 @@ bring.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +18,22 @@ from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import minmax
 from structrag.retrieval.evidence.store import Stored
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
+from structrag.retrieval.evidence.words import is_word
+from structrag.text.terms import stop_words
 
 FloatArray = NDArray[np.floating[Any]]
 _CANDIDATES = 300  # atoms among which a covering order chooses
 _ENOUGH = 2300  # tokens after which it stops: a little more than the largest budget
+
+
+def is_content(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which tokens are of words that are no stop words of English; all where none is."""
+    stop = stop_words("english")
+    counts = np.zeros(len(text), dtype=bool)
+    for word in re.finditer(r"[^\W_]+", text):
+        counts[word.start() : word.end()] = word.group().casefold() not in stop
+    content = np.array([counts[start:end].any() for start, end in spans], dtype=bool)
+    return content if content.any() else is_word(text, spans)
 
 
 def with_headings(

@@ -1,15 +1,13 @@
 """What splitters' chunks gain when what they find is packed as evidence.
 
     python benchmarks/evidence_splitters.py [--sets nq,qasper,cuad] [--questions 40]
-                                            [--encoder static]
 
 Each method indexes a set and searches it as its defaults do. Then the first chunks that it found,
 as many as hold 4,000 tokens, are shortened to the evidence in them, as `EvidenceCompressor` and
 `EvidencePostprocessor` do. Prints recall within 500 and 1,000 tokens both ways, the paired
 differences, and those to `EvidenceRetriever` over the whole documents, with 95 % intervals; writes
 benchmarks/results/evidence_splitters.md. Without the evaluation data (STRUCTRAG_DATA) or the
-encoder it says so and stops. `--encoder static` takes static vectors distilled from the encoder,
-which needs minutes where the encoder needs hours.
+encoder it says so and stops.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -38,7 +35,6 @@ from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever, FixedSplitter, __version__
 from structrag.asking.cache import Cache
-from structrag.asking.requests import TokenVectors
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.evaluation import SpanMeasure, span_recall
@@ -66,27 +62,6 @@ READING = (
     "each set; those of differences are paired. The last column is the difference of "
     f'"as evidence" to {EVIDENCE} over the whole documents.'
 )
-
-
-class Static:
-    """Static vectors of texts and of their tokens."""
-
-    def __init__(self, embedder: Any) -> None:
-        from structrag.models import StaticTokens
-
-        self.embedder = embedder
-        self.tokens = StaticTokens(embedder)
-        self.name = embedder.name
-        self.max_tokens = None
-        self.instant = True
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
-        return self.embedder.embed(texts)
-
-    def embed_tokens(
-        self, texts: Sequence[str], *, query: bool = False
-    ) -> list[TokenVectors]:
-        return self.tokens.embed_tokens(texts)
 
 
 Recalls = dict[int, list[float]]  # budget -> recall of every question
@@ -203,19 +178,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", default="nq,qasper,cuad")
-    parser.add_argument("--encoder", choices=["minilm", "static"], default="minilm")
     parser.add_argument(
         "--questions", type=int, default=40, help="Of each set, evenly drawn."
     )
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     quality.chosen_embedder("minilm")
-    from structrag.models import StaticEmbedder
     from structrag.models.bundled import minilm
 
-    encoder: Any = KeptTokens(minilm(), KEPT / "tokens")
-    if options.encoder == "static":
-        encoder = Static(StaticEmbedder.distil(minilm()))
+    encoder = KeptTokens(minilm(), KEPT / "tokens")
     counter, label = quality.reader_counter()
     found: dict[str, list[Recalls]] = {name: [] for name in METHODS}
     packed: dict[str, list[Recalls]] = {name: [] for name in METHODS}
@@ -242,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ]
             print(f"{name}: {method}: {' '.join(means)}", file=sys.stderr, flush=True)
     facts = [f"structrag: {__version__}", f"machine: {machine_line()}"]
-    facts.append(f"encoder: {options.encoder}")
+    facts.append("encoder: minilm")
     facts += [f"reader's tokens: {label}", f"samples: {'; '.join(asked)}"]
     parts = [
         "# Splitters' chunks packed as evidence",

@@ -43,7 +43,6 @@ from structrag.chunks.enriching.density import RATING_PROMPT
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.models import TransformersModel
 from structrag.models.margins import parse_rating
-from structrag.retrieval import TreeIndex, TreeRetriever
 
 SMOLLM = (
     Path.home() / ".cache" / "structrag-tests" / "smollm2-135m-instruct-0.1.2-bfloat16"
@@ -78,22 +77,6 @@ def views(documents: Sequence[Document], llm: Any, preset: str) -> Iterator[Row]
         len(chunks),
         len(chunks) - fallbacks.get("keywords", 0),
     )
-
-
-def tree(
-    documents: Sequence[Document], questions: Sequence[Any], llm: Any
-) -> Iterator[Row]:
-    index = TreeIndex(llm=llm, views=["context"])
-    fallbacks = index.add(documents).usage["fallbacks"]
-    nodes, chunks = len(list(index.nodes())), len(index.chunks())
-    yield Row("line of context", chunks, chunks - fallbacks.get("context", 0))
-    yield Row("tree: a section's summary", nodes, nodes - fallbacks.get("chunks", 0))
-    retriever = TreeRetriever(index, llm=llm)
-    hits = [retriever.search(question.question)[:1] for question in questions]
-    walked = sum(
-        bool(first) and "failure" not in first[0].chunk.extras for first in hits
-    )
-    yield Row("tree: a walk down", len(questions), walked, "picks among options")
 
 
 def pic(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
@@ -189,7 +172,6 @@ def measured(
     groups: list[Callable[[], Iterator[Row]]] = [
         lambda: views(documents, llm, "default"),
         lambda: views(documents, llm, "paper"),
-        lambda: tree(documents, questions, llm),
         lambda: pic(documents, llm),
         lambda: idms(documents[:1], llm),
         lambda: hiqa(documents, llm),

@@ -1,7 +1,7 @@
 """One index in each store: what building, searching and changing it costs.
 
     python benchmarks/stores.py [--rows 10000] [--questions 100] [--stores folder LanceDB]
-    python benchmarks/stores.py --retriever hiqa|d3 [--rows 5000]
+    python benchmarks/stores.py --retriever hiqa [--rows 5000]
     python benchmarks/stores.py --made [--rows 100000] [--stores ...]
 
 Real texts of the evaluation data; copies of them, their words shuffled, where more rows are asked
@@ -9,12 +9,10 @@ for than there are. Vectors are made of words by a stand-in embedder of 384 dime
 is filled in a process of its own, in groups as `Index.add` makes them, view "raw". A question is
 eight words of a chunk that follow each other, asked of `MultiViewRetriever` (vectors and BM25, ten
 hits); with `--retriever hiqa`, of `HiQARetriever` (critical keywords too, which it reads from all
-chunks at the very first question); with `--retriever d3`, of `D3Retriever` without a language model
-(parts of sections, then paragraphs there; it reads all at the very first question too). The first
-questions are those behind that one. Then 200 others are asked, for a minute at most, and then as
-many new ones as at first: an engine keeps what it has read by then. An update adds a document again
-that has changed, and keeps it. Overlap is the share of the first ten hits that are those of the
-folder.
+chunks at the very first question). The first questions are those behind that one. Then 200 others
+are asked, for a minute at most, and then as many new ones as at first: an engine keeps what it has
+read by then. An update adds a document again that has changed, and keeps it. Overlap is the share
+of the first ten hits that are those of the folder.
 
 With `--made`, sections are made, without splitting and embedding, and stores of others take the
 same; they are measured where their packages are installed. A document has 100 sections then.
@@ -47,8 +45,6 @@ from benchmarks.ingestion import pieces
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.stores_made import PEERS, Made, Subject, own
 from structrag import (
-    D3Index,
-    D3Retriever,
     FunctionEmbedder,
     HiQARetriever,
     Index,
@@ -64,7 +60,6 @@ DIMENSIONS = 384
 RETRIEVERS: dict[str, Callable[..., Any]] = {
     "multiview": MultiViewRetriever,
     "hiqa": HiQARetriever,
-    "d3": D3Retriever,
 }
 UPDATES = 10
 # Other questions between the first and the later ones.
@@ -209,11 +204,7 @@ def real(address: str, n_rows: int, kind: Callable[..., Any]) -> Subject:
     """Our index at an address, of real texts."""
     documents = list(enough(n_rows))
     embedder = FunctionEmbedder(embedded, name="words")
-    index: Index | D3Index
-    if kind is D3Retriever:
-        index = D3Index(embedder=embedder, store=address)
-    else:
-        index = Index(embedder=embedder, views=["raw"], store=address)
+    index = Index(embedder=embedder, views=["raw"], store=address)
     retriever = kind(index, k=10)
 
     def update(number: int) -> None:
@@ -270,7 +261,7 @@ def embedded(texts: Sequence[str]) -> np.ndarray:
     return np.array(rows).reshape(len(texts), DIMENSIONS)
 
 
-def asked(index: Index | D3Index, count: int) -> Iterator[str]:
+def asked(index: Index, count: int) -> Iterator[str]:
     """Words that follow each other in some chunks."""
     rng = random.Random(1)
     chunks = index.store.chunks()

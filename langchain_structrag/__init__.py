@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         ContentAwareTextSplitter,
         FixedTextSplitter,
     )
-    from langchain_structrag.tree import TreeRetriever
     from langchain_structrag.vision import ImageDescriber
 
 _HOMES = {
@@ -45,7 +44,6 @@ _HOMES = {
     "StructragEmbeddings": "langchain_structrag.embedding",
     "StructragLoader": "langchain_structrag.loading",
     "StructragParser": "langchain_structrag.loading",
-    "TreeRetriever": "langchain_structrag.tree",
     "TwoHopRetriever": "langchain_structrag.multihop",
 }
 __all__ = [
@@ -67,7 +65,6 @@ __all__ = [
     "StructragEmbeddings",
     "StructragLoader",
     "StructragParser",
-    "TreeRetriever",
     "TwoHopRetriever",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         FixedNodeParser,
     )
     from llama_index_structrag.pic import PICNodeParser
-    from llama_index_structrag.tree import TreeRetriever
     from llama_index_structrag.vision import ImageDescriber
 
 _HOMES = {
@@ -52,7 +51,6 @@ _HOMES = {
     "SelfAskQueryEngine": "llama_index_structrag.multihop",
     "StructragEmbedding": "llama_index_structrag.embedding",
     "StructragReader": "llama_index_structrag.loading",
-    "TreeRetriever": "llama_index_structrag.tree",
     "TwoHopRetriever": "llama_index_structrag.multihop",
 }
 __all__ = [
@@ -76,7 +74,6 @@ __all__ = [
     "SelfAskQueryEngine",
     "StructragEmbedding",
     "StructragReader",
-    "TreeRetriever",
     "TwoHopRetriever",
 ]
 if not TYPE_CHECKING:  # or type checkers would take any name

@@ -30,7 +30,6 @@ from structrag.hosts.metadata import (
     PAGE_LABEL_KEY,
     PIC_KEYS,
     SEGMENT_TEXT_KEY,
-    TREE_KEYS,
     context_notes,
     heading_notes,
     oversize_notes,
@@ -71,7 +70,6 @@ HIDDEN_KEYS = (
     *HIQA_KEYS.values(),
     *HIQA_HIT_KEYS.values(),
     *D3_KEYS.values(),
-    *TREE_KEYS.values(),
 )  # that no model sees
 SHOWN_KEYS = (CONTEXT_KEY, INDEX_TEXT_KEY, SEGMENT_TEXT_KEY)  # that models see
 OWN_KEYS = (*HIDDEN_KEYS, *SHOWN_KEYS)  # that nodes made of a node do not take over

@@ -26,7 +26,7 @@ from structrag import (
 )
 from structrag.asking.runner import Runner
 from structrag.hosts.models import LogProbabilities
-from structrag.retrieval import Routing, TreeIndex, TreeRetriever
+from structrag.retrieval import Routing
 
 TEXT = """# The X100 pump
 
@@ -195,18 +195,9 @@ def condensing(llm: Any) -> tuple[Counts, Reasons]:
     return usage["fallbacks"], usage["reasons"]
 
 
-def summing_up(llm: Any) -> tuple[Counts, Reasons]:
-    index = TreeIndex(llm=llm, summary_tokens=30)
-    usage = index.add([document()]).usage
-    assert_whole(index.chunks())
-    assert TreeRetriever(index, llm=llm).search(QUESTION)
-    return usage["fallbacks"], usage["reasons"]
-
-
 METHODS: dict[str, Callable[[Any], tuple[Counts, Reasons]]] = {
     "MC": views(),
     "MC of the paper": views(preset="paper"),
-    "lines of context": views(views=("context",)),
     "PIC": splitting(PICSplitter(min_tokens=10)),
     "PIC of the paper": splitting(PICSplitter.paper()),
     "IDMS": splitting(IDMSSplitter(min_tokens=10, max_tokens=80)),
@@ -220,7 +211,6 @@ METHODS: dict[str, Callable[[Any], tuple[Counts, Reasons]]] = {
     "D3 of the paper": drilling(preset="paper"),
     "D3 by levels": drilling(routing=Routing(drill="levels")),
     "D3, hierbase": drilling(strategy="hierbase"),
-    "a tree of sections": summing_up,
 }
 # An empty answer names nothing there: that is what the paper's prompt asks for.
 MEANS_NONE = {("D3 of the paper", "echoes"), ("D3 of the paper", "echoes three times")}

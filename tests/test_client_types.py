@@ -35,7 +35,7 @@ from structrag import (
 
 documents = [Document("x")]
 embedding = DeterministicFakeEmbedding(size=4)
-good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="rrf", cache="c")
+good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="union", cache="c")
 lc.HiQARetriever.from_documents(documents, embedding, alpha=0.5, max_tokens=10)
 lc.D3Retriever.from_texts(["x"], embedding, strategy="fused")
 lc.EvidenceRetriever.load("path", embedding, context="none")
@@ -54,7 +54,7 @@ PICSplitter.paper(max_tokens=100)
 HiQASplitter.code(metadata="none")
 read_file("a.pdf", title="A", password="b")
 loaded = lc.StructragLoader("docs", isolated=True).load()
-lc.TreeRetriever.from_documents(loaded, embedding, k=2).as_tool(name="search").invoke("x")
+lc.MultiViewRetriever.from_documents(loaded, embedding, k=2).as_tool(name="search").invoke("x")
 lc.SelfAsk(good, FakeListChatModel(responses=["x"]), max_followups=2).as_tool()
 lc.EvidenceCompressor(embedding=embedding, max_tokens=9)
 found = good.invoke("x", where={"year": 2024})[0].metadata["heading_path"]
@@ -81,13 +81,13 @@ lc.MultiViewRetriever.from_documents(documents, embedding, fusionn="rrf")  # wro
 lc.MultiViewRetriever.from_documents(documents, embedding, k="four")  # wrong
 lc.MultiViewRetriever(index=good.index, kk=3)  # wrong
 lc.HiQARetriever.from_documents(documents, embedding, embeddings=3)  # wrong
-lc.D3Retriever.from_texts(["x"], embedding, vectorstore=None)  # wrong
+lc.D3Retriever.from_texts(["x"], embedding, vector_store=None)  # wrong
 lc.EvidenceRetriever.load("path", embedding, max_token=3)  # wrong
 lc.ContentAwareTextSplitter(flat_metadata=True)  # wrong
 li.MultiViewRetriever.from_documents(nodes, similarity_top_kk=4)  # wrong
 li.MultiViewRetriever.from_documents(nodes, similarity_top_k="four")  # wrong
 li.HiQARetriever.load("path", storage_context=None)  # wrong
-li.D3Retriever.from_documents(nodes, node_parser=None)  # wrong
+li.D3Retriever.from_documents(nodes, node_parsers=None)  # wrong
 li.ContentAwareNodeParser(chunk_sise=9)  # wrong
 Index(batchsize=3)  # wrong
 Index.load("path", dense_stor=None)  # wrong
@@ -96,7 +96,7 @@ lc.MultiViewRetreiver  # wrong
 li.ContentAwareNodePaser  # wrong
 models.MonoT6  # wrong
 lc.StructragLoader("docs", isolate=True)  # wrong
-lc.TreeRetriever.from_documents(loaded, embedding, top_k=2)  # wrong
+lc.MultiViewRetriever.from_documents(loaded, embedding, top_k=2)  # wrong
 lc.SelfAsk(good, FakeListChatModel(responses=["x"]), max_followup=2)  # wrong
 lc.EvidenceCompressor(embedding=embedding, max_token=9)  # wrong
 li.StructragReader(readers="layout")  # wrong

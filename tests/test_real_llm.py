@@ -31,7 +31,7 @@ from structrag import (
     read_text,
 )
 from structrag.asking.cache import Cache
-from structrag.retrieval import Routing, Selection, TreeIndex, TreeRetriever
+from structrag.retrieval import Routing, Selection
 
 pytestmark = [
     pytest.mark.slow,
@@ -131,31 +131,6 @@ def test_enrichment(llm: Any, preset: str) -> None:
     enriched = make(**everything).enrich(document(), chunks, llm=llm)
     assert [chunk.text for chunk in enriched] == [chunk.text for chunk in chunks]
     whole(enriched)
-
-
-def test_a_tree_is_summed_up_and_walked(llm: Any) -> None:
-    index = TreeIndex(llm=llm, summary_tokens=30, views=["raw", "context"])
-    report = index.add([document()])
-    assert report.usage["failed"] == 0 < report.usage["calls"]
-    whole(index.chunks())
-    summaries = [node.extras["summary"] for node in index.nodes()]
-    assert summaries and all(summaries)
-    hits = TreeRetriever(index, llm=llm).search(QUESTION)
-    # What it picks is always an option.
-    assert hits and "failure" not in hits[0].chunk.extras
-    assert all(TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in hits)
-
-
-def test_views_are_chosen(llm: Any) -> None:
-    index = Index(llm=llm, choose_views=True)
-    index.view_settings = replace(index.view_settings, summary_min_tokens=5)
-    report = index.add([document()])
-    assert (
-        report.usage["calls"] == 0 < report.usage["scored"]
-        and not report.usage["fallbacks"]
-    )
-    whole(index.chunks())
-    assert MultiViewRetriever(index).search(QUESTION)
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
@@ -262,7 +237,7 @@ def test_the_beginning_of_a_real_document(
     ]
     for splitter in paths:
         whole(splitter.split(part, llm=llm), part.text)
-    for options in ({}, {"preset": "paper"}, {"choose_views": True}):
+    for options in ({}, {"preset": "paper"}):
         index = Index(llm=llm, **options)
         index.view_settings = replace(index.view_settings, summary_min_tokens=30)
         assert not index.add([part]).usage["failed"]

@@ -10,19 +10,32 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+# Names that are no more, in any package -> what takes their place.
+REMOVED = {
+    "InformationMargin": "Use margin='similarity', or TransformersMargin.",
+    "LikelihoodGain": "Use Index without choose_views: views are extracted, or written by llm=.",
+    "TreeIndex": "Use Index with EvidenceRetriever or MultiViewRetriever.",
+    "TreeRetriever": "Use EvidenceRetriever, or MultiViewRetriever for whole chunks.",
+}
+
 
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package (PEP 562).
 
-    `homes` leads from each public name to its module.
+    `homes` leads from each public name to its module. A name of `REMOVED` raises ImportError, which
+    says what to use.
 
     A package imports the same names under TYPE_CHECKING, for type checkers and editors;
     tests/core/test_public.py compares the two.
     """
 
     def load(name: str) -> Any:
+        if (
+            name in REMOVED
+        ):  # an AttributeError would lose the sentence in `from ... import`
+            raise ImportError(f"{package}.{name} was removed. {REMOVED[name]}")
         if name not in homes:
             message = f"module {package!r} has no attribute {name!r}"
             # For "Did you mean".

@@ -1,4 +1,4 @@
-"""The benchmarks around evidence: stems, splitters and static vectors, on one small document."""
+"""The benchmarks around evidence: stems and splitters, on one small document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import evidence_encoders, evidence_splitters, stems
+from benchmarks import evidence_splitters, stems
 from benchmarks.datasets import Dataset, Question
 from benchmarks.evidence import KeptTokens, Setting
 from benchmarks.methods_systems import BOTH, Indexed
@@ -67,10 +67,3 @@ def test_chunks_are_shortened_to_exact_slices(setting: Setting) -> None:
 
 def _parts(chunk: object) -> dict[str, object]:
     return {name: getattr(chunk, name) for name in ("doc_id", "start", "end", "text")}
-
-
-def test_static_vectors_beside_the_encoder(setting: Setting) -> None:
-    values, seconds = evidence_encoders.recalls(setting)
-    assert values[1000] == [1.0] and seconds >= 0
-    names = (evidence_encoders.ENCODER, evidence_encoders.STATIC)
-    assert "difference" in evidence_encoders.table({name: [values] for name in names})

@@ -15,6 +15,7 @@ import pytest
 from rooms import ROOMS
 
 import structrag
+from structrag._lazy import REMOVED
 
 HEAVY = [
     "torch",
@@ -101,6 +102,14 @@ def test_dir_and_unknown_names(package: str) -> None:
         AttributeError, match=f"module '{package}' has no attribute 'Nothing'"
     ):
         _ = module.Nothing
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_name_says_what_takes_its_place(name: str) -> None:
+    for package in PACKAGES:
+        assert name not in dir(importlib.import_module(package))
+    with pytest.raises(ImportError, match=f"structrag.{name} was removed. Use .+[.]$"):
+        exec(f"from structrag import {name}")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -33,7 +33,6 @@ MUTABLE = {
     "chunks.AdaptiveThreshold",
     "chunks.DocumentGaps",
     "chunks.GapModel",
-    "chunks.Scope",
     "chunks.SentenceMargins",
     "chunks.Supplement",
     "cli.Memory",
@@ -84,7 +83,6 @@ WITHOUT_SLOTS = {
     "models.MonoT5",
     "models.SentenceTransformerEmbedder",
     "models.StaticEmbedder",
-    "models.StaticTokens",
     "models.TokenizerCounter",
     "models.TransformersMargin",
     "models.TransformersModel",
@@ -184,7 +182,6 @@ def _needed() -> dict[str, dict[str, Any]]:
         "D3Retriever": {"index": structrag.D3Index()},
         "SelfAsk": {**searched, "llm": str},
         "TwoHop": searched,
-        "TreeRetriever": {"index": NAMES["TreeIndex"]()},
     }
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_making import ENGINES, address_in
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_fakes import BagOfWords, Scripted, facts
@@ -246,29 +245,8 @@ async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
     assert facts(await retriever.ainvoke(QUESTION)) == facts([document])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_documents_are_kept_in_an_engine(tmp_path: Path, engine: str) -> None:
-    near = made(embedding=BagOfWords())
-    with address_in(engine, tmp_path) as store:
-        far = made(embedding=BagOfWords(), store=store)
-        opened = D3Retriever.load(store, BagOfWords())
-        for retriever in (far, opened):
-            for where in (None, {"year": 2021}, {"doc_id": "pumps.md"}):
-                expected = near.invoke(QUESTION, where=where)
-                found = retriever.invoke(QUESTION, where=where)
-                assert [d.id for d in found] == [d.id for d in expected]
-                assert [d.page_content for d in found] == [
-                    d.page_content for d in expected
-                ]
-                for one, other in zip(found, expected, strict=True):
-                    for name in other.metadata.keys() - {
-                        "score",
-                        "scores",
-                        "score_parts",
-                    }:
-                        assert one.metadata[name] == other.metadata[name]
-            assert retriever.neighbours(found[0]) != []
-        with pytest.raises(
-            ValueError, match="embedder must be a model where an engine"
-        ):
-            made(store=f"{store}?tenant=other")
+def test_an_engine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="store must be a folder for D3Index"):
+        made(embedding=BagOfWords(), store=f"lancedb:{tmp_path}")
+    with pytest.raises(ValueError, match="store must be a folder for D3Index"):
+        D3Retriever.load(f"lancedb:{tmp_path}", BagOfWords())

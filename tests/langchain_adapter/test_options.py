@@ -25,7 +25,6 @@ from langchain_structrag import (
     IDMSTextSplitter,
     MultiViewRetriever,
     PICTextSplitter,
-    TreeRetriever,
 )
 from langchain_structrag.options import HiQAArguments, IDMSArguments, PICArguments
 from structrag import HiQASplitter, IDMSSplitter, PICSplitter
@@ -36,18 +35,9 @@ RETRIEVERS: list[Any] = [
     HiQARetriever,
     D3Retriever,
     EvidenceRetriever,
-    TreeRetriever,
 ]
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_field_is_a_named_argument(retriever: Any) -> None:
-    assert (
-        retriever.model_fields.keys() - {"index"}
-        <= retriever.OPTIONS.__annotations__.keys()
-    )
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

@@ -12,7 +12,6 @@ from langchain_structrag import (
     EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
-    TreeRetriever,
 )
 from structrag import read_text
 
@@ -27,7 +26,6 @@ KINDS = [
     HiQARetriever,
     D3Retriever,
     EvidenceRetriever,
-    TreeRetriever,
 ]
 
 

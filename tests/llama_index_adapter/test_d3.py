@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_making import ENGINES, address_in
 from llama_index.core import Document
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
@@ -570,23 +569,10 @@ async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
     assert [one.node.node_id for one in again] == [node.node.node_id]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_documents_are_kept_in_an_engine(tmp_path: Path, engine: str) -> None:
-    documents = [
-        Document(text=FILMS + FILLER, id_="films"),
-        Document(text=FILMS, id_="copy"),
-    ]
-    models: dict[str, Any] = {"embed_model": HashEmbedding(), "llm": None}
-    near = D3Retriever.from_documents(documents, **models)
-    with address_in(engine, tmp_path) as store:
-        far = D3Retriever.from_documents(documents, store=store, **models)
-        for retriever in (far, D3Retriever.load(store, **models)):
-            expected = near.retrieve(QUESTION)
-            found = retriever.retrieve(QUESTION)
-            assert [node.node_id for node in found] == [
-                node.node_id for node in expected
-            ]
-            assert [node.text for node in found] == [node.text for node in expected]
-            assert [node.node.relationships for node in found] == [
-                node.node.relationships for node in expected
-            ]
+def test_an_engine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="store must be a folder for D3Index"):
+        D3Retriever.from_documents(
+            [], embed_model=HashEmbedding(), store=f"lancedb:{tmp_path}"
+        )
+    with pytest.raises(ValueError, match="store must be a folder for D3Index"):
+        D3Retriever.load(f"lancedb:{tmp_path}", embed_model=HashEmbedding())

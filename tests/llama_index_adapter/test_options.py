@@ -22,9 +22,7 @@ from llama_index_structrag import (
     IDMSNodeParser,
     MultiViewRetriever,
     PICNodeParser,
-    TreeRetriever,
 )
-from llama_index_structrag.retrieving import arguments_of
 from structrag import FunctionEmbedder, read_text
 from structrag.errors import InvalidParameter, UnknownArgument
 
@@ -33,7 +31,6 @@ RETRIEVERS: list[Any] = [
     HiQARetriever,
     D3Retriever,
     EvidenceRetriever,
-    TreeRetriever,
 ]
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 
@@ -51,12 +48,6 @@ def no_global_model() -> Iterator[None]:
     Settings._embed_model = None
     yield
     Settings._embed_model = before
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_argument_is_named(retriever: Any) -> None:
-    named = retriever.OPTIONS.__annotations__.keys()
-    assert set(arguments_of(retriever)) - {"index"} <= named
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

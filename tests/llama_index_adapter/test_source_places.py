@@ -13,7 +13,6 @@ from llama_index_structrag import (
     EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
-    TreeRetriever,
 )
 from structrag import read_text
 
@@ -28,7 +27,6 @@ KINDS = [
     HiQARetriever,
     D3Retriever,
     EvidenceRetriever,
-    TreeRetriever,
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -99,7 +100,10 @@ def ask_key(model: str, request: Ask | Choose) -> str:
 
     It is made of the model's name and of everything in the request that the answer depends on.
     """
-    return cache_key("ask", model, request.component, *request.options, request.prompt)
+    schema = request.schema if isinstance(request, Ask) else None
+    shape = [] if schema is None else [json.dumps(schema, sort_keys=True)]
+    parts = (request.component, *request.options, *shape, request.prompt)
+    return cache_key("ask", model, *parts)
 
 
 def usable_answer(request: Ask | Choose, answer: Any) -> Any:

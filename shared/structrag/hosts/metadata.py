@@ -58,7 +58,6 @@ _EMPTY: Mapping[str, Any] = {
 }  # fmt: skip
 SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
 D3_KEYS = _prefixed("d3", "kind", "route", "paragraphs")
-TREE_KEYS = _prefixed("tree", "merged", "summary", "walk", "failure")
 
 
 def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
@@ -184,15 +183,6 @@ def context_notes(chunk: Chunk) -> dict[str, bool]:
 def d3_notes(chunk: Chunk) -> dict[str, Any]:
     """`d3_kind`, `d3_route` and `d3_paragraphs` of evidence; one paragraph has an empty list."""
     return {"d3_paragraphs": [], **chunk_notes(chunk, D3_KEYS)}
-
-
-def tree_notes(chunk: Chunk) -> dict[str, Any]:
-    """What a `TreeRetriever` notes of a hit.
-
-    `tree_merged` (ids of the chunks found in a section, empty for a chunk), `tree_summary`,
-    `tree_walk` and `tree_failure`.
-    """
-    return {"tree_merged": [], **chunk_notes(chunk, TREE_KEYS)}
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:

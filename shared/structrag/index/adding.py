@@ -192,12 +192,6 @@ class Adding:
         """Prepare a group."""
         return prepare_steps(group, self.how)
 
-    def further(
-        self, chunks: Mapping[str, Sequence[Chunk]]
-    ) -> Mapping[str, Preparation]:
-        """How the store's further levels are prepared after the chunks."""
-        return {}
-
     def put(self, prepared: Prepared) -> None:
         """Store what was prepared, document by document."""
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request, Score, Usage
+from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
 from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
@@ -99,12 +99,6 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
         read = _read(dry, group, work.how)
         documents += len(group)
         chunks += sum(len(of_document.chunks) for of_document in read)
-        by_document = {
-            document.id: of_document.chunks
-            for (document, _), of_document in zip(group, read, strict=True)
-        }
-        for of_level in work.further(by_document).values():
-            _read(dry, group, of_level)
     stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
     return Estimate(documents, work.unchanged, chunks, stages)
 
@@ -127,8 +121,6 @@ def _read(
 
 
 def _stage_of(request: Request) -> str:
-    if isinstance(request, Score):  # splitters have nothing scored
-        return VIEWS
     is_view = isinstance(request, Ask) and request.component.startswith("views.")
     return VIEWS if is_view else SPLIT
 

@@ -38,11 +38,10 @@ from structrag.index.routes import (
     checked_k,
     ranked_rows,
 )
-from structrag.index.snapshot import Reader, Settings, Snapshot
+from structrag.index.snapshot import Reader, Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
-from structrag.models.likelihood_gain import LikelihoodGain, check_gives_likelihoods
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
 from structrag.text.terms import tokenizer_for
@@ -64,7 +63,6 @@ class IndexSettings(AskingOptions, total=False):
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
-    choose_views: bool
     asking: Asking | None
     store: Address | None
 
@@ -101,8 +99,7 @@ class Index:
         llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None:
             extractive.
         splitter: Default `ContentAwareSplitter()`.
-        views: Some of "raw", "summary", "keywords" and "context", which is off by default: the raw
-            text under a line that says what surrounds it.
+        views: Some of "raw", "summary" and "keywords".
         preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections,
             two calls a section, Okapi BM25, texts truncated at what the encoder reads).
         dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
@@ -120,9 +117,6 @@ class Index:
             of the paper's figures.
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
-        choose_views: Whether the language model chooses keywords and the sentences of summaries
-            among extracted ones, by how much likelier the section makes them, instead of writing
-            them. It must give likelihoods, as `TransformersModel` does.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
             vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
             timeout.
@@ -154,7 +148,6 @@ class Index:
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
-        choose_views: bool = False,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
@@ -174,7 +167,6 @@ class Index:
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
             whole_summaries=paper,
-            scorer=_gain_of(llm) if choose_views else None,
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
@@ -186,7 +178,7 @@ class Index:
         self.host: HostVectors = HostVectors(dense_store, self.view_settings.names)
         self._check_for_dense_store()
         memory = Store(
-            self._levels(),
+            {FIRST_LEVEL: self.view_settings.names},
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language, stems=stems),
@@ -219,20 +211,11 @@ class Index:
                 "dense_store must be None where an engine keeps the documents: it keeps their "
                 "vectors too. Leave one of the two out."
             )
-        if len(settings.levels) > 1:
-            raise InvalidParameter(
-                f"store must be a folder for {type(self).__name__}, which keeps more than chunks; "
-                f"got {str(self.address)!r}. Leave it out, or pass a folder."
-            )
         if settings.bm25 != Bm25():
             raise InvalidParameter(
                 f"lexical must be 'lucene' where an engine counts the terms; got "
                 f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
             )
-
-    def _levels(self) -> Mapping[str, Sequence[str]]:
-        """The levels of the store with their views."""
-        return {FIRST_LEVEL: self.view_settings.names}
 
     def _check_for_dense_store(self) -> None:
         """Refuse to give a host's store vectors that change with every document."""
@@ -312,8 +295,8 @@ class Index:
         and keywords are counted as long as the extracted ones. The calls of a splitter whose
         questions depend on answers are counted with answers as long as they may be (PIC's summaries
         of summaries: at most so many), its texts with chunks cut by LSA in the model's place.
-        Further rounds of IDMS's supplements, distilling a static model and what a host's store
-        embeds are left out. Raises InvalidParameter as `add` does.
+        Further rounds of IDMS's supplements and what a host's store embeds are left out. Raises
+        InvalidParameter as `add` does.
         """
         return estimate(self._adding(documents), self.runner)
 
@@ -461,11 +444,11 @@ class Index:
             return self.store
         raise only_in_engine(self.address)
 
-    def own_reader(self, snapshot: Snapshot | None = None) -> Reader:
-        """`reader`, or that of a snapshot; raises as `own_store` does."""
+    def own_reader(self) -> Reader:
+        """`reader`; raises as `own_store` does."""
         if self.level is None:
             raise only_in_engine(self.address)
-        return self.level.reader(snapshot)
+        return self.level.reader()
 
     def query_vectors(self, reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
         """The queries' vectors for searches of a reader, in one call.
@@ -639,12 +622,6 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
 def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
     """The views, of which one may stand alone."""
     return (views,) if isinstance(views, str) else tuple(views)
-
-
-def _gain_of(llm: Any) -> LikelihoodGain:
-    """What chooses views by the likelihoods of a language model."""
-    check_gives_likelihoods("llm (with choose_views=True)", llm)
-    return LikelihoodGain(llm)
 
 
 def _with_saved(

@@ -27,11 +27,9 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.engine_levels import open_levels
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.opening import Address, engine_of, open_store
-from structrag.index.snapshot import Settings
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state, is_gone
@@ -395,7 +393,7 @@ class _Ingestion:
         """The store at the address, or a new one."""
         if engine_of(self.address) is not None:
             self._check_for_engine(ready)
-            store = self._opened_in_engine(ready.settings)
+            store = open_store(self.address, ready.settings, self.config)
             self._check_config(store.config)
         elif (path_of(self.address) / MANIFEST).exists():
             store = Store.load(self.address)
@@ -406,16 +404,11 @@ class _Ingestion:
             store.save(self.address)
         return store
 
-    def _opened_in_engine(self, settings: Settings) -> CorpusStore:
-        if len(settings.levels) > 1:
-            return open_levels(self.address, settings, self.config)
-        return open_store(self.address, settings, self.config)
-
     def _check_for_engine(self, ready: Ready) -> None:
         """Refuse what an engine cannot keep."""
-        if ready.config.get("kind") is not None:
+        if ready.config.get("kind") is not None or len(ready.settings.levels) > 1:
             raise InvalidParameter(
-                "make must give an Index, a MultiViewRetriever or a D3Index for a store in an "
+                "make must give an Index or a MultiViewRetriever for a store in an "
                 "engine, which keeps chunks alone. Leave make out, or name a folder as store."
             )
         if ready.is_fitted:

@@ -11,13 +11,10 @@ if TYPE_CHECKING:
     from structrag.models.colbert import ColbertTokens
     from structrag.models.cross_encoder import CrossEncoderScorer
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
-    from structrag.models.information_margin import InformationMargin
-    from structrag.models.likelihood_gain import LikelihoodGain
     from structrag.models.llm import FunctionModel
     from structrag.models.lsa import LsaEmbedder
     from structrag.models.monot5 import MonoT5
     from structrag.models.static import StaticEmbedder
-    from structrag.models.static_tokens import StaticTokens
     from structrag.models.summariser import TransformersSummariser
     from structrag.models.token_vectors import TransformersTokens
     from structrag.models.transformers_margin import TransformersMargin
@@ -28,13 +25,10 @@ _HOMES = {
     "CrossEncoderScorer": "structrag.models.cross_encoder",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
-    "InformationMargin": "structrag.models.information_margin",
-    "LikelihoodGain": "structrag.models.likelihood_gain",
     "LsaEmbedder": "structrag.models.lsa",
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
-    "StaticTokens": "structrag.models.static_tokens",
     "TransformersMargin": "structrag.models.transformers_margin",
     "TransformersModel": "structrag.models.transformers_model",
     "TransformersSummariser": "structrag.models.summariser",
@@ -46,13 +40,10 @@ __all__ = [
     "CrossEncoderScorer",
     "FunctionEmbedder",
     "FunctionModel",
-    "InformationMargin",
-    "LikelihoodGain",
     "LsaEmbedder",
     "MonoT5",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
-    "StaticTokens",
     "TransformersMargin",
     "TransformersModel",
     "TransformersSummariser",

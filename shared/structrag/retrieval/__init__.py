@@ -1,6 +1,6 @@
 """From a query to hits.
 
-MultiView, `hiqa`, `d3`, `tree`, and several searches (`multihop`)."""
+MultiView, `hiqa`, `d3`, and several searches (`multihop`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.packing import pack
     from structrag.retrieval.retriever import Retriever
-    from structrag.retrieval.tree.index import TreeIndex
-    from structrag.retrieval.tree.retriever import TreeRetriever
 
 _HOMES = {
     "BodyNames": "structrag.retrieval.hiqa.keywords",
@@ -37,8 +35,6 @@ _HOMES = {
     "Routing": "structrag.retrieval.d3.outlines",
     "Selection": "structrag.retrieval.d3.selection",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
-    "TreeIndex": "structrag.retrieval.tree.index",
-    "TreeRetriever": "structrag.retrieval.tree.retriever",
     "TwoHop": "structrag.retrieval.multihop.twohop",
     "pack": "structrag.retrieval.packing",
 }
@@ -54,8 +50,6 @@ __all__ = [
     "Routing",
     "Selection",
     "SelfAsk",
-    "TreeIndex",
-    "TreeRetriever",
     "TwoHop",
     "pack",
 ]

@@ -27,7 +27,6 @@ from structrag.hosts.metadata import (
     score_notes,
     source_notes,
     titles_of,
-    tree_notes,
     without_page_starts,
 )
 from structrag.hosts.parents import Parent
@@ -296,4 +295,3 @@ def test_titles_are_a_string_or_a_list() -> None:
 
 def test_one_paragraph_and_one_chunk_have_empty_lists() -> None:
     assert d3_notes(PLAIN) == {"d3_paragraphs": [], "d3_kind": "text"}
-    assert tree_notes(PLAIN) == {"tree_merged": []}

@@ -464,6 +464,7 @@ async def test_searches_side_by_side_agree() -> None:
     assert all(hits == found[0] for hits in found)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_add_leaves_whole_documents_only(
     embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -857,7 +858,7 @@ def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
     views = index.view_settings
     assert views.with_context is views.merged is not is_paper
     assert views.invented_keywords is views.whole_summaries is is_paper
-    assert not views.use_llm and views.scorer is None
+    assert not views.use_llm
     assert index.overflow == ("truncate" if is_paper else "windows")
     assert index.config()["lexical"] == ("okapi" if is_paper else "lucene")
     splitter = index.splitter
@@ -953,16 +954,6 @@ def test_what_an_engine_cannot_do_is_refused_before_it_is_opened(
 ) -> None:
     with pytest.raises(InvalidParameter, match=sentence):
         Index(store="lancedb:nowhere", **options)
-
-
-def test_an_index_of_several_levels_is_kept_in_a_folder() -> None:
-    class TwoLevels(Index):
-        def _levels(self) -> dict[str, tuple[str, ...]]:
-            return {"chunks": self.views, "parts": self.views}
-
-    assert TwoLevels(embedder=HashEmbedder()).views
-    with pytest.raises(InvalidParameter, match="must be a folder for TwoLevels"):
-        TwoLevels(embedder=HashEmbedder(), store="lancedb:nowhere")
 
 
 def test_an_index_with_an_address_is_saved_with_each_change(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ from doubles import HashEmbedder
 from store_making import VIEWS, entry
 
 from structrag import (
-    D3Index,
-    D3Retriever,
     Document,
     Index,
     MultiViewRetriever,
@@ -496,27 +494,26 @@ def manuals() -> list[Document]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "make"),
-    [(MultiViewRetriever, Index), (D3Retriever, D3Index)],
-    ids=["views", "d3"],
-)
 def test_a_bucket_holds_what_memory_holds(
-    bucket: Bucket, embedder: HashEmbedder, kind: Any, make: Any
+    bucket: Bucket, embedder: HashEmbedder
 ) -> None:
     address = f"lancedb:{bucket.uri}/corpus?tenant=acme"
-    near, far = make(embedder=embedder), make(embedder=embedder, store=address)
+    near, far = Index(embedder=embedder), Index(embedder=embedder, store=address)
     for index in (near, far):
         index.add(manuals())
         index.add([replace(manuals()[1], text="# Pump 1\n\nIt has no part.")])
         index.delete("p2")
-    opened = make.load(address, embedder=embedder)
+    opened = Index.load(address, embedder=embedder)
     assert opened.document_ids == near.document_ids == ["p0", "p1", "p3"]
     for question in ("What moves oil?", "no part", "Rinse part 3"):
         for where in (None, {"year": [2020, 2021]}):
-            expected = [hit.chunk for hit in kind(near).search(question, where=where)]
+            expected = [
+                hit.chunk
+                for hit in MultiViewRetriever(near).search(question, where=where)
+            ]
             assert [
-                hit.chunk for hit in kind(opened).search(question, where=where)
+                hit.chunk
+                for hit in MultiViewRetriever(opened).search(question, where=where)
             ] == expected
     assert all(name.startswith("corpus/tenant_acme/") for name in bucket.objects)
 

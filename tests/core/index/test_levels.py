@@ -21,8 +21,6 @@ from structrag.index.blocks import Column
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.store import Store
 from structrag.models import LsaEmbedder
-from structrag.retrieval.tree.index import TreeIndex
-from structrag.retrieval.tree.retriever import TreeRetriever
 from structrag.text.terms import Tokenizer
 
 
@@ -92,7 +90,7 @@ def forbid_fitting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LsaEmbedder, "fit", fit)
 
 
-@pytest.mark.parametrize("kind", [Index, TreeIndex, D3Index])
+@pytest.mark.parametrize("kind", [Index, D3Index])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_loaded_index_has_the_fit_it_was_saved_with(
     kind: Any, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -118,14 +116,9 @@ def test_a_loaded_index_has_the_fit_it_was_saved_with(
 
 
 def searched(index: Any) -> list[Any]:
-    if isinstance(index, D3Index):
-        retriever: Any = D3Retriever(index)
-    else:
-        retriever = (
-            TreeRetriever(index)
-            if isinstance(index, TreeIndex)
-            else MultiViewRetriever(index)
-        )
+    retriever: Any = (
+        D3Retriever(index) if isinstance(index, D3Index) else MultiViewRetriever(index)
+    )
     return [retriever.search(query) for query in ("valve w2", "pump", "unknown")]
 
 

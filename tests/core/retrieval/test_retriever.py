@@ -22,7 +22,7 @@ from structrag import (
 from structrag.errors import InvalidParameter
 from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Hit
-from structrag.retrieval import Routing, Selection, TreeIndex, TreeRetriever
+from structrag.retrieval import Routing, Selection
 from structrag.retrieval.retriever import check_retriever
 
 SECTIONS = "".join(
@@ -130,7 +130,6 @@ def test_what_is_no_retriever_is_refused() -> None:
         (MultiViewRetriever, Index),
         (HiQARetriever, Index),
         (D3Retriever, D3Index),
-        (TreeRetriever, TreeIndex),
     ],
 )
 def test_an_index_of_another_kind_is_refused(retriever: Any, kind: type) -> None:

@@ -75,31 +75,24 @@ class _Names:
     """Every way to name each section, and who is meant."""
 
     def __init__(self, paths: Sequence[Sequence[str]]) -> None:
-        self.whole: dict[str, set[int]] = {}
-        self.ends: dict[str, set[int]] = {}
+        whole: dict[str, set[int]] = {}
+        ends: dict[str, set[int]] = {}
+        for position, path in enumerate(paths):
+            for first in range(len(path)):
+                names = ends if first else whole
+                names.setdefault(_normal(" ".join(path[first:])), set()).add(position)
+        self.known = {**ends, **whole}
+        self.known.pop("", None)
         self.tries = FUZZY_TRIES
         self.guesses: dict[str, set[int]] = {}  # what inexact names were found to mean
         commas = [len(_COMMA.findall(" ".join(path))) for path in paths]
         self.most_parts = 1 + max(commas, default=0)  # of a name, between its commas
-        for position, path in enumerate(paths):
-            self.whole.setdefault(_normal(" ".join(path)), set()).add(position)
-            for first in range(1, len(path)):
-                self.ends.setdefault(_normal(" ".join(path[first:])), set()).add(
-                    position
-                )
-        self.whole.pop("", None)
-        self.ends.pop("", None)
-        self.by_length: dict[int, list[str]] = {}
-        for name in dict.fromkeys([*self.whole, *self.ends]):
-            self.by_length.setdefault(len(name), []).append(name)
 
     def of_item(self, item: str) -> tuple[set[int], int]:
         """The positions that an item names; how many names are unknown."""
         parts = _COMMA.split(item)
-        if 1 < len(parts) <= self.most_parts:
-            whole = self._exact(item) or self._close(item)
-            if whole:  # one name that holds commas
-                return whole, 0
+        if 1 < len(parts) <= self.most_parts and (whole := self._meant(item)):
+            return whole, 0  # one name that holds commas
         of_item: set[int] = set()
         unknown = 0
         first = 0
@@ -108,36 +101,30 @@ class _Names:
             while last > first + 1 and not self._exact(",".join(parts[first:last])):
                 last -= 1
             name = ",".join(parts[first:last])
-            positions = self._exact(name) or self._close(name)
+            positions = self._meant(name)
             of_item |= positions
             unknown += not positions and _normal(name) not in _NOTHING
             first = last
         return of_item, unknown
 
-    def _exact(self, name: str) -> set[int]:
-        for form in dict.fromkeys((_normal(name), _normal(_LABEL.sub("", name)))):
-            positions = self.whole.get(form) or self.ends.get(form)
-            if positions:
-                return positions
-        return set()
-
-    def _close(self, name: str) -> set[int]:
+    def _meant(self, name: str) -> set[int]:
         form = _normal(name)
+        if exact := self._exact(name):
+            return exact
         if form in self.guesses:
             return self.guesses[form]
         if form in _NOTHING or len(form.split()) > MAX_WORDS or not self.tries:
             return set()
         self.tries -= 1
-        width = len(form)
-        near: list[str] = []
-        for length, names in self.by_length.items():
-            if 0.8 * width <= length <= 1.25 * width:  # others are too different
-                near += names
-        positions: set[int] = set()
-        for best in get_close_matches(form, near, n=1, cutoff=FUZZY):
-            positions = self.whole.get(best) or self.ends[best]
-        self.guesses[form] = positions
-        return positions
+        width = len(form)  # names of far other lengths are too different
+        near = [name for name in self.known if 0.8 * width <= len(name) <= 1.25 * width]
+        best = get_close_matches(form, near, n=1, cutoff=FUZZY)
+        self.guesses[form] = self.known[best[0]] if best else set()
+        return self.guesses[form]
+
+    def _exact(self, name: str) -> set[int]:
+        bare = _normal(_LABEL.sub("", name))
+        return self.known.get(_normal(name)) or self.known.get(bare) or set()
 
     def inside(self, answer: str) -> set[int]:
         """The sections whose name stands somewhere in the answer.
@@ -146,11 +133,10 @@ class _Names:
         """
         text = f" {_normal(answer)} "
         positions: set[int] = set()
-        for length in sorted(self.by_length, reverse=True):
-            for name in self.by_length[length]:
-                if f" {name} " in text:
-                    positions |= self.whole.get(name) or self.ends[name]
-                    text = text.replace(f" {name} ", " \n ")
+        for name in sorted(self.known, key=len, reverse=True):
+            if f" {name} " in text:
+                positions |= self.known[name]
+                text = text.replace(f" {name} ", " \n ")
         return positions
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from structrag.asking.replies.ids import parse_ids, usable_ids
+from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import NoModel
@@ -170,11 +170,12 @@ def base_steps(
         return _instead(question, paragraphs, [range(len(paragraphs))], settings, tally)
     prompts = [rendered(question, shown, parts, settings) for parts in calls]
     allowed = [{part.position + 1 for part in parts} for parts in calls]
-    answers = yield [Ask(prompt, COMPONENT) for prompt in prompts]
+    empty = empty_is_none(settings.prompt)
+    schema = None if empty else ID_SCHEMA
+    answers = yield [Ask(prompt, COMPONENT, schema=schema) for prompt in prompts]
     chosen: set[int] = set()
     failed: list[Sequence[int]] = []  # the positions of each failed call
     invented = 0
-    empty = empty_is_none(settings.prompt)
     for prompt, ids_shown, answer in zip(prompts, allowed, answers, strict=True):
         usable = partial(usable_ids, ids_shown, empty=empty)
         text = tally.note(prompt, answer, settings.counter, usable)

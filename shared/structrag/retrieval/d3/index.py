@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from structrag.asking.cache import Cache
 from structrag.asking.naming import setting_name
@@ -14,7 +14,7 @@ from structrag.asking.requests import Embedder, Request, Steps, Usage, fallbacks
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import together
-from structrag.errors import IndexDamaged, check_choice, check_ids
+from structrag.errors import IndexDamaged, InvalidParameter, check_choice, check_ids
 from structrag.index.adding import (
     Adding,
     Preparation,
@@ -23,22 +23,12 @@ from structrag.index.adding import (
     at_levels,
     prepare_steps,
 )
-from structrag.index.engine_levels import (
-    AnySnapshot,
-    EngineLevels,
-    LevelReader,
-    open_levels,
-)
 from structrag.index.entries import fingerprint
-from structrag.index.index import (
-    check_embedder,
-    check_embedder_for_engine,
-    only_in_engine,
-)
+from structrag.index.index import check_embedder
 from structrag.index.levels import SearchedLevel
-from structrag.index.opening import Address, engine_of
+from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.routes import HostVectors
-from structrag.index.snapshot import Settings, Snapshot
+from structrag.index.snapshot import Reader, Settings, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
 from structrag.models.embedders import as_embedder
@@ -157,8 +147,8 @@ class D3Index:
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        store, stems, dtype, asking, options: As in `Index`. Of what an engine keeps, each process
-            that searches reads all chunks once, and later those of changed documents.
+        store: A folder, as in `Index`; no engine's place.
+        stems, dtype, asking, options: As in `Index`.
     """
 
     def __init__(
@@ -237,9 +227,9 @@ class D3Index:
         memory = Store(
             LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)
         )
-        self.store: Store | EngineLevels = memory
-        if store is not None:
-            self.store = self._opened(store, memory.settings)
+        self.store: Store = (
+            memory if store is None else self._opened(store, memory.settings)
+        )
         self.host: HostVectors = HostVectors(None, LEVELS[PARAGRAPHS])
         self._levels = self._searched_levels()
         self.kept: dict[str, dict[str, dict[Request, Any]]] = {
@@ -247,22 +237,15 @@ class D3Index:
         }
         self._layout: Layout | None = None
 
-    def _opened(self, address: Address, settings: Settings) -> Store | EngineLevels:
+    def _opened(self, address: Address, settings: Settings) -> Store:
         """The store at an address, with what is there."""
-        if engine_of(address) is not None:
-            check_embedder_for_engine(self.embedder)
-        store = open_levels(address, settings, self.config())
+        store = _store_in_folder(address, settings, self.config())
         if store.config:
             check_embedder(address, store.config, self.embedder.name)
         return store
 
     def _searched_levels(self) -> dict[str, SearchedLevel]:
-        """The levels of a store of our own, by name.
-
-        An engine searches by itself.
-        """
-        if not isinstance(self.store, Store):
-            return {}
+        """The levels of the store, by name."""
         # Sections are read by the language model, and not searched.
         embedders = {PARAGRAPHS: self.embedder, SECTIONS: None, PARTS: self.embedder}
         return {
@@ -273,32 +256,26 @@ class D3Index:
     @property
     def own_store(self) -> Store:
         """As of `Index`."""
-        if isinstance(self.store, Store):
-            return self.store
-        raise only_in_engine(self.address)
+        return self.store
 
     @property
-    def sections(self) -> LevelReader:
+    def sections(self) -> Reader:
         """The sections there are now, without their text."""
         return self.store.reader(SECTIONS)
 
     @property
-    def parts(self) -> LevelReader:
+    def parts(self) -> Reader:
         """The runs of paragraphs there are now."""
         return self.store.reader(PARTS)
 
     @property
-    def paragraphs(self) -> LevelReader:
+    def paragraphs(self) -> Reader:
         """The paragraphs there are now."""
         return self.store.reader(PARAGRAPHS)
 
-    def searched(self, level: str, snapshot: AnySnapshot | None = None) -> LevelReader:
+    def searched(self, level: str, snapshot: Snapshot | None = None) -> Reader:
         """A level as vectors search it, now or in a snapshot."""
-        if isinstance(self.store, Store) and (
-            snapshot is None or isinstance(snapshot, Snapshot)
-        ):
-            return self._levels[level].reader(snapshot)
-        return (snapshot or self.store.snapshot()).reader(level)
+        return self._levels[level].reader(snapshot)
 
     @property
     def document_ids(self) -> list[str]:
@@ -408,7 +385,7 @@ class D3Index:
         self._keep()
         return all(deleted)
 
-    def layout(self, snapshot: AnySnapshot | None = None) -> Layout:
+    def layout(self, snapshot: Snapshot | None = None) -> Layout:
         """The sections with their paragraphs, put together once after a change.
 
         Those of now, or of a snapshot.
@@ -464,26 +441,39 @@ class D3Index:
         incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder is
         another one than it was built with.
         """
-        store = open_levels(path, verify=verify)
+        store = _store_in_folder(path, verify=verify)
         config = store.config
         if not {"d3", "embedder"} <= config.keys():
             raise IndexDamaged(
                 f"{os.fspath(path)!r} was not saved by D3Index.save: its manifest lacks the "
                 "settings. Open it with Index.load."
             )
-        in_engine = not isinstance(store, Store)
         index = cls(
             embedder=embedder,
             llm=llm,
             counter=counter,
             asking=asking_of(asking, options, D3Index),
-            store=path if in_engine else None,
             dtype=store.settings.dtype,
             **config["d3"],
         )
-        if in_engine:
-            return index
         check_embedder(path, config, index.embedder.name)
         index.store = store
         index._levels = index._searched_levels()
         return index
+
+
+def _store_in_folder(
+    address: Address,
+    settings: Settings | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    verify: bool = False,
+) -> Store:
+    """`open_store`; InvalidParameter for an engine's place."""
+    if engine_of(address) is not None:
+        raise InvalidParameter(
+            f"store must be a folder for D3Index, which needs every section and paragraph of a "
+            f"search in memory; got {str(address)!r}. Pass a folder, or search the engine with "
+            "MultiViewRetriever, which reads only what it finds."
+        )
+    return cast("Store", open_store(address, settings, config, verify=verify))

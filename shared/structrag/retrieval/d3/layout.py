@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.index.engine_levels import LevelReader
 from structrag.index.selection import Selection
+from structrag.index.snapshot import Reader
 from structrag.text.heading_path import is_same_title
 
 
@@ -70,9 +70,7 @@ class Layout:
         )
 
 
-def build_layout(
-    sections: LevelReader, parts: LevelReader, paragraphs: LevelReader
-) -> Layout:
+def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Layout:
     """The layout of three stores that hold the same documents."""
     tokens: list[int] = []
     # document -> its first row, and where its paragraphs start

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.replies.ids import parse_ids, usable_ids
+from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
-from structrag.index.engine_levels import LevelReader
 from structrag.index.ranking import SCORE_DIGITS
+from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import (
@@ -47,7 +47,7 @@ class Scope:
 
     def __init__(self, index: D3Index, where: Any) -> None:
         self.index = index
-        self.paragraphs: LevelReader = index.searched(PARAGRAPHS)
+        self.paragraphs: Reader = index.searched(PARAGRAPHS)
         snapshot = self.paragraphs.snapshot
         self.layout: Layout = index.layout(snapshot)
         sections = snapshot.reader(SECTIONS)
@@ -61,7 +61,7 @@ class Scope:
         ]
 
     @cached_property
-    def parts(self) -> LevelReader:
+    def parts(self) -> Reader:
         """The parts to search; LSA is fitted when they are searched."""
         return self.index.searched(PARTS, self.paragraphs.snapshot)
 
@@ -394,8 +394,8 @@ def _asked_steps(
         for window in windows(question, sections, group, settings)
     ]
     paths = paths_of(sections) if settings.answer_format == "names" else []
-
     empty = empty_is_none(settings.template)
+    schema = None if paths or empty else ID_SCHEMA
 
     def check(call: Window) -> Callable[[str], bool]:
         if paths:
@@ -404,7 +404,7 @@ def _asked_steps(
             )
         return partial(usable_ids, {i + 1 for i in call.positions}, empty=empty)
 
-    answers = yield [Ask(call.prompt, COMPONENT) for call in calls]
+    answers = yield [Ask(call.prompt, COMPONENT, schema=schema) for call in calls]
     chosen: set[int] = set()
     for call, answer in zip(calls, answers, strict=True):
         text = tally.note(call.prompt, answer, settings.counter, check(call))

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Embed, Request, Steps, T
 from structrag.asking.steps import intercept
-from structrag.index.engine_levels import LevelReader
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import FloatArray, best_positions
+from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.layout import Layout
 from structrag.retrieval.fusion import maxnorm, minmax
 
@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
-def own_vectors(reader: LevelReader, steps: Steps[T]) -> Steps[T]:
+def own_vectors(reader: Reader, steps: Steps[T]) -> Steps[T]:
     """The same steps, embedded by what made the reader's vectors.
 
     An embedder fitted to an index (LSA) is known to no runner.
@@ -47,7 +47,7 @@ class ParagraphScore:
 
 
 def route_scores(
-    reader: LevelReader, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: Mask
 ) -> dict[str, dict[int, float]]:
     """Route ("bm25", "dense") -> row of the mask -> its own score.
 
@@ -60,7 +60,7 @@ def route_scores(
 
 
 def fused_scores(
-    reader: LevelReader, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: Mask
 ) -> dict[int, dict[str, float]]:
     """Row of the mask -> "bm25" and "dense", in [0, 1] each.
 
@@ -82,7 +82,7 @@ def _normalised(
 
 
 def part_scores_steps(
-    reader: LevelReader, question: str, mask: Mask
+    reader: Reader, question: str, mask: Mask
 ) -> Steps[dict[int, float]]:
     """The score of each part of the mask, in [0, 1].
 
@@ -98,9 +98,7 @@ def part_scores_steps(
     }
 
 
-def lexical_part_scores(
-    reader: LevelReader, question: str, mask: Mask
-) -> dict[int, float]:
+def lexical_part_scores(reader: Reader, question: str, mask: Mask) -> dict[int, float]:
     """Row of the mask -> its BM25, in [0, 1]. Nothing is embedded."""
     by_row = fused_scores(reader, question, None, mask)
     return {row: scores["bm25"] for row, scores in by_row.items()}
@@ -138,7 +136,7 @@ def wide_route(
 
 
 def paragraph_scores_steps(
-    reader: LevelReader, question: str, rows: Sequence[int], parts: Mapping[int, float]
+    reader: Reader, question: str, rows: Sequence[int], parts: Mapping[int, float]
 ) -> Steps[dict[int, ParagraphScore]]:
     """Row -> its score of BM25, cosine and its part's score.
 

@@ -53,14 +53,13 @@ class Quantised:
     scales: NDArray[np.float32]  # (n,)
 
 
-def fit_quantiser(vectors: Array, dimensions: int | None = None) -> Quantiser:
+def fit_quantiser(vectors: Array) -> Quantiser:
     """The principal axes of vectors, and the bits of each.
 
     Each axis has 8, 4, 2 or no bits: as few in all as keep 97.5 % of the energy that the vectors
-    have along the axes (reverse water-filling). `dimensions`: only so many axes, the strongest;
-    None: all d. Fewer than 2,000 vectors do not say what an axis needs. All axes then have 8 bits,
-    which cover every unit vector. At most 50,000 vectors are looked at, at even distances. They are
-    not centred.
+    have along the axes (reverse water-filling). Fewer than 2,000 vectors do not say what an axis
+    needs. All axes then have 8 bits, which cover every unit vector. At most 50,000 vectors are
+    looked at, at even distances. They are not centred.
     """
     step = max(1, -(-len(vectors) // _FITTED_ON))
     sample = unit_rows(vectors[::step].astype(np.float32, copy=False))
@@ -70,7 +69,7 @@ def fit_quantiser(vectors: Array, dimensions: int | None = None) -> Quantiser:
     columns = columns * np.where(
         columns[strongest, np.arange(len(columns))] < 0, -1.0, 1.0
     )
-    axes = columns[:, ::-1][:, :dimensions].astype(np.float32)
+    axes = columns[:, ::-1].astype(np.float32)
     if len(vectors) < _ENOUGH:
         return Quantiser(
             axes / np.float32(127), np.full(axes.shape[1], 8, dtype=np.uint8)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice, pairwise
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -68,13 +67,13 @@ from structrag.retrieval.evidence.store import (
     Stored,
     stored_document,
 )
-from structrag.retrieval.evidence.words import is_content, is_word
+from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-VERSION = 3  # of what records hold: raised when the same document gives others
+VERSION = 4  # of what records hold: raised when the same document gives others
 GROUP = 256  # pieces of documents that are prepared together
 ORDERS = ("rank", "document")
 
@@ -86,8 +85,6 @@ class EvidenceOptions(AskingOptions, total=False):
     max_tokens: int
     order: str
     context: str
-    dimensions: int | None
-    function_words: bool
     reading: Reading | None
     language: str
     asking: Asking | None
@@ -124,10 +121,6 @@ class EvidenceRetriever(Retriever):
             part of a table or list cannot be read without, the caption and header of a table's
             rows and the sentence before a list's items. "all": the heading path too. "none":
             nothing.
-        dimensions: Of the token vectors that are kept; None: all. Fewer take less memory and find
-            a little less.
-        function_words: Whether the vectors of function words (stop words of the language) are kept
-            too. Without them a third less memory is taken, and a little less is found.
         reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
             `language` alone or in `reading`.
         asking, options: An `Asking`, or its settings by their own names.
@@ -147,21 +140,15 @@ class EvidenceRetriever(Retriever):
         max_tokens: int = 1000,
         order: str = "rank",
         context: str = "lead",
-        dimensions: int | None = None,
-        function_words: bool = True,
         reading: Reading | None = None,
         language: str = "english",
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
         check_at_least("max_tokens", max_tokens, 1)
-        if dimensions is not None:
-            check_at_least("dimensions", dimensions, 1)
         self.max_tokens = max_tokens
         self.order: str = check_choice("order", order, ORDERS)
         self.context: str = check_choice("context", context, CONTEXTS)
-        self.dimensions = dimensions
-        self.function_words = function_words
         self.reading: Reading = reading or Reading(language=language)
         self.token_encoder: TokenEncoder | None = _token_encoder(
             embedding, token_encoder
@@ -295,8 +282,6 @@ class EvidenceRetriever(Retriever):
             "token_encoder": self.token_encoder.name
             if self.token_encoder is not None
             else None,
-            "dimensions": self.dimensions,
-            "function_words": self.function_words,
             "reading": setting_name(self.reading),
         }
 
@@ -365,7 +350,7 @@ class EvidenceRetriever(Retriever):
     ) -> list[Record]:
         if self.store.quantiser is None and any(len(of.ids) for of in tokens):
             vectors = np.concatenate([of.vectors for of in tokens])
-            self.store.quantiser = fit_quantiser(vectors, self.dimensions)
+            self.store.quantiser = fit_quantiser(vectors)
         quantiser = self.store.quantiser
         if quantiser is None:
             return list(records)
@@ -376,24 +361,14 @@ class EvidenceRetriever(Retriever):
             of_document = tokens[first : first + len(pieces)]
             first += len(pieces)
             if of_document and len(record):
-                counted = self._counted(prepared, of_document)
+                text = prepared.outline.document.text
+                counted = [
+                    is_word(text[start:end], of.spans)
+                    for (start, end), of in zip(pieces, of_document, strict=True)
+                ]
                 record = with_tokens(record, pieces, of_document, quantiser, counted)
             changed.append(record)
         return changed
-
-    def _counted(
-        self, prepared: _Prepared, tokens: Sequence[TokenVectors]
-    ) -> list[NDArray[np.bool_]]:
-        """Which tokens of a document's pieces are kept: those of words."""
-        text = prepared.outline.document.text
-        language = self.reading.language
-        counts = (
-            is_word if self.function_words else partial(is_content, language=language)
-        )
-        return [
-            counts(text[start:end], of.spans)
-            for (start, end), of in zip(prepared.stored.pieces, tokens, strict=True)
-        ]
 
     # -- searching
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doubles import HashEmbedder, ScriptedModel
-from engine_making import ENGINES, address_in
 
 from structrag.asking.cache import Cache
 from structrag.errors import IndexDamaged, InvalidParameter
@@ -217,13 +216,9 @@ def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> No
 # -- at an address
 
 
-@pytest.fixture(params=["folder", *ENGINES])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "folder":
-        yield str(tmp_path / "index")
-        return
-    with address_in(request.param, tmp_path) as place:
-        yield place
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return str(tmp_path / "index")
 
 
 QUESTIONS = ("Where does the heron stand?", "What does the engine burn?", "frog pike")
@@ -286,22 +281,6 @@ def test_half_precision_and_stems_are_opened_as_they_were(address: str) -> None:
     assert found(opened) == found(index)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_summaries_that_failed_are_made_again_in_an_engine(
-    tmp_path: Path, engine: str
-) -> None:
-    with address_in(engine, tmp_path) as address:
-        model = ScriptedModel(OSError("down"))
-        index = D3Index(embedder=HashEmbedder(), llm=model, store=address)
-        with pytest.warns(UserWarning, match="Every call of the language model failed"):
-            index.add([document()])
-        model.script = "A heron waits for frogs."
-        assert index.add([document()]).replaced == 1
-        summaries = [chunk.extras["summary"] for chunk in index.sections.chunks()]
-        assert "A heron waits for frogs." in summaries
-        assert index.add([document()]).unchanged == 1
-
-
 def test_what_cannot_be_opened_is_refused(address: str) -> None:
     D3Index(embedder=HashEmbedder(), store=address).add([document()])
     with pytest.raises(InvalidParameter, match="embedder must be the one"):
@@ -312,28 +291,13 @@ def test_what_cannot_be_opened_is_refused(address: str) -> None:
         Index.load(address, embedder=HashEmbedder())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_engine_needs_a_model(tmp_path: Path, engine: str) -> None:
-    with address_in(engine, tmp_path) as address:
-        with pytest.raises(
-            InvalidParameter, match="embedder must be a model where an engine"
-        ):
-            D3Index(store=address)
-        assert not any(tmp_path.iterdir())
-        index = D3Index(embedder=HashEmbedder(), store=address)
-        with pytest.raises(
-            InvalidParameter, match="index must keep its documents itself here"
-        ):
-            _ = index.own_store
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_another_kind_of_index_in_an_engine_is_refused(
-    tmp_path: Path, engine: str
-) -> None:
-    with address_in(engine, tmp_path) as address:
-        Index(embedder=HashEmbedder(), store=address).add([document()])
-        with pytest.raises(IndexDamaged, match=r"was not saved by D3Index\.save"):
-            D3Index.load(address, embedder=HashEmbedder())
-        with pytest.raises(InvalidParameter, match="must be those that the store"):
-            D3Index(embedder=HashEmbedder(), store=address)
+@pytest.mark.parametrize("engine", ["lancedb", "milvus"])
+def test_an_engine_is_refused(tmp_path: Path, engine: str) -> None:
+    address = f"{engine}:{tmp_path / 'corpus'}"
+    for make in (D3Index, partial(D3Index.load, address)):
+        options = {} if isinstance(make, partial) else {"store": address}
+        with pytest.raises(InvalidParameter, match="store must be a folder") as caught:
+            make(embedder=HashEmbedder(), **options)
+        assert address in str(caught.value)
+        assert "MultiViewRetriever" in str(caught.value)
+    assert not any(tmp_path.iterdir())

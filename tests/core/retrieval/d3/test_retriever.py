@@ -168,8 +168,8 @@ def test_identical_paragraphs_are_two_and_neighbours_can_be_joined(
 
 
 PROSE = "I believe it may be the second one."
-UNUSABLE_IDS = {"", PROSE, "abc " * 10_000, "[" * 9999, "1. Dogs.\n2. Cats."}
-UNUSABLE_NAMES = (UNUSABLE_IDS - {""}) | {"第2段", "1-4", "[1, 2, 999]", '{"ids": [1]}'}
+UNUSABLE_IDS = {"", PROSE, "abc " * 10_000, "[" * 9999, "1. Dogs.\n2. Cats.", "第2段"}
+UNUSABLE_NAMES = (UNUSABLE_IDS - {""}) | {"1-4", "[1, 2, 999]", '{"ids": [1]}'}
 
 
 @pytest.mark.parametrize(

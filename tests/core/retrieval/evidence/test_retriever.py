@@ -215,8 +215,6 @@ def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
         InvalidParameter, match="token_encoder must be what the index at"
     ):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))
-    with pytest.raises(InvalidParameter, match="dimensions must be"):
-        EvidenceRetriever.load(tmp_path / "index", HashTokens(), dimensions=8)
     with pytest.raises(IndexDamaged, match="no saved index"):
         EvidenceRetriever.load(tmp_path / "none", HashTokens())
 
@@ -298,10 +296,6 @@ def test_settings_are_checked() -> None:
         InvalidParameter, match="token_encoder must have a name and embed_tokens"
     ):
         EvidenceRetriever(token_encoder=HashEmbedder())  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidParameter, match="dimensions must be a number of at least 1"
-    ):
-        EvidenceRetriever(dimensions=0)
     with pytest.raises(
         InvalidParameter, match="context must be one of 'all', 'lead', 'none'"
     ):
@@ -479,29 +473,6 @@ def test_a_reader_with_its_own_counter() -> None:
     retriever = made(HashTokens(), reading=Reading(counter=len))
     hits = retriever.search("Which blue pump leaks?", max_tokens=60)
     assert 0 < sum(len(hit.chunk.text) for hit in hits) <= 60
-
-
-def test_fewer_dimensions_take_less_room() -> None:
-    retriever = made(HashTokens(), dimensions=8)
-    assert retriever.store.shelf().records["pumps"].token_rows.shape[1] == 8
-    assert texts(retriever.search("Which blue pump leaks?", 1)) == [
-        "The blue pump leaks. Its seal is worn."
-    ]
-
-
-def test_without_function_words_only_the_other_tokens_are_kept() -> None:
-    whole, words = made(HashTokens()), made(HashTokens(), function_words=False)
-    record, short = (one.store.shelf().records["pumps"] for one in (whole, words))
-    atom = (
-        int(np.searchsorted(record.starts, PUMPS.text.index("The blue"), "right")) - 1
-    )
-    assert np.diff(record.token_firsts)[atom] == 4  # The blue pump leaks
-    assert np.diff(short.token_firsts)[atom] == 3
-    # The vectors of sentences are as before.
-    assert np.array_equal(short.sums, record.sums)
-    assert texts(words.search("Which blue pump leaks?", 1)) == [
-        "The blue pump leaks. Its seal is worn."
-    ]
 
 
 def test_a_manual_with_many_sections_with_minilm(minilm: Any) -> None:
@@ -731,14 +702,7 @@ def test_marks_in_a_question_are_no_tokens_of_it() -> None:
     assert made(Marks()).search(question) == made(HashTokens()).search(question)
 
 
-def test_settings_of_reading_and_words_must_be_those_it_was_built_with(
-    tmp_path: Path,
-) -> None:
-    retriever = made(HashTokens(), function_words=False)
-    retriever.save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match="function_words must be what the index"):
-        EvidenceRetriever.load(tmp_path / "index", HashTokens())
+def test_settings_of_reading_must_be_those_it_was_built_with(tmp_path: Path) -> None:
+    made(HashTokens()).save(tmp_path / "index")
     with pytest.raises(InvalidParameter, match="reading must be what the index"):
-        EvidenceRetriever.load(
-            tmp_path / "index", HashTokens(), function_words=False, language="german"
-        )
+        EvidenceRetriever.load(tmp_path / "index", HashTokens(), language="german")
