@@ -121,7 +121,7 @@ class IDMSNodeParser(ReadingNodeParser):
     margin: MarginField = Field(
         default=_DEFAULTS["margin"],
         description="What says that two sides belong together: llm, similarity, words, or a "
-        "function such as TransformersMargin or InformationMargin; auto: the llm, else "
+        "function such as TransformersMargin; auto: the llm, else "
         "embed_model, else words.",
     )
     context: str = Field(

@@ -198,7 +198,6 @@ def condensing(llm: Any) -> tuple[Counts, Reasons]:
 METHODS: dict[str, Callable[[Any], tuple[Counts, Reasons]]] = {
     "MC": views(),
     "MC of the paper": views(preset="paper"),
-    "lines of context": views(views=("context",)),
     "PIC": splitting(PICSplitter(min_tokens=10)),
     "PIC of the paper": splitting(PICSplitter.paper()),
     "IDMS": splitting(IDMSSplitter(min_tokens=10, max_tokens=80)),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import Favours
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
@@ -231,15 +230,6 @@ def test_other_bad_arguments() -> None:
         MultiViewRetriever.from_documents(["text"])  # type: ignore[list-item]
     with pytest.raises(TypeError):
         MultiViewRetriever.from_documents(DOCUMENTS, chunk_siez=3)
-
-
-def test_a_model_with_likelihoods_chooses_the_views() -> None:
-    model = Favours("purr")
-    retriever = MultiViewRetriever.from_documents(
-        DOCUMENTS, llm=model, choose_views=True
-    )
-    assert model.prompts and retriever.invoke("purr")
-    assert retriever.index.usage.calls == 0 < retriever.index.usage.scored
 
 
 def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:

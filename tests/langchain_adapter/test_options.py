@@ -41,14 +41,6 @@ DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_field_is_a_named_argument(retriever: Any) -> None:
-    assert (
-        retriever.model_fields.keys() - {"index"}
-        <= retriever.OPTIONS.__annotations__.keys()
-    )
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
 @pytest.mark.parametrize(
     ("name", "answer"),
     [

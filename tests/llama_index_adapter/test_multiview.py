@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from doubles import Favours
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.embeddings import MockEmbedding
@@ -257,20 +256,11 @@ def test_a_language_model_makes_the_views():
     assert "bm25:keywords" in retriever.retrieve("zebra")[0].metadata["routes"]
 
 
-def test_a_model_with_likelihoods_chooses_the_views():
-    model = Favours("zebra")
-    retriever = MultiViewRetriever.from_documents(
-        documents(), llm=model, choose_views=True
-    )
-    assert model.prompts and retriever.retrieve("pump")
-    assert retriever.index.usage.calls == 0 < retriever.index.usage.scored
-
-
 def test_prompts_can_be_read_and_replaced():
     llm = ScriptedLLM(prompts=[])
     retriever = MultiViewRetriever.from_documents([], llm=llm)
     prompts = retriever.get_prompts()
-    names = ("merged", "summary", "keywords", "context")
+    names = ("merged", "summary", "keywords")
     assert set(prompts) == {f"{name}_prompt" for name in names}
     shown = prompts["merged_prompt"].format(title="The title", text="The {text}")
     assert (

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request, Score, Usage
+from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
 from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
@@ -122,8 +122,6 @@ def _read(
 
 
 def _stage_of(request: Request) -> str:
-    if isinstance(request, Score):  # splitters have nothing scored
-        return VIEWS
     is_view = isinstance(request, Ask) and request.component.startswith("views.")
     return VIEWS if is_view else SPLIT
 

@@ -40,7 +40,6 @@ from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
-from structrag.models.likelihood_gain import LikelihoodGain, check_gives_likelihoods
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
 from structrag.text.terms import tokenizer_for
@@ -62,7 +61,6 @@ class IndexSettings(AskingOptions, total=False):
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
-    choose_views: bool
     asking: Asking | None
     store: Address | None
 
@@ -99,8 +97,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None:
             extractive.
         splitter: Default `ContentAwareSplitter()`.
-        views: Some of "raw", "summary", "keywords" and "context", which is off by default: the raw
-            text under a line that says what surrounds it.
+        views: Some of "raw", "summary" and "keywords".
         preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections,
             two calls a section, Okapi BM25, texts truncated at what the encoder reads).
         dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
@@ -118,9 +115,6 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             of the paper's figures.
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
-        choose_views: Whether the language model chooses keywords and the sentences of summaries
-            among extracted ones, by how much likelier the section makes them, instead of writing
-            them. It must give likelihoods, as `TransformersModel` does.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
             vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
             timeout.
@@ -155,7 +149,6 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
-        choose_views: bool = False,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
@@ -175,7 +168,6 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
             whole_summaries=paper,
-            scorer=_gain_of(llm) if choose_views else None,
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
@@ -251,8 +243,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         and keywords are counted as long as the extracted ones. The calls of a splitter whose
         questions depend on answers are counted with answers as long as they may be (PIC's summaries
         of summaries: at most so many), its texts with chunks cut by LSA in the model's place.
-        Further rounds of IDMS's supplements, distilling a static model and what a host's store
-        embeds are left out. Raises InvalidParameter as `add` does.
+        Further rounds of IDMS's supplements and what a host's store embeds are left out. Raises
+        InvalidParameter as `add` does.
         """
         return estimate(self._adding(documents), self.runner)
 
@@ -461,9 +453,3 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
 def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
     """The views, of which one may stand alone."""
     return (views,) if isinstance(views, str) else tuple(views)
-
-
-def _gain_of(llm: Any) -> LikelihoodGain:
-    """What chooses views by the likelihoods of a language model."""
-    check_gives_likelihoods("llm (with choose_views=True)", llm)
-    return LikelihoodGain(llm)

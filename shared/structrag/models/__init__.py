@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from structrag.models.colbert import ColbertTokens
     from structrag.models.cross_encoder import CrossEncoderScorer
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
-    from structrag.models.information_margin import InformationMargin
-    from structrag.models.likelihood_gain import LikelihoodGain
     from structrag.models.llm import FunctionModel
     from structrag.models.lsa import LsaEmbedder
     from structrag.models.monot5 import MonoT5
@@ -27,8 +25,6 @@ _HOMES = {
     "CrossEncoderScorer": "structrag.models.cross_encoder",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
-    "InformationMargin": "structrag.models.information_margin",
-    "LikelihoodGain": "structrag.models.likelihood_gain",
     "LsaEmbedder": "structrag.models.lsa",
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
@@ -44,8 +40,6 @@ __all__ = [
     "CrossEncoderScorer",
     "FunctionEmbedder",
     "FunctionModel",
-    "InformationMargin",
-    "LikelihoodGain",
     "LsaEmbedder",
     "MonoT5",
     "SentenceTransformerEmbedder",

@@ -27,6 +27,11 @@ _LONGEST = 512  # tokens of a part, for models that name no limit
 Forward = Callable[[Mapping[str, Any]], tuple[Any, Any]]
 
 
+def without_surrogates(text: str) -> str:
+    """Surrogates have no UTF-8 form; replaced one by one, so that no offset moves."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
 class Part(NamedTuple):
     """A run of a text's tokens that the model reads at once."""
 
@@ -88,8 +93,7 @@ class TokenReader:
             "padding": False,
             "verbose": False,
         }
-        # Lone surrogates have no UTF-8 form; replaced one by one, so that no offset moves.
-        read = [_SURROGATE.sub("\ufffd", prompt + text) for text in texts]
+        read = [without_surrogates(prompt + text) for text in texts]
         encoded = self.tokenizer(read, **options)
         for text, ids in enumerate(encoded["input_ids"]):
             spans = encoded["offset_mapping"][text]

@@ -50,6 +50,7 @@ def test_a_missing_extra_is_the_users_to_mend(
     assert code == 2 and "structrag[plot]" in err and not out
 
 
+@pytest.mark.slow
 def test_the_package_runs_as_a_module(manual: Path) -> None:
     command = [sys.executable, "-m", "structrag", "outline", str(manual), "--json"]
     result = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)

@@ -38,6 +38,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_report_is_printed_and_files_are_written(
     capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def test_only_changed_files_are_read_again(
     assert "Pump" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["evidence", "multiview"])
 @pytest.mark.parametrize("command", ["search", "index"])
 def test_without_a_model_vectors_are_made_once(
@@ -378,6 +379,7 @@ def test_hits_are_in_the_places_that_are_named(
     assert {Path(hit.chunk.doc_id).name for hit in hits} == documents
 
 
+@pytest.mark.slow
 def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
     place = folder.parent / "deep" / "index"
     (folder / "bad.md").write_bytes(b"\0\1\2")

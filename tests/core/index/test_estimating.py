@@ -20,7 +20,7 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.requests import Ask, Choose, Failed, Score
+from structrag.asking.requests import Ask, Choose, Failed
 from structrag.errors import InvalidParameter
 from structrag.index.estimating import (
     LONGEST,
@@ -256,7 +256,6 @@ def test_the_summary_that_stands_in_is_as_long_as_one_may_be() -> None:
 
 
 def test_requests_stand_in_stages_and_answers_by_who_asks() -> None:
-    scorer: Any = None
     requests: list[Any] = [
         Choose("x", ("a", "b"), component="views.choice"),
         Ask("x", component="views.merged"),
@@ -269,7 +268,6 @@ def test_requests_stand_in_stages_and_answers_by_who_asks() -> None:
         "split",
         "split",
     ]
-    assert _stage_of(Score("x", ("a",), scorer)) == "views"
     choice, view, rating, other = (_stand_in(request, 7) for request in requests)
     assert choice == 0.0 and isinstance(view, Failed) and rating == "5"
     assert other.endswith(" 7")

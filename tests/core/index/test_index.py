@@ -464,6 +464,7 @@ async def test_searches_side_by_side_agree() -> None:
     assert all(hits == found[0] for hits in found)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_add_leaves_whole_documents_only(
     embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -857,7 +858,7 @@ def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
     views = index.view_settings
     assert views.with_context is views.merged is not is_paper
     assert views.invented_keywords is views.whole_summaries is is_paper
-    assert not views.use_llm and views.scorer is None
+    assert not views.use_llm
     assert index.overflow == ("truncate" if is_paper else "windows")
     assert index.config()["lexical"] == ("okapi" if is_paper else "lucene")
     splitter = index.splitter

@@ -431,6 +431,7 @@ def test_what_killed_saves_left_is_removed_by_the_next(tmp_path: Path) -> None:
     assert answers(Store.load(path, verify=True)) == answers(small_store())
 
 
+@pytest.mark.slow
 def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

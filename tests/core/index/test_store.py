@@ -95,7 +95,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     steps=STEPS,
@@ -330,6 +329,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
     assert "later" in store
 
 
+@pytest.mark.slow
 @forks
 def test_a_forked_process_leaves_the_files_of_its_parent(
     monkeypatch: pytest.MonkeyPatch,
@@ -514,6 +514,7 @@ def test_nothing_is_joined_where_there_is_no_crowd() -> None:
     assert sizes(store) == [3]
 
 
+@pytest.mark.slow
 def test_documents_beyond_the_buffer_lie_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,7 +191,7 @@ def test_a_prompt_that_is_no_template_is_refused(
 def test_unknown_views_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(
         InvalidParameter,
-        match="views must be some of 'raw', 'summary', 'keywords', 'context', each",
+        match="views must be some of 'raw', 'summary', 'keywords', each",
     ):
         ViewSettings(names=names)
 
@@ -476,105 +476,6 @@ def test_views_that_fell_back_are_counted_and_the_failed_calls_among_them() -> N
     assert "no answer" in views.reasons["summary"] + views.reasons["keywords"]
     views = of_chunks(chunks[2:3], DEFAULT, ScriptedModel(MERGED))
     assert not views.fallbacks and views.failed == 0 and not views.reasons
-
-
-# -- the view "context"
-
-
-def in_context(llm: Any = None, **settings: Any) -> tuple[str | None, ...]:
-    """The view of two pieces of one section and of one that is a section by itself."""
-    chunks = [
-        chunk("# A\n\nThe pump moves water.", "A", context="Manual"),
-        chunk("It is made of brass.", "A", context="Manual > A", start=40),
-        chunk("Alone.", start=80),
-    ]
-    made = ViewSettings(names=("context",), use_llm=llm is not None, **settings)
-    return of_chunks(chunks, made, llm).texts["context"]
-
-
-def test_the_extracted_line_stands_above_pieces_of_a_section_alone() -> None:
-    line = "The pump moves water. It is made of brass."
-    first, second, alone = in_context()
-    assert first == f"{line}\nManual\n# A\n\nThe pump moves water."
-    assert second == f"{line}\nManual > A\nIt is made of brass."
-    assert alone is not None and alone.endswith("Alone.")
-    bodies = in_context(with_context=False)
-    assert bodies[1] == f"{line}\nIt is made of brass."
-
-
-def test_a_section_that_is_one_chunk_is_its_own_context_unless_a_model_was_asked() -> (
-    None
-):
-    one = [chunk("Alone.", "A")]
-    settings = ViewSettings(names=("context",))
-    assert of_chunks(one, settings).texts["context"] == ("Alone.",)
-    llm = ScriptedModel("What stands alone.")
-    views = of_chunks(one, replace(settings, use_llm=True), llm)
-    assert views.texts["context"] == ("What stands alone.\nAlone.",)
-    assert len(llm.prompts) == 1
-
-
-def test_the_line_of_a_model_takes_the_place_of_the_extracted_one() -> None:
-    llm = ScriptedModel("How the pump is made.")
-    texts = in_context(llm)
-    assert len(llm.prompts) == 3
-    assert all(text and text.startswith("How the pump is made.\n") for text in texts)
-    assert in_context(ScriptedModel("")) == in_context()
-
-
-# -- views that are chosen
-
-
-class Longest:
-    """A scorer that likes long texts, and notes what it was asked after."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        self.asked.append(query)
-        return [float(len(text)) for text in texts]
-
-
-SENTENCES = " ".join(f"Part {i} of the pump turns {'slowly ' * i}." for i in range(30))
-
-
-@pytest.mark.parametrize(
-    ("names", "ends"),
-    [
-        (("raw",), []),
-        (("raw", "summary"), ["Summary:"]),
-        (("raw", "keywords"), ["Keywords:", "Keywords:"]),
-        (VIEWS, ["Keywords:", "Keywords:", "Summary:"]),
-    ],
-)
-def test_only_wanted_views_are_chosen_and_summaries_of_long_texts(
-    names: tuple[str, ...], ends: list[str]
-) -> None:
-    scorer = Longest()
-    settings = ViewSettings(names=names, scorer=scorer)
-    chunks = [chunk(SENTENCES, "Pump"), chunk("It leaks.", start=9000)]
-    views = of_chunks(chunks, settings)
-    assert [query.rpartition("\n")[2] for query in scorer.asked] == ends
-    assert list(views.texts) == list(names) and not views.fallbacks
-    if "summary" in names:
-        long, short = views.texts["summary"]
-        assert short == "It leaks." and long is not None and "Part 0 " not in long
-    if "keywords" in names:
-        keywords = views.texts["keywords"][0]
-        assert keywords is not None
-        chosen = keywords.split(", ")
-        assert chosen == sorted(chosen, key=len, reverse=True)
-
-
-def test_a_model_that_chooses_writes_the_line_of_context_alone() -> None:
-    llm = ScriptedModel("A line.")
-    settings = ViewSettings(
-        names=("summary", "keywords", "context"), use_llm=True, scorer=Longest()
-    )
-    views = of_chunks([chunk(SENTENCES, "Pump")], settings, llm)
-    assert len(llm.prompts) == 1 and "Passage:" in llm.prompts[0]
-    assert views.texts["context"] == (f"A line.\n{SENTENCES}",)
 
 
 def test_schemas_allow_what_is_asked_for_and_nothing_else() -> None:

@@ -39,6 +39,7 @@ from structrag.ingestion.workers import Replies, Runner, Worker
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence, makers.d3])
 def test_it_gives_what_one_process_gives(
     tmp_path: Path, make: Callable[[], Any]
@@ -69,6 +70,7 @@ def test_it_gives_what_one_process_gives(
     )
 
 
+@pytest.mark.slow
 def test_its_index_is_searched_by_the_class_that_made_it(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 3)
     ingest(tmp_path / "files", tmp_path / "index", make=makers.multiview, workers=1)
@@ -82,6 +84,7 @@ def test_its_index_is_searched_by_the_class_that_made_it(tmp_path: Path) -> None
     assert hit.chunk.doc_id.endswith("002.md")
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +106,7 @@ def test_what_has_not_changed_is_not_read_again(
     assert run().unchanged == 4
 
 
+@pytest.mark.slow
 def test_all_workers_get_some_of_few_files(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 4)
     (tmp_path / "at work").mkdir()
@@ -111,6 +115,7 @@ def test_all_workers_get_some_of_few_files(tmp_path: Path) -> None:
     assert (report.added, report.errors) == (4, {})
 
 
+@pytest.mark.slow
 def test_groups_get_smaller_where_workers_share_the_last_files(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 70)
 
@@ -131,6 +136,7 @@ def test_groups_get_smaller_where_workers_share_the_last_files(tmp_path: Path) -
     assert sum(shared) == 70 and shared == sorted(shared, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 3)
     files[1].write_bytes(BIN_MD)
@@ -156,6 +162,7 @@ def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> Non
     assert (mended.added, mended.errors) == (1, {})
 
 
+@pytest.mark.slow
 def test_what_the_system_refuses_is_in_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +216,7 @@ def test_a_file_that_cannot_be_read_though_it_is_regular(tmp_path: Path) -> None
     assert report.errors[str(memory)].startswith(f"Cannot read {str(memory)!r}: ")
 
 
+@pytest.mark.slow
 def test_names_that_are_no_utf8_and_files_too_large(tmp_path: Path) -> None:
     (file,) = write_files(tmp_path / "files", 1)
     with open(tmp_path / "files" / "huge.md", "wb") as huge:
@@ -253,6 +261,7 @@ def test_a_file_that_goes_while_it_runs(
     }
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +285,7 @@ def test_a_place_that_cannot_be_written_to(
     assert (report.added, report.unchanged) == (0, 1)
 
 
+@pytest.mark.slow
 def test_documents_stay_whose_files_cannot_be_looked_at(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     (there,) = write_files(tmp_path / "files" / "share", 1)
@@ -291,6 +301,7 @@ def test_documents_stay_whose_files_cannot_be_looked_at(tmp_path: Path) -> None:
     assert run(remove_missing=True).removed == 1
 
 
+@pytest.mark.slow
 def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 3)
     files[1].write_bytes(BIN_MD)

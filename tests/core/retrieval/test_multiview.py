@@ -92,15 +92,6 @@ def index() -> Index:
 def test_worked_example() -> None:
     index = scripted(WORKED)
     assert names(dense(index, preset="paper", k=3).search("q")) == "ABD"
-    rrf = dense(index, fusion="rrf", k=4).search("q")
-    assert names(rrf) == "ABDC"
-    # Of 1 / (60 + rank); the best is 3 / 61.
-    sums = [0.048916, 0.048395, 0.047627, 0.047123]
-    assert [hit.score for hit in rrf] == pytest.approx(
-        [s / (3 / 61) for s in sums], abs=1e-4
-    )
-    assert names(dense(index, fusion="roundrobin", k=3).search("q")) == "ABD"
-    assert names(dense(index, fusion="maxscore", k=2).search("q")) == "AB"
     assert names(dense(index, k=4).search("q")) == "ABDC"
 
 
@@ -120,11 +111,6 @@ def test_hits_say_where_they_were_found() -> None:
 
 def test_hits_say_what_each_route_added() -> None:
     index = scripted(WORKED)
-    first = dense(index, fusion="rrf", weights={"raw": 2}).search("q")[0]
-    sums = {"dense:raw": 2 / 61, "dense:summary": 1 / 62, "dense:keywords": 1 / 61}
-    assert first.parts == pytest.approx(
-        {name: part / (4 / 61) for name, part in sums.items()}
-    )
     first = dense(index, preset="paper").search("q")[0]
     sums = {"raw": 1 / 61, "summary": 1 / 62, "keywords": 1 / 61}
     assert first.parts == pytest.approx(
@@ -145,7 +131,7 @@ WEIGHT = st.sampled_from([0, 0.5, 1, 3])
 @given(
     rankings=st.fixed_dictionaries(dict.fromkeys(VIEWS, RANKING)),
     weights=st.fixed_dictionaries(dict.fromkeys(VIEWS, WEIGHT)),
-    fusion=st.sampled_from(["minmax", "rrf", "roundrobin", "union", "maxscore"]),
+    fusion=st.sampled_from(["minmax", "union"]),
     both=st.booleans(),
     k=st.integers(1, 8),
 )
@@ -157,33 +143,31 @@ def test_parts_make_up_the_score(
         k=k,
         fusion=fusion,
         routes=("dense", "bm25") if both else ("dense",),
-        weights=weights if fusion in ("minmax", "rrf") else None,
+        weights=weights if fusion == "minmax" else None,
     )
     for hit in retriever.search("text of A"):
         assert set(hit.scores) == set(hit.routes)
         assert bool(hit.parts) == bool(hit.routes)
         if hit.parts:
-            together = max if fusion == "maxscore" else sum
-            assert together(hit.parts.values()) == pytest.approx(hit.score, abs=1e-12)
+            assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-12)
 
 
 def test_views_hit_counts_the_first_k_only_and_not_what_was_filled_up() -> None:
-    hits = dense(
-        scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=4, fusion="rrf"
-    ).search("q")
-    assert names(hits) == "BACD"
+    hits = dense(scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=4).search(
+        "q"
+    )
+    assert names(hits) == "ABCD"
     assert [hit.chunk.extras["views_hit"] for hit in hits] == [
-        ["raw", "summary"],
         ["raw"],
+        ["raw", "summary"],
         ["summary"],
         [],
     ]
     assert hits[3].routes == {} == hits[3].scores and hits[3].score == hits[2].score
-    assert hits[0].chunk.extras["views_hit"] == ["raw", "summary"]
     (only,) = dense(
-        scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=1, fusion="rrf"
+        scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=1
     ).search("q")
-    assert only.chunk.extras["views_hit"] == ["summary"]
+    assert only.chunk.extras["views_hit"] == ["raw"]
 
 
 # -- sizes
@@ -216,13 +200,12 @@ def test_paper_sizes_for_any_rankings(rankings: list[list[str]], k: float) -> No
     }
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
 @pytest.mark.parametrize("routes", [("dense",), ("bm25",), ("dense", "bm25")])
 @pytest.mark.parametrize("query", [*QUERIES, "the of and"])
 def test_default_gives_exactly_k_and_a_smaller_k_is_a_prefix(
-    index: Index, fusion: str, routes: Sequence[str], query: str
+    index: Index, routes: Sequence[str], query: str
 ) -> None:
-    retriever = MultiViewRetriever(index, fusion=fusion, routes=routes)
+    retriever = MultiViewRetriever(index, routes=routes)
     everything = retriever.search(query, 50)
     assert len({hit.chunk.id for hit in everything}) == len(index) == 7
     for k in range(1, 9):
@@ -231,7 +214,7 @@ def test_default_gives_exactly_k_and_a_smaller_k_is_a_prefix(
             (hit.chunk.id, hit.score, hit.rank) for hit in everything[:k]
         ]
     scores = [round(hit.score, 9) for hit in everything]
-    assert fusion == "roundrobin" or scores == sorted(scores, reverse=True)
+    assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
@@ -240,12 +223,12 @@ def test_a_blank_query_finds_nothing(index: Index, preset: str) -> None:
         assert MultiViewRetriever(index, preset=preset).search(query) == []
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf", "union", "roundrobin", "maxscore"])
+@pytest.mark.parametrize("fusion", ["minmax", "union"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_scores_are_from_0_to_1_which_the_first_on_every_route_has(
     index: Index, fusion: str, query: str
 ) -> None:
-    weights = {"bm25": 3.0, "raw": 0.5} if fusion in ("minmax", "rrf") else None
+    weights = {"bm25": 3.0, "raw": 0.5} if fusion == "minmax" else None
     for hit in MultiViewRetriever(index, fusion=fusion, weights=weights).search(
         query, 50
     ):
@@ -260,10 +243,9 @@ def test_scores_are_from_0_to_1_which_the_first_on_every_route_has(
     assert {hit.score for hit in zero.search("q")} == {0.0}
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
-def test_three_equal_views_give_that_view(fusion: str) -> None:
+def test_three_equal_views_give_that_view() -> None:
     index = scripted(dict.fromkeys(VIEWS, "CADBHGFE"))
-    assert names(dense(index, fusion=fusion, k=8).search("q")) == "CADBHGFE"
+    assert names(dense(index, k=8).search("q")) == "CADBHGFE"
     assert names(dense(index, preset="paper", k=5).search("q")) == "CAD"
 
 
@@ -307,7 +289,7 @@ def test_a_pool_of_nothing_is_refused(index: Index) -> None:
 # -- order and weights
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
+@pytest.mark.parametrize("fusion", ["minmax", "union"])
 def test_the_order_of_adding_changes_only_ties(fusion: str) -> None:
     rankings = {"raw": "ACBDE", "summary": "CABED", "keywords": "CAEBD"}
     found = [
@@ -320,8 +302,7 @@ def test_the_order_of_adding_changes_only_ties(fusion: str) -> None:
     ]
     assert all(one == by_score[0] for one in by_score)
     # Where A and C are both the best of a view, and B and E tie as well.
-    if fusion != "maxscore":
-        assert len({names(hits) for hits in found}) == 1
+    assert len({names(hits) for hits in found}) == 1
 
 
 def test_ties_follow_the_order_of_documents() -> None:
@@ -330,7 +311,7 @@ def test_ties_follow_the_order_of_documents() -> None:
     assert names(dense(scripted(views, order="BA"), k=2).search("q")) == "BA"
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
+@pytest.mark.parametrize("fusion", ["minmax", "union"])
 def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
     first = dense(scripted(WORKED), fusion=fusion, k=4).search("q")
     second = dense(scripted(WORKED, factor=7.5), fusion=fusion, k=4).search("q")
@@ -338,18 +319,12 @@ def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
     assert [hit.score for hit in first] == pytest.approx([hit.score for hit in second])
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf"])
 @pytest.mark.parametrize("name", ["dense:summary", "summary"])
-def test_weights_change_the_order(fusion: str, name: str) -> None:
+def test_weights_change_the_order(name: str) -> None:
     index = scripted(WORKED)
-    assert names(dense(index, fusion=fusion, k=4).search("q")) == "ABDC"
-    assert (
-        names(dense(index, fusion=fusion, k=4, weights={name: 9}).search("q"))[:2]
-        == "BA"
-    )
-    alone = dense(index, fusion=fusion, k=4, weights={"raw": 0, "keywords": 0}).search(
-        "q"
-    )
+    assert names(dense(index, k=4).search("q")) == "ABDC"
+    assert names(dense(index, k=4, weights={name: 9}).search("q"))[:2] == "BA"
+    alone = dense(index, k=4, weights={"raw": 0, "keywords": 0}).search("q")
     assert names(alone) == "BADC"
 
 
@@ -370,7 +345,7 @@ def test_order_document_gives_the_same_hits_in_reading_order(index: Index) -> No
     assert sorted(hit.rank for hit in by_place) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
+@pytest.mark.parametrize("fusion", ["minmax", "union"])
 def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
     hit = MultiViewRetriever(index, fusion=fusion).search("valve brass")[0]
     assert "valve" in hit.chunk.text
@@ -412,7 +387,7 @@ def test_dense_search_in_one_document_equals_an_index_of_it_alone() -> None:
     for document in documents:
         alone = Index(embedder=HashEmbedder())
         alone.add([document])
-        for query, fusion in itertools.product(QUERIES, ["minmax", "rrf", "union"]):
+        for query, fusion in itertools.product(QUERIES, ["minmax", "union"]):
             inside = dense(every, fusion=fusion, k=4).search(
                 query, where={"doc_id": document.id}
             )
@@ -458,23 +433,15 @@ def test_where_fills_up_within_its_documents(index: Index) -> None:
         ),
         ({"routes": ("sparse",)}, "routes must be one of 'bm25', 'dense'"),
         ({"views": ("title",)}, "views must be one of"),
-        ({"fusion": "sum"}, "fusion must be one of"),
+        ({"fusion": "rrf"}, "fusion must be one of 'minmax', 'union'; got 'rrf'"),
         ({"order": "random"}, "order must be one of"),
         ({"weights": {"colour": 2}}, "weights must be one of"),
         ({"weights": {"raw": -1}}, r"weights\['raw'\] must be a number of at least 0"),
         ({"weights": {"raw": float("nan")}}, r"weights\['raw'\] must be"),
         ({"weights": {"raw": float("inf")}}, r"weights\['raw'\] must be"),
         (
-            {"weights": {"raw": 2}, "fusion": "maxscore"},
-            "weights are for fusion 'minmax' or 'rrf'; 'maxscore' takes none",
-        ),
-        (
-            {"weights": {"raw": 2}, "fusion": "roundrobin"},
-            "weights are for fusion 'minmax' or 'rrf'; 'roundrobin' takes none",
-        ),
-        (
             {"weights": {"raw": 2}, "preset": "paper"},
-            "weights are for fusion 'minmax' or 'rrf'; 'union' takes none",
+            "weights are for fusion 'minmax'; 'union' takes none",
         ),
     ],
 )
@@ -537,7 +504,7 @@ def test_sections_with_equal_words_both_stay() -> None:
 def test_a_foreign_chunk_in_a_hosts_answer_is_left_out() -> None:
     index = scripted(WORKED)
     index.dense_store.ids["B"] = "someone-else:0-5"  # type: ignore[union-attr]
-    assert "B" not in names(dense(index, fusion="rrf", k=3).search("q"))
+    assert "B" not in names(dense(index, k=3).search("q"))
 
 
 @pytest.mark.slow

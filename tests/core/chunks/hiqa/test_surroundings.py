@@ -50,6 +50,7 @@ def test_a_caption_is_known_before_and_behind(caption: str, first: bool) -> None
     assert table.index_text.startswith(caption)
 
 
+@pytest.mark.slow
 def test_of_a_neighbour_of_a_megabyte_the_nearest_sentences_are_taken() -> None:
     long = "A sentence without a meaning stands here. " * 25_000
     (table,) = tables(f"{long}\n\n{PRICES}\n{long}\n", max_tokens=2000)

@@ -180,6 +180,7 @@ def test_every_header_and_label_is_indexed_and_no_value(
     )
 
 
+@pytest.mark.slow
 def test_a_table_of_20000_rows_takes_linear_time() -> None:
     def seconds(n: int, row: str) -> float:
         text = "# T\n\n| Name | Price |\n|---|---|\n" + "".join(

@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, ScriptedModel, Weigher
 
 from structrag.asking.runner import Runner
-from structrag.chunks.idms.sentence_margins import joint_margins, window_of
+from structrag.chunks.idms.sentence_margins import window_of
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidAnswer, InvalidParameter, NoModel
 from structrag.reading.files import read_text
@@ -288,27 +287,6 @@ def test_chunks_count_the_gaps_inside_them_that_had_no_margin() -> None:
     for name in ("similarity", "words"):
         chunks = split(TEXT, **{**choices, "margin": name})
         assert not any("degraded" in chunk.extras for chunk in chunks)
-
-
-def test_a_function_may_be_joined_with_the_similarity_of_the_sentences() -> None:
-    class Joined:
-        with_vectors = True
-
-        def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-            return [
-                None if "fish" in b.split(".")[0] else len(b) / 99 for _, b in pairs
-            ]
-
-    class Alone(Joined):
-        with_vectors = False
-
-    (first, second) = margins_of("similarity", context="adjacent")
-    (own, (last,)) = margins_of(Alone(), context="adjacent")
-    joint = joint_margins([None, *own[1:], last], np.array([*first, *second]))
-    expected = [first[0] if value is None else value for value in joint]
-    found = margins_of(Joined(), context="adjacent")
-    assert [*found[0], *found[1]] == pytest.approx(expected)
-    assert margins_of(Joined(), "One sentence.") == [[]]  # there is no gap
 
 
 @pytest.mark.parametrize(

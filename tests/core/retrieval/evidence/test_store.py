@@ -178,7 +178,9 @@ def test_a_pool_is_remembered_until_something_changes() -> None:
     _, pool = store.shelf().select(None)
     assert store.shelf().select(None)[1] is pool
     assert store.store.delete("b") and not store.store.delete("b")
-    assert store.shelf().select(None)[1] is not pool and len(store.shelf().documents) == 2
+    assert (
+        store.shelf().select(None)[1] is not pool and len(store.shelf().documents) == 2
+    )
 
 
 def test_after_a_change_only_what_changed_is_read_and_put_in(
