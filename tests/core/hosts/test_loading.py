@@ -117,10 +117,10 @@ def test_files_are_read_in_a_process_of_their_own_and_bytes_are_not(
 ) -> None:
     path = tmp_path / "a.pdf"
     for isolated in (True, False):
-        reading = FileReading("pdfplumber", isolated=isolated, password="")
+        reading = FileReading("docling", isolated=isolated, password="")
         reading.load(path)
         reading.load_bytes(b"%PDF", "a.pdf")
-    options = {"reader": "pdfplumber", "password": ""}
+    options = {"reader": "docling", "password": ""}
     assert pdf_calls == [
         ("isolation.isolated_document", path, options),
         ("document.pdf_document", b"%PDF", options),
