@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pydantic import BaseModel, ConfigDict, Field
 
 from structrag.errors import InvalidParameter
@@ -236,21 +237,7 @@ def test_numbers_stand_in_names_as_they_are_and_texts_as_digests() -> None:
     assert settings_text({"a": "1", "b": "2"}) == "a=1, b=2"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("temperature", True),
-        ("max_tokens", True),
-        ("keyword", True),
-        ("model_name", True),
-        ("_client", False),
-        ("timeout", False),
-        ("api_key", False),
-        ("openaiApiKey", False),
-        ("access-token", False),
-        ("default_headers", False),
-    ],
-)
+@examples
 def test_what_belongs_into_a_models_name(name: str, expected: bool) -> None:
     assert is_setting(name) is expected
 
@@ -403,10 +390,7 @@ def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
     assert first == {**second, "max_tokens": 1, "temperature": 0}
 
 
-@pytest.mark.parametrize(
-    ("status", "tried"),
-    [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)],
-)
+@examples
 def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
     class Failed(Exception):
         status_code = status
@@ -455,9 +439,7 @@ def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     assert transformer_of(unknown) == (None, None)  # nothing says that it is causal
 
 
-@pytest.mark.parametrize(
-    ("options", "margin"), [({}, 0.6), ({"normalised": False}, 0.3)]
-)
+@examples
 def test_a_margin_is_of_what_both_options_have_together(
     options: dict[str, bool], margin: float
 ) -> None:

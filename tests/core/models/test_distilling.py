@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from small_models import words_tokenizer
 from static_making import tokenizers, words
 
@@ -237,16 +238,7 @@ def test_progress_is_told_every_1024_tokens() -> None:
     assert [step[1:] for step in steps] == [(1024, 1025), (1025, 1025)]
 
 
-@pytest.mark.parametrize(
-    ("n", "width", "kept"),
-    [
-        (100, 24, 24),  # 2 % are 0.48, rounded to 0
-        (100, 26, 25),
-        (99, 26, 26),  # 1 % of the tokens are less than one
-        (199, 100, 99),
-        (200, 100, 98),
-    ],
-)
+@examples
 def test_two_percent_of_the_axes_are_left_out_and_one_percent_of_the_tokens_at_most(
     n: int, width: int, kept: int
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -260,10 +261,7 @@ def test_weights_that_do_as_well_on_questions_left_out_are_taken() -> None:
     assert (report.alpha, report.beta, report.score) == (0.0, 0.0, 0.75)
 
 
-@pytest.mark.parametrize(
-    ("n", "few"),
-    [(1, "1 question is little"), (9, "9 questions are little"), (10, "")],
-)
+@examples
 def test_fewer_than_ten_questions_are_few(n: int, few: str) -> None:
     report = _report(np.full((n, 1), 0.5), [DEFAULT], "mrr", 5, 0)
     assert report.note.startswith(few or "No weights did better than the default.")
