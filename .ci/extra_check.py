@@ -106,15 +106,17 @@ def ray(folder: Path) -> str:
 
 
 def static(folder: Path) -> str:
+    import numpy as np
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
     from structrag.models import StaticEmbedder
 
-    letters = structrag.FunctionEmbedder(
-        lambda texts: [
-            [float(text.count(letter)) for letter in "aeinost"] for text in texts
-        ],
-        name="letters",
-    )
-    model = StaticEmbedder.distil(letters, texts=[TEXT], cache=False)
+    vocabulary = {word: i for i, word in enumerate(["[UNK]", "pump", "filter"])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    rows = np.array([[0, 0], [1, 0], [0, 1]], dtype=np.float32)
+    model = StaticEmbedder(StaticModel(rows, tokenizer))
     return str(
         structrag.PICSplitter(boundary_embedder=model).split(structrag.read_text(TEXT))[
             0

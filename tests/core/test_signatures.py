@@ -33,7 +33,6 @@ MUTABLE = {
     "chunks.AdaptiveThreshold",
     "chunks.DocumentGaps",
     "chunks.GapModel",
-    "chunks.Scope",
     "chunks.SentenceMargins",
     "chunks.Supplement",
     "cli.Memory",

@@ -407,7 +407,7 @@ async def test_tuning_sets_the_weights_and_reports() -> None:
     assert (retriever.alpha, retriever.beta) == (report.alpha, report.beta)
     assert report.score >= report.default_score and "alpha" in str(report)
     other = made("embedding")
-    assert await other.atune(questions, metric="mrr") == report
+    assert await other.atune(questions) == report
     assert facts(other.invoke("pins of the NE555")) == facts(
         retriever.invoke("pins of the NE555")
     )

@@ -24,7 +24,6 @@ from llama_index_structrag import (
     MultiViewRetriever,
     PICNodeParser,
 )
-from llama_index_structrag.retrieving import arguments_of
 from structrag import FunctionEmbedder, read_text
 from structrag.errors import InvalidParameter, UnknownArgument
 
@@ -50,12 +49,6 @@ def no_global_model() -> Iterator[None]:
     Settings._embed_model = None
     yield
     Settings._embed_model = before
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_argument_is_named(retriever: Any) -> None:
-    named = retriever.OPTIONS.__annotations__.keys()
-    assert set(arguments_of(retriever)) - {"index"} <= named
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

@@ -239,8 +239,6 @@ def test_another_embedder_may_compare_the_sentences() -> None:
     }
     with pytest.raises(ValueError, match="boundary_embedder must be passed again"):
         PICNodeParser.from_dict(parser.to_dict(), embed_model=Words())
-    static = PICNodeParser(boundary_embedder="static", chunk_size=90)
-    assert PICNodeParser.from_dict(static.to_dict()).boundary_embedder == "static"
     with pytest.raises(ValueError, match="embedder must be"):
         PICNodeParser(boundary_embedder=3)
 

@@ -295,8 +295,8 @@ class Index:
         and keywords are counted as long as the extracted ones. The calls of a splitter whose
         questions depend on answers are counted with answers as long as they may be (PIC's summaries
         of summaries: at most so many), its texts with chunks cut by LSA in the model's place.
-        Further rounds of IDMS's supplements, distilling a static model and what a host's store
-        embeds are left out. Raises InvalidParameter as `add` does.
+        Further rounds of IDMS's supplements and what a host's store embeds are left out. Raises
+        InvalidParameter as `add` does.
         """
         return estimate(self._adding(documents), self.runner)
 

@@ -742,24 +742,6 @@ def test_a_scorer_that_raises_asks_for_the_question_again(drive: Drive) -> None:
         drive(Runner(), yields(Score("q", ("a",), Broken())))
 
 
-def test_an_embedder_is_made_of_the_runners_own_once(drive: Drive) -> None:
-    made_of: list[Any] = []
-
-    def derive(embedder: Any, progress: Any) -> Any:
-        made_of.append(embedder)
-        return Vectors(lambda texts: [[7.0]] * len(texts))
-
-    own = Vectors()
-    steps = (Embed(("a",), embedder=derive), Embed(("bb",), embedder=derive))
-    runner = Runner(embedder=own)
-    for _ in range(2):
-        first, second = drive(runner, yields(*steps))
-        assert first.tolist() == second.tolist() == [[7.0]]
-    assert made_of == [own] and not own.batches
-    with pytest.raises(ModelFailed, match="no embedder"):
-        drive(Runner(), yields(steps[0]))
-
-
 def test_a_cache_warns_of_a_model_without_a_name() -> None:
     unnamed = as_embedder(lambda texts: [[1.0]] * len(texts))
     with pytest.warns(

@@ -55,7 +55,7 @@ def scopes(by_section: bool, respect_sections: bool, limit: int | None) -> list[
     return scopes_of(
         fitter,
         divide(outline, ["x"]),
-        by_section=by_section,
+        by_zone=by_section,
         respect_sections=respect_sections,
     )
 
@@ -97,4 +97,4 @@ def test_nothing_has_no_scope() -> None:
     maker = ChunkMaker(outline.document, count_words, None, True)
     fitter = Fitter(outline, maker, Cutter(count_words))
     for by_section in (True, False):
-        assert scopes_of(fitter, [], by_section=by_section, respect_sections=True) == []
+        assert scopes_of(fitter, [], by_zone=by_section, respect_sections=True) == []

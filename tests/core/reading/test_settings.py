@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.enriching.enricher import IDMSEnricher, IDMSEnricherOptions
 from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterOptions
-from structrag.chunks.idms.splitter import IDMSOptions, IDMSSplitter
-from structrag.chunks.pic.splitter import PICOptions, PICSplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
+from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
+from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
 from structrag.reading.files import read_text
 from structrag.reading.settings import Reading
@@ -100,9 +101,9 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
 @pytest.mark.parametrize(
     ("record", "options"),
     [
-        (PICSplitter, PICOptions),
-        (IDMSSplitter, IDMSOptions),
-        (HiQASplitter, HiQASplitterOptions),
+        (PICSplitter, PICSettings),
+        (IDMSSplitter, IDMSSettings),
+        (HiQASplitter, HiQASplitterSettings),
         (SectionSplitter, SectionSplitterOptions),
         (Selection, SelectionOptions),
     ],
@@ -110,7 +111,10 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
 def test_all_settings_can_be_changed_by_name_and_no_others(
     record: Any, options: Any
 ) -> None:
-    assert {field.name for field in fields(record)} == options.__annotations__.keys()
+    names = {*options.__annotations__, *signature(record.paper).parameters} - {
+        "changes"
+    }
+    assert {field.name for field in fields(record)} == names
     with pytest.raises(
         UnknownArgument, match=f"{record.__name__} has no argument 'languages'"
     ):

@@ -14,6 +14,7 @@ import numpy as np
 
 from structrag.asking.requests import Embed, Steps
 from structrag.chunks.bounds import Run
+from structrag.chunks.scopes import Scope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
 from structrag.models.margins import (
@@ -62,27 +63,6 @@ def window_of(context: str) -> int | None:
             f"1; got {context!r}."
         )
     return None if context == "chunk" else int(match.group(1) or 1)
-
-
-@dataclass(slots=True)
-class Scope:
-    """A division, or a document: units that are cut by themselves.
-
-    The units are numbered through the document from `first`.
-    """
-
-    units: list[Unit]
-    room: int | None  # tokens of text a chunk may have
-    first: int
-    sizes: list[int] = field(init=False)  # tokens of each unit
-
-    def __post_init__(self) -> None:
-        self.sizes = [unit.tokens for unit in self.units]
-
-    @property
-    def run(self) -> Run:
-        """The scope's units in the document: first, and behind the last."""
-        return self.first, self.first + len(self.units)
 
 
 @dataclass(slots=True)
