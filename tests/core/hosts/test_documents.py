@@ -47,15 +47,15 @@ HTML = "<html><body><h1>T</h1><p>one</p></body></html>"
         ({"mimetype": "Text/Markdown; charset=utf-8"}, "x", "markdown"),
         ({"content_type": "text/html; charset=utf-8"}, HTML, "html"),
         ({"file_type": "text/plain", "file_path": "x.md"}, "x", "markdown"),
-        ({"file_type": "application/pdf", "file_path": "x.pdf"}, "x", "auto"),
+        ({"file_type": "application/pdf", "file_path": "x.pdf"}, "# x", "markdown"),
         ({"source": "p.html"}, "\n " + HTML, "html"),
         ({"source": "p.html"}, "\ufeff<!-- made by hand --><p>x", "html"),
         ({"source": "p.html"}, "rendered: 1 < 2, </p>", "auto"),
         ({"source": "p.html"}, "<3 cats", "auto"),
         ({"text_format": "markdown", "source": "p.html"}, "x", "markdown"),
         ({"text_format": "rtf", "source": "p.txt"}, "x", "text"),
-        ({"source": "x.unknown"}, "x", "auto"),
-        ({}, "x", "auto"),
+        ({"source": "x.unknown"}, "# x\ny", "text"),
+        ({}, "x", "text"),
     ],
 )
 def test_metadata_tells_the_format(
