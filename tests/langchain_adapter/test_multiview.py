@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
@@ -204,16 +205,7 @@ def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"k": 0},
-        {"k": 1.5},
-        {"fusion": "best"},
-        {"views": ["title"]},
-        {"routes": "dense"},
-    ],
-)
+@examples
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         MultiViewRetriever.from_documents(DOCUMENTS, **options)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, Reluctant, ScriptedModel, reluctant_index
+from fixture_cases import examples
 from samples import GUIDE_VIEWS, GUIDE_WORDS, guide
 
 from structrag import (
@@ -365,15 +366,7 @@ def test_an_image_is_described_again_only_if_its_call_failed(
     assert len(prompts) == asked
 
 
-@pytest.mark.parametrize(
-    ("options", "keywords"),
-    [
-        ({}, "pumps"),
-        ({"invented_keywords": True}, "pumps, submarine"),
-        ({"preset": "paper"}, "pumps, submarine"),
-        ({"preset": "paper", "invented_keywords": False}, "pumps"),
-    ],
-)
+@examples
 def test_invented_keywords_only_where_they_are_allowed(
     options: Any, keywords: str
 ) -> None:
@@ -462,7 +455,7 @@ def test_what_fits_stays_whole(text: str, embedder: HashEmbedder) -> None:
     assert split_windows("w " * 50, embedder, overflow="windows") == ["w " * 50]
 
 
-@pytest.mark.parametrize(("limit", "is_repeated"), [(20, True), (19, False)])
+@examples
 def test_the_first_line_is_repeated_where_it_takes_half_the_room_at_most(
     limit: int, is_repeated: bool
 ) -> None:
@@ -760,7 +753,7 @@ def test_windows_are_as_large_as_there_is_room(
     assert [len(window.split()) for window in windows] == sizes
 
 
-@pytest.mark.parametrize(("length", "is_whole"), [(24, True), (25, False), (60, False)])
+@examples
 def test_an_encoder_that_does_not_count_reads_three_characters_a_token(
     length: int, is_whole: bool
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore, ScriptedModel
+from fixture_cases import examples
 from index_making import QUERIES, document, state
 
 from structrag import (
@@ -681,16 +682,7 @@ def test_text_without_markup_has_none() -> None:
 # -- saved and loaded
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"dtype": "float16"},
-        {"preset": "paper"},
-        {"views": ("keywords", "raw")},
-        {"language": "german"},
-    ],
-)
+@examples
 def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> None:
     index = Index(embedder=HashEmbedder(), **options)
     index.add([document(1), document(2)])
@@ -852,7 +844,7 @@ def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> Non
 # -- what is set, and what follows
 
 
-@pytest.mark.parametrize(("preset", "is_paper"), [("default", False), ("paper", True)])
+@examples
 def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
     index = Index(preset=preset)
     views = index.view_settings

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from index_making import search_beside_changes
@@ -277,15 +278,7 @@ def test_blank_questions_and_empty_retrievers_have_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_tokens": 0}, "max_tokens must be a number of at least 1"),
-        ({"order": "score"}, "order must be one of 'document', 'rank'"),
-        ({"k": 1.5}, "k must be a whole number"),
-        ({"query": 3}, "query must be a string; got int"),
-    ],
-)
+@examples
 def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         made().search(**{"query": "pump", **options})
