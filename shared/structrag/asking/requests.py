@@ -145,7 +145,7 @@ class LanguageModel(Protocol):
     order. `acomplete_many` is its awaited form. A model with `pick(prompt, options)` is asked by
     that where the answer is to be one of some options; `apick` is its awaited form. One with
     `complete_json(prompt, schema)` is asked by that for JSON, with a JSON schema; awaited:
-    `acomplete_json`.
+    `acomplete_json`. One with a `summary_prompt` says itself how it is asked for a summary.
     """
 
     @property
