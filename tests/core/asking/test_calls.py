@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 
 from structrag.asking.cache import Cache
 from structrag.asking.calls import (
@@ -71,17 +72,7 @@ def sizes(calls: Sequence[Call], model: Any, most: int) -> list[int]:
     return [len(job) for job in jobs_of(calls, model, most)]
 
 
-@pytest.mark.parametrize(
-    ("n", "most", "expected"),
-    [
-        (0, 2, []),
-        (1, 2, [1]),
-        (2, 2, [2]),
-        (3, 2, [2, 1]),
-        (5, 2, [2, 2, 1]),
-        (3, 1, [1, 1, 1]),
-    ],
-)
+@examples
 def test_choices_go_out_together(n: int, most: int, expected: list[int]) -> None:
     assert sizes(choices(n), Weighing(), most) == expected
 
@@ -186,10 +177,7 @@ def test_the_model_is_the_requests_else_the_default_else_there_is_none() -> None
     assert model_for(choices(1)[0].request, Weighing()) is not None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("answer", "margin"),
-    [(-1, -1.0), (1, 1.0), (0.5, 0.5), ("0.5", 0.5), (None, None), (True, 1.0)],
-)
+@examples
 def test_a_margin_is_a_number_from_minus_one_to_one_or_none(
     answer: Any, margin: Any
 ) -> None:
