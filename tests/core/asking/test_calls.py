@@ -243,38 +243,6 @@ def test_an_answer_stands_wherever_it_was_asked_for() -> None:
     assert answers == ["a", "b", None, "a"]
 
 
-class Picking:
-    """A model that picks the last option and completes many prompts at once."""
-
-    name = "picking"
-
-    def complete(self, prompt: str) -> str:
-        return "any text"
-
-    def complete_many(self, prompts: Sequence[str]) -> list[str]:
-        return ["any text"] * len(prompts)
-
-    def pick(self, prompt: str, options: Sequence[str]) -> str:
-        return options[-1]
-
-
-async def test_a_prompt_with_options_goes_alone_to_a_model_that_picks() -> None:
-    options = ("1", "2")
-    calls = [
-        Call(Ask(f"p{i}", options=options[:i]), f"k{i}", named=True)
-        for i in (0, 2, 0, 2)
-    ]
-    assert [len(job) for job in jobs_of(calls, Picking(), 8)] == [2, 1, 1]
-    assert (
-        ask_model(calls[1:2], Picking())
-        == await aask_model(calls[1:2], Picking())
-        == ["2"]
-    )
-    assert ask_model(calls[:1], Picking()) == ["any text"]
-    assert ask_model(calls[1:2], ScriptedModel("1 of them")) == ["1 of them"]
-    assert ask_key("m", calls[0].request) != ask_key("m", Ask("p0", options=options))
-
-
 @pytest.mark.parametrize("on_loop", [False, True])
 def test_a_model_that_takes_schemas_is_given_them(on_loop: bool) -> None:
     class Held(ScriptedModel):
