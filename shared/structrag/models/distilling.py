@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.cache import cache_key
-from structrag.asking.embedding_plan import check_vectors
 from structrag.asking.failures import raised_by
 from structrag.asking.requests import Array, Progress
+from structrag.asking.texts import check_vectors
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.embedders import as_embedder
 from structrag.models.static_files import load_model, save_model
@@ -289,7 +289,9 @@ def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
     with torch.inference_mode(), raised_by(f"embedder {encoder.name!r}"):
         output = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})
     vectors = output["sentence_embedding"].float().cpu().numpy()
-    return check_vectors(vectors, [tokenizer.id_to_token(i) for i in ids], encoder.name)
+    return check_vectors(
+        vectors, [tokenizer.id_to_token(i) for i in ids], f"embedder {encoder.name!r}"
+    )
 
 
 def _vectors_by_text(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
@@ -297,7 +299,7 @@ def _vectors_by_text(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
     texts = [_written(tokenizer.id_to_token(i)) for i in ids]
     with raised_by(f"embedder {encoder.name!r}"):
         vectors = encoder.embed(texts)
-    return check_vectors(vectors, texts, encoder.name)
+    return check_vectors(vectors, texts, f"embedder {encoder.name!r}")
 
 
 def _written(token: str) -> str:
