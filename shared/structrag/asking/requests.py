@@ -59,18 +59,13 @@ class Embed:
 
     texts: tuple[str, ...]
     query: bool = False  # with the model's query prompt instead of its document prompt
-    # None: the runner's own; a function: what it makes of the runner's own, once for each runner
-    embedder: Embedder | EmbedderOf | None = field(default=None, hash=False)
+    # None: the runner's own
+    embedder: Embedder | None = field(default=None, hash=False)
 
     @property
     def kind(self) -> tuple[bool, object]:
         """Equal for requests whose texts can be embedded together."""
         return self.query, id(self.embedder)
-
-    @property
-    def brings_embedder(self) -> bool:
-        """Whether the request names a model, whatever the runner has."""
-        return hasattr(self.embedder, "embed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +132,6 @@ class Failed:
         )
 
 
-EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
 Request = Ask | Choose | Embed | EmbedTokens | Search | Score
 Steps = Generator[Sequence[Request], list[Any], T]
 

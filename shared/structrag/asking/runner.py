@@ -82,8 +82,6 @@ class Runner:
         self.cache: Cache | None = as_cache(self.asking.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
-        # What functions of requests made of `embedder`.
-        self._derived: dict[Any, Embedder] = {}
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
@@ -310,21 +308,15 @@ class Runner:
         return answer
 
     def _model_of(self, request: Embed | EmbedTokens | Score) -> Any:
-        """The request's model, the runner's, or what is made of that."""
+        """The request's model, or the runner's."""
         if isinstance(request, Score):
             return request.scorer
         if isinstance(request, EmbedTokens):
             return request.encoder
-        chosen: Any = request.embedder
-        if request.brings_embedder or not request.texts:
-            return chosen
-        if self.embedder is None:
+        embedder = self.embedder if request.embedder is None else request.embedder
+        if embedder is None and request.texts:
             raise NoModel("There is no embedder; pass one as embedder=...")
-        if chosen is None:
-            return self.embedder
-        if chosen not in self._derived:
-            self._derived[chosen] = chosen(self.embedder, self.asking.progress)
-        return self._derived[chosen]
+        return embedder
 
     def _report(self, what: str, done: int, total: int) -> None:
         if callable(self.asking.progress):

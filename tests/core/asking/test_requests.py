@@ -216,14 +216,6 @@ def test_texts_of_one_kind_have_one_model_and_one_prompt() -> None:
     assert EmbedTokens(("a",), encoder).kind == EmbedTokens(("b",), encoder).kind
 
 
-def test_a_request_brings_a_model_and_not_what_makes_one() -> None:
-    assert Embed(("a",), embedder=HashEmbedder()).brings_embedder
-    assert not Embed(("a",)).brings_embedder
-    assert not Embed(
-        ("a",), embedder=lambda embedder, progress: embedder
-    ).brings_embedder
-
-
 class Waits:
     async def acomplete(self, prompt: str, *, loud: bool = False) -> str:
         return f"awaited {prompt} {loud}"

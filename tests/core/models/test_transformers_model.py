@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip(
@@ -339,14 +340,7 @@ def test_its_name_is_that_of_what_it_was_loaded_from() -> None:
     assert plain.name == f"{llm.name}|not normalised"
 
 
-@pytest.mark.parametrize(
-    ("limits", "refused"),
-    [
-        ({"batch_size": 0}, "batch_size"),
-        ({"max_new_tokens": 0}, "max_new_tokens"),
-        ({"window": 15}, "window"),
-    ],
-)
+@examples
 def test_limits_below_the_least_are_refused(
     limits: dict[str, int], refused: str
 ) -> None:
@@ -439,14 +433,7 @@ class Chat(Padded):
         return f"{self.around} {messages[0]['content']}"
 
 
-@pytest.mark.parametrize(
-    ("n_around", "rest", "left_out"),
-    [
-        (6, "dogs <unk>", 5),  # 8 tokens: one word of six, and the mark
-        (7, "", 6),
-        (9, "", 6),
-    ],
-)
+@examples
 def test_a_template_leaves_little_or_nothing_of_a_prompt(
     n_around: int, rest: str, left_out: int
 ) -> None:
