@@ -46,7 +46,7 @@ class Call:
         self.model = model
         self.method = method
         self.further = further
-        self.shape: tuple[str, ...] = request.options
+        self.shape: tuple[str, ...] = ()
         self.unasked: Failed | None = None
         self.positions: list[int] = []
         if model is None:
@@ -112,14 +112,12 @@ class AskCall(Call):
     def __init__(self, request: Ask, default: LanguageModel | None) -> None:
         model = default if request.llm is None else request.llm
         schema = request.schema
-        if request.options and can(model, "pick"):
-            super().__init__(request, model, "pick", (request.options,))
-        elif schema is not None and can(model, "complete_json"):
+        if schema is not None and can(model, "complete_json"):
             super().__init__(request, model, "complete_json", (schema,))
         else:
             super().__init__(request, model, "complete", ())
         if schema is not None:
-            self.shape = (*self.shape, json.dumps(schema, sort_keys=True))
+            self.shape = (json.dumps(schema, sort_keys=True),)
 
     def checked(self, answer: Any) -> Any:
         if isinstance(answer, str):
@@ -141,6 +139,7 @@ class ChooseCall(Call):
         )
         model = default if other is None else other
         super().__init__(request, model, "choose", (request.options,))
+        self.shape = request.options
         if model is not None and not can(model, "choose"):
             error = ModelFailed(f"The {self.who} cannot weigh two options.")
             self.unasked = Failed(error, asked=False)

@@ -35,7 +35,7 @@ def answers(request: pytest.FixtureRequest) -> Drive:
 
 
 class Answering:
-    """Answers many prompts at once, by a script; picks the last option; writes JSON."""
+    """Answers many prompts at once, by a script; writes JSON."""
 
     name = "answering"
 
@@ -53,9 +53,6 @@ class Answering:
     def complete(self, prompt: str) -> str:
         self.asked.append([prompt])
         return prompt.upper()
-
-    def pick(self, prompt: str, options: Sequence[str]) -> str:
-        return options[-1]
 
     def complete_json(self, prompt: str, schema: Any) -> str:
         return f"{prompt} {schema['type']}"
@@ -81,19 +78,18 @@ def test_prompts_that_fail_together_are_asked_one_by_one(
     assert model.asked == [["p0", "p1"], ["p0"], ["p1"]]
 
 
-def test_options_and_schemas_go_alone_to_a_model_that_can_be_held_to_them(
+def test_schemas_go_alone_to_a_model_that_can_be_held_to_them(
     answers: Drive,
 ) -> None:
     asks = [
-        Ask("a", options=("1", "2")),
         Ask("b"),
         Ask("c", schema={"type": "object"}),
         Ask("d"),
     ]
-    model, plain = Answering(), ScriptedModel("1 of them")
-    assert answers(model, *asks) == ["2", "B", "c object", "D"]
+    model, plain = Answering(), ScriptedModel("plain")
+    assert answers(model, *asks) == ["B", "c object", "D"]
     assert model.asked == [["b", "d"]]
-    assert answers(plain, *asks) == ["1 of them"] * 4
+    assert answers(plain, *asks) == ["plain"] * 3
 
 
 def test_where_no_model_can_answer_none_is_asked(answers: Drive) -> None:
@@ -148,7 +144,6 @@ def test_keys_differ_by_all_that_an_answer_depends_on(answers: Drive) -> None:
         Ask("p", "c"),
         Ask("q", "c"),
         Ask("p", "d"),
-        Ask("p", "c", options=("1", "2")),
         Ask("p", "c", schema={"type": "object"}),
         Ask("p", "c", schema={"type": "array"}),
         Choose("p", YES, "c"),
