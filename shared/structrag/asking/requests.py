@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ class Choose:
     options: tuple[str, str]
     component: str = ""
     normalised: bool = True  # False: pA - pB by a model with an `unnormalised` form
+    use_cache: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
