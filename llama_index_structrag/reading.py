@@ -27,7 +27,6 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
 from structrag.asking.steps import remembering, together
 from structrag.chunks.asking_splitter import (
-    STATIC,
     ReadingSplitter,
     answered,
     groups_of,
@@ -56,8 +55,8 @@ def boundary_model(value: Any) -> Any:
 
     As the core takes it; a folder or a name is loaded once.
     """
-    if value is None or value == STATIC:
-        return value
+    if value is None:
+        return None
     return _static_model(value) if isinstance(value, str) else core_embedder(value)
 
 
@@ -144,8 +143,8 @@ class ReadingNodeParser(SectionNodeParser):
     )
     boundary_embedder: BoundaryEmbedder = Field(
         default=None,
-        description="What compares sentences in place of embed_model: 'static', its static "
-        "vectors; the folder of a static model; a model.",
+        description="What compares sentences in place of embed_model: a model, or the folder of "
+        "a static one.",
     )
     reuse_vectors: bool = Field(
         default=True,
