@@ -19,6 +19,7 @@ from structrag.reading.pdf.heading_styles import (
     has_leaders,
     heading_style,
     is_large,
+    is_numbered,
     levels_of,
     style_of,
 )
@@ -228,21 +229,25 @@ def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> lis
     if not named:
         ranks = iter(levels_of([style for style in styles if style]))
         return [next(ranks) if style else 0 for style in styles]
-    looks: dict[tuple[float, bool], Counter[int]] = defaultdict(Counter)
+    looks: dict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
     for i, level in named.items():
         rows = groups[i].rows  # type: ignore[union-attr]
-        looks[style_of(rows, texts[i].text)[:2]][level] += 1
+        looks[_look(style_of(rows, texts[i].text))][level] += 1
     below = max(named.values()) + 1
     levels = [0] * len(groups)
     for i, style in enumerate(styles):
         if i in named:
             levels[i] = named[i]
-        elif style and style[:2] in looks:
-            levels[i] = looks[style[:2]].most_common(1)[0][0]
+        elif style and (look := _look(style)) in looks and look != body:
+            levels[i] = looks[look].most_common(1)[0][0]
         elif style and (is_large(style.size, body) or style.bold > body.bold):
-            larger = style.size > max(size for size, _ in looks)
+            larger = style.size > max(size for size, *_ in looks)
             levels[i] = 1 if larger else below
     return levels
+
+
+def _look(style: Style) -> tuple[float, bool, bool]:
+    return style.size, style.bold, style.italic
 
 
 def _text_rows(parts: Iterable[_Part]) -> list[Row]:
@@ -308,7 +313,11 @@ def _style(
     following = groups[i + 1] if i + 1 < len(groups) else None
     before_text = following is not None
     if isinstance(following, Paragraph) and len(following.rows) == 1:
-        before_text = len(following.rows[0].text) > 60  # a short row alone is no text
+        row = following.rows[
+            0
+        ]  # a short one alone is a title of another kind, or no text
+        is_title = is_numbered(row.text) and (row.italic or row.bold)
+        before_text = len(row.text) > 60 or row.text[-1] in ".:" or is_title
     return heading_style(
         group.rows, _title(group, texts[i].text), body, before_text=before_text
     )

@@ -18,10 +18,12 @@ _FEWEST = 3  # bookmarks that are an outline; fewer lead to a cover or a content
 _MOST = 20_000  # of a page's elements that are looked at
 _HEADING_TAG = re.compile(r"H([1-6]?)")
 _MOST_ROWS = 5  # of one heading
-_MOST_NUMBER = 12  # letters and digits of a number or label before a title
 _CUT = 25  # letters of a bookmark from which on its end may be cut off
 # The number or label that stands before a title on the page, or in the bookmark alone.
-_NUMBER = re.compile(r"[a-z]{0,9}(?:\d{1,8}[a-z]?|[ivxlc]{1,6}|[a-z])|")
+_NUMBER = re.compile(
+    r"(?:chapter|section|part|appendix|annex|article|kapitel|abschnitt|teil|anhang|chapitre|partie"
+    r"|annexe|cap[ií]tulo|capitolo|sezione|parte|anexo)?(?:\d{1,8}[a-z]?|[ivxlc]{1,6}|[a-z])|"
+)
 
 
 def bookmarks(pdf: Any) -> list[list[NamedHeading]] | None:
@@ -136,8 +138,7 @@ def rows_named(
         wanted = _letters(heading.title)
         places = []
         for i in range(len(rows)):
-            end = _end_of(letters, i, wanted)
-            is_cut = len("".join(letters[i:end])) > len(wanted) + _MOST_NUMBER
+            end, is_cut = _end_of(letters, i, wanted)
             # Text goes on behind a title in the body's type; a bookmark that is cut off has none.
             if end and all(free[i:end]) and not (is_cut and kinds[i] == usual[0][0]):
                 places.append((i, end, is_cut))
@@ -168,17 +169,20 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
 
 
-def _end_of(letters: Sequence[str], first: int, wanted: str) -> int:
-    """The row after the last of those from `first` on that hold a title; 0 if they do not."""
+def _end_of(letters: Sequence[str], first: int, wanted: str) -> tuple[int, bool]:
+    """The row after the last of those from `first` on that hold a title, 0 if they do not.
+
+    And whether they hold more than the title, which is then cut off.
+    """
     if not letters[first] or not wanted:
-        return 0
+        return 0, False
     joined = accumulate(letters[first : first + _MOST_ROWS])
     for end, text in enumerate(joined, start=first + 1):
         if text.endswith(wanted) and _NUMBER.fullmatch(text.removesuffix(wanted)):
-            return end
+            return end, False
         if wanted.endswith(text) and _NUMBER.fullmatch(wanted.removesuffix(text)):
-            return end if len(text) > 2 else 0
+            return (end if len(text) > 2 else 0), False
         at = text.find(wanted) if len(wanted) >= _CUT else -1
         if at >= 0 and len(text) < 4 * len(wanted) and _NUMBER.fullmatch(text[:at]):
-            return end
-    return 0
+            return end, True
+    return 0, False
