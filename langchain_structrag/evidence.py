@@ -16,12 +16,11 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.errors import check_at_least, check_choice
 from structrag.hosts.kinds import EVIDENCE, RetrieverKind
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.places import slice_places
+from structrag.hosts.retrievers import check_limits
 from structrag.records import Hit
-from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 
@@ -72,10 +71,7 @@ class EvidenceRetriever(IndexRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
-        check_choice("order", self.order, ORDERS)
-        for name in ("k", "max_tokens"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 1)
+        check_limits(self.order, k=self.k, max_tokens=self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
         return _with_context(hit.chunk.context, super()._document(hit))

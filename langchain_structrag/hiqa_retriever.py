@@ -117,20 +117,16 @@ class HiQARetriever(IndexRetriever):
         """
         return segment_documents(self.index.store, self.view)
 
-    def tune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
 
         See `structrag.retrieval.hiqa.tuning.tune_steps`.
         """
-        return self._tuned(self._core().tune(questions, metric=metric))
+        return self._tuned(self._core().tune(questions))
 
-    async def atune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """`tune` on an event loop."""
-        return self._tuned(await self._core().atune(questions, metric=metric))
+        return self._tuned(await self._core().atune(questions))
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta

@@ -446,7 +446,9 @@ def _core_value(name: str, value: Any) -> Any:
         return as_embedder(value)
     if name == "splitter":
         return _core_splitter(value)
-    return value.index if isinstance(value, IndexRetriever) else value
+    if name == "evidence" and isinstance(value, IndexRetriever):
+        return value.index
+    return value
 
 
 def core_documents(

@@ -7,9 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from llama_index.core.bridge.pydantic import (
-    Field,
-)
+from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import BaseNode
 
 from llama_index_structrag.models import core_embedder, core_model
@@ -18,10 +16,7 @@ from llama_index_structrag.settings import Named
 from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
-from structrag.chunks.asking_splitter import (
-    STATIC,
-    read_boundary_embedder,
-)
+from structrag.chunks.asking_splitter import read_boundary_embedder
 from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import full_notes
 from structrag.records import Chunk
@@ -32,8 +27,6 @@ def boundary_model(value: Any) -> Any:
 
     As the core takes it; a folder or a name is loaded once.
     """
-    if value is None or value == STATIC:
-        return value
     return _static_model(value) if isinstance(value, str) else core_embedder(value)
 
 
@@ -96,8 +89,8 @@ class ReadingNodeParser(StructureNodeParser):
     )
     boundary_embedder: BoundaryEmbedder = Field(
         default=None,
-        description="What compares sentences in place of embed_model: 'static', its static "
-        "vectors; the folder of a static model; a model.",
+        description="What compares sentences in place of embed_model: a model, or the folder of "
+        "a static one.",
     )
     cache: Any = Field(
         default=None,

@@ -218,26 +218,18 @@ def test_chains_are_told_apart_by_all_their_parts() -> None:
     assert len(set(names.values())) == len(names), sorted(
         names.items(), key=lambda pair: pair[1]
     )
-    assert names["fallbacks"].startswith(
-        "RunnableWithFallbacks(runnable=Chat(model='a', temperature=0.2), fallbacks="
-    )
-    assert not any("secret" in name or "Be brief" in name for name in names.values())
+    hidden = ("secret", "Be brief", "#unnamed")
+    assert not any(part in name for name in names.values() for part in hidden)
 
 
 def test_what_changes_no_answer_is_not_in_a_name() -> None:
     model = Chat(model="a").with_fallbacks([Chat(model="b")])
     name = LangChainModel(model).name
     same = [
-        model.with_retry(stop_after_attempt=2),
-        model.with_config(tags=["x"]),
-        model.with_config(callbacks=[]),
         Chat(model="a", api_key="sk-other").with_fallbacks([Chat(model="b")]),
         Chat(model="a").with_fallbacks(
             [Chat(model="b")], exceptions_to_handle=(ValueError,)
         ),
-        Chat(model="a")
-        .bind(api_key="sk-other", timeout=3)
-        .with_fallbacks([Chat(model="b")]),
     ]
     assert {LangChainModel(other).name for other in same} == {name}  # type: ignore[arg-type]
 

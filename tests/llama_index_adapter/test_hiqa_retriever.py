@@ -380,14 +380,14 @@ async def test_tuning_changes_the_weights() -> None:
         LabelledQuestion(f"voltage of the {name}", {name}) for name in PRODUCTS
     ]
     retriever = HiQARetriever.from_documents(documents(), beta=0.0)
-    report = retriever.tune(questions, metric="recall")
+    report = retriever.tune(questions)
     assert (
         report.n_questions == 3
         and (report.alpha, report.beta) == retriever.retriever.weights()
     )
     retriever.lexical = None
     assert (report.alpha, report.beta) == retriever.retriever.weights()
-    assert await retriever.atune(questions, metric="recall") == report
+    assert await retriever.atune(questions) == report
 
 
 # -- settings

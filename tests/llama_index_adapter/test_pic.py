@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 from llama_index.core import Document, MockEmbedding
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import IngestionPipeline
@@ -197,17 +198,7 @@ def test_odd_texts(text: str) -> None:
     assert "".join(node.text for node in nodes) == (text if text.strip() else "")
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"),
-    [
-        ({"chunk_size": 100, "min_chunk_size": 60}, "at most half"),
-        ({"embed_model": 3}, "embedder must be"),
-        ({"llm": 3}, "llm must be"),
-        ({"scope": "section", "respect_sections": False}, "respect_sections"),
-        ({"prompt": "none"}, "text"),
-        ({"bounds": "all"}, "bounds"),
-    ],
-)
+@examples
 def test_settings_that_cannot_be_are_refused(
     settings: dict[str, Any], match: str
 ) -> None:
@@ -248,8 +239,6 @@ def test_another_embedder_may_compare_the_sentences() -> None:
     }
     with pytest.raises(ValueError, match="boundary_embedder must be passed again"):
         PICNodeParser.from_dict(parser.to_dict(), embed_model=Words())
-    static = PICNodeParser(boundary_embedder="static", chunk_size=90)
-    assert PICNodeParser.from_dict(static.to_dict()).boundary_embedder == "static"
     with pytest.raises(ValueError, match="embedder must be"):
         PICNodeParser(boundary_embedder=3)
 

@@ -108,7 +108,7 @@ def test_scores_are_from_0_to_1_so_that_a_cutoff_cuts(name: str) -> None:
 @pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
 def test_a_document_deleted_while_it_is_found_is_left_out(name: str) -> None:
     retriever = made(name)
-    hits = retriever._search(QUESTION)
+    hits = retriever.retriever.search(QUESTION)
     retriever.delete("pump")
     nodes = retriever.nodes_of(hits)
     assert [node.node.ref_doc_id for node in nodes] == [

@@ -102,10 +102,9 @@ class DryRun:
         """Count texts for their model; pass them on with none named."""
         if not isinstance(request, Embed):
             return request
-        model: Any = self.runner.embedder if request.embedder is None else None
-        if request.brings_embedder:
-            model = request.embedder
-        # Instant models, and those made of the runner's own, cost too little to count.
+        own = self.runner.embedder
+        model: Any = own if request.embedder is None else request.embedder
+        # Instant models cost too little to count.
         if model is not None and not getattr(model, "instant", False):
             self.count_texts(self.stage_of(request), request.texts, model)
         return replace(request, embedder=None)

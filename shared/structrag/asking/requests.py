@@ -22,11 +22,7 @@ Progress = Callable[[str, int, int], None]  # what is being done, done so far, t
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A prompt for the language model. Answered by its text, or by `Failed`.
-
-    A model that can `pick` is given the `options`, and answers with one of them. What others answer
-    is to be read as any text.
-    """
+    """A prompt for the language model. Answered by its text, or by `Failed`."""
 
     prompt: str
     # who asks and which version of the prompt, for the cache key and the counts
@@ -34,7 +30,6 @@ class Ask:
     use_cache: bool = True
     # who answers; None: the runner's own
     llm: LanguageModel | None = field(default=None, hash=False)
-    options: tuple[str, ...] = ()  # different, none of them blank; (): any text
     # of an answer in JSON, for models that can be held to one; None: any text
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
@@ -58,18 +53,13 @@ class Embed:
 
     texts: tuple[str, ...]
     query: bool = False  # with the model's query prompt instead of its document prompt
-    # None: the runner's own; a function: what it makes of the runner's own, once for each runner
-    embedder: Embedder | EmbedderOf | None = field(default=None, hash=False)
+    # None: the runner's own
+    embedder: Embedder | None = field(default=None, hash=False)
 
     @property
     def kind(self) -> tuple[bool, object]:
         """Equal for requests whose texts can be embedded together."""
         return self.query, id(self.embedder)
-
-    @property
-    def brings_embedder(self) -> bool:
-        """Whether the request names a model, whatever the runner has."""
-        return hasattr(self.embedder, "embed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +126,6 @@ class Failed:
         )
 
 
-EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
 Request = Ask | Choose | Embed | EmbedTokens | Search | Score
 Steps = Generator[Sequence[Request], list[Any], T]
 
@@ -148,10 +137,8 @@ class LanguageModel(Protocol):
     `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
 
     A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
-    order. `acomplete_many` is its awaited form. A model with `pick(prompt, options)` is asked by
-    that where the answer is to be one of some options; `apick` is its awaited form. One with
-    `complete_json(prompt, schema)` is asked by that for JSON, with a JSON schema; awaited:
-    `acomplete_json`.
+    order. `acomplete_many` is its awaited form. A model with
+    `complete_json(prompt, schema)` is asked by that for JSON; awaited: `acomplete_json`.
     """
 
     @property

@@ -105,8 +105,6 @@ class Runner:
         self.cache: Cache | None = as_cache(self.asking.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
-        # What functions of requests made of `embedder`.
-        self._derived: dict[Any, Embedder] = {}
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
@@ -123,9 +121,10 @@ class Runner:
                 and not has_name(model.name)
             ):
                 warnings.warn(
-                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: a "
-                    "lambda or a function inside another has no name. Wrap it in one that takes "
-                    "name=..., such as FunctionModel and FunctionEmbedder.",
+                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: it "
+                    "holds a function or an object that nothing tells from others. Wrap it in a "
+                    "class that takes name=..., such as FunctionModel, FunctionEmbedder or those "
+                    "of the adapters.",
                     stacklevel=3,
                 )
 
@@ -334,17 +333,11 @@ class Runner:
         return self._embedding(plan, outcome)
 
     def _embedder(self, request: Embed) -> Embedder:
-        """The request's model, the runner's, or what is made of that."""
-        chosen: Any = request.embedder
-        if request.brings_embedder:
-            return chosen  # type: ignore[no-any-return]
-        if self.embedder is None:
+        """The request's model, or the runner's."""
+        embedder = self.embedder if request.embedder is None else request.embedder
+        if embedder is None:
             raise NoModel("There is no embedder; pass one as embedder=...")
-        if chosen is None:
-            return self.embedder
-        if chosen not in self._derived:
-            self._derived[chosen] = chosen(self.embedder, self.asking.progress)
-        return self._derived[chosen]
+        return embedder
 
     def _embedding(self, plan: EmbeddingPlan | None, outcome: _Outcome) -> Calls[Array]:
         if plan is None:

@@ -46,11 +46,9 @@ class BoundarySplitter(ReadingSplitter, Reading):
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
             None: no limit. Only a single code point that counts more may exceed it; such a chunk
             has `extras["oversize"]`.
-        boundary_embedder: What compares sentences in place of the embedder. "static": its static
-            vectors (`StaticEmbedder.distil`), made once and kept on this machine, hundreds of times
-            faster; it must have a tokenizer, and without any embedder nothing changes. Or the
-            folder or name of a static model, or an embedder. An index still embeds the chunks by
-            its own.
+        boundary_embedder: What compares sentences in place of the embedder: an embedder, or the
+            folder or name of a static model (`StaticEmbedder.load`), which is hundreds of times
+            faster. An index still embeds the chunks by its own.
         reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the
             view `raw`, and embeds no chunk again; the heading path is then searched by BM25 alone.
             Never with a `boundary_embedder`, whose vectors no index searches.

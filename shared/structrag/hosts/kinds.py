@@ -85,7 +85,8 @@ class RetrieverKind:
         if what == "load":
             for_index, left_out = {}, left_out | set(self.kept)
         for name in sorted(options, key=lambda name: name in self.renamed):
-            if name not in left_out:
+            is_unsaid = name in names and options[name] is None
+            if name not in left_out and not is_unsaid:
                 for_index[self.renamed.get(name, name)] = options[name]
         return for_retriever, for_index
 

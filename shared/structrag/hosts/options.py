@@ -6,11 +6,9 @@ Which of them a class takes is read from the core (`RetrieverKind`), and others 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
-from structrag.asking.settings import Asking
 from structrag.index.index import IndexSettings
-from structrag.index.opening import Address
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
@@ -58,89 +56,3 @@ class CoreOptions(IndexSettings, total=False):
     context: str
     reading: Reading | None
     verify: bool
-
-
-# Options of a D3 retriever that its index has too.
-SHARED_BY_D3 = (
-    "llm",
-    "preset",
-    "cache",
-    "max_concurrency",
-    "max_calls",
-    "progress",
-    "timeout",
-)
-
-
-class MultiViewSettings(TypedDict, total=False):
-    """Settings of `MultiViewRetriever`."""
-
-    preset: str
-    routes: Sequence[str] | None
-    views: Sequence[str]
-    fusion: str | None
-    weights: Mapping[str, float] | None
-    order: str
-    pool: int | None
-
-
-class HiQASettings(TypedDict, total=False):
-    """Settings of `HiQARetriever`."""
-
-    preset: str
-    alpha: float | str | None
-    beta: float | str | None
-    detect_keywords: Any
-    fusion: str | None
-    routes: Sequence[str] | None
-    diversify: str | None
-    view: str
-    order: str
-    lexical: Any
-    compare_rest: bool | None
-
-
-class D3Settings(TypedDict, total=False):
-    """Settings of `D3Retriever`."""
-
-    llm: Any
-    preset: str
-    router: str
-    strategy: str | None
-    routing: Routing | None
-    selection: Selection | None
-    max_tokens: int | None
-    cross_encoder: Any
-    evidence: Any
-    join_adjacent: bool
-
-
-class D3IndexSettings(TypedDict, total=False):
-    """Arguments of `D3Index`."""
-
-    summary_tokens: int | None
-    whole_tokens: int | None
-    section_tokens: int | None
-    paragraph_tokens: int | None
-    window_tokens: int
-    keywords: int | None
-    prompt: str | None
-    part_tokens: int
-    exclude_titles: Sequence[str]
-    plain_headings: bool
-    counter: TokenCounter
-    language: str
-    store: Address | None
-    stems: bool
-    dtype: str
-    asking: Asking | None
-
-
-class EvidenceIndexSettings(TypedDict, total=False):
-    """Arguments of `EvidenceRetriever` that stay with what it has read."""
-
-    token_encoder: Any
-    context: str
-    reading: Reading | None
-    language: str
-    asking: Asking | None

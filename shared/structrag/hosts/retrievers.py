@@ -16,9 +16,12 @@ from structrag.errors import (
     InvalidParameter,
     ModelFailed,
     UnknownDocument,
+    check_at_least,
+    check_choice,
 )
 from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
+from structrag.retrieval.evidence.limits import ORDERS
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
 
@@ -192,9 +195,17 @@ def chosen_embedding(argument: str, embedding: Any) -> Any:
         warnings.warn(
             f"{NO_MODEL}, so vectors are made by LSA from the words of the documents themselves. "
             f"Pass a model as {argument}=..., or {argument}={LSA!r} where LSA is meant.",
-            stacklevel=6,
+            stacklevel=4,
         )
     return None if isinstance(embedding, str) and embedding == LSA else embedding
+
+
+def check_limits(order: str, **limits: float | None) -> None:
+    """Raise InvalidParameter for limits of evidence that are not allowed."""
+    check_choice("order", order, ORDERS)
+    for name, limit in limits.items():
+        if limit is not None:
+            check_at_least(name, limit, 1)
 
 
 def warn_of_chunks(are_chunks: Iterable[bool]) -> None:

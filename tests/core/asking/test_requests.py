@@ -191,7 +191,7 @@ def test_records_take_no_attribute_that_they_do_not_have(record: Any) -> None:
 
 
 def test_what_a_request_says_when_nothing_else_is_said() -> None:
-    assert Ask("prompt") == Ask("prompt", "", True, None, (), None)
+    assert Ask("prompt") == Ask("prompt", "", True, None, None)
     assert Choose("prompt", ("1", "2")) == Choose("prompt", ("1", "2"), "", True)
     assert Embed(("text",)) == Embed(("text",), False, None)
     encoder = HashTokens()
@@ -214,14 +214,6 @@ def test_texts_of_one_kind_have_one_model_and_one_prompt() -> None:
     assert Embed(("a",)).kind == Embed(("b", "c")).kind
     assert Embed(("a",), embedder=embedder).kind == Embed(("b",), False, embedder).kind
     assert EmbedTokens(("a",), encoder).kind == EmbedTokens(("b",), encoder).kind
-
-
-def test_a_request_brings_a_model_and_not_what_makes_one() -> None:
-    assert Embed(("a",), embedder=HashEmbedder()).brings_embedder
-    assert not Embed(("a",)).brings_embedder
-    assert not Embed(
-        ("a",), embedder=lambda embedder, progress: embedder
-    ).brings_embedder
 
 
 class Waits:

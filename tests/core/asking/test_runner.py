@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashTokens, ScriptedModel
+from fixture_cases import examples
 from ticking import ticking
 
 from structrag.asking.cache import Cache
@@ -294,15 +295,7 @@ def test_failed_answers_are_given_to_the_algorithm_and_not_kept(drive: Drive) ->
     assert drive(Runner(llm=Model(), cache=cache), yields(Ask("bad"))) == ["BAD"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "model-b"},
-        {"prompt": "q"},
-        {"component": "other"},
-        {"options": ("a", "c")},
-    ],
-)
+@examples
 def test_the_cache_key_holds_everything_that_changes_the_answer(
     change: dict[str, Any],
 ) -> None:
@@ -414,9 +407,7 @@ def test_the_algorithm_is_closed_when_a_model_raises(drive: Drive) -> None:
     assert closed == [True]
 
 
-@pytest.mark.parametrize(
-    ("query", "cure"), [(True, "ask again"), (False, "call again")]
-)
+@examples
 def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> None:
     runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
     with pytest.raises(ModelFailed) as caught:
@@ -749,24 +740,6 @@ def test_a_scorer_that_raises_asks_for_the_question_again(drive: Drive) -> None:
 
     with pytest.raises(ModelFailed, match=r"'judge' .*Mend the cause and ask again\.$"):
         drive(Runner(), yields(Score("q", ("a",), Broken())))
-
-
-def test_an_embedder_is_made_of_the_runners_own_once(drive: Drive) -> None:
-    made_of: list[Any] = []
-
-    def derive(embedder: Any, progress: Any) -> Any:
-        made_of.append(embedder)
-        return Vectors(lambda texts: [[7.0]] * len(texts))
-
-    own = Vectors()
-    steps = (Embed(("a",), embedder=derive), Embed(("bb",), embedder=derive))
-    runner = Runner(embedder=own)
-    for _ in range(2):
-        first, second = drive(runner, yields(*steps))
-        assert first.tolist() == second.tolist() == [[7.0]]
-    assert made_of == [own] and not own.batches
-    with pytest.raises(ModelFailed, match="no embedder"):
-        drive(Runner(), yields(steps[0]))
 
 
 def test_a_cache_warns_of_a_model_without_a_name() -> None:

@@ -9,26 +9,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pydantic import BaseModel, ConfigDict, Field
 
+from structrag.asking.naming import has_name
 from structrag.errors import InvalidParameter
-from structrag.hosts.models import (
-    PARAMETERS,
+from structrag.hosts.encoders import (
     EncoderCounter,
-    JsonAnswers,
-    LogProbabilities,
     answer_counter,
-    attribute_text,
-    is_setting,
     margin_model,
-    other_settings,
     reading_limit,
-    setting_text,
-    settings_of,
-    settings_text,
     transformer_of,
-    weights_held,
 )
+from structrag.hosts.models import PARAMETERS, JsonAnswers, LogProbabilities
+from structrag.hosts.naming import host_name
 
 TOP = [("1", -0.1), ("2", -2.3)]
 
@@ -168,91 +162,6 @@ def test_models_of_transformers_are_found_where_hosts_keep_them() -> None:
         SimpleNamespace(_model=model, _tokenizer=None),
     ):
         assert transformer_of(host) == (None, None)
-
-
-def test_of_attributes_without_a_name_only_steady_ones_are_shown() -> None:
-    assert attribute_text(3) == "3"
-    assert attribute_text([1, 2]) is None  # may be a list of calls
-    assert attribute_text(SimpleNamespace(encode=str.encode)) is None
-    assert attribute_text(SimpleNamespace(max_seq_length=256)) is None
-    encoder = SimpleNamespace(encode=str.encode, max_seq_length=256)
-    assert "256" in str(attribute_text(encoder))
-    assert attribute_text(str.upper) == attribute_text(str.upper) is not None
-
-
-class Plain:
-    """A model of a host that is no Pydantic model."""
-
-    def __init__(
-        self, temperature: float, api_key: str, top_p: float | None = None
-    ) -> None:
-        self.temperature = temperature
-        self.api_key = api_key
-        self._top_p = top_p
-        self.calls = 7  # no argument: it may count
-        self.base_url = "http://one"
-
-
-def test_settings_are_arguments_and_what_is_no_number_without_secrets() -> None:
-    assert settings_of(Plain(0.5, "secret")) == {
-        "temperature": 0.5,
-        "base_url": "http://one",
-    }
-    assert settings_of(Plain(0.0, "secret", 0.9)) == {
-        "temperature": 0.0,
-        "top_p": 0.9,
-        "base_url": "http://one",
-    }
-
-
-def test_a_name_tells_settings_that_it_does_not_show_apart() -> None:
-    names = [
-        other_settings(Plain(temperature, key, top_p), ["base_url"])
-        for temperature, key, top_p in (
-            (0.5, "a", None),
-            (0.5, "b", None),
-            (0.5, "a", 0.9),
-        )
-    ]
-    assert names[0] == names[1] != names[2]
-    assert other_settings(SimpleNamespace(url="", extra={}), []) == {}
-    assert other_settings(SimpleNamespace(url="x"), ["url"]) == {}
-    of_mappings = [
-        other_settings(SimpleNamespace(extra=extra), [])
-        for extra in (
-            {"a": [1], "b": {2, 3}},
-            {"b": {3, 2}, "a": [1], "api_key": "k"},
-            {"a": [2]},
-        )
-    ]
-    assert of_mappings[0] == of_mappings[1] != of_mappings[2]
-
-
-def test_numbers_stand_in_names_as_they_are_and_texts_as_digests() -> None:
-    assert (setting_text(0.5), setting_text(True)) == ("0.5", "True")
-    assert "http" not in setting_text("http://one") and setting_text(
-        "http://one"
-    ) != setting_text("http://two")
-    assert settings_text({"a": "1", "b": "2"}) == "a=1, b=2"
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("temperature", True),
-        ("max_tokens", True),
-        ("keyword", True),
-        ("model_name", True),
-        ("_client", False),
-        ("timeout", False),
-        ("api_key", False),
-        ("openaiApiKey", False),
-        ("access-token", False),
-        ("default_headers", False),
-    ],
-)
-def test_what_belongs_into_a_models_name(name: str, expected: bool) -> None:
-    assert is_setting(name) is expected
 
 
 class Tokenizer:
@@ -403,10 +312,7 @@ def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
     assert first == {**second, "max_tokens": 1, "temperature": 0}
 
 
-@pytest.mark.parametrize(
-    ("status", "tried"),
-    [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)],
-)
+@examples
 def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
     class Failed(Exception):
         status_code = status
@@ -422,28 +328,6 @@ def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) ->
     assert len(calls) == tried
 
 
-class Part:
-    """A setting that is an object, with what it holds of its constructor."""
-
-    def __init__(self, name: str, api_key: str = "") -> None:
-        self.name = name
-        self.api_key = api_key
-
-
-def test_an_object_within_the_settings_tells_models_apart() -> None:
-    class Model(BaseModel):
-        model_config = ConfigDict(arbitrary_types_allowed=True)
-        part: Any = None
-        hidden: Any = Field(default=None, exclude=True)
-
-    def settings(**fields: Any) -> dict[str, str]:
-        return other_settings(Model(part={"inner": Part(**fields)}), [])
-
-    assert settings(name="a") == settings(name="a", api_key="secret")
-    assert settings(name="a") != settings(name="b")
-    assert settings_of(Model(part=1, hidden=2)) == {"part": 1}
-
-
 def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     assert margin_model(SimpleNamespace()) is None
     held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
@@ -455,9 +339,7 @@ def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     assert transformer_of(unknown) == (None, None)  # nothing says that it is causal
 
 
-@pytest.mark.parametrize(
-    ("options", "margin"), [({}, 0.6), ({"normalised": False}, 0.3)]
-)
+@examples
 def test_a_margin_is_of_what_both_options_have_together(
     options: dict[str, bool], margin: float
 ) -> None:
@@ -473,32 +355,70 @@ def test_options_are_weighed_against_each_other_unless_said_otherwise() -> None:
     assert weighing is not None and weighing.normalised is True
 
 
+class Plain:
+    """A model of a host that is no Pydantic model."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        self.model_name = name
+        self.calls = 7
+        vars(self).update(settings)
+
+
+class Fields(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model: str = ""
+    part: Any = None
+    hidden: Any = Field(default=None, exclude=True)
+
+
+def test_names_tell_settings_apart_and_hold_no_secret() -> None:
+    models = [
+        Plain("a"),
+        Plain("b"),
+        Plain("a", base_url="http://one"),
+        Plain("a", base_url="http://user:secret@two"),
+        Plain("a", extra={"b": {2, 3}, "a": [1]}),
+        Fields(model="a"),
+        Fields(model="a", part={"inner": Fields(part=1)}),
+        Fields(model="a", part={"inner": Fields(part=2)}),
+        Fields(part=str),
+    ]
+    names = [host_name(model) for model in models]
+    assert len(set(names)) == len(names) and all(map(has_name, names))
+    assert not any("secret" in name or "http" in name for name in names)
+    same = Plain("a", extra={"a": [1], "b": {3, 2}, "api_key": "k", "timeout": 3})
+    assert host_name(same) == names[4]
+    assert host_name(Plain("a", api_key="k", _token="t", calls=9)) == names[0]
+    assert host_name(Fields(model="a", hidden=object())) == names[5]
+    assert host_name(Fields(model="a"), {"top_p": 1}) != names[5]
+
+
+def test_what_holds_something_untold_and_names_no_model_has_no_name() -> None:
+    for part in (len, object(), Plain("", client=object()), {"key": lambda: 1}):
+        one, other = Fields(part=part), Fields(part=part)
+        assert not has_name(host_name(one))
+        assert host_name(one) == host_name(one) != host_name(other)
+    assert has_name(host_name(Fields(model="a", part=object())))
+    assert not has_name(host_name(Fields(model="a", part=lambda: 1)))
+
+
 def test_models_in_this_process_are_told_apart_by_weights_and_drawing(
     tmp_path: Path,
 ) -> None:
     weights = tmp_path / "model.onnx"
 
-    def held(numbers: bytes, **drawing: Any) -> dict[str, str]:
+    def held(numbers: bytes, **drawing: Any) -> str:
         weights.write_bytes(numbers)
         model = Causal()
         model.model_path = str(weights)  # type: ignore[attr-defined]
-        changes = {"transformers_version": len(numbers), **drawing}
-        config = SimpleNamespace(to_diff_dict=lambda: dict(changes))
+        config = SimpleNamespace(to_diff_dict=lambda: dict(drawing))
         model.generation_config = config  # type: ignore[attr-defined]
-        return weights_held(SimpleNamespace(_model=model, _tokenizer=Tokens()))
+        host = Plain("a", _tokenizer=Tokens())
+        vars(host)["_model"] = model
+        return host_name(host)
 
     first = held(b"one")
-    assert set(first) == {"weights", "drawing"}
-    other = held(b"other")
-    assert (
-        other["weights"] == first["weights"],
-        other["drawing"] == first["drawing"],
-    ) == (
-        False,
-        True,
-    )
-    assert held(b"one", top_k=5)["drawing"] != first["drawing"]
-    assert weights_held(SimpleNamespace()) == {}
+    assert "weights=" in first and held(b"other") != first != held(b"one", top_k=5)
 
 
 def test_an_embedding_model_is_told_by_the_weights_of_its_encoder(
@@ -508,5 +428,5 @@ def test_an_embedding_model_is_told_by_the_weights_of_its_encoder(
     encoder = SimpleNamespace(
         encode=list, max_seq_length=128, model_path=str(tmp_path / "model.onnx")
     )
-    assert list(weights_held(SimpleNamespace(_client=encoder))) == ["weights"]
-    assert weights_held(SimpleNamespace(_client=ENCODER)) == {}  # nothing tells
+    assert "weights=" in host_name(SimpleNamespace(_client=encoder))
+    assert "weights=" not in host_name(SimpleNamespace(_client=ENCODER))
