@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.bounds import (
-    Limits,
     Run,
+    SizeLimits,
     join_small,
     runs_of,
     split_large,
@@ -37,7 +37,7 @@ def total(run: Run, sizes: Sequence[int]) -> int:
     return sum(sizes[run[0] : run[1]])
 
 
-def merged(values: np.ndarray, sizes: Sequence[int], limits: Limits) -> list[Run]:
+def merged(values: np.ndarray, sizes: Sequence[int], limits: SizeLimits) -> list[Run]:
     mean = weighted_mean(values, sizes)
     runs = runs_of(changes(labels(values, threshold_of(values, "mean"))), len(values))
     return join_small(
@@ -58,7 +58,7 @@ def test_a_small_run_joins_the_neighbour_of_closer_mean() -> None:
         (4, 5),
         (5, 7),
     ]
-    joined = merged(SEVEN, TWENTY, Limits(40, 300))
+    joined = merged(SEVEN, TWENTY, SizeLimits(40, 300))
     assert joined == [(0, 2), (2, 4), (4, 7)]
     assert weighted_mean(SEVEN, TWENTY)((4, 7)) == pytest.approx(0.5)
 
@@ -66,11 +66,11 @@ def test_a_small_run_joins_the_neighbour_of_closer_mean() -> None:
 def test_the_previous_neighbour_is_taken_on_ties_and_none_where_none_fits() -> None:
     runs = [(0, 2), (2, 3), (3, 5)]
     sizes = [30, 30, 10, 30, 30]
-    assert join_small(runs, sizes, Limits(20, 100), lambda left, right: 0.0) == [
+    assert join_small(runs, sizes, SizeLimits(20, 100), lambda left, right: 0.0) == [
         (0, 3),
         (3, 5),
     ]
-    assert join_small(runs, sizes, Limits(20, 65), lambda left, right: 0.0) == runs
+    assert join_small(runs, sizes, SizeLimits(20, 65), lambda left, right: 0.0) == runs
 
 
 @settings(deadline=None)
@@ -79,7 +79,7 @@ def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
     given_units: tuple[np.ndarray, list[int]], least: int
 ) -> None:
     values, sizes = given_units
-    limits = Limits(least, 120)
+    limits = SizeLimits(least, 120)
     mean = weighted_mean(values, sizes)
 
     def closeness(left: Run, right: Run) -> float:
@@ -102,24 +102,24 @@ def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
 
 def test_a_large_run_is_cut_where_neighbours_are_least_alike() -> None:
     sizes = [10, 10, 10, 10]
-    assert split_large([(0, 4)], sizes, Limits(10, 30), [0, 0.1, 0.9, 0.5]) == [
+    assert split_large([(0, 4)], sizes, SizeLimits(10, 30), [0, 0.1, 0.9, 0.5]) == [
         (0, 1),
         (1, 4),
     ]
-    assert split_large([(0, 4)], sizes, Limits(20, 30), [0, 0.1, 0.9, 0.5]) == [
+    assert split_large([(0, 4)], sizes, SizeLimits(20, 30), [0, 0.1, 0.9, 0.5]) == [
         (0, 2),
         (2, 4),
     ]
-    assert split_large([(0, 4)], sizes, Limits(0, 30), [0, 0.5, 0.5, 0.5]) == [
+    assert split_large([(0, 4)], sizes, SizeLimits(0, 30), [0, 0.5, 0.5, 0.5]) == [
         (0, 2),
         (2, 4),
     ]
-    assert split_large([(0, 3)], [10, 50, 10], Limits(30, 40), [0, 0.1, 0.2]) == [
+    assert split_large([(0, 3)], [10, 50, 10], SizeLimits(30, 40), [0, 0.1, 0.2]) == [
         (0, 1),
         (1, 2),
         (2, 3),
     ]
-    assert split_large([(0, 4)], sizes, Limits(10, None), [0] * 4) == [(0, 4)]
+    assert split_large([(0, 4)], sizes, SizeLimits(10, None), [0] * 4) == [(0, 4)]
     assert split_once((0, 2), [1, 1], 5, [0, 0]) == ((0, 1), (1, 2))
 
 
@@ -133,7 +133,7 @@ def test_splitting_keeps_the_limit_and_every_unit(
 ) -> None:
     sizes = [size for size, _ in units]
     runs = split_large(
-        [(0, len(units))], sizes, Limits(0, most), [gap for _, gap in units]
+        [(0, len(units))], sizes, SizeLimits(0, most), [gap for _, gap in units]
     )
     assert [i for first, last in runs for i in range(first, last)] == list(
         range(len(units))
@@ -144,12 +144,12 @@ def test_splitting_keeps_the_limit_and_every_unit(
 @examples
 def test_limits_that_cannot_be_kept_are_refused(least: int, most: int) -> None:
     with pytest.raises(InvalidParameter, match="tokens must be"):
-        Limits(least, most)
+        SizeLimits(least, most)
 
 
 @examples
 def test_limits_at_their_edges_are_taken(least: int, most: int | None) -> None:
-    limits = Limits(least, most)
+    limits = SizeLimits(least, most)
     assert (limits.least, limits.most) == (least, most)
 
 
@@ -158,7 +158,7 @@ def test_small_runs_are_joined_smallest_first(
     sizes: list[int], least: int, most: int | None, joined: list[Run]
 ) -> None:
     runs = [(i, i + 1) for i in range(len(sizes))]
-    limits = Limits(least, most)
+    limits = SizeLimits(least, most)
     assert join_small(runs, sizes, limits, lambda left, right: 0.0) == joined
 
 
@@ -171,7 +171,7 @@ def test_neighbours_as_close_within_a_billionth_are_a_tie(
     def closeness(left: Run, right: Run) -> float:
         return to_next if left == (2, 3) else 0.0
 
-    assert join_small(runs, [30, 30, 10, 30, 30], Limits(20), closeness) == joined
+    assert join_small(runs, [30, 30, 10, 30, 30], SizeLimits(20), closeness) == joined
 
 
 def test_runs_that_were_joined_are_neighbours_of_the_next() -> None:
@@ -184,7 +184,7 @@ def test_runs_that_were_joined_are_neighbours_of_the_next() -> None:
         asked.append((left, right))
         return float(right[1] - left[0])
 
-    assert join_small(runs, sizes, Limits(10), closeness) == [(0, 4), (4, 5)]
+    assert join_small(runs, sizes, SizeLimits(10), closeness) == [(0, 4), (4, 5)]
     assert asked == [
         ((1, 2), (2, 3)),
         ((2, 3), (3, 4)),
@@ -224,4 +224,4 @@ def test_a_run_is_split_at_one_place(
 @examples
 def test_a_run_of_exactly_the_limit_is_not_split(most: int, parts: list[Run]) -> None:
     sizes = [2, 3, 4, 5]
-    assert split_large([(0, 4)], sizes, Limits(0, most), [0, 3, 2, 3]) == parts
+    assert split_large([(0, 4)], sizes, SizeLimits(0, most), [0, 3, 2, 3]) == parts

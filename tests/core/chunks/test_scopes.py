@@ -9,7 +9,7 @@ from structrag.chunks.divisions import divide
 from structrag.chunks.fitter import Fitter
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import Scope, Zone, scopes_of
+from structrag.chunks.scopes import UnitScope, Zone, scopes_of
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 from structrag.text.cutting import Cutter
@@ -47,7 +47,9 @@ def count_words(text: str) -> int:
 TEXT = "# A\n\nOne. Two.\n\n# B b\n\nThree. Four. Five.\n\n# X\n\nx\n\n# C\n\nSix.\n"
 
 
-def scopes(by_section: bool, respect_sections: bool, limit: int | None) -> list[Scope]:
+def scopes(
+    by_section: bool, respect_sections: bool, limit: int | None
+) -> list[UnitScope]:
     """Those of a text whose third section is left out."""
     outline = parse(read_text(TEXT, format="markdown"))
     maker = ChunkMaker(outline.document, count_words, limit, True)

@@ -14,7 +14,7 @@ from fixture_cases import examples
 from samples import TOPICS, manual
 
 from structrag.cli.compare import _parts
-from structrag.cli.tables import Table
+from structrag.cli.tables import ReportTable
 from structrag.evaluation.comparing import Comparison, MethodReport, SelfTestReport
 from structrag.evaluation.estimates import Estimate
 
@@ -174,7 +174,7 @@ def test_a_comparison_is_tables_of_chunks_costs_and_a_selftest() -> None:
     row = ["pic", "1,000", "5", "60", "290", "300", "1", "2", "3"]
     assert chunks.table.rows == [row]
     assert cost.table.rows == [["pic", "1.25", "40", "1,000", "7"]]
-    assert test.table == Table(
+    assert test.table == ReportTable(
         ["method", "12 headings", "against pic"],
         [
             ["pic", "50.0 [40.0, 60.0]", ""],

@@ -10,7 +10,7 @@ from cli_running import MANUAL, run
 from fixture_cases import examples
 
 from structrag.cli.eval import _parts
-from structrag.cli.tables import Table
+from structrag.cli.tables import ReportTable
 from structrag.evaluation.estimates import Estimate
 from structrag.evaluation.labelled import Evaluation, MethodScores
 
@@ -227,17 +227,17 @@ def test_one_method_differs_from_none() -> None:
         "Recall within a token budget",
         "Recall among the first k chunks",
     ]
-    assert one[1].table == Table(
+    assert one[1].table == ReportTable(
         ["method", "chunks", "500 tokens"], [["pic", "1,200", "50.0 [25.0, 75.0]"]]
     )
-    assert one[2].table == Table(
+    assert one[2].table == ReportTable(
         ["method", "chunks", "first 1", "tokens in the first 1"],
         [["pic", "1,200", "40.0 [30.0, 50.0]", "1,234"]],
     )
     two = _parts(evaluation_of(60, "pic", "evidence"), 300)
     assert two[3].title == "Difference to pic"
     points = "+10.0 [-10.0, +30.0]"
-    assert two[3].table == Table(
+    assert two[3].table == ReportTable(
         ["method", "500 tokens", "first 1"], [["evidence", points, points]]
     )
     assert "; evidence by EvidenceRetriever" in two[0].notes[0]

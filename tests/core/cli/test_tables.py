@@ -6,8 +6,8 @@ import pytest
 from fixture_cases import examples
 
 from structrag.cli.tables import (
-    Part,
-    Table,
+    ReportPart,
+    ReportTable,
     embedder_text,
     percent,
     points,
@@ -25,7 +25,9 @@ def test_embedders_are_named_for_people() -> None:
 
 
 def test_tables_line_up() -> None:
-    part = Part("Title", Table(["a", "bbb"], [["long", "1"], ["b", "22"]]), ["A note."])
+    part = ReportPart(
+        "Title", ReportTable(["a", "bbb"], [["long", "1"], ["b", "22"]]), ["A note."]
+    )
     plain = "Title\n─────\n\na     bbb\nlong    1\nb      22\n\nA note."
     assert report_text([part], markdown=False) == plain
     rows = "| a    | bbb |\n| ---- | --: |\n| long |   1 |\n| b    |  22 |"
@@ -63,12 +65,16 @@ def test_notes_are_wrapped_at_110_characters_on_a_terminal(
 ) -> None:
     note = "word " * 21 + "x" * (length - 105)
     assert len(note) == length
-    part = Part(notes=[note])
+    part = ReportPart(notes=[note])
     assert len(report_text([part], markdown=False).splitlines()) == lines
     assert report_text([part], markdown=True) == note
 
 
 def test_parts_may_lack_a_title_or_a_table() -> None:
-    parts = [Part(notes=["One."]), Part("T"), Part("", Table(["a"], [["b"]]))]
+    parts = [
+        ReportPart(notes=["One."]),
+        ReportPart("T"),
+        ReportPart("", ReportTable(["a"], [["b"]])),
+    ]
     assert report_text(parts, markdown=True) == "One.\n\n## T\n\n| a |\n| - |\n| b |"
     assert report_text(parts, markdown=False) == "One.\n\nT\n─\n\na\nb"

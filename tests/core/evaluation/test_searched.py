@@ -12,14 +12,14 @@ from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation.measure import SpanMeasure
 from structrag.evaluation.searched import (
-    Ranking,
+    RankedSpans,
     _search,
     check_documents,
     search_all,
 )
 from structrag.records import Chunk, Document
 
-RANKING = Ranking((("d", 0, 10), ("d", 10, 30), ("d", 30, 60)), (2, 4, 7))
+RANKING = RankedSpans((("d", 0, 10), ("d", 10, 30), ("d", 30, 60)), (2, 4, 7))
 
 
 def test_the_first_chunks_and_their_tokens() -> None:
@@ -95,4 +95,4 @@ def test_a_ranking_has_k_chunks_and_twice_what_the_budget_needs(
 
 def test_without_chunks_nothing_is_found() -> None:
     rankings = search_all([WORDS], {"d": []}, ["word3"], budget=40)
-    assert rankings == [Ranking((), ())]
+    assert rankings == [RankedSpans((), ())]

@@ -12,7 +12,7 @@ from structrag.retrieval.d3.evidence import selection_cost
 from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import (
     BY_SCORES,
-    Scope,
+    SearchedPart,
     by_scores,
     first_levels,
     is_direct,
@@ -52,7 +52,7 @@ class Estimate:
 
 def estimate(
     question: str,
-    scope: Scope,
+    scope: SearchedPart,
     router: str,
     strategy: str,
     routing: Routing,
@@ -79,7 +79,7 @@ def estimate(
 
 
 def _likely(
-    scope: Scope,
+    scope: SearchedPart,
     router: str,
     scores: Mapping[int, float],
     routing: Routing,
@@ -100,7 +100,7 @@ def _likely(
 
 def _route_costs(
     question: str,
-    scope: Scope,
+    scope: SearchedPart,
     router: str,
     scores: Mapping[int, float],
     routing: Routing,
@@ -133,7 +133,7 @@ def _route_costs(
 
 def _asking(
     question: str,
-    scope: Scope,
+    scope: SearchedPart,
     groups: Sequence[Sequence[int]],
     routing: Routing,
     answer_tokens: int,
@@ -149,7 +149,7 @@ def _asking(
 
 def _select_cost(
     question: str,
-    scope: Scope,
+    scope: SearchedPart,
     rows: Sequence[int],
     strategy: str,
     selection: Selection,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.hiqa.table_text import (
-    Row,
-    Table,
+    TableRow,
+    TextTable,
     html_table,
     index_line,
     pipe_table,
@@ -237,7 +237,7 @@ def test_tables_of_real_documents(data_dir: Any) -> None:
     assert "1,505,386" not in sheet.index_text
 
 
-def pipes(rows: str, *, header: int = 0, **settings: Any) -> Table | None:
+def pipes(rows: str, *, header: int = 0, **settings: Any) -> TextTable | None:
     """The table of pipe rows behind a line of text, of which so many are the header."""
     text = f"Before.\n{rows}Behind."
     starts = [8]
@@ -251,7 +251,7 @@ def pipes(rows: str, *, header: int = 0, **settings: Any) -> Table | None:
 def test_the_rows_of_a_table_tile_its_body() -> None:
     table = pipes("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | |\n", header=2)
     assert table is not None and table.headers == ("a", "b")
-    assert table.rows == (Row(28, 38, ("1", "2")), Row(38, 46, ("3", "")))
+    assert table.rows == (TableRow(28, 38, ("1", "2")), TableRow(38, 46, ("3", "")))
     assert (table.start, table.header_end, table.end) == (8, 28, 46)
 
 
@@ -301,8 +301,8 @@ def test_rows_of_html_begin_at_their_tags() -> None:
     assert table is not None and table.headers == ("a", "b")
     first, second = markup.index("<tr><td>1"), markup.index("<tr><td>3")
     assert table.rows == (
-        Row(100 + first, 100 + second, ("1", "2")),
-        Row(100 + second, 100 + len(markup), ("3", "4")),
+        TableRow(100 + first, 100 + second, ("1", "2")),
+        TableRow(100 + second, 100 + len(markup), ("3", "4")),
     )
     assert (table.start, table.header_end, table.end) == (
         100,
@@ -347,15 +347,15 @@ TEN, ELEVEN = "one two three four five six 7", "one two three four five six 7 8"
 
 def test_a_passage_has_more_than_ten_tokens() -> None:
     assert (count_tokens(TEN), count_tokens(ELEVEN)) == (10, 11)
-    assert index_line(Row(0, 1, ("label", TEN, "", ELEVEN)), cells=False) == (
+    assert index_line(TableRow(0, 1, ("label", TEN, "", ELEVEN)), cells=False) == (
         f"label | {ELEVEN}"
     )
-    assert index_line(Row(0, 1, ("", "19 h", "7")), cells=False) == ""
-    assert index_line(Row(0, 1, ("", "19 h", "7")), cells=True) == "19 h | 7"
+    assert index_line(TableRow(0, 1, ("", "19 h", "7")), cells=False) == ""
+    assert index_line(TableRow(0, 1, ("", "19 h", "7")), cells=True) == "19 h | 7"
 
 
 def test_lines_of_a_table_are_indexed_once_and_blank_ones_not() -> None:
-    table = Table(0, 9, 3, ("a", "b"), ())
+    table = TextTable(0, 9, 3, ("a", "b"), ())
     body = table_body(["Lead", "", "Lead"], table, ["x", "y", "x", ""], ["", "Trail"])
     assert body == "Lead\nLead\na | b\nx\ny\nTrail"
 

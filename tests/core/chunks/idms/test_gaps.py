@@ -10,7 +10,7 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.chunks.bounds import Limits, runs_of
+from structrag.chunks.bounds import SizeLimits, runs_of
 from structrag.chunks.idms.gaps import AdaptiveThreshold, decide, merge_runs
 from structrag.errors import InvalidParameter
 
@@ -81,7 +81,7 @@ def test_a_cut_is_forced_where_the_next_unit_would_pass_the_limit() -> None:
 
 def merged(least: int, most: int, **choices: Any) -> list[tuple[int, int]]:
     cuts, _ = decide(TRACE, AdaptiveThreshold())
-    runs = merge_runs(cuts, TRACE, [1] * 10, Limits(least, most), **choices)
+    runs = merge_runs(cuts, TRACE, [1] * 10, SizeLimits(least, most), **choices)
     return [(first + 1, last) for first, last in runs]
 
 
@@ -94,7 +94,12 @@ def test_worked_merges() -> None:
 
 def test_greedy_fills_up_to_the_target_and_makes_no_empty_segment() -> None:
     runs = merge_runs(
-        [1, 2, 3, 4], [0.0] * 4, [9, 2, 2, 2, 9], Limits(0), merge="greedy", target=5
+        [1, 2, 3, 4],
+        [0.0] * 4,
+        [9, 2, 2, 2, 9],
+        SizeLimits(0),
+        merge="greedy",
+        target=5,
     )
     assert runs == [(0, 1), (1, 3), (3, 4), (4, 5)]
 
@@ -114,7 +119,7 @@ def test_weakest_only_joins(
     case: tuple[list[int], list[float], int, int],
 ) -> None:
     sizes, values, least, more = case
-    limits = Limits(least, least + more)
+    limits = SizeLimits(least, least + more)
     cuts, _ = decide(values, AdaptiveThreshold(), sizes, limits.most)
     before = runs_of(cuts, len(sizes))
     after = merge_runs(cuts, values, sizes, limits)
@@ -173,7 +178,7 @@ def test_greedy_joins_up_to_just_the_target_or_the_limit(
     target: int, most: int | None, runs: list[tuple[int, int]]
 ) -> None:
     sizes = [9, 2, 2, 1, 3, 4]
-    limits = Limits(0, most)
+    limits = SizeLimits(0, most)
     cuts = [1, 2, 3, 4, 5]
     assert (
         merge_runs(cuts, [0.0] * 5, sizes, limits, merge="greedy", target=target)
@@ -183,7 +188,7 @@ def test_greedy_joins_up_to_just_the_target_or_the_limit(
 
 def test_a_small_segment_joins_across_the_larger_margin() -> None:
     sizes = [5, 1, 5, 5]
-    limits = Limits(3)
+    limits = SizeLimits(3)
     assert merge_runs([1, 2, 3], [0.1, 0.4, 0.9], sizes, limits) == [
         (0, 1),
         (1, 3),
@@ -198,4 +203,4 @@ def test_a_small_segment_joins_across_the_larger_margin() -> None:
 
 def test_a_merge_of_another_name_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="merge must be one of"):
-        merge_runs([1], [0.0], [1, 1], Limits(), merge="all")
+        merge_runs([1], [0.0], [1, 1], SizeLimits(), merge="all")

@@ -16,7 +16,7 @@ from structrag.chunks.divisions import divide
 from structrag.chunks.pic.instructions import Instruction
 from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series
 from structrag.chunks.units import Unit
 from structrag.reading.files import read_text
@@ -105,7 +105,7 @@ def judged(values: list[float], tokens: list[int], **changes: Any) -> Judged:
     matrix = np.array([[value, math.sqrt(1 - value * value)] for value in values])
     settings = {"threshold": "mean", "spread": 0.0, "hysteresis": 0.0, **changes}
     instruction = Instruction(np.array([[1.0, 0.0]]), note="cats")
-    return judge(Scope((), units, ()), matrix, instruction, **settings)
+    return judge(UnitScope((), units, ()), matrix, instruction, **settings)
 
 
 def test_units_are_compared_with_the_instruction_and_with_the_one_before() -> None:
@@ -159,7 +159,7 @@ def test_a_run_just_at_the_threshold_is_relevant() -> None:
 
 def test_a_scope_that_is_not_looked_at_is_relevant_and_compared_with_nothing() -> None:
     units = tuple(Unit(i, i + 1, i, 2, "paragraph", DIVISION) for i in range(2))
-    scope = Scope((), units, ())
+    scope = UnitScope((), units, ())
     settings: dict[str, Any] = {"threshold": "mean", "spread": 0.0, "hysteresis": 0.0}
     nothing = judge(scope, None, None, **settings)
     assert nothing.affinity == [0.0, 0.0] and nothing.is_relevant((0, 2))
@@ -180,7 +180,7 @@ def test_a_scope_that_is_not_looked_at_is_relevant_and_compared_with_nothing() -
 def test_a_series_names_each_run_once_and_the_threshold_of_each_unit() -> None:
     found = judged([0.6, 0.8, 0.0], [3, 2, 5])
     units = tuple(Unit(i, i + 1, i, 1, "paragraph", DIVISION) for i in range(3))
-    series = found.series(Scope((), units, ()), [(0, 2), (2, 3), (2, 3)])
+    series = found.series(UnitScope((), units, ()), [(0, 2), (2, 3), (2, 3)])
     assert series.runs == ((0, 2), (2, 3)) and series.note == "cats"
     assert series.values == pytest.approx((0.6, 0.8, 0.0))
     assert series.thresholds == pytest.approx((1.4 / 3,) * 3)
@@ -190,7 +190,7 @@ def test_a_chunk_compared_with_less_than_was_wished_says_so() -> None:
     units = (Unit(0, 1, 0, 1, "paragraph", DIVISION),)
     instruction = Instruction(np.array([[1.0, 0.0]]), degraded=True)
     found = judge(
-        Scope((), units, ()),
+        UnitScope((), units, ()),
         np.array([[1.0, 0.0]]),
         instruction,
         threshold=0.5,
@@ -208,7 +208,7 @@ def test_a_chunk_compared_with_less_than_was_wished_says_so() -> None:
 def test_the_closest_of_several_instructions_counts() -> None:
     units = tuple(Unit(i, i + 1, i, 1, "paragraph", DIVISION) for i in range(2))
     found = judge(
-        Scope((), units, ()),
+        UnitScope((), units, ()),
         np.array([[0.6, 0.8], [1.0, 0.0]]),
         Instruction(np.eye(2)),
         threshold=0.9,
@@ -218,7 +218,7 @@ def test_the_closest_of_several_instructions_counts() -> None:
     assert found.values == pytest.approx([0.8, 1.0])
     # Its own sentences are not compared with themselves.
     own = judge(
-        Scope((), units, ()),
+        UnitScope((), units, ()),
         np.array([[0.6, 0.8], [1.0, 0.0]]),
         Instruction(np.zeros((0, 0)), (0, 1)),
         threshold=0.9,

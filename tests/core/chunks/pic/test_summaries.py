@@ -13,7 +13,7 @@ from samples import guide, numbered, topics
 from structrag import Cache
 from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.pic.summaries import Summary, pack, summary_steps
+from structrag.chunks.pic.summaries import ModelSummary, pack, summary_steps
 
 
 def test_a_long_document_is_summarised_in_windows() -> None:
@@ -105,7 +105,7 @@ def test_pieces_are_put_together_up_to_just_the_window(
 
 def summaries(
     texts: Sequence[Sequence[str]], script: Any, window: int | None = 4
-) -> tuple[list[Summary], list[str]]:
+) -> tuple[list[ModelSummary], list[str]]:
     """The summaries of texts named T0, T1, ..., and what was asked."""
     model = None if script is None else ScriptedModel(script)
     titles = [f"T{i}" for i in range(len(texts))]
@@ -119,10 +119,10 @@ def test_each_text_has_its_own_summary_and_a_blank_one_none() -> None:
     found, prompts = summaries(texts, lambda prompt: f"Of {prompt}")
     assert prompts == ["T0: a", "T2: b c"]
     assert found == [
-        Summary("Of T0: a"),
-        Summary(),
-        Summary("Of T2: b c"),
-        Summary(),
+        ModelSummary("Of T0: a"),
+        ModelSummary(),
+        ModelSummary("Of T2: b c"),
+        ModelSummary(),
     ]
 
 
@@ -134,14 +134,14 @@ def test_a_text_of_several_windows_is_summarised_until_one_is_left() -> None:
         *("T1: C\nE", "T1: F"),
         "T1: E\nF",
     ]
-    assert found == [Summary("A"), Summary("F")]
+    assert found == [ModelSummary("A"), ModelSummary("F")]
 
 
 def test_summaries_longer_than_a_window_are_read_two_at_a_time() -> None:
     long = "These are many more words than a window of four tokens holds."
     found, prompts = summaries([["b ", "c ", "d ", "e ", "f ", "g "]], lambda _: long)
     assert [prompt.count("These") for prompt in prompts] == [0, 0, 0, 2, 1, 2]
-    assert found == [Summary(long)]
+    assert found == [ModelSummary(long)]
 
 
 def test_the_first_failure_of_a_text_is_named() -> None:
@@ -155,16 +155,16 @@ def test_the_first_failure_of_a_text_is_named() -> None:
     texts = [["b ", "c ", "d ", "e ", "f "], ["x "], ["y "]]
     found, _ = summaries(texts, script)
     assert found == [
-        Summary("Said.", "the language model failed with ValueError: first"),
-        Summary("", "the language model gave no summary"),
-        Summary("Said."),
+        ModelSummary("Said.", "the language model failed with ValueError: first"),
+        ModelSummary("", "the language model gave no summary"),
+        ModelSummary("Said."),
     ]
 
 
 def test_without_a_model_no_text_has_a_summary() -> None:
     found, _ = summaries([["a "], [" "]], None)
-    assert found == [Summary(no_model=True)] * 2
-    assert summaries([[" "]], None)[0] == [Summary()]  # nobody was asked
+    assert found == [ModelSummary(no_model=True)] * 2
+    assert summaries([[" "]], None)[0] == [ModelSummary()]  # nobody was asked
     assert summaries([], None)[0] == []
 
 
