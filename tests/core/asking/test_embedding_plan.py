@@ -21,7 +21,6 @@ from structrag.asking.embedding_plan import (
 from structrag.asking.naming import unnamed
 from structrag.asking.requests import Embed, TokenVectors, Usage
 from structrag.errors import InvalidAnswer
-from structrag.text.tokens import count_tokens
 
 
 def plan(
@@ -34,45 +33,6 @@ def answered(planned: EmbeddingPlan) -> EmbeddingPlan:
     for batch in planned.batches():
         planned.take(batch, HashEmbedder().embed(batch))
     return planned
-
-
-def test_each_text_is_sent_once_the_longest_first() -> None:
-    planned = plan(Embed(("a", "long text", "a", "text")))
-    assert planned.batches() == [["long text", "text"], ["a"]]
-    rows = answered(planned).result()
-    assert np.array_equal(rows, HashEmbedder().embed(["a", "long text", "a", "text"]))
-    assert (planned.usage.embedded, planned.done) == (3, 3)
-
-
-def test_documents_are_kept_in_the_cache_and_queries_are_not(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "cache")
-    answered(plan(Embed(("text",)), cache))
-    again = plan(Embed(("text", "other")), cache)
-    assert again.missing == ["other"] and again.usage.cache_hits == 1
-    answered(plan(Embed(("query",), query=True), cache))
-    for query in (True, False):
-        assert plan(Embed(("query",), query=query), cache).missing == ["query"]
-    assert plan(Embed(("text",), query=True), cache).missing == ["text"]
-
-
-def test_what_an_instant_embedder_makes_is_one_batch_and_not_kept(
-    tmp_path: Path,
-) -> None:
-    class Instant(HashEmbedder):
-        instant = True
-
-    cache = Cache(tmp_path / "cache")
-    request = Embed(tuple("abcdef"))
-    for _ in range(2):
-        planned = EmbeddingPlan(request, Instant(), cache, Usage(), 2)
-        assert [len(batch) for batch in planned.batches()] == [6]
-        for batch in planned.batches():
-            planned.take(batch, HashEmbedder().embed(batch))
-
-
-def test_numbers_that_no_float_holds_are_refused() -> None:
-    with pytest.raises(InvalidAnswer, match="one vector of numbers a text; got list"):
-        check_vectors([[10**400, 1]], ["a"], "model")
 
 
 @pytest.mark.parametrize(
@@ -117,15 +77,6 @@ def test_batches_hold_the_texts_in_order_and_only_the_last_is_short(
     assert all(0 < len(batch) <= size for batch in batches)
 
 
-def test_usage_counts_texts_and_their_tokens_once_for_each_text() -> None:
-    planned = answered(plan(Embed(("one two", "one two", "three")), batch_size=1))
-    assert planned.usage.embedded == 2
-    assert planned.usage.embedding_tokens == count_tokens("one two") + count_tokens(
-        "three"
-    )
-    assert planned.usage.cache_hits == 0
-
-
 def test_an_embedder_without_a_name_keeps_nothing(tmp_path: Path) -> None:
     embedder = HashEmbedder(name=unnamed(object(), "lambda"))
     cache, request = Cache(tmp_path / "cache"), Embed(("text",))
@@ -148,19 +99,6 @@ def test_vectors_are_one_row_a_text(answer: object, shape: str) -> None:
         check_vectors(answer, ["a", "b"], "model")
 
 
-def test_vectors_may_have_one_dimension() -> None:
-    assert check_vectors([[1], [2]], ["a", "b"], "model").tolist() == [[1.0], [2.0]]
-
-
-def test_the_first_text_without_a_vector_of_numbers_is_shown_by_sixty_characters() -> (
-    None
-):
-    texts = ["fine", "y" * 60 + "z", "later"]
-    answer = [[1.0, 2.0], [1.0, np.inf], [np.nan, np.nan]]
-    with pytest.raises(InvalidAnswer, match=f"for the text '{'y' * 60}'"):
-        check_vectors(answer, texts, "model")
-
-
 def tokens_of(spans: list[list[int]]) -> TokenVectors:
     """Tokens with the vectors of a model of two dimensions."""
     n = len(spans)
@@ -179,13 +117,3 @@ def test_tokens_stand_in_order_inside_their_text(
         return
     with pytest.raises(InvalidAnswer, match="not in order or not inside"):
         check_tokens(answer, ["ab"], "model")
-
-
-def test_the_vector_of_a_text_without_tokens_must_be_of_numbers() -> None:
-    none = TokenVectors(
-        np.zeros(0), np.zeros((0, 2)), np.zeros((0, 2)), np.array([1.0, np.nan])
-    )
-    with pytest.raises(
-        InvalidAnswer, match=f"NaN or infinite values for the text '{'x' * 60}'"
-    ):
-        check_tokens([none], ["x" * 61], "model")

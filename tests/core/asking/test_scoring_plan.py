@@ -43,20 +43,6 @@ def scores(*requests: Score) -> Any:
     return (yield list(requests))
 
 
-def test_each_text_is_scored_once_in_bounded_batches(drive: Drive) -> None:
-    scorer, reports = Lengths(), []
-    runner = Runner(batch_size=2, progress=lambda *report: reports.append(report))
-    texts = ("a", "bb", "a", "ccc", "bb")
-    answers = drive(
-        runner, scores(Score("q", texts, scorer), Score("qq", ("a",), scorer))
-    )
-    assert answers == [[1 + len(text) / 3 for text in texts], [2 + 1 / 3]]
-    assert scorer.batches == [("q", ["a", "bb"]), ("q", ["ccc"]), ("qq", ["a"])]
-    assert runner.usage.scored == 4
-    assert reports == [("scoring", 2, 3), ("scoring", 3, 3), ("scoring", 1, 1)]
-    assert "; 4 texts scored; " in str(runner.usage)
-
-
 def test_no_text_asks_nothing(drive: Drive) -> None:
     scorer = Lengths("lengths")
     runner = Runner(cache=Cache(":memory:"))
@@ -118,18 +104,3 @@ def test_a_scorer_that_raises_keeps_what_was_finished(drive: Drive) -> None:
             scores(Score("q", ("a", "b"), Failing("f"))),
         )
     assert len(cache) == 1
-
-
-async def test_on_an_event_loop_scorers_are_awaited_or_run_in_a_worker_thread() -> None:
-    class Awaited(Lengths):
-        async def ascore(self, query: str, texts: Sequence[str]) -> list[float]:
-            await asyncio.sleep(0)
-            return self.score(query, texts)
-
-    local, awaited = Lengths(), Awaited()
-    answers = await Runner().arun(
-        scores(Score("q", ("a",), local), Score("q", ("a",), awaited))
-    )
-    assert answers[0] == answers[1] == [1 + 1 / 3]
-    assert threading.get_ident() not in local.threads
-    assert awaited.threads == {threading.get_ident()}
