@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -281,18 +280,9 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
         refuses to write; what was there before is unchanged then.
         """
-        config = self.config()
-        if not has_name(str([*config.values()])):
-            warnings.warn(
-                "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda or a function inside another): another process cannot tell whether it "
-                "has the same one, and makes its documents anew or refuses the embedder. Use a "
-                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
-                stacklevel=2,
-            )
         for level in self.levels.values():
             level.keep_fit()
-        self.store.save(path, config=config)
+        self.store.save(path, config=self.config())
 
     def _save_at_address(self) -> None:
         """Write what has changed to the index's address, if it has one."""
