@@ -198,7 +198,8 @@ def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
 
     By the text's length beside the mean of those `counted`.
     """
-    return BM25.norm(lengths, float(counted.sum()) / max(1, len(counted)))
+    norms: FloatArray = BM25.norm(lengths, float(counted.sum()) / max(1, len(counted)))
+    return norms
 
 
 def _section_starts(pool: Pool) -> NDArray[np.bool_]:
