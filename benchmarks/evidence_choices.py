@@ -182,7 +182,7 @@ class Bench:
             label: {str(budget): [] for budget in BUDGETS} for label in chosen
         }
         for number, asked in enumerate(self.questions):
-            documents, pool = self.retriever._shelf().select(self.where(asked))
+            documents, pool = self.retriever.level.reader().select(self.where(asked))
             signals = self.signals(number, asked, pool)
             for label, choice in chosen.items():
                 ranking = order(
@@ -196,14 +196,14 @@ class Bench:
 
     def recall_as_kept(self) -> Recall:
         """Recall of E by the token vectors as they are kept, on some of the questions."""
-        quantiser = self.retriever.store.quantiser
+        quantiser = self.retriever.level.quantiser
         assert quantiser is not None and self.retriever.token_encoder is not None
         recall: Recall = {str(budget): [] for budget in BUDGETS}
         for number in range(
             0, len(self.questions), max(1, len(self.questions) // _FEW)
         ):
             asked = self.questions[number]
-            documents, pool = self.retriever._shelf().select(self.where(asked))
+            documents, pool = self.retriever.level.reader().select(self.where(asked))
             (tokens,) = self.retriever.token_encoder.embed_tokens(
                 [asked.question], query=True
             )
@@ -221,7 +221,7 @@ class Bench:
 
     def kept_bytes(self) -> int:
         """Bytes of all that is kept of the documents."""
-        shelf = self.retriever._shelf()
+        shelf = self.retriever.level.reader()
         kept = (*shelf.records.values(), *shelf.documents.values())
         return sum(array.nbytes for one in kept for array in one.arrays().values())
 
@@ -257,7 +257,7 @@ class Bench:
             assert encoder is not None
             (tokens,) = encoder.embed_tokens([asked.question], query=True)
             signals = matched(
-                pool, asked.question, tokens, self.retriever.store.quantiser
+                pool, asked.question, tokens, self.retriever.level.quantiser
             )
             np.savez(
                 path,
@@ -429,7 +429,7 @@ def kept_tokens(make: Callable[[], Bench]) -> dict[str, Any]:
             of_build = make()
             recall = of_build.recall_as_kept()
         if not count:
-            records = of_build.retriever._shelf().records.values()
+            records = of_build.retriever.level.reader().records.values()
             count = sum(len(one.token_rows) for one in records)
         values[label] = {"recall": recall, "bytes": of_build.kept_bytes() / count}
     return values

@@ -132,7 +132,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
     reader: Any = Field(
         default="layout",
         exclude=True,
-        description="Who reads PDF files: 'layout', 'pdfplumber', 'docling' or a function.",
+        description="Who reads PDF files: 'layout', 'docling' or a function.",
     )
     cache: Any = Field(
         default=None,

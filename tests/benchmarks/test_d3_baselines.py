@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,34 +133,12 @@ def test_calls_that_fail_are_counted(name: str) -> None:
     assert found.cost.answer_tokens == 0
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "yes",
-        "Yes, it does.",
-        "**YES**",
-        "True",
-        "Answer: yes",
-        "<think>no</think>yes",
-        "是",
-        "Ja!",
-    ],
-)
+@examples
 def test_yes(answer: str) -> None:
     assert says_yes(answer)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "no",
-        "No, yes would be wrong.",
-        "I think yes",
-        "yesterday",
-        "<think>yes</think>No",
-    ],
-)
+@examples
 def test_no(answer: str) -> None:
     assert not says_yes(answer)
 

@@ -52,7 +52,7 @@ def test_e_is_the_order_of_the_library(
         one.dataset, encoder, count_tokens, SpanMeasure(one.dataset.texts)
     )
     of_set = bench(setting, one.dataset.questions, tmp_path / "signals")
-    _, pool = of_set.retriever._shelf().select(None)
+    _, pool = of_set.retriever.level.reader().select(None)
     assert len(pool) > 800  # so that there is a shortlist
     question = of_set.retriever.run(
         of_set.retriever._question_steps(ASKED.question, None)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 
 from benchmarks import (
     hiqa,
@@ -168,24 +169,7 @@ def test_peers_fuse_the_same_hits_each_in_its_own_order() -> None:
         assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("title", "name"),
-    [
-        (
-            "TubeMediaCorp_20060310_8-K_EX-10.1_513921_EX-10.1_Affiliate Agreement",
-            "TubeMediaCorp Affiliate Agreement",
-        ),
-        (
-            "ALCOSTORESINC_12_14_2005-EX-10.26-AGENCY AGREEMENT",
-            "ALCOSTORESINC AGENCY AGREEMENT",
-        ),
-        (
-            "MetLife, Inc. - Remarketing Agreement",
-            "MetLife, Inc. Remarketing Agreement",
-        ),
-        ("Lease", "Lease"),
-    ],
-)
+@examples
 def test_a_contract_is_called_by_its_party_and_kind(title: str, name: str) -> None:
     assert hiqa_pooled.contract_name(title) == name
 

@@ -77,9 +77,11 @@ def test_lumber_groups_begin_where_the_model_says() -> None:
         def __init__(self) -> None:
             self.shown: list[list[str]] = []
 
-        def pick(self, prompt: str, options: Sequence[str]) -> str:
+        def score(
+            self, prompt: str, options: Sequence[str], *, whole: bool
+        ) -> list[float]:
             self.shown.append(re.findall(r"^(\d+):", prompt, re.MULTILINE))
-            return options[0]
+            return [-1.0] * len(options)
 
     paragraphs = [f"Paragraph {number}." for number in range(6)]
     llm = Picks()
@@ -145,8 +147,10 @@ def test_every_row_of_a_model_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
         def complete_many(self, prompts: Sequence[str]) -> list[str]:
             return ["Zebras graze." for _ in prompts]
 
-        def pick(self, prompt: str, options: Sequence[str]) -> str:
-            return options[0]
+        def score(
+            self, prompt: str, options: Sequence[str], *, whole: bool
+        ) -> list[float]:
+            return [-1.0] * len(options)
 
         def complete(self, prompt: str) -> str:
             return "5"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 from benchmarks import quality, quality_choices
 from benchmarks.datasets import Dataset, Question
@@ -152,9 +153,7 @@ def test_without_data_it_says_so_and_exits_with_0(
     assert not list(tmp_path.glob("quality.*"))
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--sets", "wiki"], ["--questions", "0"], ["--cuad-documents", "-1"]]
-)
+@examples
 def test_bad_options_are_refused(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

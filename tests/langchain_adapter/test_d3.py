@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_fakes import BagOfWords, Scripted, facts
@@ -216,12 +217,7 @@ def test_the_model_condenses_sections_unless_told_otherwise() -> None:
         D3Retriever.from_documents([long], llm=model, max_calls=0)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"k": 0}, {"router": "llm"}, {"router": "best"}, {"strategy": "best"}, {"preset": "code"},
-    {"max_tokens": 0},
-     {"router": "cross_encoder"}, {"max_concurrency": 0}],
-)  # fmt: skip
+@examples
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     name = next(iter(options))
     with pytest.raises(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from doubles import HashTokens
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
@@ -143,10 +144,7 @@ def test_documents_come_and_go() -> None:
     assert isinstance(retriever.index, CoreRetriever)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"order": "best"}, {"k": 0}, {"max_tokens": 0}, {"token_encoder": "nothing"}],
-)
+@examples
 def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         EvidenceRetriever.from_documents(DOCUMENTS, **options)

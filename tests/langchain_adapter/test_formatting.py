@@ -10,6 +10,7 @@ from typing import Any
 
 import pdf_making
 import pytest
+from fixture_cases import examples
 from langchain_core.document_loaders import Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.language_models import FakeListChatModel
@@ -173,15 +174,7 @@ def test_presets_pickling_and_metadata_lists() -> None:
     assert "format_report" not in quiet.metadata
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"),
-    [
-        ({"preset": "thesis"}, "preset"),
-        ({"format": "pdf"}, "format"),
-        ({"window_words": 0}, "window_words"),
-        ({"llm": 3}, "llm"),
-    ],
-)
+@examples
 def test_settings_that_cannot_be_are_refused(
     settings: dict[str, Any], match: str
 ) -> None:

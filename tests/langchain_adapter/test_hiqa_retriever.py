@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -421,12 +422,7 @@ def test_it_takes_an_index_of_the_core() -> None:
     assert len(HiQARetriever(index=index, k=2).invoke("pins")) == 2
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"k": 0}, {"alpha": 2}, {"beta": -1}, {"fusion": "best"}, {"routes": ["sparse"]},
-    {"view": "title"}, {"max_tokens": -1},
-     {"diversify": "mmr"}, {"order": "size"}, {"preset": "papers"}, {"keywords": 7}],
-)  # fmt: skip
+@examples
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         HiQARetriever.from_documents(DOCUMENTS, **options)

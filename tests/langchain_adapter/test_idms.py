@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
@@ -171,9 +172,7 @@ def test_chunks_are_those_of_the_core() -> None:
         assert part.metadata["idms_degraded"] is False
 
 
-@pytest.mark.parametrize(
-    ("shape", "source"), [("openai", "log-probabilities"), ("none", "rating")]
-)
+@examples
 @pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
 async def test_the_model_is_asked_and_obeyed(shape: str, source: str) -> None:
     parts = {}
@@ -252,16 +251,7 @@ def test_it_pickles() -> None:
     assert pickle.loads(pickle.dumps(model)).name == model.name
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"chunk_overlap": 10}, "chunk_overlap must be 0"),
-        ({"min_chunk_size": 5000}, "min_tokens must be at most"),
-        ({"context": "window"}, "context must be"),
-        ({"merge": "all"}, "merge must be one of"),
-        ({"llm": 3}, "llm must be"),
-    ],
-)
+@examples
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         IDMSTextSplitter(Words(), **choices)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
@@ -204,16 +205,7 @@ def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"k": 0},
-        {"k": 1.5},
-        {"fusion": "best"},
-        {"views": ["title"]},
-        {"routes": "dense"},
-    ],
-)
+@examples
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         MultiViewRetriever.from_documents(DOCUMENTS, **options)
@@ -243,9 +235,9 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     )
     opened = MultiViewRetriever.load(store, EMBEDDING, k=1)
     assert opened.invoke("pump leaks") == made.invoke("pump leaks", where=None)
-    with pytest.raises(ValueError, match="path must be a folder here"):
+    with pytest.raises(ValueError, match="a folder for EvidenceRetriever"):
         EvidenceRetriever.load(store, EMBEDDING)
-    with pytest.raises(InvalidParameter, match="store must be a folder"):
+    with pytest.raises(ValueError, match="a folder for D3Index"):
         D3Retriever.load(store, EMBEDDING)
     with pytest.raises(UnknownArgument, match="Retrievers over chunks take it"):
         EvidenceRetriever.from_documents(documents, EMBEDDING, store=store)  # type: ignore[call-arg]

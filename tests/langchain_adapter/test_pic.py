@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
@@ -180,17 +181,7 @@ def test_it_pickles_and_feeds_a_vector_store() -> None:
     assert store.add_documents(chunks) == [chunk.id for chunk in chunks]
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"),
-    [
-        ({"chunk_overlap": 10}, "chunk_overlap must be 0"),
-        ({"chunk_size": 100, "min_chunk_size": 60}, "at most half"),
-        ({"embeddings": 3}, "embedder must be"),
-        ({"llm": 3}, "llm must be"),
-        ({"max_concurrency": 0}, "max_concurrency"),
-        ({"threshold": "max"}, "threshold"),
-    ],
-)
+@examples
 def test_settings_that_cannot_be_are_refused(
     settings: dict[str, Any], match: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -139,18 +140,7 @@ def test_chunks_are_exact_slices_that_tile_the_text(
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "paths"),
-    [
-        ("# A\n\n    # note\n    x = 1\n", [["A"]]),  # L4
-        # L5.
-        ("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n", [["A"], ["A", "B"]]),
-        ("# A\n\n## B\n\n## C\n\ny\n", [["A", "C"]]),  # L6
-        ("Title\n=====\n\nbody\n", [["Title"]]),  # L7
-        ("# A/B\n\n## C\n\nc\n", [["A/B", "C"]]),  # M4
-        ("# A\r\n\r\n## B\r\n\r\ntext\r\n", [["A", "B"]]),  # M8
-    ],
-)
+@examples
 def test_heading_paths(text: str, paths: list[list[str]]) -> None:
     assert [
         c.metadata["heading_path"] for c in split(text, metadata_lists=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -89,19 +90,7 @@ def test_from_huggingface_tokenizer_counts_tokens() -> None:
 # -- settings
 
 
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"chunk_size": 0}, "chunk_size"),
-        ({"chunk_size": "10"}, "chunk_size"),
-        ({"chunk_overlap": -1}, "chunk_overlap"),
-        ({"chunk_size": 10, "chunk_overlap": 6}, "chunk_overlap"),
-        ({"length_function": "len"}, "length_function"),
-        ({"format": "pdf"}, "format"),
-        ({"min_chunk_size": -1}, "min_chunk_size"),
-        ({"exclude_titles": "Notes"}, "exclude_titles"),
-    ],
-)
+@examples
 def test_bad_settings_are_named(options: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidParameter, match=name) as caught:
         ContentAwareTextSplitter(**options)

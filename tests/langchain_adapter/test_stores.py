@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
@@ -192,7 +193,7 @@ def test_a_store_that_is_full_already_is_taken_over() -> None:
     ]
 
 
-@pytest.mark.parametrize("where", [None, {"name": "a1"}, {"name": ["a1", "a7"]}])
+@examples
 @pytest.mark.parametrize("n_others", [0, 300])
 def test_a_question_asks_the_store_once_for_each_view(
     where: Any, n_others: int

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from llama_index.core import Document
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
@@ -312,16 +313,7 @@ def test_prompts_can_be_read_and_replaced() -> None:
         retriever.update_prompts({"select_prompt": PromptTemplate("no place")})
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"similarity_top_k": 0}, "k must be a number of at least 1"),
-        ({"router": "llm"}, "llm must be given with router='llm'"),
-        ({"strategy": "best"}, "strategy must be one of"),
-        ({"preset": "code"}, "preset must be one of 'default', 'paper'"),
-        ({"llm": 3}, "llm must be"),
-    ],
-)
+@examples
 def test_bad_settings_are_refused(bad: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         D3Retriever.from_documents(documents(), **bad)
@@ -429,16 +421,7 @@ def test_without_a_model_or_with_a_dead_one_it_says_so() -> None:
         ).query(QUESTION)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"retriever": 3}, "retriever must be a LlamaIndex retriever"),
-        ({"max_followups": 0}, "max_followups must be"),
-        ({"min_followups": 5}, "min_followups must be"),
-        ({"token_budget": -1}, "token_budget must be"),
-        ({"llm": 3}, "llm must be"),
-    ],
-)
+@examples
 def test_an_engine_refuses_bad_settings(bad: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SelfAskQueryEngine(**{"retriever": FixedRetriever(), "llm": asker(), **bad})
@@ -537,15 +520,7 @@ def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"retriever": 3}, "retriever must be a LlamaIndex retriever"),
-        ({"similarity_top_k": 0}, "similarity_top_k must be a number of at least 1"),
-        ({"max_entities": 0}, "max_entities must be"),
-        ({"entity_hits": 0}, "entity_hits must be"),
-    ],
-)
+@examples
 def test_two_hops_refuse_bad_settings(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TwoHopRetriever(**{"retriever": FixedRetriever(), **bad})

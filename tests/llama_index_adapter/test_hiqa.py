@@ -12,6 +12,7 @@ from typing import Any
 
 import pdf_making
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import Document, SimpleDirectoryReader, VectorStoreIndex
@@ -427,17 +428,7 @@ def test_nodes_without_text_pass_and_changed_text_has_no_offsets() -> None:
     assert SentenceSplitter()([made])[0].text.startswith("# 1 INTRODUCTION")
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"window_words": 0}, "window_words must be"),
-        ({"padding_words": -1}, "padding_words must be"),
-        ({"prompt": " "}, "prompt must be an instruction"),
-        ({"preset": "best"}, "preset"),
-        ({"llm": 3}, "llm must be"),
-        ({"cache": "here"}, "cache must be a structrag Cache"),
-    ],
-)
+@examples
 def test_bad_settings_are_refused_when_the_formatter_is_made(
     bad: dict[str, Any], message: str
 ) -> None:

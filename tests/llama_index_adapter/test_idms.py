@@ -10,6 +10,7 @@ import pickle
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from llama_index.core import Document
 from llama_index.core.base.llms.types import LogProb
 from llama_index.core.bridge.pydantic import Field
@@ -158,9 +159,7 @@ def test_nodes_are_the_chunks_of_the_core() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("tells", "source"), [(True, "log-probabilities"), (False, "rating")]
-)
+@examples
 @pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
 async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
     found = []
@@ -304,15 +303,7 @@ def test_limits_and_blank_documents() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"min_chunk_size": 500}, "min_tokens"),
-        ({"context": "window"}, "context must be"),
-        ({"llm": 3}, "llm must be"),
-        ({"margin": "word"}, "margin must be one of"),
-    ],
-)
+@examples
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidParameter, ValueError), match=message):
         parser(**settings)

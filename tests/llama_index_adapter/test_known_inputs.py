@@ -9,6 +9,7 @@ import asyncio
 import pickle
 
 import pytest
+from fixture_cases import examples
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
@@ -184,21 +185,7 @@ def test_s5_empty_text_has_no_node():
     assert parse("") == []
 
 
-@pytest.mark.parametrize(
-    ("html", "words"),
-    [
-        (
-            "<h1>T</h1><table><tr><td>cell</td></tr></table><p>after</p>",
-            ["T", "cell", "after"],
-        ),
-        ("<div>only in a div</div>", ["only", "in", "a", "div"]),
-        ("<pre>code</pre>", ["code"]),
-        ("<p>Press <b>Save</b> now</p>", ["Press", "Save", "now"]),
-        ("<ul><li>a<ul><li>b</li></ul></li></ul>", ["a", "b"]),
-        ("<h1>T</h1><pre>x = 1</pre><p>p</p>", ["T", "x", "=", "1", "p"]),
-        ("<p>one</p><p>two</p>", ["one", "two"]),
-    ],
-)
+@examples
 def test_n1_to_n7_html_keeps_every_word_once_and_in_order(html, words):
     nodes = parse(html, format="html")
     found = (

@@ -443,9 +443,9 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     assert (found.node.next_node is None) == ("Valve" in found.text)
     opened = MultiViewRetriever.load(store, similarity_top_k=1, **options)
     assert [node.node_id for node in opened.retrieve("pump leaks")] == [found.node_id]
-    with pytest.raises(InvalidParameter, match="path must be a folder here"):
+    with pytest.raises(InvalidParameter, match="a folder for EvidenceRetriever"):
         EvidenceRetriever.load(store, **options)
-    with pytest.raises(InvalidParameter, match="store must be a folder"):
+    with pytest.raises(InvalidParameter, match="a folder for D3Index"):
         D3Retriever.load(store, **options)
     with pytest.raises(UnknownArgument, match="Retrievers over chunks take it"):
         EvidenceRetriever.from_documents(documents, store=store, **options)

@@ -10,6 +10,7 @@ import pickle
 import time
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import Document
@@ -280,15 +281,7 @@ def test_html_nodes_are_visible_text_that_leads_back_to_the_markup():
     )
 
 
-@pytest.mark.parametrize(
-    ("metadata", "titles"),
-    [
-        ({"file_path": "/docs/x.md"}, ["A"]),
-        ({"file_name": "x.txt"}, []),
-        ({"file_type": "text/markdown"}, ["A"]),
-        ({"file_path": "/docs/x.unknown"}, ["A"]),
-    ],
-)
+@examples
 def test_the_format_comes_from_the_metadata(metadata, titles):
     parser = ContentAwareNodeParser(plain_headings=False)
     (node,) = parse("# A\n\nbody", parser, **metadata)
@@ -446,23 +439,7 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
 
 
-@pytest.mark.parametrize(
-    ("bad", "words_of_it"),
-    [
-        ({"chunk_size": 0}, "greater than 0"),
-        (
-            {"chunk_size": 10, "chunk_overlap": 6},
-            "chunk_overlap must be at most half of chunk_size \\(10\\); got 6",
-        ),
-        ({"chunk_overlap": -1}, "greater than or equal to 0"),
-        ({"language": "klingon"}, "language must be one of"),
-        ({"format": "pdf"}, "'auto', 'html', 'markdown' or 'text'"),
-        ({"tokenizer": 3}, "tokenizer must be a callable"),
-        ({"exclude_titles": "Use"}, "valid list"),
-        ({"chunksize": 3}, "no argument .chunksize.. Did you mean .chunk_size."),
-        ({"algorithm_version": 0}, "Input should be 1"),
-    ],
-)
+@examples
 def test_bad_settings_are_refused_when_the_parser_is_made(bad, words_of_it):
     with pytest.raises((ValueError, UnknownArgument), match=words_of_it):
         ContentAwareNodeParser(**bad)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 from llama_index.core import Document, MockEmbedding
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import IngestionPipeline
@@ -197,17 +198,7 @@ def test_odd_texts(text: str) -> None:
     assert "".join(node.text for node in nodes) == (text if text.strip() else "")
 
 
-@pytest.mark.parametrize(
-    ("settings", "match"),
-    [
-        ({"chunk_size": 100, "min_chunk_size": 60}, "at most half"),
-        ({"embed_model": 3}, "embedder must be"),
-        ({"llm": 3}, "llm must be"),
-        ({"scope": "section", "respect_sections": False}, "respect_sections"),
-        ({"prompt": "none"}, "text"),
-        ({"bounds": "all"}, "bounds"),
-    ],
-)
+@examples
 def test_settings_that_cannot_be_are_refused(
     settings: dict[str, Any], match: str
 ) -> None:

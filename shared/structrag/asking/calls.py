@@ -100,10 +100,12 @@ def ask_key(model: str, request: Ask | Choose) -> str:
 
     It is made of the model's name and of everything in the request that the answer depends on.
     """
-    schema = request.schema if isinstance(request, Ask) else None
-    shape = [] if schema is None else [json.dumps(schema, sort_keys=True)]
-    parts = (request.component, *request.options, *shape, request.prompt)
-    return cache_key("ask", model, *parts)
+    shape: Sequence[str] = ()
+    if isinstance(request, Choose):
+        shape = request.options
+    elif request.schema is not None:
+        shape = [json.dumps(request.schema, sort_keys=True)]
+    return cache_key("ask", model, request.component, *shape, request.prompt)
 
 
 def usable_answer(request: Ask | Choose, answer: Any) -> Any:
@@ -161,8 +163,8 @@ def jobs_of(
     open_jobs: dict[Any, list[Call]] = {}
     for call in calls:
         model = model_for(call.request, default)
-        goes_alone = picks(model, call.request) or takes_schema(model, call.request)
-        if goes_alone or not hasattr(model, _method_for_many(call.request)):
+        together = hasattr(model, _method_for_many(call.request))
+        if takes_schema(model, call.request) or not together:
             jobs.append([call])
             continue
         options = call.request.options if isinstance(call.request, Choose) else None
@@ -173,12 +175,6 @@ def jobs_of(
             jobs.append(job)
         job.append(call)
     return jobs
-
-
-def picks(model: Any, request: Ask | Choose) -> bool:
-    """Whether a request is answered by the model's `pick`."""
-    can = hasattr(model, "pick") or hasattr(model, "apick")
-    return isinstance(request, Ask) and bool(request.options) and can
 
 
 def takes_schema(model: Any, request: Ask | Choose) -> bool:
@@ -228,8 +224,6 @@ def _alone(call: Call, default: LanguageModel | None) -> ModelCall:
     by = partial(ModelCall, _who(model), model)
     if isinstance(request, Choose):
         return by("choose", (request.prompt, request.options))
-    if picks(model, request):
-        return by("pick", (request.prompt, request.options))
     if takes_schema(model, request):
         return by("complete_json", (request.prompt, request.schema))
     return by("complete", (request.prompt,))

@@ -21,7 +21,7 @@ from structrag.errors import (
 )
 from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.retrieval.evidence.limits import ORDERS
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR

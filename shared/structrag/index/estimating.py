@@ -96,7 +96,8 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
     for group in work.groups():
         # Without a cache, each group of documents that are prepared together asks anew.
         dry.forget()
-        read = _read(dry, group, work.how)
+        (how,) = work.levels.values()
+        read = _read(dry, group, how)
         documents += len(group)
         chunks += sum(len(of_document.chunks) for of_document in read)
     stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}

@@ -27,6 +27,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.corpus import CorpusStore
+from structrag.index.document_index import check_same_config
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.opening import Address, engine_of, open_store
@@ -418,12 +419,7 @@ class _Ingestion:
             )
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
-        for name, value in self.config.items():
-            if saved.get(name) != value:
-                raise InvalidParameter(
-                    f"{name} must be what the index at {str(self.address)!r} was built with, "
-                    f"{saved.get(name)!r}; got {value!r}. Pass that, or ingest into a new folder."
-                )
+        check_same_config(self.address, saved, self.config, "ingest into a new folder")
 
     def _save(self) -> None:
         assert self.store is not None  # noqa: S101

@@ -26,8 +26,8 @@ from structrag.errors import (
     ModelFailed,
     StructragError,
 )
+from structrag.index.document_index import DocumentIndex
 from structrag.index.entries import Entry
-from structrag.index.index import Index
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.ingestion.one_model import Answered, Asked, RemoteEmbedder
@@ -35,9 +35,8 @@ from structrag.ingestion.stopping import refusal
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.reading.files import read_file
 from structrag.records import Document
-from structrag.retrieval.d3.index import D3AddReport, D3Index
+from structrag.retrieval.d3.index import D3AddReport
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
-from structrag.retrieval.evidence.store import KIND
 from structrag.retrieval.multiview import MultiViewRetriever
 
 GARBAGE = 100_000  # new objects after which circles are looked for
@@ -90,37 +89,27 @@ class Preparer:
             retriever = retriever.index
         self.retriever = retriever
         self.reading: Mapping[str, Any] = setup.reading
-        if isinstance(retriever, Index):
-            if retriever.dense_store is not None:
-                raise InvalidParameter(
-                    "make must give an index without a dense_store: several processes cannot "
-                    "write to a host's store in turns. Add its documents in one process."
-                )
-            self.collected: Collected = Collected(retriever.own_store)
-            retriever.store = self.collected
-            if retriever.level is not None:
-                retriever.level.store = self.collected
-        elif isinstance(retriever, EvidenceRetriever):
-            self.collected = retriever.store.store = Collected(retriever.store.store)
-        elif isinstance(retriever, D3Index):
-            self.collected = retriever.store = Collected(retriever.own_store)
-        else:
+        if not isinstance(retriever, DocumentIndex):
             raise InvalidParameter(
                 "make must give an EvidenceRetriever, an Index, a MultiViewRetriever or a D3Index; "
                 f"got {type(retriever).__name__}. Add documents to others by their own add."
             )
+        if retriever.host.dense_store is not None:
+            raise InvalidParameter(
+                "make must give an index without a dense_store: several processes cannot "
+                "write to a host's store in turns. Add its documents in one process."
+            )
+        self.collected: Collected = Collected(retriever.own_store)
+        retriever.use(self.collected)
         self.before: dict[str, Any] = dict.fromkeys(COUNTS, 0)
         self.chunks: int = 0  # of the task at hand
         self.at_fault: str = ""  # the file after which a model was down
 
     def ready(self) -> Ready:
-        config = self.retriever.config()
-        if isinstance(self.retriever, EvidenceRetriever):
-            config["kind"] = KIND
         embedder = getattr(self.retriever, "embedder", None)
         return Ready(
             self.collected.settings,
-            config,
+            self.retriever.config(),
             hasattr(embedder, "fit"),
             self._is_settled(),
         )
@@ -162,7 +151,7 @@ class Preparer:
             isinstance(retriever, EvidenceRetriever)
             and retriever.token_encoder is not None
         ):
-            return retriever.store.quantiser is not None
+            return retriever.level.quantiser is not None
         return True
 
     def _read(self, paths: Sequence[str]) -> tuple[list[Document], dict[str, str]]:

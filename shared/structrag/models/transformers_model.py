@@ -59,8 +59,8 @@ class TransformersModel:
         >>> llm = TransformersModel("Qwen/Qwen2.5-1.5B-Instruct")  # doctest: +SKIP
         >>> llm.complete("What moves water? One word.")  # doctest: +SKIP
         'Pumps.'
-        >>> llm.pick("What moves water?", ["a pump", "a heron"])  # doctest: +SKIP
-        'a pump'
+        >>> llm.choose("What moves water?", ("a pump", "a heron")) > 0  # doctest: +SKIP
+        True
 
     Pass it as `llm=` wherever one is taken, in the core and in both frameworks. Answers are the
     most likely ones, token by token, and go through the model in batches. A chat template is used
@@ -227,12 +227,13 @@ class TransformersModel:
         """`choose` for every prompt.
 
         Options of one token each are weighed as `TransformersMargin` does, in batches, all
-        spellings of an option added up; longer ones as `pick` does.
+        spellings of an option added up; longer ones by the probability that the model
+        says just that and ends.
 
         Raises:
             InvalidParameter: the options are equal or blank.
         """
-        _check_options(options, least=2)
+        _check_options(options)
         try:
             self._margin.option_ids(options)
         except InvalidParameter:
@@ -250,21 +251,6 @@ class TransformersModel:
             self.masses.add(both.mass)
         return both
 
-    def pick(self, prompt: str, options: Sequence[str]) -> str:
-        """The most likely option; of equally likely ones the first.
-
-        What counts is the probability that the model says just that and ends, so that an option
-        that another begins with has no advantage. A single option is taken unasked.
-
-        Raises:
-            InvalidParameter: there is no option, or two are equal or one is blank.
-        """
-        _check_options(options, least=1)
-        if len(options) == 1:
-            return options[0]
-        scores = self.score(prompt, options, whole=True)
-        return options[scores.index(max(scores))]
-
     # -- likelihoods
 
     def score(
@@ -273,7 +259,6 @@ class TransformersModel:
         continuations: Sequence[str],
         *,
         whole: bool = False,
-        chat: bool = True,
     ) -> list[float]:
         """The log-likelihood of each continuation after the prompt, natural, at most 0.
 
@@ -282,14 +267,12 @@ class TransformersModel:
 
         Args:
             whole: The answer is to end there: the probability of an end token is added.
-            chat: By the chat template, as an answer. False: as plain text that runs on; an empty
-                prompt is then the beginning of a text.
         """
         if not continuations:
             return []
         torch: Any = require("torch", extra="models")
         rows = [self._continuation_ids(text) for text in continuations]
-        prefix = self._prompt_ids(prompt, 1 + max(map(len, rows)), chat=chat)
+        prefix = self._prompt_ids(prompt, 1 + max(map(len, rows)))
         ends = self._end_ids() if whole else []
         exact = {token for row in rows for token in row} | set(ends)
         scores: list[float] = []
@@ -322,19 +305,12 @@ class TransformersModel:
 
     # -- prompts
 
-    def _prompt_ids(self, prompt: str, room: int, *, chat: bool = True) -> list[int]:
+    def _prompt_ids(self, prompt: str, room: int) -> list[int]:
         """The tokens of a prompt that leaves `room` tokens to its answer.
 
         There is always one token at least.
         """
-        if chat:
-            ids = tokens_of_prompt(self.tokenizer, self._fitting(prompt, room))
-        else:
-            most = (self.window or 0) - room
-            ids = list(self.tokenizer.encode(prompt))
-            if len(ids) > most:  # what stands nearest says most about what follows
-                self._note_cut(len(ids) - most)
-                ids = ids[-most:]
+        ids = tokens_of_prompt(self.tokenizer, self._fitting(prompt, room))
         return ids or [self._beginning()]
 
     def _beginning(self) -> int:
@@ -394,10 +370,10 @@ class TransformersModel:
         self._set_up()
 
 
-def _check_options(options: Iterable[str], least: int) -> None:
+def _check_options(options: Iterable[str]) -> None:
     texts = [option.strip() for option in options]
-    if len(texts) < least or len(set(texts)) < len(texts) or not all(texts):
+    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
         raise InvalidParameter(
-            f"options must be {least} or more different texts, none of them blank; got "
+            f"options must be 2 or more different texts, none of them blank; got "
             f"{list(options)!r}."
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 
 from structrag.asking.cache import Cache
 from structrag.asking.calls import (
@@ -71,17 +72,7 @@ def sizes(calls: Sequence[Call], model: Any, most: int) -> list[int]:
     return [len(job) for job in jobs_of(calls, model, most)]
 
 
-@pytest.mark.parametrize(
-    ("n", "most", "expected"),
-    [
-        (0, 2, []),
-        (1, 2, [1]),
-        (2, 2, [2]),
-        (3, 2, [2, 1]),
-        (5, 2, [2, 2, 1]),
-        (3, 1, [1, 1, 1]),
-    ],
-)
+@examples
 def test_choices_go_out_together(n: int, most: int, expected: list[int]) -> None:
     assert sizes(choices(n), Weighing(), most) == expected
 
@@ -186,10 +177,7 @@ def test_the_model_is_the_requests_else_the_default_else_there_is_none() -> None
     assert model_for(choices(1)[0].request, Weighing()) is not None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("answer", "margin"),
-    [(-1, -1.0), (1, 1.0), (0.5, 0.5), ("0.5", 0.5), (None, None), (True, 1.0)],
-)
+@examples
 def test_a_margin_is_a_number_from_minus_one_to_one_or_none(
     answer: Any, margin: Any
 ) -> None:
@@ -253,38 +241,6 @@ def test_an_answer_stands_wherever_it_was_asked_for() -> None:
     first.positions, second.positions = [0, 3], [1]
     fill_in(answers, [first, second], ["a", "b"])
     assert answers == ["a", "b", None, "a"]
-
-
-class Picking:
-    """A model that picks the last option and completes many prompts at once."""
-
-    name = "picking"
-
-    def complete(self, prompt: str) -> str:
-        return "any text"
-
-    def complete_many(self, prompts: Sequence[str]) -> list[str]:
-        return ["any text"] * len(prompts)
-
-    def pick(self, prompt: str, options: Sequence[str]) -> str:
-        return options[-1]
-
-
-async def test_a_prompt_with_options_goes_alone_to_a_model_that_picks() -> None:
-    options = ("1", "2")
-    calls = [
-        Call(Ask(f"p{i}", options=options[:i]), f"k{i}", named=True)
-        for i in (0, 2, 0, 2)
-    ]
-    assert [len(job) for job in jobs_of(calls, Picking(), 8)] == [2, 1, 1]
-    assert (
-        ask_model(calls[1:2], Picking())
-        == await aask_model(calls[1:2], Picking())
-        == ["2"]
-    )
-    assert ask_model(calls[:1], Picking()) == ["any text"]
-    assert ask_model(calls[1:2], ScriptedModel("1 of them")) == ["1 of them"]
-    assert ask_key("m", calls[0].request) != ask_key("m", Ask("p0", options=options))
 
 
 @pytest.mark.parametrize("on_loop", [False, True])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,16 +141,7 @@ def test_models_of_one_name_and_different_widths_are_told_apart() -> None:
         planned.result()
 
 
-@pytest.mark.parametrize(
-    ("answer", "shape"),
-    [
-        ([1.0, 2.0], r"\(2,\)"),
-        ([[[1.0]], [[2.0]]], r"\(2, 1, 1\)"),
-        ([[1.0]], r"\(1, 1\)"),
-        ([[1.0], [2.0], [3.0]], r"\(3, 1\)"),
-        ([[], []], r"\(2, 0\)"),
-    ],
-)
+@examples
 def test_vectors_are_one_row_a_text(answer: object, shape: str) -> None:
     message = f"must return 2 vectors for 2 texts; got shape {shape}"
     with pytest.raises(InvalidAnswer, match=message):
@@ -177,15 +169,7 @@ def tokens_of(spans: list[list[int]]) -> TokenVectors:
     )
 
 
-@pytest.mark.parametrize(
-    ("spans", "fits"),
-    [
-        ([], True),
-        ([[0, 1], [0, 2]], True),  # two tokens of one character
-        ([[1, 2], [0, 1]], False),
-        ([[0, 3], [1, 2]], False),  # the longest is not the last
-    ],
-)
+@examples
 def test_tokens_stand_in_order_inside_their_text(
     spans: list[list[int]], fits: bool
 ) -> None:

@@ -191,7 +191,7 @@ def test_records_take_no_attribute_that_they_do_not_have(record: Any) -> None:
 
 
 def test_what_a_request_says_when_nothing_else_is_said() -> None:
-    assert Ask("prompt") == Ask("prompt", "", True, None, (), None)
+    assert Ask("prompt") == Ask("prompt", "", True, None, None)
     assert Choose("prompt", ("1", "2")) == Choose("prompt", ("1", "2"), "", True)
     assert Embed(("text",)) == Embed(("text",), False, None)
     encoder = HashTokens()

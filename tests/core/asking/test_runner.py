@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashTokens, ScriptedModel
+from fixture_cases import examples
 from ticking import ticking
 
 from structrag.asking.cache import Cache
@@ -294,15 +295,7 @@ def test_failed_answers_are_given_to_the_algorithm_and_not_kept(drive: Drive) ->
     assert drive(Runner(llm=Model(), cache=cache), yields(Ask("bad"))) == ["BAD"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "model-b"},
-        {"prompt": "q"},
-        {"component": "other"},
-        {"options": ("a", "c")},
-    ],
-)
+@examples
 def test_the_cache_key_holds_everything_that_changes_the_answer(
     change: dict[str, Any],
 ) -> None:
@@ -414,9 +407,7 @@ def test_the_algorithm_is_closed_when_a_model_raises(drive: Drive) -> None:
     assert closed == [True]
 
 
-@pytest.mark.parametrize(
-    ("query", "cure"), [(True, "ask again"), (False, "call again")]
-)
+@examples
 def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> None:
     runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
     with pytest.raises(ModelFailed) as caught:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 
 from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
@@ -21,17 +22,7 @@ from structrag.retrieval.d3.retriever import D3Retriever
 DOCUMENT = read_text("# A\n\nCats eat fish.\n\n# B\n\nPumps move water.\n", id="d")
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be a number of at least 1; got 0"),
-        (
-            {"max_concurrency": 0},
-            "max_concurrency must be a number of at least 1; got 0",
-        ),
-        ({"max_calls": -1}, "max_calls must be a number of at least 0; got -1"),
-    ],
-)
+@examples
 @pytest.mark.parametrize("make", [Asking, Runner, Index, D3Index, HiQAFormatter])
 def test_settings_out_of_range_are_refused(
     make: Any, setting: dict[str, Any], message: str

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,37 +141,19 @@ def test_splitting_keeps_the_limit_and_every_unit(
     assert all(total(run, sizes) <= most or run[1] - run[0] == 1 for run in runs)
 
 
-@pytest.mark.parametrize(("least", "most"), [(-1, 5), (6, 5), (0, 0)])
+@examples
 def test_limits_that_cannot_be_kept_are_refused(least: int, most: int) -> None:
     with pytest.raises(InvalidParameter, match="tokens must be"):
         Limits(least, most)
 
 
-@pytest.mark.parametrize(("least", "most"), [(0, 1), (5, 5), (7, None)])
+@examples
 def test_limits_at_their_edges_are_taken(least: int, most: int | None) -> None:
     limits = Limits(least, most)
     assert (limits.least, limits.most) == (least, most)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "least", "most", "joined"),
-    [
-        # The first has just the least size, and so has a pair that was joined.
-        ([10, 3, 30], 10, None, [(0, 2), (2, 3)]),
-        ([6, 4, 30], 10, None, [(0, 2), (2, 3)]),
-        ([6, 3, 30], 10, None, [(0, 3)]),
-        # Together they have just the most tokens, or one more.
-        ([30, 3], 10, 33, [(0, 2)]),
-        ([30, 3], 10, 32, [(0, 1), (1, 2)]),
-        # The smallest is first: 2 goes to 5, and 4 finds no room beside them.
-        ([4, 5, 2, 9], 6, 8, [(0, 1), (1, 3), (3, 4)]),
-        # The first of equal ones is first.
-        ([4, 4, 4], 5, 8, [(0, 2), (2, 3)]),
-        # One run takes in all the others, from either side.
-        ([1, 1, 1, 1, 1], 5, None, [(0, 5)]),
-        ([9, 1, 1, 1, 9], 9, None, [(0, 4), (4, 5)]),
-    ],
-)
+@examples
 def test_small_runs_are_joined_smallest_first(
     sizes: list[int], least: int, most: int | None, joined: list[Run]
 ) -> None:
@@ -179,14 +162,7 @@ def test_small_runs_are_joined_smallest_first(
     assert join_small(runs, sizes, limits, lambda left, right: 0.0) == joined
 
 
-@pytest.mark.parametrize(
-    ("to_next", "joined"),
-    [
-        (2e-9, [(0, 2), (2, 5)]),  # the closer one
-        (4e-10, [(0, 3), (3, 5)]),  # less than a billionth is a tie: the previous one
-        (-2e-9, [(0, 3), (3, 5)]),
-    ],
-)
+@examples
 def test_neighbours_as_close_within_a_billionth_are_a_tie(
     to_next: float, joined: list[Run]
 ) -> None:
@@ -245,10 +221,7 @@ def test_a_run_is_split_at_one_place(
     assert split_once(run, sizes, least, affinity) == parts
 
 
-@pytest.mark.parametrize(
-    ("most", "parts"),
-    [(14, [(0, 4)]), (13, [(0, 2), (2, 4)]), (8, [(0, 2), (2, 3), (3, 4)])],
-)
+@examples
 def test_a_run_of_exactly_the_limit_is_not_split(most: int, parts: list[Run]) -> None:
     sizes = [2, 3, 4, 5]
     assert split_large([(0, 4)], sizes, Limits(0, most), [0, 3, 2, 3]) == parts

@@ -4,6 +4,7 @@ below it."""
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.divisions import (
@@ -110,45 +111,7 @@ def test_headings_without_a_body_go_with_the_text_below_them() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "exclude", "divisions"),
-    [
-        ("# A\n\n# B\n", (), [("# A\n\n# B\n", "", "")]),  # headings alone
-        ("a\n\n# B\n", (), [("a\n\n# B\n", "", "")]),
-        (" \n\n", (), []),
-        ("", (), []),
-        (
-            "# A\n\na\n\n# X\n\nx\n\n# B\n",
-            ("x",),
-            [("# A\n\na\n\n", "A", ""), ("# B\n", "B", "B")],
-        ),
-        ("# A\n\na\n\n## B\n\n# X\n\nx\n", ("x",), [("# A\n\na\n\n## B\n\n", "A", "")]),
-        (
-            "# B\n\n# X\n\nx\n\n# C\n\nc\n",
-            ("X",),
-            [("# B\n\n", "", ""), ("# C\n\nc\n", "C", "C")],
-        ),
-        (
-            "# A\n\na\n\n# B\n\nb\n\n# C\n\n# D\n\nd\n",
-            (),
-            [
-                ("# A\n\na\n\n", "A", ""),
-                ("# B\n\nb\n\n# C\n\n", "B", "B"),
-                ("# D\n\nd\n", "D", "D"),
-            ],
-        ),
-        (  # to the division just before, not to the first
-            "# A\n\na\n\n# B\n\nb\n\n# C\n",
-            (),
-            [("# A\n\na\n\n", "A", ""), ("# B\n\nb\n\n# C\n", "B", "B")],
-        ),
-        (
-            "# A\n\na\n\n# B\n\nb\n\n# C\n\n## X\n\nx\n",
-            ("x",),
-            [("# A\n\na\n\n", "A", ""), ("# B\n\nb\n\n# C\n\n", "B", "B")],
-        ),
-    ],
-)
+@examples
 def test_headings_beside_nothing_and_beside_what_is_excluded(
     text: str, exclude: tuple[str, ...], divisions: list[tuple[str, str, str]]
 ) -> None:
@@ -173,10 +136,7 @@ def test_the_leading_path_is_that_of_the_heading_a_text_starts_with() -> None:
         assert leading_path(outline, divide(outline)[0]) == path
 
 
-@pytest.mark.parametrize(
-    ("titles", "excluded"),
-    [((), set()), (("",), set()), (("  NOTES  and more ",), {2, 3}), (("deep",), {3})],
-)
+@examples
 def test_titles_are_compared_without_case_and_white_space(
     titles: tuple[str, ...], excluded: set[int]
 ) -> None:

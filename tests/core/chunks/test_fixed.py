@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
@@ -76,15 +77,7 @@ def test_titles_are_left_out_within_sections_only() -> None:
     assert [chunk.path for chunk in chunks] == [("One",)]
 
 
-@pytest.mark.parametrize(
-    ("limit", "texts"),
-    [
-        # The path "A" takes one word of each chunk.
-        (5, ["# A\n\nOne two. ", "Three. Four."]),
-        (4, ["# A\n\nOne ", "two. Three. Four."]),
-        (1, ["# ", "A\n\n", "One ", "two. ", "Three. ", "Four."]),
-    ],
-)
+@examples
 def test_the_heading_path_counts_to_the_limit(limit: int, texts: list[str]) -> None:
     document = read_text("# A\n\nOne two. Three. Four.", format="markdown")
     splitter = FixedSplitter(limit, within_sections=True, context=True, counter=words)
@@ -92,16 +85,7 @@ def test_the_heading_path_counts_to_the_limit(limit: int, texts: list[str]) -> N
     assert [chunk.text for chunk in chunks] == texts
 
 
-@pytest.mark.parametrize(
-    ("limit", "sizes"),
-    [
-        (10, [4]),
-        (9, [2, 2]),
-        (4, [2, 2]),
-        (3, [1, 1, 1, 1]),
-        (1, [1, 1, 1, 1]),
-    ],
-)
+@examples
 def test_sentences_that_count_more_together_are_halved(
     limit: int, sizes: list[int]
 ) -> None:

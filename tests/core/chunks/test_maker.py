@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import BAD
@@ -136,20 +137,7 @@ def test_a_body_is_moved_into_the_chunk() -> None:
     assert Chunk("x", "d", "s", 3, 5, "ab", body_start=4).body == "b"
 
 
-@pytest.mark.parametrize(
-    ("limit", "words", "is_whole"),
-    [
-        (40, 10, True),
-        (40, 11, False),
-        (43, 11, False),
-        (44, 11, True),
-        (None, 64, True),
-        (None, 65, False),
-        (256, 64, True),
-        (255, 64, False),
-        (999, 65, False),
-    ],
-)
+@examples
 def test_a_heading_path_takes_a_quarter_of_the_limit(
     limit: int | None, words: int, is_whole: bool
 ) -> None:
@@ -194,7 +182,7 @@ def test_a_long_heading_path_is_made_once_for_all_pieces() -> None:
         assert sum(calls) < 500_000
 
 
-@pytest.mark.parametrize(("limit", "is_oversize"), [(3, True), (4, False), (5, False)])
+@examples
 def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
     limit: int, is_oversize: bool
 ) -> None:
@@ -212,10 +200,7 @@ def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
     )
 
 
-@pytest.mark.parametrize(
-    ("limit", "length", "is_whole"),
-    [(None, 222, True), (None, 223, False), (888, 222, True), (887, 222, False)],
-)
+@examples
 def test_a_counter_of_characters_allows_222(
     limit: int | None, length: int, is_whole: bool
 ) -> None:

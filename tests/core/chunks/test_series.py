@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -181,7 +182,7 @@ def test_a_value_just_at_a_threshold_is_above_it_and_one_at_the_lower_margin_sta
     ]
 
 
-@pytest.mark.parametrize(("below", "is_above"), [(5e-10, True), (2e-9, False)])
+@examples
 def test_a_billionth_below_a_threshold_is_at_it(below: float, is_above: bool) -> None:
     assert labels([0.5 - below], 0.5).tolist() == [is_above]
     # The label begins at the upper margin, and ends below the lower one.

@@ -3,7 +3,7 @@ mean vectors of long ones."""
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -133,13 +133,7 @@ def test_headings_travel_with_the_first_unit_and_with_the_last() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("most", "texts"),
-    [
-        (4, ["One two three four. ", "Five."]),
-        (2, ["One two ", "three four. ", "Five."]),
-    ],
-)
+@examples
 def test_a_unit_of_exactly_the_limit_is_whole(most: int, texts: list[str]) -> None:
     found = spans("One two three four. Five.", most)
     assert [text for text, _, _ in found] == texts

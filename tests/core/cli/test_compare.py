@@ -10,6 +10,7 @@ from pathlib import Path
 import pdf_making
 import pytest
 from cli_running import run
+from fixture_cases import examples
 from samples import TOPICS, manual
 
 from structrag.cli.compare import _parts
@@ -113,16 +114,7 @@ def test_few_headings_have_no_selftest(
     assert code == 0 and "No self-test: it needs at least 10 headings" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--method", "magic"], "--method must be one of"),
-        (["--method", "fixed,fixed"], "--method must be different names"),
-        (["--json", "--markdown"], "--json and --markdown exclude each other"),
-        (["--budget", "3"], "budget must be a number of at least 20; got 3"),
-        (["--max-tokens", "0"], "max_tokens must be a number of at least 1; got 0"),
-    ],
-)
+@examples
 def test_mistakes_end_with_one_sentence(
     capsys: pytest.CaptureFixture[str],
     folder: Path,

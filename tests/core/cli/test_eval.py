@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_running import MANUAL, run
+from fixture_cases import examples
 
 from structrag.cli.eval import _parts
 from structrag.cli.tables import Table
@@ -127,16 +128,7 @@ def test_budgets_and_numbers_of_chunks(
     }
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("--budget", "many"),
-        ("--budget", "0"),
-        ("--budget", ","),
-        ("-k", "1,2.5"),
-        ("-k", "-1"),
-    ],
-)
+@examples
 def test_mistakes_in_the_numbers(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -168,25 +160,7 @@ def test_one_method_has_no_difference(
     assert "Difference" not in out and "\nfixed " in out
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("not json", "Line 1 of questions.jsonl is not JSON"),
-        ("", "There is no question in"),
-        (
-            '{"question": "a", "docs": ["well.md"]}',
-            "Line 1 of questions.jsonl: there is no document 'well.md'",
-        ),
-        (
-            '{"question": "a", "quotes": ["wet"]}',
-            "Line 1 of questions.jsonl: 'wet' was not found in the documents",
-        ),
-        (
-            '{"question": "a"}',
-            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'",
-        ),
-    ],
-)
+@examples
 def test_mistakes_in_the_questions(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -239,10 +213,7 @@ def evaluation_of(count: int, *names: str) -> Evaluation:
     )
 
 
-@pytest.mark.parametrize(
-    ("count", "few"),
-    [(1, "1 question is few:"), (49, "49 questions are few:"), (50, None)],
-)
+@examples
 def test_fewer_than_50_questions_are_few(count: int, few: str | None) -> None:
     (head, *_) = _parts(evaluation_of(count, "pic"), 300)
     notes = [note for note in head.notes if " few" in note]

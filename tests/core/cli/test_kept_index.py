@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cli_running import run
+from fixture_cases import examples
 
 from structrag.cli import kept_index, options
 from structrag.cli.kept_index import Changes, KeptIndex
@@ -359,16 +360,7 @@ def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:
         KeptIndex(folder.parent / "other")
 
 
-@pytest.mark.parametrize(
-    ("names", "documents"),
-    [
-        ([], {"pump.md", "tap.md"}),
-        (["."], {"pump.md", "tap.md"}),
-        (["tap.md"], {"tap.md"}),
-        (["tap.md", "pump.md"], {"pump.md", "tap.md"}),
-        (["none.md"], set()),
-    ],
-)
+@examples
 def test_hits_are_in_the_places_that_are_named(
     folder: Path, names: list[str], documents: set[str]
 ) -> None:

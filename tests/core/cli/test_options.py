@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cli_running import run
+from fixture_cases import examples
 from pdf_making import made
 from pdf_making import manual as manual_pages
 
@@ -27,16 +28,7 @@ def test_a_folder_leaves_out_what_is_no_text(
     assert "left out" in err and "broken.md" in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["search", "-q", "dry"],
-        ["compare", "--method", "fixed"],
-        ["outline"],
-        ["split"],
-        ["view"],
-    ],
-)
+@examples
 def test_the_format_can_be_told(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
 ) -> None:
@@ -44,10 +36,7 @@ def test_the_format_can_be_told(
     assert code == 2 and "format must be one of" in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["search", "-q", "dry"], ["compare", "--method", "fixed"], ["outline"], ["index"]],
-)
+@examples
 def test_an_unknown_reader_is_refused_before_anything_is_read(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -59,10 +48,7 @@ def test_an_unknown_reader_is_refused_before_anything_is_read(
         capsys, arguments[0], manual, *arguments[1:], *store, "--reader", "pymupdf"
     )
     assert (code, out) == (2, "") and "left out" not in err
-    assert (
-        "--reader must be one of 'docling', 'layout', 'pdfplumber'; got 'pymupdf'"
-        in err
-    )
+    assert "--reader must be one of 'docling', 'layout'; got 'pymupdf'" in err
     assert not (tmp_path / "store").exists()
 
 
@@ -161,9 +147,7 @@ def test_minilm_is_the_one_that_is_installed(
     assert options.embedder_of("") is None
 
 
-@pytest.mark.parametrize(
-    "arguments", [["search", "-q", "dry"], ["compare"], ["view"], ["split"]]
-)
+@examples
 def test_an_unknown_embedder_is_said_in_words_of_the_shell(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
 ) -> None:
@@ -181,23 +165,7 @@ def test_an_unknown_embedder_is_said_in_words_of_the_shell(
     assert "SentenceTransformer(" not in err
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ("5", [5]),
-        (" 1, 20 ,", [1, 20]),
-        ("3,3", [3, 3]),
-        ("", None),
-        (" , ", None),
-        ("0", None),
-        ("5,0", None),
-        ("-1", None),
-        ("1.5", None),
-        ("²", None),
-        ("٣", None),
-        ("two", None),
-    ],
-)
+@examples
 def test_numbers_are_whole_and_from_one(
     values: str, expected: list[int] | None
 ) -> None:
@@ -220,19 +188,14 @@ def test_methods_come_in_their_order_with_their_limit() -> None:
         options.splitters("fixed,best", 77)
 
 
-@pytest.mark.parametrize(
-    ("as_json", "markdown"), [(False, False), (True, False), (False, True)]
-)
+@examples
 def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
     options.check_one_form(as_json, markdown)
     with pytest.raises(InvalidParameter, match="exclude each other"):
         options.check_one_form(True, True)
 
 
-@pytest.mark.parametrize(
-    ("isolated", "reader", "expected"),
-    [(True, "layout", True), (False, "layout", False), (True, "docling", False)],
-)
+@examples
 def test_docling_reads_in_this_process(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 
 from structrag.cli import main
 from structrag.cli.printing import (
@@ -101,16 +102,7 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
     assert capsys.readouterr().err == "embedding: 2 of 9\nembedding: 4 of 9\n"
 
 
-@pytest.mark.parametrize(
-    ("path", "title", "shown"),
-    [
-        (("A", "B"), "", "A > B"),
-        (("A", "B"), "Manual", "Manual > A > B"),
-        (("A", "B"), "A", "A > B"),  # the title is there
-        ((), "Manual", "Manual"),
-        ((), "", "(no heading)"),
-    ],
-)
+@examples
 def test_titles_lead_to_a_chunk(path: tuple[str, ...], title: str, shown: str) -> None:
     assert path_of(Chunk("c", "d", "s", 0, 1, "x", path=path), title) == shown
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.cli.tables import (
     Part,
@@ -56,7 +57,7 @@ def test_only_what_is_equal_everywhere_is_a_plain_0(value: Estimate, text: str) 
     assert points(value) == text
 
 
-@pytest.mark.parametrize(("length", "lines"), [(110, 1), (111, 2)])
+@examples
 def test_notes_are_wrapped_at_110_characters_on_a_terminal(
     length: int, lines: int
 ) -> None:

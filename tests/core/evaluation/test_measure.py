@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidParameter
 from structrag.evaluation import (
@@ -58,16 +59,7 @@ def test_spans_of_chunks() -> None:
     assert spans_of([chunk, chunk]) == [("d", 3, 5), ("d", 3, 5)]
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("ab c", 3),
-        (" \t\n\xa0\u2028\u3000", 0),
-        ("a\u3001b", 3),
-        ("\ud800 x", 2),
-        ("", 0),
-    ],
-)
+@examples
 def test_white_space_of_all_scripts_weighs_nothing(text: str, size: int) -> None:
     assert SpanMeasure({"d": text}).size("d", 0, len(text)) == size
     assert SpanMeasure({"d": text}, "char").size("d", 0, len(text)) == len(text)
@@ -82,10 +74,7 @@ def test_characters_need_no_text_where_nothing_is_ignored() -> None:
             SpanMeasure(unit=unit, ignore=ignore).size("d", 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "size"),
-    [(0, 4, 4), (4, 4, 0), (0, 0, 0), (0, 5, None), (-1, 2, None), (3, 2, None)],
-)
+@examples
 def test_a_span_lies_within_its_text(start: int, end: int, size: int | None) -> None:
     measure = SpanMeasure({"d": "abcd"})
     if size is not None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 from question_making import DOCUMENTS, questions_of
 
 from structrag.errors import InvalidParameter
@@ -34,63 +35,7 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
         assert read_questions(tmp_path / name, DOCUMENTS) == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("{", "Line 2 of q.jsonl is not JSON"),
-        ("3", "Line 2 of q.jsonl: a question must be an object"),
-        ('{"quote": "dry"}', "Line 2 of q.jsonl: 'question' must be a text"),
-        (
-            '{"question": "a"}',
-            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none",
-        ),
-        (
-            '{"question": "a", "quote": "dry", "answer": "dry"}',
-            "must have one kind of gold",
-        ),
-        (
-            '{"question": "a", "quote": "Rinse the tank"}',
-            "'Rinse the tank' was not found in the documents; it must",
-        ),
-        (
-            '{"question": "a", "quote": "dry", "doc": "docs/tank.md"}',
-            "'dry' was not found in 'docs/tank.md'",
-        ),
-        (
-            '{"question": "a", "answers": ["x9", "y9"]}',
-            "'x9' was not found in the documents (nor its 1 other spellings)",
-        ),
-        (
-            '{"question": "a", "quotes": [4]}',
-            "'quotes' must be a text or a list of texts",
-        ),
-        (
-            '{"question": "a", "doc": "well.md"}',
-            "there is no document 'well.md'; there are 3",
-        ),
-        (
-            '{"question": "a", "doc": "tank.md"}',
-            "'tank.md' is the end of 2 documents' names",
-        ),
-        (
-            '{"question": "a", "doc": ""}',
-            "'docs' must be a text or a list of texts, none of them blank",
-        ),
-        (
-            '{"question": "a", "spans": [["pump.md", 4]]}',
-            "a span must be [document, start, end]",
-        ),
-        (
-            '{"question": "a", "spans": [["pump.md", 4, 4]]}',
-            "a span must have 0 <= start < end <= ",
-        ),
-        ('{"question": "a", "spans": [["pump.md", 4, 4000]]}', "got 4 and 4000"),
-        (
-            '{"question": "a", "spans": [["pump.md", "x", 9]]}',
-            "a span must be [document, start, end]",
-        ),
-    ],
-)
+@examples
 def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "a", "quote": "dry"}\n' + line + "\n")
@@ -187,14 +132,7 @@ def test_a_question_is_a_text_that_is_not_blank(
         questions_of(tmp_path, {"question": question, "doc": "pump.md"})
 
 
-@pytest.mark.parametrize(
-    "gold",
-    [
-        {"quote": "dry", "span": ["pump.md", 0, 1]},
-        {"answer": "dry", "span": ["pump.md", 0, 1]},
-        {"answer": "dry", "quote": "dry"},
-    ],
-)
+@examples
 def test_a_question_has_one_kind_of_gold(
     tmp_path: Path, gold: dict[str, object]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,25 +31,7 @@ def test_a_place_holds_the_quote_and_every_place_is_found(
     assert len(found) == runs
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "places"),
-    [
-        ("Pump", "Pump", [(0, 4)]),
-        ("Pumps", "Pump", []),
-        ("xPump", "Pump", []),
-        ("9 7", "7", [(2, 3)]),
-        ("97", "7", []),
-        ("Pump.Pump", "Pump", [(0, 4), (5, 9)]),
-        ("Pumpé", "Pump", [(0, 4)]),  # other letters do not count
-        ("a, b", "a,", [(0, 2)]),
-        ("a,b", "a,", [(0, 2)]),
-        ("a a a", "a a", [(0, 3), (2, 5)]),
-        ("The  Nova\n\nrings  loud.", " Nova rings\tloud ", [(5, 22)]),
-        ("The Nova", "nova", []),
-        ("", "a", []),
-        ("a", " \n", []),
-    ],
-)
+@examples
 def test_places_of_quotes_by_example(
     text: str, quote: str, places: list[tuple[int, int]]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 
 from structrag.evaluation.references import references
 from structrag.reading.files import read_text
@@ -37,33 +37,7 @@ def test_references_lead_by_anchor_file_definition_and_number() -> None:
     assert guide.text[found[0].start : found[0].end].strip() == found[0].words
 
 
-@pytest.mark.parametrize(
-    ("sentence", "words"),
-    [
-        (
-            "The meaning of all words: [terms][] are told.",
-            "The meaning of all words: terms are told.",
-        ),
-        (
-            "The meaning of all words: [terms] are told.",
-            "The meaning of all words: terms are told.",
-        ),
-        (
-            "By [note][missing] all is told in [the list][terms].",
-            "By [note][missing] all is told in the list.",
-        ),
-        (
-            "All words are told in [the list](terms.md#terms).",
-            "All words are told in the list.",
-        ),
-        ("All words are told in [the list](terms.md).", None),  # leads to no section
-        ("See the [terms][].", None),  # too short for a question
-        (
-            "All words are told [elsewhere](https://terms.md#terms) by other people.",
-            None,
-        ),
-    ],
-)
+@examples
 def test_a_sentence_points_by_link_or_by_definition(
     sentence: str, words: str | None
 ) -> None:
@@ -103,7 +77,7 @@ def targets_of(text: str, *, id: str = "guide.md") -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("words", "count"), [(5, 0), (6, 1), (60, 1), (61, 0)])
+@examples
 def test_a_sentence_has_six_to_sixty_words(words: int, count: int) -> None:
     sentence = "See section 2 " + " ".join(["now"] * (words - 3)) + "."
     assert len(targets_of(f"# 1 One\n\n{sentence}\n\n# 2 Two\n\nx\n")) == count

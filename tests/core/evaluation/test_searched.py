@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
@@ -58,17 +59,7 @@ class Hits:
         return self.hits[:k]
 
 
-@pytest.mark.parametrize(
-    ("chunks", "budget", "asked"),
-    [
-        (9, 40, [1, 2, 4]),
-        (9, 41, [1, 2, 4, 8]),
-        (9, 10, [1]),
-        (3, 40, [1, 2, 4]),  # fewer than were asked for: there are no more
-        (4, 50, [1, 2, 4, 8]),
-        (0, 10, [1]),
-    ],
-)
+@examples
 def test_twice_as_many_chunks_are_asked_for_until_they_fill_the_budget(
     chunks: int, budget: int, asked: list[int]
 ) -> None:
@@ -81,16 +72,7 @@ def test_twice_as_many_chunks_are_asked_for_until_they_fill_the_budget(
 WORDS = Document(" ".join(f"word{i}" for i in range(100)), id="d")
 
 
-@pytest.mark.parametrize(
-    ("budget", "k", "count"),
-    [
-        (40, 1, 8),  # a chunk is ten tokens: four fill the budget, and twice as many
-        (40, 9, 9),
-        (1, 1, 1),
-        (1, 3, 3),
-        (4, 0, 1),
-    ],
-)
+@examples
 def test_a_ranking_has_k_chunks_and_twice_what_the_budget_needs(
     budget: int, k: int, count: int
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from fixture_cases import examples
 from samples import TOPICS, manual
 
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -128,15 +129,7 @@ def words_of(tokens: int) -> str:
     return text
 
 
-@pytest.mark.parametrize(
-    ("tokens", "reason"),
-    [
-        (19, "above less than 20 tokens of text"),
-        (20, None),
-        (60, None),
-        (62, "above more than 60 tokens of text"),
-    ],
-)
+@examples
 def test_a_section_of_20_tokens_up_to_the_budget_is_asked(
     tokens: int, reason: str | None
 ) -> None:
@@ -149,10 +142,7 @@ def test_a_section_of_20_tokens_up_to_the_budget_is_asked(
     assert is_asked is (reason is None) and test.budget == 60
 
 
-@pytest.mark.parametrize(
-    ("title", "is_asked"),
-    [("Oil", True), ("Pu", False), ("7 Pu", False), ("手", True), ("3.2 Oil", True)],
-)
+@examples
 def test_a_heading_has_a_word_of_three_letters(title: str, is_asked: bool) -> None:
     sections = [f"## Topic {topic}\n\n{words_of(30)}" for topic in TOPICS[:12]]
     text = "\n\n".join([*sections, f"## {title}\n\n{words_of(30)}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 from window_making import W, core_of, numbered, small
 
 from structrag.formatting.answers import bare, fault_of, invented_words, restored
@@ -21,33 +22,7 @@ def test_words_left_out_are_put_back_where_they_stood() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("core", "answer", "expected"),
-    [
-        ("a b c d", "a d", "a b c d"),
-        ("a b c d", "c d", "a b\n\nc d"),
-        ("one two three", "# one three", "# one three\n\ntwo"),
-        ("x y z w\nrest", "# x z w\n\nrest", "# x z w\n\ny\n\nrest"),
-        (
-            "h k\n1 2 3\nrest",
-            "| h | k |\n| --- | --- |\n| 1 | 3 |\n\nrest",
-            "| h | k |\n| --- | --- |\n| 1 | 3 |\n\n2\n\nrest",
-        ),
-        ("# x\ny", "y", "x\n\ny"),
-        (
-            "intro\n\none two three\n\nrest",
-            "intro\n\n# one three\n\nrest",
-            "intro\n\n# one three\n\ntwo\n\nrest",
-        ),
-        (
-            "intro h 1 2 3",
-            "intro\n\n| h |\n| --- |\n| 1 |\n| 3 |",
-            "intro\n\n| h |\n| --- |\n| 1 |\n| 3 |\n\n2",
-        ),
-        ("a a a", "a", "a a a"),
-        ("a b", "b a", "b a"),
-    ],
-)
+@examples
 def test_restoring(core: str, answer: str, expected: str) -> None:
     text, passages = restored(core, answer)
     assert text == expected
@@ -68,7 +43,7 @@ def test_words_lost_among_many_that_repeat_go_back_to_their_places() -> None:
     assert text.split() == core.split()
 
 
-@pytest.mark.parametrize(("outside", "is_cut"), [(1, True), (2, False)])
+@examples
 def test_one_word_in_twenty_may_be_lost_outside_the_marks(
     outside: int, is_cut: bool
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 
 from structrag.formatting.cleaning import cleaned_text
 from structrag.formatting.heuristic import markdown_of_text
@@ -41,7 +41,7 @@ def test_running_heads_with_numbers_and_chapters() -> None:
     assert [f"Chapter {i}" in chapters.text for i in range(1, 6)] == [True] * 5
 
 
-@pytest.mark.parametrize(("on", "removed"), [(3, 2), (2, 0)])
+@examples
 def test_sixty_per_cent_of_the_pages(on: int, removed: int) -> None:
     pages = [
         f"{'HEAD' if i < on else f'other{chr(97 + i)}'}\n\n{BODY.format(chr(97 + i) * 3)}"
@@ -90,22 +90,7 @@ def test_five_of_the_removed_lines_are_shown_page_numbers_last() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("above", "below", "goes_on"),
-    [
-        ("It ends in the", "middle of it.", True),
-        ("It ends in the\n", "middle of it.", True),
-        ("It ends in the\n\n", "middle of it.", False),
-        ("It ends in the", "\nmiddle of it.", True),
-        ("It ends in the", "\n\nmiddle of it.", False),
-        ("It ends in the", "middle\n\nof\n\nit.", True),
-        ("One ends. It ends in the", "middle of it.", True),
-        ("It ends in the", "Middle of it.", False),
-        ("It ends here.", "middle of it.", False),
-        ("It ends (here.)", "middle of it.", False),
-        ("It ends here\n.", "middle of it.", False),
-    ],
-)
+@examples
 def test_paragraphs_go_on_over_a_page_break(
     above: str, below: str, goes_on: bool
 ) -> None:
@@ -122,44 +107,13 @@ def test_a_sentence_goes_on_over_a_page_break() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "unsure"),
-    [
-        ("an example, an exam-\nple of it", "an example, an example\nof it", False),
-        (
-            "a well-known fact, a well-\nknown one",
-            "a well-known fact, a well-known\none",
-            False,
-        ),
-        ("self-\ngoverning bodies", "self-governing\nbodies", False),
-        ("state-of-the-\nart", "state-of-the-art", False),
-        ("the con-\nclusion, then.", "the conclusion,\nthen.", True),
-        ("soft\u00ad\nhyphen", "softhyphen", False),
-        ("Anglo-\nSaxon", "Anglo-\nSaxon", False),
-        ("pre-\nand post-war years", "pre-\nand post-war years", False),
-        ("a factor, a fact-\nor of it", "a factor, a factor\nof it", False),
-        ("- item\n- other", "- item\n- other", False),
-        ("pages 10-\ntwelve", "pages 10-\ntwelve", False),
-    ],
-)
+@examples
 def test_words_broken_at_line_ends(text: str, expected: str, unsure: bool) -> None:
     draft = markdown_of_text(text)
     assert draft.text == expected + "\n"
     assert any("rejoined by guess" in note for note in draft.uncertain) is unsure
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # The columns are in the line of the hyphen.
-        ("x   exam-\nple", "x   exam-\nple"),
-        ("| exam-\nple", "| exam-\nple"),
-        ("x\texam-\nple", "x\texam-\nple"),
-        # They are in the line above.
-        ("cell |\nan exam-\nple", "cell |\nan example"),
-        ("x   y\nexam-\nple", "x   y\nexample"),
-        ("x  exam-\nple", "x  example"),
-    ],
-)
+@examples
 def test_words_in_columns_are_not_rejoined(text: str, expected: str) -> None:
     assert cleaned_text(text).text == expected

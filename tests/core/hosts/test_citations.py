@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 
 from structrag.hosts.citations import Citation, citation_of, shown_citations
 
@@ -28,15 +28,7 @@ def test_citations_are_numbered() -> None:
     assert shown_citations([]) == "Nothing was found."
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "place"),
-    [
-        (0, 4, ", characters 0 to 4"),
-        (None, 4, ""),
-        (4, None, ""),
-        (None, None, ""),
-    ],
-)
+@examples
 def test_a_place_is_said_where_both_ends_are_known(
     start: int | None, end: int | None, place: str
 ) -> None:

@@ -17,6 +17,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidParameter
 from structrag.hosts.documents import (
@@ -46,15 +47,15 @@ HTML = "<html><body><h1>T</h1><p>one</p></body></html>"
         ({"mimetype": "Text/Markdown; charset=utf-8"}, "x", "markdown"),
         ({"content_type": "text/html; charset=utf-8"}, HTML, "html"),
         ({"file_type": "text/plain", "file_path": "x.md"}, "x", "markdown"),
-        ({"file_type": "application/pdf", "file_path": "x.pdf"}, "x", "auto"),
+        ({"file_type": "application/pdf", "file_path": "x.pdf"}, "# x", "markdown"),
         ({"source": "p.html"}, "\n " + HTML, "html"),
         ({"source": "p.html"}, "\ufeff<!-- made by hand --><p>x", "html"),
         ({"source": "p.html"}, "rendered: 1 < 2, </p>", "auto"),
         ({"source": "p.html"}, "<3 cats", "auto"),
         ({"text_format": "markdown", "source": "p.html"}, "x", "markdown"),
         ({"text_format": "rtf", "source": "p.txt"}, "x", "text"),
-        ({"source": "x.unknown"}, "x", "auto"),
-        ({}, "x", "auto"),
+        ({"source": "x.unknown"}, "# x\ny", "text"),
+        ({}, "x", "text"),
     ],
 )
 def test_metadata_tells_the_format(
@@ -82,16 +83,7 @@ def test_title_and_metadata() -> None:
     assert read_document(HostDocument("words", {"title": 7})).title == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "media_type", "answer"),
-    [
-        ("a.PDF", None, True),
-        ("a.md", None, False),
-        ("a", "application/pdf; version=1.7", True),
-        ("a.pdf", "text/html", False),
-        (None, None, False),
-    ],
-)
+@examples
 def test_pdf_is_told_by_type_or_suffix(
     name: Any, media_type: Any, answer: bool
 ) -> None:
@@ -263,18 +255,7 @@ def test_pages_of_one_file_are_warned_of_once_and_together() -> None:
     assert warnings_of(mixed) == []
 
 
-@pytest.mark.parametrize(
-    ("metadata", "warned"),
-    [
-        ({"source": "x.pdf"}, [0]),
-        ({"source": "x.html"}, [0]),
-        ({"source": "x.md"}, []),
-        ({"source": "x.pdf", "text_format": "text"}, []),  # read or formatted here
-        # StructragLoader and StructragReader hand over the markup, which is parsed only now.
-        ({"source": "x.html", "text_format": "html"}, [0]),
-        ({}, []),
-    ],
-)
+@examples
 def test_long_documents_without_a_heading_are_warned_of(
     metadata: dict[str, Any], warned: list[int]
 ) -> None:
@@ -294,7 +275,7 @@ def test_a_file_with_a_heading_on_one_page_is_not_warned_of() -> None:
     assert warnings_of(pages) == []
 
 
-@pytest.mark.parametrize(("length", "warned"), [(7_999, []), (8_000, [0])])
+@examples
 def test_a_document_is_long_from_8000_characters_on(
     length: int, warned: list[int]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+from fixture_cases import examples
 
 from structrag.asking.requests import Embed
 from structrag.asking.steps import drive
@@ -112,7 +113,7 @@ def test_the_longest_values_are_hidden_first() -> None:
     assert hide_longest(values, size_without, -1) == (["b", "c", "a", "d"], 0)
 
 
-@pytest.mark.parametrize(("size", "first"), [(20, (15, True)), (19, (19, False))])
+@examples
 def test_a_label_may_take_a_quarter_of_the_limit(
     size: int, first: tuple[int, bool]
 ) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from places import ROOT
 
 import structrag.hosts.metadata as keys
@@ -267,15 +268,7 @@ def test_a_chunk_of_which_nothing_is_known_has_every_key(
     assert full_notes(PLAIN, method_keys, lists=True) == lists
 
 
-@pytest.mark.parametrize(
-    ("starts", "label"),
-    [
-        ("0:1 90:2 200:3", "1-2"),
-        ("0:1 80:2 195:3", "2"),
-        ("0:7", "7"),
-        (None, ""),
-    ],
-)
+@examples
 def test_pages_of_a_chunk_are_a_number_or_from_to(
     starts: str | None, label: str
 ) -> None:

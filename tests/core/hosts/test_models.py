@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pydantic import BaseModel, ConfigDict, Field
 
 from structrag.asking.naming import has_name
@@ -311,10 +312,7 @@ def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
     assert first == {**second, "max_tokens": 1, "temperature": 0}
 
 
-@pytest.mark.parametrize(
-    ("status", "tried"),
-    [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)],
-)
+@examples
 def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
     class Failed(Exception):
         status_code = status
@@ -341,9 +339,7 @@ def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     assert transformer_of(unknown) == (None, None)  # nothing says that it is causal
 
 
-@pytest.mark.parametrize(
-    ("options", "margin"), [({}, 0.6), ({"normalised": False}, 0.3)]
-)
+@examples
 def test_a_margin_is_of_what_both_options_have_together(
     options: dict[str, bool], margin: float
 ) -> None:

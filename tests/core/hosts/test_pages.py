@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 
 from structrag.hosts.documents import HostDocument
 from structrag.hosts.pages import joined_pages
@@ -44,17 +44,7 @@ def test_texts_without_a_file_stay_alone() -> None:
     assert joined_pages([]) == []
 
 
-@pytest.mark.parametrize(
-    ("pages", "numbers"),
-    [
-        ([{"page": 0}, {"page": 4}], [1, 5]),
-        ([{"page": 1}, {"page": 4}], [1, 4]),
-        ([{"page_number": 3, "page": 0}, {"page_number": 4, "page": 1}], [3, 4]),
-        ([{"page": None, "page_label": "7"}, {"page": 8}], [7, 8]),
-        ([{"page_label": None}, {"page": 2}], [1, 3]),  # its position, from 0
-        ([{"page": 2}, {"page": "ii"}], [2, 1]),
-    ],
-)
+@examples
 def test_a_page_has_the_number_that_its_loader_tells(
     pages: list[dict[str, object]], numbers: list[int]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -53,17 +54,7 @@ def test_pieces_of_a_chunk_have_the_places_and_titles_of_the_document(
             assert path == path_at[GUIDE.index(piece)]
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "above"),
-    [
-        (("A", "B"), "## B\n\nx", ("A",)),
-        (("A", "B"), "# A\n\n## B\n\nx", ()),
-        (("A", "B"), "x, and no heading", ("A", "B")),
-        (("A",), "## B\n\nx\n\n## C\n\ny", ("A",)),
-        (("A",), "before\n\n## B\n\nx", ("A",)),
-        ((), "# A\n\nx", ()),
-    ],
-)
+@examples
 def test_titles_that_the_text_begins_with_are_not_above_it(
     path: tuple[str, ...], text: str, above: tuple[str, ...]
 ) -> None:
@@ -110,16 +101,7 @@ def test_a_chunk_of_no_section_is_under_all_that_its_text_is_under() -> None:
     assert parent.place(Chunk("c", "d", "0", 0, 1, "#")).path == ("A", "B")
 
 
-@pytest.mark.parametrize(
-    ("metadata", "source"),
-    [
-        ({"source_start": 0, "source_end": 7}, (0, 7)),
-        ({"source_start": 2}, None),
-        ({"source_start": -1, "source_end": 7}, None),
-        ({"source_start": "0", "source_end": "7"}, None),
-        ({}, None),
-    ],
-)
+@examples
 def test_a_span_in_the_file_is_taken_over_where_both_ends_are_numbers(
     metadata: dict[str, Any], source: tuple[int, int] | None
 ) -> None:
@@ -140,17 +122,7 @@ def test_markup_that_was_cut_from_a_page_has_its_place_in_the_page() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("meta", "title"),
-    [
-        ({}, "Pump > Seal"),
-        ({"title": "Manual"}, "Manual > Pump > Seal"),
-        ({"title": "PUMP"}, "Pump > Seal"),  # it is the first of them
-        ({"title": "Seal"}, "Seal > Pump > Seal"),
-        ({"title": ""}, "Pump > Seal"),
-        ({"title": 7}, "Pump > Seal"),
-    ],
-)
+@examples
 def test_a_documents_title_stands_before_the_titles_above_once(
     meta: dict[str, Any], title: str
 ) -> None:
@@ -159,17 +131,7 @@ def test_a_documents_title_stands_before_the_titles_above_once(
     assert under_titles(document, parent).title == title
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "above"),
-    [
-        (("A", "B", "C"), "## B\n\n### C\n\nx", ("A",)),
-        (("A", "B"), "## B\n\n### C\n\nx", ("A",)),  # it begins with more
-        (("A", "A"), "# A\n\nx", ("A",)),
-        (("B", "C"), "# A\n\n## B\n\n### C\n\nx", ("B", "C")),
-        # A heading behind words is not at the beginning.
-        (("A", "B"), "# A\n\nwords\n\n## B\n\nx", ("A", "B")),
-    ],
-)
+@examples
 def test_as_many_titles_as_fit_are_the_texts(
     path: tuple[str, ...], text: str, above: tuple[str, ...]
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,16 +60,7 @@ def test_the_best_are_packed_and_the_order_stays() -> None:
     assert pack_best([], 3) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "format", "base", "span"),
-    [
-        ("abc", "text", 0, (1, 2)),
-        ("abc", "text", 10, (11, 12)),
-        ("abc", "text", None, (None, None)),
-        ("<p>abc</p>", "html", 0, (1, 2)),
-        ("<p>abc</p>", "html", 10, (None, None)),
-    ],
-)
+@examples
 def test_the_span_in_the_original(
     text: str, format: str, base: int | None, span: tuple[int | None, int | None]
 ) -> None:
@@ -77,10 +68,7 @@ def test_the_span_in_the_original(
     assert original_span(chunk, read_text(text, format=format), base) == span
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "trusted"),
-    [(0, 3, 0), (4, 7, 4), (4, 8, None), (None, 3, None), (0, None, None)],
-)
+@examples
 def test_a_hosts_place_is_trusted_where_its_length_fits(
     start: int | None, end: int | None, trusted: int | None
 ) -> None:
@@ -94,20 +82,7 @@ def chunk_of(text: str, start: int = 0) -> Chunk:
     return Chunk("c", "d", "0", start, start + len(text), text)
 
 
-@pytest.mark.parametrize(
-    ("text", "inner"),
-    [
-        ("word", "word"),
-        ("  word  ", "  word"),  # indentation stays
-        ("\n\n    x = 1\n    y = 2\n\n", "    x = 1\n    y = 2"),
-        (" \t\n \n\tx\n", "\tx"),
-        ("\r\n\r\n  a\r\nb\r\n", "  a\r\nb"),
-        ("\f  a", "  a"),  # a new page ends a line
-        (" \n \n", ""),
-        ("   ", ""),
-        ("", ""),
-    ],
-)
+@examples
 def test_blank_lines_go_and_the_first_line_keeps_its_indentation(
     text: str, inner: str
 ) -> None:
@@ -212,18 +187,7 @@ def test_of_chunks_that_overlap_the_last_that_begins_before_counts() -> None:
     assert chunk_at(reader, "d", 0, second.end) is None
 
 
-@pytest.mark.parametrize(
-    ("metadata", "places"),
-    [
-        ({"start_index": 0}, {"start_index": 3}),
-        ({"start_index": 0, "end_index": 9}, {"start_index": 3, "end_index": 8}),
-        ({"start_index": 2, "end_index": 10}, {}),  # a character too short
-        ({"start_index": 2, "end_index": 12}, {}),
-        ({"start_index": -1}, {}),
-        ({"start_index": "0"}, {}),
-        ({"source_start": 5, "end_index": 9}, {"source_start": 8}),
-    ],
-)
+@examples
 def test_a_slice_has_a_place_where_its_text_has_one(
     metadata: dict[str, object], places: dict[str, int]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import (
     BudgetExceeded,
@@ -80,15 +81,7 @@ def test_a_condition_on_documents_is_refused() -> None:
         TwoHop(hosted()).search("X100", where={"year": 2020})
 
 
-@pytest.mark.parametrize(
-    ("start", "path", "context", "span", "titles"),
-    [
-        (4, ["A", "B"], "A > B", (4, 8), ("A", "B")),
-        (None, None, "", (0, 4), ()),
-        ("4", "A", "", (0, 4), ()),
-        (0, ("A", 1), "A > 1", (0, 4), ("A", "1")),
-    ],
-)
+@examples
 def test_a_passage_of_a_host(start, path, context, span, titles) -> None:
     chunk = passage("c", "d", "text", start=start, path=path, extras={"n": 1})
     assert (chunk.context, chunk.span[1:], chunk.path) == (context, span, titles)
@@ -142,7 +135,7 @@ def test_hits_of_documents_that_are_gone_are_left_out() -> None:
     assert list(results_of(hits, text_of)) == [TEXTS[0], TEXTS[2]]
 
 
-@pytest.mark.parametrize(("k", "count"), [(None, 2), (1, 1), (2, 2), (9, 2)])
+@examples
 def test_at_most_k_results_are_hits(k: int | None, count: int) -> None:
     host = hosted()
     assert len(host.runner.run(host.steps("X100 Zeta", k))) == count
@@ -154,16 +147,7 @@ def test_a_number_of_hits_is_at_least_one() -> None:
         host.runner.run(host.steps("X100", 0))
 
 
-@pytest.mark.parametrize(
-    ("cache", "rest"),
-    [
-        (None, "nothing of this call is kept, since it had no cache="),
-        (
-            "",
-            "of this call the cache alone is kept. Call it again with the same cache=",
-        ),
-    ],
-)
+@examples
 def test_where_a_model_fails_it_is_said_what_is_left(
     cache: str | None, rest: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
@@ -121,10 +122,7 @@ def test_packing_is_by_rank_in_the_language_of_the_index(index: Index) -> None:
         check_packing(-1)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "number"),
-    [(0, None, 0), (0, 1, 0), ("0", 1, None), (None, 1, None), (0, "1", 0)],
-)
+@examples
 def test_a_place_is_told_by_numbers(
     index: Index, start: Any, end: Any, number: int | None
 ) -> None:

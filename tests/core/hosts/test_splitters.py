@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -63,18 +64,7 @@ def test_overlap_is_at_most_half_of_the_size() -> None:
         check_overlap(6, 10)
 
 
-@pytest.mark.parametrize(
-    ("enrich", "settings", "shows"),
-    [
-        ("none", {}, True),
-        ("none", {"respect_sections": False}, True),
-        ("paper", {}, False),
-        ("rules", {}, True),
-        ("rules", {"respect_sections": True}, True),
-        ("rules", {"respect_sections": False}, False),
-        ("paper", {"respect_sections": False}, False),
-    ],
-)
+@examples
 def test_titles_stand_before_chunks_that_lie_in_one_section(
     enrich: str, settings: dict[str, bool], shows: bool
 ) -> None:

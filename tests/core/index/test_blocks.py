@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -229,15 +230,7 @@ def footer_of(*place: object) -> dict[str, Any]:
     return {"arrays": {"a": place}, "meta": {}, "blocks": sums}
 
 
-@pytest.mark.parametrize(
-    ("place", "values"),
-    [
-        (("<i4", [2], 0), [7, 8]),
-        (("<i4", [1], 4), [8]),
-        (("<i4", [2, 1], 0), [[7], [8]]),
-        (("<i4", [0], 8), []),
-    ],
-)
+@examples
 def test_places_within_the_data_are_read(
     place: tuple[object, ...], values: list[object], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -275,22 +276,13 @@ def test_unusable_vectors(matrix: object, sentence: str) -> None:
         unit_vectors(matrix, view="raw")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("owner", "sentence"),
-    [
-        ([0], "2 expected"),
-        ([1, 0], "must ascend"),
-        ([0, 3], "from 0 to 2"),
-        ([-1, 0], "ascend"),
-        ([0.0, 1.0], "whole"),
-    ],
-)
+@examples
 def test_bad_owners(owner: list[float], sentence: str) -> None:
     with pytest.raises(InvalidAnswer, match=sentence):
         check_owner(owner, 2, 3)
 
 
-@pytest.mark.parametrize("query", [[1.0], [[1.0, 2.0]], 3.0, [1.0, 2.0, 3.0]])
+@examples
 def test_a_query_of_another_shape(query: object) -> None:
     index = DenseIndex.from_vectors([[1.0, 2.0]])
     with pytest.raises(
@@ -366,19 +358,7 @@ def test_vectors_of_one_row_are_a_group() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize(
-    ("groups", "scores"),
-    [
-        ([0], [0.6]),
-        ([1], [0.8]),
-        ([3], [1]),
-        ([0, 1], [0.6, 0.8]),
-        ([1, 2], [0.8, -0.8]),
-        ([1, 3], [0.8, 1]),
-        ([0, 2, 3], [0.6, -0.8, 1]),
-        ([0, 1, 2, 3], [0.6, 0.8, -0.8, 1]),
-    ],
-)
+@examples
 def test_groups_score_as_their_best_vectors(
     dtype: str, groups: list[int], scores: list[float]
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -206,7 +207,7 @@ def test_a_chunk_may_have_as_many_windows_as_there_are_numbers() -> None:
     assert prepare_for(long, SETTINGS).record["id"] == long.document.id
 
 
-@pytest.mark.parametrize(("bits", "fits"), [(1, False), (2, True)])
+@examples
 def test_a_document_has_fewer_chunks_than_there_are_numbers(
     bits: int, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,7 +225,7 @@ def test_a_store_of_several_levels_is_no_engines() -> None:
         prepare_for(entry(), settings)
 
 
-@pytest.mark.parametrize(("length", "is_short"), [(191, True), (192, False)])
+@examples
 def test_a_tag_of_exactly_the_limit_is_kept(length: int, is_short: bool) -> None:
     tag = value_tag("k", "x" * length)  # nine characters more as JSON
     assert tag is not None
@@ -253,20 +254,7 @@ def test_values_that_are_equal_have_one_tag(value: Any, tag: str | None) -> None
     assert value_tag("k", value) == tag
 
 
-@pytest.mark.parametrize(
-    ("parts", "is_empty"),
-    [
-        ({}, False),
-        ({"documents": ()}, True),
-        ({"documents": ('"a"',)}, False),
-        ({"tags": ((),)}, True),
-        ({"tags": (("t",),)}, False),
-        ({"tags": (("t",), ())}, True),
-        ({"rows": ()}, True),
-        ({"rows": (3,)}, False),
-        ({"documents": ('"a"',), "tags": (("t",),), "rows": ()}, True),
-    ],
-)
+@examples
 def test_a_filter_with_an_empty_part_is_met_by_nothing(
     parts: dict[str, Any], is_empty: bool
 ) -> None:

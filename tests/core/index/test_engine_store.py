@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder
 from engine_making import ENGINES, address_in, opened
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, entry, small_store
@@ -477,14 +478,7 @@ def test_an_index_is_the_same_in_all(address: str, embedder: HashEmbedder) -> No
         Index.load(address, embedder=HashEmbedder(name="other"))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"embedder": None}, "embedder must be a model where an engine keeps"),
-        ({"lexical": "okapi"}, "lexical must be 'lucene' where an engine counts"),
-        ({"dense_store": "host"}, "dense_store must be None where an engine keeps"),
-    ],
-)
+@examples
 def test_what_an_engine_cannot_do_is_refused(
     address: str, embedder: HashEmbedder, options: dict[str, Any], message: str
 ) -> None:
@@ -513,12 +507,9 @@ def test_what_no_engine_keeps_is_refused_in_one_sentence(
             InvalidParameter, match=rf"path must be a folder here; got '{address}'"
         ):
             own.save(address)
-    with pytest.raises(
-        InvalidParameter, match=rf"path must be a folder here; got '{address}'"
-    ):
-        EvidenceRetriever.load(address)
-    with pytest.raises(InvalidParameter, match="store must be a folder for D3Index"):
-        D3Index.load(address)
+    for kind in (EvidenceRetriever, D3Index):
+        with pytest.raises(InvalidParameter, match=f"a folder for {kind.__name__}"):
+            kind.load(address)
     with pytest.raises(
         UnknownArgument, match="Index and D3Index take it; EvidenceRetriever has"
     ):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore, ScriptedModel
+from fixture_cases import examples
 from index_making import QUERIES, document, state
 
 from structrag import (
@@ -497,7 +498,7 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
         index = Index(embedder=HashEmbedder(), dtype=dtype)
         index.add([document(i) for i in range(5)])
         index.save(tmp_path / dtype)
-        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).own_reader()
+        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).reader()
         (part,) = reader.dense("raw").parts
         sizes[dtype] = part.table.matrix.values.nbytes
         best[dtype] = [index.search(query, 1)[0].chunk.id for query in QUERIES]
@@ -681,16 +682,7 @@ def test_text_without_markup_has_none() -> None:
 # -- saved and loaded
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"dtype": "float16"},
-        {"preset": "paper"},
-        {"views": ("keywords", "raw")},
-        {"language": "german"},
-    ],
-)
+@examples
 def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> None:
     index = Index(embedder=HashEmbedder(), **options)
     index.add([document(1), document(2)])
@@ -852,7 +844,7 @@ def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> Non
 # -- what is set, and what follows
 
 
-@pytest.mark.parametrize(("preset", "is_paper"), [("default", False), ("paper", True)])
+@examples
 def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
     index = Index(preset=preset)
     views = index.view_settings
@@ -899,37 +891,6 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
     first = hits[0]
     assert first.routes == {"dense:raw": 1} and first.scores == first.parts
     assert first.parts == {"dense:raw": first.score}
-
-
-@pytest.mark.parametrize(
-    ("options", "is_kept"),
-    [
-        ({"llm": ScriptedModel(KEYWORDS)}, True),
-        ({"llm": ScriptedModel(KEYWORDS), "cache": ":memory:"}, False),
-        ({}, False),
-        ({"cache": ":memory:"}, False),
-    ],
-)
-def test_answers_are_kept_where_a_model_is_asked_without_a_cache(
-    options: dict[str, Any], is_kept: bool
-) -> None:
-    index = Index(embedder=HashEmbedder(), **options)
-    assert (index._preparation().kept is index.kept) is is_kept
-
-
-@pytest.mark.parametrize("kind", ["model", "host", "LSA"])
-def test_vectors_are_made_while_adding_unless_a_host_or_lsa_makes_them(
-    kind: str,
-) -> None:
-    index = {
-        "model": lambda: Index(embedder=HashEmbedder()),
-        "host": lambda: Index(
-            embedder=HashEmbedder(), dense_store=HostStore(wants_vectors=False)
-        ),
-        "LSA": Index,
-    }[kind]()
-    embedder = index._preparation().embedder
-    assert (embedder is index.embedder) is (kind == "model")
 
 
 @pytest.mark.parametrize(
@@ -1017,7 +978,6 @@ def test_an_index_is_loaded_from_its_path_alone(
     loaded = Index.load(
         tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None
     )
-    assert loaded.views == ("raw",) and loaded.level is not None
-    assert loaded.own_store is loaded.store is loaded.level.store
+    assert loaded.views == ("raw",) and loaded.own_store is loaded.store
     with pytest.raises(InvalidParameter, match=r"dtype of the index at .* 'float32'"):
         Index.load(tmp_path / "index", embedder=embedder, dtype="float16")

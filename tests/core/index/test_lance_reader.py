@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from store_making import VIEWS, entry
 
 from structrag.errors import InvalidParameter
@@ -192,16 +193,7 @@ def test_a_key_that_no_document_has_is_refused() -> None:
         reader.select({"day": 2})
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "exact", "probes"),
-    [
-        (5, False, 5),
-        (100_000, False, 100_000),
-        (100_001, False, 50),
-        (2_000_000, False, 100),
-        (2_000_000, True, 2_000_000),
-    ],
-)
+@examples
 def test_of_a_large_table_a_tenth_is_searched_and_100_000_rows_at_least(
     n_rows: int, exact: bool, probes: int
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import IndexDamaged, ModelFailed
 from structrag.index import lance_tables
@@ -39,10 +40,7 @@ from structrag.index.store import Store
 SETTINGS = Store(("raw", "keywords")).settings
 
 
-@pytest.mark.parametrize(
-    ("string", "quoted"),
-    [("", "''"), ("a", "'a'"), ("it's", "'it''s'"), ("''", "''''''")],
-)
+@examples
 def test_quotes_are_doubled(string: str, quoted: str) -> None:
     assert literal(string) == quoted
 
@@ -99,9 +97,7 @@ def test_other_errors_are_those_of_the_store() -> None:
     assert not isinstance(caught.value, IndexDamaged)
 
 
-@pytest.mark.parametrize(
-    ("rows", "lists"), [(0, 1), (1, 1), (3_999, 1), (4_000, 2), (10_000, 5)]
-)
+@examples
 def test_a_vector_index_has_lists_of_2000_rows(
     rows: int, lists: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,15 +242,7 @@ def test_settings_come_back_as_they_were_written_last() -> None:
     assert settings == SETTINGS.to_json() and config == {"b": 2}
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"version": 2}, "has format version 2, this release reads 1"),
-        ({"format": "another"}, "has format version None"),
-        ({"store": {}}, "its table structrag_settings makes no sense"),
-        ({"store": 3}, "makes no sense"),
-    ],
-)
+@examples
 def test_settings_of_another_form_are_refused(
     change: dict[str, Any], sentence: str
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from index_making import search_beside_changes
 from store_making import entry, small_store
 
@@ -278,14 +279,7 @@ class Zeros(HashEmbedder):
         return np.array([float(text == "pump"), 0])
 
 
-@pytest.mark.parametrize(
-    ("queries", "known"),
-    [
-        (["pump"], [True]),
-        (["unknown"], [False]),
-        (["unknown", "pump", ""], [False, True, False]),
-    ],
-)
+@examples
 def test_queries_of_no_known_word_have_no_vector(
     queries: list[str], known: list[bool]
 ) -> None:

@@ -12,6 +12,7 @@ from math import log
 import numpy as np
 import pytest
 import regex
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
@@ -548,18 +549,7 @@ def test_a_query_of_several_parts_takes_each_term_where_it_is() -> None:
     assert index.search("b c", 9, only) == whole.search("b c", 9, only)
 
 
-@pytest.mark.parametrize(
-    ("rows", "held", "scores"),
-    [
-        ([0, 2, 5, 9], [2, 9], [0, 2.5, 0, 2.5]),
-        ([2, 9], [0, 2, 5, 9], [2.5, 2.5]),
-        ([4, 5, 6], [1, 5, 6, 8], [0, 2.5, 2.5]),
-        ([4, 5, 6], [6], [0, 0, 2.5]),
-        ([0, 2], [1, 9], [0, 0]),
-        ([3], [3], [2.5]),
-        ([3], [2, 4], [0]),
-    ],
-)
+@examples
 def test_a_term_adds_to_the_rows_that_hold_it(
     rows: list[int], held: list[int], scores: list[float]
 ) -> None:

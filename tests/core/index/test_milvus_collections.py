@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.index.engine_rows import CHUNK, HEAD, WINDOW, EngineFilter, EngineRow
@@ -166,7 +167,7 @@ def test_a_long_record_is_kept_in_several_parts(
     assert sorted(ids) == [id_of(5, ordinal) for ordinal in range(len(ids))]
 
 
-@pytest.mark.parametrize(("bits", "fits"), [(2, True), (1, False)])
+@examples
 def test_a_document_takes_so_many_rows_at_most(
     bits: int, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,14 +339,7 @@ def test_settings_come_back_as_they_were_written() -> None:
     assert list(database.rows) == [1]
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"version": 2}, "has format version 2, this release reads 1"),
-        ({"format": "another"}, "has format version None"),
-        ({"store": {}}, "its settings make no sense"),
-    ],
-)
+@examples
 def test_settings_of_another_form_are_refused(
     change: dict[str, Any], sentence: str
 ) -> None:
@@ -358,7 +352,7 @@ def test_settings_of_another_form_are_refused(
         read_settings(database)
 
 
-@pytest.mark.parametrize(("change", "fits"), [(0, True), (-1, False)])
+@examples
 def test_settings_must_fit_into_one_row(
     change: int, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

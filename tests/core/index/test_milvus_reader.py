@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from store_making import VIEWS, entry
 
 from structrag.errors import InvalidParameter, ModelFailed, UnknownDocument
@@ -286,10 +287,7 @@ def test_a_condition_is_asked_with_what_is_visible(making: Making) -> None:
     assert reader.select({"year": 7}) is not None
 
 
-@pytest.mark.parametrize(
-    ("seconds", "removed", "fails"),
-    [(29.9, 1, False), (30.0, 0, False), (30.0, 1, True), (500.0, 1, True)],
-)
+@examples
 def test_a_reader_of_which_something_may_be_gone_says_so(
     making: Making,
     seconds: float,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from store_making import VIEWS, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, NoIndex
@@ -55,18 +56,7 @@ def test_a_folder_is_opened_or_begun(tmp_path: Path) -> None:
         open_store(tmp_path / "corpus", Store(["raw"]).settings)
 
 
-@pytest.mark.parametrize(
-    ("address", "engine"),
-    [
-        ("lancedb:corpus", ("lancedb", "corpus")),
-        ("milvus:corpus.db", ("milvus", "corpus.db")),
-        ("lancedb:corpus?tenant=acme", ("lancedb", "corpus/tenant_acme")),
-        ("l:corpus", None),
-        ("Lancedb:corpus", None),
-        ("corpus", None),
-        ("", None),
-    ],
-)
+@examples
 def test_an_address_names_an_engine_and_a_place(
     address: str, engine: tuple[str, str] | None
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,17 +19,7 @@ from structrag.index.ranking import (
 )
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        "random",
-        "ascending",
-        "descending",
-        "equal",
-        "best in the sample",
-        "best outside it",
-    ],
-)
+@examples
 @pytest.mark.parametrize("n", [1, 7, 100, 999, 5000])
 def test_equals_sorting(order: str, n: int) -> None:
     scores = np.random.default_rng(n).standard_normal(5000)
@@ -123,7 +114,7 @@ def test_no_scores_have_no_best_positions() -> None:
     assert as_ranking(np.array([], dtype=np.int64), np.array([]), 3) == []
 
 
-@pytest.mark.parametrize(("n", "expected"), [(1, 6.0), (2, 5.0), (9, 5.0), (600, 2.0)])
+@examples
 def test_one_score_above_many_equal_ones_is_the_best(n: int, expected: float) -> None:
     scores = np.full(1000, 2.0)
     scores[:500] = 5.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore
+from fixture_cases import examples
 from index_making import document, state
 from store_making import VIEWS, entry, small_store
 
@@ -189,17 +190,7 @@ def test_the_route_of_a_search_is_named_by_its_request() -> None:
     assert route.search(Search("bm25:raw", "fig", None, 9, slice(4, 5)))[0][0] == 4
 
 
-@pytest.mark.parametrize(
-    ("ranking", "rows"),
-    [
-        ([], {}),
-        ([(3, 0.9), (1, 0.5)], {3: 0.9, 1: 0.5}),
-        ([(3, 0.9), (1, 0.5), (3, 0.4)], {3: 0.9, 1: 0.5}),
-        ([("b:0-4", 0.9), ("unknown", 0.7), ("a:0-12", 0.5)], {2: 0.9, 0: 0.5}),
-        ([("b:0-4", 0.9), (1, 0.7), ("b:0-4", 0.5)], {2: 0.9, 1: 0.7}),
-        ([("unknown", 0.9)], {}),
-    ],
-)
+@examples
 def test_a_ranking_becomes_rows_with_their_best_scores(
     ranking: Ranking, rows: dict[int, float]
 ) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from store_making import VIEWS, answers, chunk, entry, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, TimedOut
@@ -77,9 +78,7 @@ def test_addresses_of_engines_are_no_folders(
         Tokenizer(stopwords=("plum",)),
     ],
 )
-@pytest.mark.parametrize(
-    "options", [{}, {"lexical": "okapi", "dtype": "float16", "k1": 0.9, "b": 0.4}]
-)
+@examples
 def test_results_are_equal_after_loading_in_a_new_process(
     tmp_path: Path, tokenizer: Tokenizer | None, options: dict[str, object]
 ) -> None:

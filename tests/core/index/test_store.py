@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
@@ -393,9 +394,7 @@ def test_eight_segments_of_about_one_size_become_one(
     assert store.document_ids == [f"d{i}" for i in range(len(counts))]
 
 
-@pytest.mark.parametrize(
-    ("deleted", "expected"), [(1, [4]), (2, [4]), (3, [1]), (4, [])]
-)
+@examples
 def test_a_segment_of_which_most_is_deleted_is_made_anew(
     deleted: int, expected: list[int]
 ) -> None:
@@ -408,7 +407,7 @@ def test_a_segment_of_which_most_is_deleted_is_made_anew(
     assert store.document_ids == [f"d{i}" for i in range(deleted, 4)]
 
 
-@pytest.mark.parametrize(("rows", "at_once"), [(8, True), (7, False)])
+@examples
 def test_segments_of_many_rows_are_joined_in_a_thread(
     rows: int, at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from store_making import entry
@@ -105,10 +106,7 @@ def test_numbers_of_terms_leave_out_the_lowest_and_the_highest_of_32_bits(
     assert number_of("pump") == number
 
 
-@pytest.mark.parametrize(
-    ("length", "average", "expected"),
-    [(6, 3.0, 3.5), (3, 3.0, 2.0), (0, 3.0, 0.5), (0, 0.0, 0.5)],
-)
+@examples
 def test_the_norm_grows_with_the_length(
     length: int, average: float, expected: float
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 
 from structrag import ContentAwareSplitter, Document, Index, read_text
 from structrag.asking.runner import Runner
@@ -85,7 +86,7 @@ def test_paper_asks_twice_a_section_and_uses_bodies_alone() -> None:
     )
 
 
-@pytest.mark.parametrize(("length", "calls"), [(199, 0), (200, 0), (201, 1)])
+@examples
 def test_strictly_more_than_200_tokens_are_summarised(length: int, calls: int) -> None:
     llm = ScriptedModel("A short summary.")
     settings = ViewSettings(names=("raw", "summary"), merged=False, use_llm=True)
@@ -161,24 +162,7 @@ def test_prompts_can_be_replaced() -> None:
 
 
 @pytest.mark.parametrize("name", ["merged", "summary", "keywords"])
-@pytest.mark.parametrize(
-    ("template", "sentence"),
-    [
-        ('{"summary": "..."} {text}', "other braces doubled"),
-        ("{text} {", "other braces doubled"),
-        ("{text} }", "other braces doubled"),
-        ("{text} {section}", "it has the place {section}"),
-        ("{text} {}", "other braces doubled"),
-        ("{text} {0}", "it has the place {0}"),
-        ("{text} {title[0]}", "it has the place {title[0]}"),
-        ("{text.__class__}", "it has the place {text.__class__}"),
-        ("{text:>10}", "it has the place {text}"),
-        ("{text!r}", "it has the place {text}"),
-        ("only {title}", "must contain {text}"),
-        ("", "must contain {text}"),
-        (3, "must be a string; got int"),
-    ],
-)
+@examples
 def test_a_prompt_that_is_no_template_is_refused(
     name: str, template: Any, sentence: str
 ) -> None:
@@ -187,7 +171,7 @@ def test_a_prompt_that_is_no_template_is_refused(
     assert sentence in str(caught.value) and repr(name) in str(caught.value)
 
 
-@pytest.mark.parametrize("names", [(), ("raw", "raw"), ("raw", "title")])
+@examples
 def test_unknown_views_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(
         InvalidParameter,
@@ -249,9 +233,7 @@ def test_one_bad_part_of_a_merged_answer_does_not_spoil_the_other() -> None:
 
 
 @pytest.mark.parametrize("settings", [DEFAULT, PAPER])
-@pytest.mark.parametrize(
-    ("length", "is_used"), [(209, True), (210, True), (211, False)]
-)
+@examples
 def test_a_summary_longer_than_its_text_is_not_used(
     settings: ViewSettings, length: int, is_used: bool
 ) -> None:
@@ -318,7 +300,7 @@ def test_the_papers_summaries_are_what_the_model_answered() -> None:
     for preset, is_whole in (("paper", True), ("default", False)):
         index = Index(preset=preset, llm=lambda _: answer, views=["summary"])
         index.add([read_text(f"# Pump\n\n{body}", format="markdown")])
-        summary = index.own_reader().view_text(0, "summary")
+        summary = index.own_store.view_text(0, "summary")
         assert (summary == answer.strip()) is is_whole
 
 

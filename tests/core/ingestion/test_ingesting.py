@@ -23,6 +23,7 @@ import ingestion_makers as makers
 import numpy as np
 import pytest
 from engine_making import ENGINES, address_in
+from fixture_cases import examples
 from ingestion_making import LONG_AGO, content, start, wait_for, write_files
 
 import structrag
@@ -791,10 +792,7 @@ def test_the_least_and_the_most_that_settings_take(tmp_path: Path) -> None:
         run(max_seconds=0)
 
 
-@pytest.mark.parametrize(
-    ("isolated", "reader", "expected"),
-    [(True, "layout", True), (False, "layout", False), (True, "docling", False)],
-)
+@examples
 def test_pdf_files_are_read_in_a_process_of_their_own_except_by_docling(
     tmp_path: Path, inside: InsideRunner, isolated: bool, reader: str, expected: bool
 ) -> None:
@@ -871,17 +869,7 @@ def test_a_group_is_of_a_quarter_of_a_megabyte_or_32_files(
     assert (report.unchanged, report.bytes) == (len(sizes), sum(sizes))
 
 
-@pytest.mark.parametrize(
-    ("workers", "is_settled", "groups"),
-    [
-        # Of 4,000 bytes a quarter is 1,000, of the 3,000 left 750, and so on.
-        (2, True, [10, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]),
-        # The first group, of which the others need to know, is full: 800 bytes are left.
-        (2, False, [32, 2, 1, 1, 1, 1, 1, 1]),
-        (1, True, [32, 8]),
-        (1, False, [32, 8]),
-    ],
-)
+@examples
 def test_groups_are_smaller_the_less_is_left_for_several_workers(
     tmp_path: Path,
     inside: InsideRunner,

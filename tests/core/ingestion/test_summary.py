@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 
 from structrag.ingestion.file_state import FileState
 from structrag.ingestion.summary import (
@@ -27,9 +28,7 @@ def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"", b"{", b"[]", b'{"files": 3}', b"\xff", b"null"]
-)
+@examples
 def test_one_that_cannot_be_read_is_empty(
     tmp_path: Path, content: bytes | None
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -227,9 +228,7 @@ def test_a_folder_is_loaded_without_the_network(
     assert again.score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "word"), [("true", "cats eat"), ("false", "maybe"), ("true", "")]
-)
+@examples
 def test_a_word_must_be_one_token(
     model: Any, tokenizer: Any, parameter: str, word: str
 ) -> None:
@@ -348,7 +347,7 @@ def test_where_neither_is_said_both_begin_with_the_first_token(tokenizer: Any) -
     assert model.inputs[0][-1] == 0 and model.masks[0][-1] == 0
 
 
-@pytest.mark.parametrize(("n_words", "lengths"), [(21, [32]), (22, [23, 21])])
+@examples
 def test_a_text_that_fills_the_input_is_whole_and_one_word_more_makes_two(
     tokenizer: Any, n_words: int, lengths: list[int]
 ) -> None:
@@ -387,13 +386,7 @@ def test_what_the_tokenizer_would_cut_is_read(tokenizer: Any) -> None:
     assert len(model.inputs) == 1 and len(model.inputs[0]) == 521 + 8
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be"),
-        ({"max_tokens": 31}, "max_tokens must be a number of at least 32; got 31"),
-    ],
-)
+@examples
 def test_limits_below_the_least_are_refused(
     model: Any, tokenizer: Any, limits: dict[str, int], message: str
 ) -> None:

@@ -16,6 +16,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -256,15 +257,7 @@ def test_what_sixteen_tokens_at_least_have_in_common_is_read_once(
     assert shapes == passes
 
 
-@pytest.mark.parametrize(
-    ("n_before", "n_common", "passes", "n_after"),
-    [
-        (20, 36, [(1, 16), (2, 1)], 36),  # 16 tokens more are worth a pass
-        (20, 35, [(2, 16)], 20),
-        (16, 31, [(2, 16)], 16),
-        (15, 30, [(2, 31)], 15),  # and so few are not worth a copy
-    ],
-)
+@examples
 def test_a_batch_reads_on_behind_what_is_there(
     models: Any,
     n_before: int,
@@ -292,13 +285,7 @@ def test_of_a_prompt_that_was_read_the_last_token_is_read_again(models: Any) -> 
     assert shapes == [(1, 24), (1, 1), (1, 1)] and reader.ids == HEAD[:9]
 
 
-@pytest.mark.parametrize(
-    ("n_prefix", "first", "second"),
-    [
-        (16, [(1, 16), (3, 4)], [(1, 1), (3, 4)]),
-        (15, [(3, 19)], [(3, 19)]),
-    ],
-)
+@examples
 def test_likelihoods_read_a_prefix_of_sixteen_tokens_once(
     models: Any,
     n_prefix: int,
@@ -325,7 +312,7 @@ def test_rows_of_nothing_need_no_pass_behind_the_prefix(models: Any) -> None:
     torch.testing.assert_close(ended[0], expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(("n", "usable"), [(7, None), (8, True), (9, True)])
+@examples
 def test_eight_tokens_tell_whether_a_cache_can_be_used(
     models: Any, n: int, usable: bool | None
 ) -> None:

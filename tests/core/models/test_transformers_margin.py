@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip(
@@ -142,7 +143,7 @@ def test_a_prompt_that_is_too_long_has_no_margin(model: Any, tokenizer: Any) -> 
     assert weigher.weigh([], ("1", "2")) == []
 
 
-@pytest.mark.parametrize("options", [("unknown", "no"), ("1", "1"), ("cats eat", "no")])
+@examples
 def test_options_must_be_two_tokens(
     model: Any, tokenizer: Any, options: tuple[str, str]
 ) -> None:
@@ -240,13 +241,7 @@ def test_the_question_about_pairs_may_be_another(model: Any, tokenizer: Any) -> 
         TransformersMargin(model, tokenizer, prompt="A {left}")
 
 
-@pytest.mark.parametrize(
-    ("limits", "refused"),
-    [
-        ({"batch_size": 0}, "batch_size"),
-        ({"max_prompt_tokens": 0}, "max_prompt_tokens"),
-    ],
-)
+@examples
 def test_limits_below_the_least_are_refused(
     model: Any, tokenizer: Any, limits: dict[str, int], refused: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.asking.replies.json import (
     bracketed,
@@ -37,17 +38,7 @@ def test_the_first_value_of_an_answer(answer: str, value: Any) -> None:
     assert first_value(answer) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("['a', 'b']", ["a", "b"]),
-        ("('a',)", ("a",)),
-        ("{'a'}", {"a"}),
-        ("[open('x')]", None),
-        ("'a'", None),  # a string alone is text
-        ('["a"]', ["a"]),
-    ],
-)
+@examples
 def test_python_literals_are_read_where_they_may_stand(text: str, value: Any) -> None:
     assert loaded(text, literals=True) == value
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from doubles import REFUSAL
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -138,19 +139,7 @@ def test_a_merged_answer_of_wrong_types_is_nothing(answer: str) -> None:
     assert parse_answer("merged", answer) == ("", [])
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        "I'm sorry, I can't help with that.",
-        "I’m very sorry, but this is not possible.",
-        "I am unable to summarise this.",
-        "Sorry, no.",
-        "I cannot do this.",
-        "Unfortunately, I do not see a section.",
-        "As an AI language model, I do not read.",
-        "I apologize, there is nothing here.",
-    ],
-)
+@examples
 def test_a_refusal_is_no_summary(refusal: str) -> None:
     assert parse_answer("summary", refusal) == ("", [])
     assert parse_answer("keywords", refusal) == ("", [])

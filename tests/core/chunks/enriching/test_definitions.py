@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from fixture_cases import examples
 from samples import DEFINING
 
 from structrag.chunks.enriching.definitions import (
@@ -49,56 +49,14 @@ def test_shortening_keeps_every_name_or_gives_none() -> None:
     assert shortened([], np.zeros((0, 1)), [], 9, count_tokens) is None
 
 
-@pytest.mark.parametrize(
-    ("short", "before", "long"),
-    [
-        (
-            "NASA",
-            "the National Aeronautics and Space Administration",
-            "National Aeronautics and Space Administration",
-        ),
-        ("HR", "heart rate", "heart rate"),  # the first letter of the text
-        ("HR", "the rate", ""),
-        ("TR", "heart rate", ""),  # T begins no word
-        ("HT", "heat", ""),  # one word is no long form
-        ("A-B", "alpha beta", "alpha beta"),
-        # No farther back than twice as many words, nor than five more.
-        ("HR", "heart a b rate", "heart a b rate"),
-        ("HR", "heart a b c rate", ""),
-        ("ABCDEFG", "alpha beta gamma", ""),
-        (
-            "ABCDEFG",
-            "alpha x x x x x beta cent delta echo fox golf",
-            "alpha x x x x x beta cent delta echo fox golf",
-        ),
-        ("ABCDEFG", "alpha x x x x x x beta cent delta echo fox golf", ""),
-        ("A-B", "a b", ""),  # no longer than the acronym
-        ("AB", "a b", "a b"),
-        ("AB", "x-alpha beta", "alpha beta"),  # a word may begin behind a hyphen
-        ("AB", "xalpha beta", ""),
-        ("AB", "b alpha", ""),  # in order
-        ("AA", "an", ""),  # a letter stands for one letter
-    ],
-)
+@examples
 def test_the_words_that_an_acronym_stands_for(
     short: str, before: str, long: str
 ) -> None:
     assert _long_form(short, before) == long
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("LSTM", True),
-        ("A10", True),
-        ("x_1", True),
-        ("CA-IS3722HS", True),
-        ("Nova", False),
-        ("A", False),
-        ("12", False),
-        ("LSTM net", False),
-    ],
-)
+@examples
 def test_acronyms_and_codes(name: str, expected: bool) -> None:
     assert is_code(name) is expected
 
@@ -110,21 +68,7 @@ def count_words(text: str) -> int:
 THREE = ["NASA flew far.", "It was cold.", "ESA stayed."]
 
 
-@pytest.mark.parametrize(
-    ("most", "names", "text"),
-    [
-        (8, [], "NASA flew far. It was cold. ESA stayed."),
-        # The last is nearest the mean; the others as long as they fit.
-        (5, [], "NASA flew far. ESA stayed."),
-        (4, [], "ESA stayed."),
-        (2, [], "ESA stayed."),
-        (1, [], None),
-        (3, ["NASA"], "NASA flew far."),
-        (2, ["NASA"], None),
-        (5, ["NASA", "ESA"], "NASA flew far. ESA stayed."),
-        (4, ["NASA", "ESA"], None),
-    ],
-)
+@examples
 def test_sentences_nearest_the_mean_fill_the_room(
     most: int, names: list[str], text: str | None
 ) -> None:
@@ -132,9 +76,7 @@ def test_sentences_nearest_the_mean_fill_the_room(
     assert shortened(THREE, vectors, names, most, count_words) == text
 
 
-@pytest.mark.parametrize(
-    ("closer", "second"), [(0.0, "b."), (4e-10, "b."), (4e-9, "c.")]
-)
+@examples
 def test_of_sentences_as_near_the_first_comes_first(closer: float, second: str) -> None:
     vectors = np.array([[1.5], [0.75], [0.75 + closer]])
     text = shortened(["a.", "b.", "c."], vectors, [], 2, count_words)

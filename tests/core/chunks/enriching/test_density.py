@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from dense_chunks import chunks_of, measured
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import guide
@@ -33,10 +34,7 @@ from structrag.errors import InvalidParameter
 from structrag.records import Chunk
 
 
-@pytest.mark.parametrize(
-    ("weight", "value", "doubled"),
-    [("unique", 1.14, 0.57), ("count", 1.62, 1.62), ("literal", 3.42, 1.71)],
-)
+@examples
 def test_worked_numbers(weight: str, value: float, doubled: float) -> None:
     factors = {
         "correlation": 0.5,
@@ -157,16 +155,7 @@ def test_each_text_is_embedded_once() -> None:
     assert sum(text.endswith(".") for text in embedder.texts) == 9
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"entity_weight": "all"}, "entity_weight must be one of"),
-        ({"mode": "none"}, "mode must be one of"),
-        ({"entities": "spacy"}, "entities must be one of"),
-        ({"max_share": 0}, "max_share must be"),
-        ({"max_share": 1.1}, "max_share must be"),
-    ],
-)
+@examples
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         DensitySettings(**choices)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from dense_chunks import check_untouched, enrich
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
+from fixture_cases import examples
 from places import DATA
 from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
@@ -141,24 +142,7 @@ def test_a_real_document() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"low_quantile": 2}, "low_quantile must be"),
-        ({"low_quantile": 0.9}, "low_quantile must be at most"),
-        ({"growth": -0.1}, "growth must be"),
-        ({"reduce_to": "half"}, "reduce_to must be"),
-        ({"rounds": 0}, "rounds must be"),
-        ({"low": -1}, "low must be"),
-        ({"max_tokens": 0}, "max_tokens must be"),
-        ({"high_quantile": 1.01}, "high_quantile must be a number from 0 to 1"),
-        ({"growth": True}, "growth must be a number from 0 to 1"),
-        ({"min_chunks": 0}, "min_chunks must be"),
-        ({"candidates": 0}, "candidates must be"),
-        ({"min_tokens": -1}, "min_tokens must be"),
-        ({"high": -0.1}, "high must be"),
-    ],
-)
+@examples
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         IDMSEnricher(**choices)
@@ -328,19 +312,7 @@ def test_a_chunk_both_low_and_high_is_shortened_or_else_supplemented() -> None:
     assert enricher._chosen(factors) == ([0], [1])
 
 
-@pytest.mark.parametrize(
-    ("choices", "n", "lowest", "highest"),
-    [
-        ({}, 8, [0, 1], [6, 7]),  # a quarter of eight
-        ({}, 7, [], []),
-        ({"min_chunks": 7}, 7, [0, 1], [5, 6]),
-        ({"low": 3.0}, 8, [0, 1, 2, 3], [6, 7]),
-        ({"low": 3.0}, 7, [0, 1, 2, 3], []),
-        ({"high": 3.0}, 8, [0, 1], [3, 4, 5, 6, 7]),
-        ({"high": 3.0}, 7, [], [3, 4, 5, 6]),
-        ({"low_quantile": 0.0, "high_quantile": 1.0}, 8, [0], [7]),
-    ],
-)
+@examples
 def test_quantiles_of_enough_chunks_say_what_is_low_and_high(
     choices: dict[str, Any], n: int, lowest: list[int], highest: list[int]
 ) -> None:
@@ -359,13 +331,7 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-@pytest.mark.parametrize(
-    ("answer", "is_taken"),
-    [
-        ("ACME makes steel by the river.", True),  # 6 of 12 words
-        ("ACME makes steel by the green river.", False),
-    ],
-)
+@examples
 def test_a_short_text_may_have_just_its_share(answer: str, is_taken: bool) -> None:
     text = "ACME makes steel by the river and everybody there likes it so."
     source = read_text(text, format="text")
@@ -414,10 +380,7 @@ def test_a_chunk_keeps_its_context_and_its_count_where_nothing_is_added() -> Non
     assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
 
 
-@pytest.mark.parametrize(
-    ("splitters", "own", "in_context"),
-    [(True, True, True), (False, True, False), (True, False, False)],
-)
+@examples
 def test_added_lines_go_into_the_context_if_both_say_so(
     splitters: bool, own: bool, in_context: bool
 ) -> None:
@@ -433,14 +396,7 @@ def test_added_lines_go_into_the_context_if_both_say_so(
     assert (made.enricher.max_tokens, made.enricher.counter) == (7, count_words)
 
 
-@pytest.mark.parametrize(
-    ("name", "halves"),
-    [
-        ("both", (True, True)),
-        ("reduce", (True, False)),
-        ("supplement", (False, True)),
-    ],
-)
+@examples
 def test_an_enrichment_by_name(name: str, halves: tuple[bool, bool]) -> None:
     enricher = as_enricher(name)
     assert enricher is not None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from dense_chunks import check_untouched, enrich
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 from samples import DENSE, LONG, dense_document
 
 from structrag.chunks.enriching.density import (
@@ -230,9 +231,7 @@ def test_an_entity_is_taken_into_account_if_density_falls_by_it() -> None:
     assert work.level == density([0.5, 0.25, 0.29, 0.2], [1] * 4, 18, correlation=0.5)
 
 
-@pytest.mark.parametrize(
-    ("name", "entity"), [("LSTM", "LSTM"), ("LSTMs", "LSTM"), ("GRU", None)]
-)
+@examples
 def test_the_plural_of_an_acronym_has_its_definition(
     name: str, entity: str | None
 ) -> None:
@@ -252,15 +251,7 @@ def test_the_plural_of_an_acronym_has_its_definition(
     assert [item["entity"] for item in work.added] == ([entity] if entity else [])
 
 
-@pytest.mark.parametrize(
-    ("answer", "dropped"),
-    [
-        (["one two three four five six"], 1),
-        (["one two three four five"], None),
-        (["Seven", "Eight", "Nine"], None),
-        (["Seven", "Eight", "Nine", "Ten"], 1),
-    ],
-)
+@examples
 def test_names_of_at_most_five_words_and_three_of_one_answer(
     answer: list[str], dropped: int | None
 ) -> None:
@@ -293,7 +284,7 @@ def test_names_of_at_most_five_words_and_three_of_one_answer(
     ]
 
 
-@pytest.mark.parametrize(("closer", "first"), [(4e-10, 0), (4e-9, 1)])
+@examples
 def test_of_sentences_as_near_within_a_billionth_the_first_comes_first(
     closer: float, first: int
 ) -> None:
@@ -364,7 +355,7 @@ def asked_in_rounds(
     return shown
 
 
-@pytest.mark.parametrize(("rounds", "candidates"), [(1, 1), (2, 1), (3, 1), (2, 2)])
+@examples
 def test_each_round_shows_sentences_that_were_not_shown(
     rounds: int, candidates: int
 ) -> None:

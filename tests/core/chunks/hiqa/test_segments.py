@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.hiqa.inline_text import Image
@@ -63,18 +64,7 @@ def test_an_html_table_with_blank_lines_and_tables_in_a_row_are_found() -> None:
     assert chunks[2].text.endswith("</table></div>\n\n")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| a | b |\n| no | delimiter |\n",
-        "| a | b |\n|---|\n| x | y |\n",
-        "| a | b |\n|---|---|\n",
-        "| | |\n|---|---|\n| | |\n",
-        "<table><tr><td>never closed\n\nmore\n",
-        "<table></table>\n",
-        "<table><tr><td>• a point of a list</td></tr></table>\n",
-    ],
-)
+@examples
 def test_what_is_no_table_is_text(text: str) -> None:
     (chunk,) = split(text)
     assert (chunk.kind, chunk.text, chunk.index_text) == ("text", text, text)

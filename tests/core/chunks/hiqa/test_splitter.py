@@ -8,6 +8,7 @@ import random
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import BAD
@@ -285,16 +286,7 @@ def test_same_result_after_pickling() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"max_tokens": 0}, "max_tokens"),
-        ({"max_tokens": "9"}, "max_tokens"),
-        ({"metadata": "title"}, "metadata must be one of"),
-        ({"describe_image": "gpt"}, "describe_image"),
-        ({"exclude_titles": "Notes"}, "exclude_titles"),
-    ],
-)
+@examples
 def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidParameter, match=name):
         HiQASplitter(**settings)
@@ -409,10 +401,7 @@ def scores(metadata: str) -> tuple[float, float]:
     return macro_mean(hits, hits).mean, macro_mean(logs, logs).mean
 
 
-@pytest.mark.parametrize(
-    ("metadata", "hit", "log_rank"),
-    [("none", 0.0, 0.417), ("section", 0.0, 0.509), ("path", 1.0, 1.0)],
-)
+@examples
 def test_the_path_finds_the_product_among_its_doubles(
     metadata: str, hit: float, log_rank: float
 ) -> None:

@@ -6,6 +6,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
@@ -89,31 +90,7 @@ def test_a_caption_of_an_image_is_known_before_and_behind(
     assert caption in found.index_text
 
 
-@pytest.mark.parametrize(
-    ("reference", "file", "alt"),
-    [
-        ("![a *b*](x.png)", "x.png", "a b"),
-        ("[![a](x.png)](page.html)", "x.png", "a"),
-        ("![a][ref]", "y/z.svg", "a"),
-        ("![ref]", "y/z.svg", "ref"),
-        ("![a](x.png){ width=50% }", "x.png", "a"),
-        ("![a](two words.png)", "two words.png", "a"),
-        ("![图](图 片.png)", "图 片.png", "图"),
-        ("![a](<b c.png>)", "b c.png", "a"),
-        (
-            '<img src="x.png?a=1&amp;b=2" alt="a &quot;b&quot;">',
-            "x.png?a=1&b=2",
-            'a "b"',
-        ),
-        ('<a href="p"><img alt=a src=x.png></a>', "x.png", "a"),
-        ('<p align="center">\n  <img src="x.png" alt="a">\n</p>', "x.png", "a"),
-        (
-            '<picture><source srcset="big.png"><img src="x.png" alt="a"></picture>',
-            "x.png",
-            "a",
-        ),
-    ],
-)
+@examples
 def test_references_as_people_write_them(reference: str, file: str, alt: str) -> None:
     text = AROUND.format(reference) + "\n[ref]: y/z.svg\n"
     found = image(text)
@@ -215,13 +192,7 @@ def test_what_begins_like_a_caption_is_one(
     assert around(kind, words, block_kind="list").caption == ""
 
 
-@pytest.mark.parametrize(
-    ("length", "is_whole"),
-    [
-        (1994, True),  # with "One. " or " End." 2,000 characters
-        (1995, False),
-    ],
-)
+@examples
 def test_a_sentence_that_begins_or_ends_out_of_reach_is_left_out(
     length: int, is_whole: bool
 ) -> None:

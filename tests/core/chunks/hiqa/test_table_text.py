@@ -6,6 +6,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -254,13 +255,7 @@ def test_the_rows_of_a_table_tile_its_body() -> None:
     assert (table.start, table.header_end, table.end) == (8, 28, 46)
 
 
-@pytest.mark.parametrize(
-    ("rows", "header"),
-    [
-        ("| a | b |\n| 1 | 2 |\n| 3 | 4 |\n", 0),  # no header rows
-        ("| | |\n|---|---|\n| a | b |\n| 1 | 2 |\n| 3 | 4 |\n", 2),  # blank ones
-    ],
-)
+@examples
 def test_the_first_row_stands_for_a_header_that_says_nothing(
     rows: str, header: int
 ) -> None:
@@ -270,16 +265,7 @@ def test_the_first_row_stands_for_a_header_that_says_nothing(
     assert table.header_end == table.rows[0].start
 
 
-@pytest.mark.parametrize(
-    ("rows", "header"),
-    [
-        ("| a | b |\n|---|---|\n", 2),
-        ("| a | b |\n|---|---|\n| | |\n", 2),
-        ("| a | b |\n", 0),
-        ("| | |\n| 1 | 2 |\n", 0),
-        ("| | |\n|---|---|\n| a | b |\n| | |\n", 2),
-    ],
-)
+@examples
 def test_rows_without_a_header_or_without_a_cell_below_it_are_no_table(
     rows: str, header: int
 ) -> None:
@@ -299,19 +285,7 @@ def test_markup_of_cells_is_read_in_markdown_only() -> None:
     assert (plain.headers, plain.rows[0].cells) == (("*a*",), ("*b* c",))
 
 
-@pytest.mark.parametrize(
-    ("line", "row"),
-    [
-        ("| 1 | 2 |", ("1", "2")),
-        ("1 | 2", ("1", "2")),
-        ("| 1 | 2", ("1", "2")),
-        ("1 | 2 |", ("1", "2")),
-        ("| 1 | |", ("1", "")),
-        ("| 1 | x\\|", ("1", "x|")),  # an escaped bar closes nothing
-        ("| 1 | x\\| |", ("1", "x|")),
-        ("| a\\|b | 2 |", ("a|b", "2")),
-    ],
-)
+@examples
 def test_cells_stand_between_bars(line: str, row: tuple[str, ...]) -> None:
     table = pipes(f"| a | b |\n|---|---|\n{line}\n", header=2)
     assert table is not None and table.rows[0].cells == row

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,26 +138,14 @@ def test_a_segment_of_exactly_the_limit_is_not_cut() -> None:
     assert decide([0.5, 0.5], never, [3, 4, 4])[0] == []
 
 
-@pytest.mark.parametrize(
-    ("above", "is_kept"), [(0.0, False), (5e-10, False), (2e-9, True)]
-)
+@examples
 def test_a_gap_is_kept_more_than_a_billionth_above_the_threshold(
     above: float, is_kept: bool
 ) -> None:
     assert AdaptiveThreshold(0.25).keeps(0.25 + above) is is_kept
 
 
-@pytest.mark.parametrize(
-    ("warmup", "history", "thresholds"),
-    [
-        (0, None, [9, 0.2, 0.4, 0.5]),
-        (1, None, [9, 0.2, 0.4, 0.5]),
-        (2, None, [9, 9, 0.4, 0.5]),
-        (2, 2, [9, 9, 0.4, 0.65]),
-        (0, 1, [9, 0.2, 0.6, 0.7]),
-        (3, 9, [9, 9, 9, 0.5]),
-    ],
-)
+@examples
 def test_the_threshold_is_the_mean_of_the_last_margins(
     warmup: int, history: int | None, thresholds: list[float]
 ) -> None:
@@ -179,16 +168,7 @@ def test_sizes_count_from_the_last_cut() -> None:
     assert decide([], never) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("target", "most", "runs"),
-    [
-        (4, None, [(0, 1), (1, 3), (3, 5), (5, 6)]),  # 2 + 2 and 1 + 3 are just 4
-        (3, None, [(0, 1), (1, 2), (2, 4), (4, 5), (5, 6)]),
-        (9, 4, [(0, 1), (1, 3), (3, 5), (5, 6)]),
-        (4, 9, [(0, 1), (1, 3), (3, 5), (5, 6)]),
-        (100, None, [(0, 6)]),
-    ],
-)
+@examples
 def test_greedy_joins_up_to_just_the_target_or_the_limit(
     target: int, most: int | None, runs: list[tuple[int, int]]
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, ScriptedModel, Weigher
+from fixture_cases import examples
 
 from structrag.asking.runner import Runner
 from structrag.chunks.idms.sentence_margins import window_of
@@ -230,10 +231,7 @@ def test_a_model_given_as_margin_is_asked_what_one_given_as_llm_is() -> None:
     assert not mine.prompts
 
 
-@pytest.mark.parametrize(
-    ("context", "window"),
-    [("adjacent", 1), ("window:1", 1), ("window:9999", 9999), ("chunk", None)],
-)
+@examples
 def test_a_context_shows_so_many_sentences(context: str, window: int | None) -> None:
     assert window_of(context) == window
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, Similarities, Weigher
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -176,10 +177,7 @@ def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) 
     assert len(degraded) == 1 and degraded[0].startswith("E sat 4. F")
 
 
-@pytest.mark.parametrize(
-    ("choices", "least"),
-    [({"max_tokens": None}, 150), ({}, 150), ({"max_tokens": 51}, 25)],
-)
+@examples
 def test_the_least_tokens_are_half_of_the_limit(
     choices: dict[str, Any], least: int
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 from samples import topics
 
 from structrag.asking.runner import Runner
@@ -166,7 +167,7 @@ def test_instructions_are_texts() -> None:
     assert read_texts((), "name") == ()
 
 
-@pytest.mark.parametrize("value", [7, None, {"a"}, ["a", 1], ["a", " "], "", [b"a"]])
+@examples
 def test_what_is_no_text_is_no_instruction(value: Any) -> None:
     with pytest.raises(InvalidParameter, match="name must be texts"):
         read_texts(value, "name")

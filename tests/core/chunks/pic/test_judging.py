@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, Similarities
+from fixture_cases import examples
 from samples import numbered
 
 from structrag.chunks.divisions import divide
@@ -83,17 +84,7 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
     assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
 
 
-@pytest.mark.parametrize(
-    ("flags", "mean", "is_relevant"),
-    [
-        # Units differ: their mean counts, not the first.
-        ([True, False, False], 0.2, False),
-        ([False, True, True], 0.8, True),
-        ([False, True, True], 0.5, True),
-        ([True, True, True], 0.2, True),
-        ([False, False, False], 0.8, False),
-    ],
-)
+@examples
 def test_a_run_of_units_that_differ_is_judged_by_its_mean(
     flags: list[bool], mean: float, is_relevant: bool
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel, Similarities
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import numbered, topics
@@ -396,47 +397,19 @@ def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
     assert len(found.chunks) == 3
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"hysteresis": 0},
-        {"summary_window": 100},
-        {"summary_window": None},
-        {"max_tokens": 1, "min_tokens": 0},
-        {"max_tokens": 60, "min_tokens": 30},
-        {"max_tokens": 60, "min_tokens": 90, "bounds": "none"},
-        {"scope": "section", "respect_sections": True},
-        {"scope": "document", "respect_sections": False},
-    ],
-)
+@examples
 def test_settings_at_their_edges_are_taken(changes: dict[str, Any]) -> None:
     splitter = PICSplitter(**changes)
     assert {name: getattr(splitter, name) for name in changes} == changes
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"summary_window": 99},
-        {"max_tokens": 60, "min_tokens": 31},
-        {"min_tokens": -1},
-        {"max_tokens": 0, "min_tokens": 0, "bounds": "none"},
-    ],
-)
+@examples
 def test_settings_just_beyond_their_edges_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter, match=next(iter(changes))):
         PICSplitter(**changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "least"),
-    [
-        ({"max_tokens": None}, 100),
-        ({"max_tokens": 62}, 20),
-        ({"max_tokens": 62, "min_tokens": 0}, 0),
-        ({"max_tokens": None, "min_tokens": 7}, 7),
-    ],
-)
+@examples
 def test_the_least_tokens_are_a_third_of_the_limit(
     changes: dict[str, Any], least: int
 ) -> None:
@@ -470,10 +443,7 @@ def long_section(n_words: int, k: int) -> str:
     return f"# S{k}\n\n{sentences}.\n\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "is_looked_at"),
-    [(153, False), (154, True)],  # 199 and 201 estimated tokens
-)
+@examples
 def test_a_section_below_200_tokens_is_not_looked_at(
     words: int, is_looked_at: bool
 ) -> None:
@@ -485,10 +455,7 @@ def test_a_section_below_200_tokens_is_not_looked_at(
     assert looked_at == [is_looked_at, True]
 
 
-@pytest.mark.parametrize(
-    ("words", "scopes"),
-    [(1538, 1), (1539, 2)],  # 2,000 and 2,001 estimated tokens
-)
+@examples
 def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
     words: int, scopes: int
 ) -> None:
@@ -502,17 +469,7 @@ def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
     assert len(splitter.explain(flat, embedder=HashEmbedder()).series) == 1
 
 
-@pytest.mark.parametrize(
-    ("n", "choices", "is_looked_at"),
-    [
-        # Sentences of 20 tokens: a document of less than twice the least is one chunk.
-        (4, {"min_tokens": 40}, True),
-        (3, {"min_tokens": 40}, False),
-        (3, {"min_tokens": 40, "bounds": "none"}, True),
-        (1, {"min_tokens": 0}, False),
-        (2, {"min_tokens": 0}, True),
-    ],
-)
+@examples
 def test_a_scope_that_can_only_be_one_chunk_is_not_looked_at(
     n: int, choices: dict[str, Any], is_looked_at: bool
 ) -> None:

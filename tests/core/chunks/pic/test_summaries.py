@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
+from fixture_cases import examples
 from samples import guide, numbered, topics
 
 from structrag import Cache
@@ -93,26 +93,7 @@ def test_as_published_one_call_reads_all_and_its_answer_stays_whole() -> None:
     assert explanation.series[0].note == long
 
 
-@pytest.mark.parametrize(
-    ("pieces", "window", "least", "packed"),
-    [
-        (["a ", "b ", "c ", "d "], 4, 1, ["a b", "c d"]),  # two tokens a word
-        (["a ", "b ", "c ", "d "], 3, 1, ["a", "b", "c", "d"]),
-        (["a ", "b ", "c "], 6, 1, ["a b c"]),
-        (["a ", "b ", "c "], 5, 1, ["a b", "c"]),
-        (["a ", "b ", "c "], None, 1, ["a b c"]),
-        (["a ", "b ", "c "], 1, 2, ["a b", "c"]),
-        (
-            ["a b c d e ", "f ", "g ", "h "],
-            9,
-            1,
-            ["a b c d e f", "g h"],
-        ),  # seven and two
-        ([" ", "a ", "\n", "b "], 4, 1, ["a \n b"]),
-        ([" ", "\n"], 4, 1, []),
-        ([], None, 1, []),
-    ],
-)
+@examples
 def test_pieces_are_put_together_up_to_just_the_window(
     pieces: list[str], window: int | None, least: int, packed: list[str]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from d3_making import Overlap
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 
 from structrag import D3Index, D3Retriever, read_text
 from structrag.retrieval.d3.costs import StageCost
@@ -138,7 +139,7 @@ def test_by_levels_what_is_below_the_likely_sections_is_shown_too() -> None:
     assert expected.prompt_tokens < upper.prompt_tokens
 
 
-@pytest.mark.parametrize(("expands", "scored"), [(False, 1), (True, 2)])
+@examples
 def test_chosen_sections_may_bring_what_is_below_them(
     expands: bool, scored: int
 ) -> None:

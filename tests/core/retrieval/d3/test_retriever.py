@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from d3_making import Overlap
 from doubles import HashEmbedder, Reluctant, ScriptedModel
+from fixture_cases import examples
 from samples import GUIDE_WORDS, guide
 
 from structrag import Cache, EvidenceRetriever, Index
@@ -405,19 +406,7 @@ def pumps() -> D3Index:
     return small
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"router": "llm"}, "llm must be given with router='llm'"),
-        ({"router": "cross_encoder"}, "cross_encoder must be given with router="),
-        ({"router": "evidence"}, "evidence must be given with router='evidence'"),
-        ({"strategy": "evidence"}, "evidence must be given with strategy='evidence'"),
-        ({"router": "x"}, "router must be one of"),
-        ({"max_tokens": 0}, "max_tokens must be a number of at least 1; got 0"),
-        ({"k": 0}, "k must be"),
-        ({"evidence": 7}, "evidence must be an EvidenceRetriever"),
-    ],
-)
+@examples
 def test_what_a_setting_needs_is_named(
     pumps: D3Index, options: dict[str, Any], message: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Ask, Embed
@@ -157,34 +158,7 @@ LAYOUT = Layout(
 )
 
 
-@pytest.mark.parametrize(
-    ("scores", "limits", "expected"),
-    [
-        # parts of 10, 20, 30 and 40 tokens
-        (
-            {0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4},
-            (0.5, 0.5, 0),
-            [0, 2],
-        ),  # 1 is too large
-        # They fill it exactly.
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.4, 0), [0, 2]),
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.6, 0), [0, 1, 2]),
-        # 3 is below half of the best.
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 1.0, 0), [0, 1, 2]),
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.4, 1.0, 0), [0, 1, 2, 3]),
-        ({0: 1.0, 1: 0.5}, (0.5, 1.0, 0), [0, 1]),  # just half
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.5, 0.0, 60), [0, 1, 2]),
-        ({0: 0.9, 1: 0.5, 2: 0.8, 3: 0.4}, (0.0, 0.0, 50), [0, 2]),
-        ({3: 0.9, 0: 0.8}, (0.0, 0.0, 0), [3]),  # the best is always there
-        ({3: 0.9, 0: 0.8}, (0.0, 0.0, 49), [3]),
-        ({3: 0.9, 0: 0.8}, (0.0, 0.0, 50), [0, 3]),
-        ({1: 0.5, 2: 0.5}, (0.0, 0.0, 0), [1]),  # ties: the first
-        ({1: 0.5}, (0.0, 0.0, 0), [1]),
-        ({0: 0.0, 1: 0.0}, (0.0, 1.0, 0), []),
-        ({0: -0.5}, (0.0, 1.0, 0), []),
-        ({}, (0.0, 1.0, 0), []),
-    ],
-)
+@examples
 def test_parts_are_taken_up_to_a_share_of_the_tokens(
     scores: dict[int, float], limits: tuple[float, float, int], expected: list[int]
 ) -> None:
@@ -195,19 +169,7 @@ def test_parts_are_taken_up_to_a_share_of_the_tokens(
     )
 
 
-@pytest.mark.parametrize(
-    ("k", "max_tokens", "expected"),
-    [
-        (None, None, [3, 5, 8]),
-        (1, None, [3]),
-        (0, None, []),
-        (None, 10, [3, 5, 8]),
-        (None, 9, [3, 5]),
-        (None, 8, [3, 5]),
-        (None, 7, [3]),  # 8 would fit, but the first that does not ends it
-        (None, 3, [3]),
-    ],
-)
+@examples
 def test_the_best_rows_within_a_budget(
     k: int | None, max_tokens: int | None, expected: list[int]
 ) -> None:
