@@ -42,7 +42,7 @@ class EngineResult:
     score: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EngineRoute:
     """A host's retriever as a route of an index, in the place of BM25.
 
