@@ -274,9 +274,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        Only documents that are not there yet are written. LSA's vectors are written too if they
-        have been made: by a search or `warm_up` after the last change. A host's vector store is
-        saved by its own means.
+        LSA's vectors are written too if a search or `warm_up` has made them.
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
         refuses to write; what was there before is unchanged then.
         """

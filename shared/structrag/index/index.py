@@ -403,6 +403,14 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         check_embedder(address, saved, self.embedder.name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder, moved into place when complete.
+
+        Only documents that are not there yet are written. LSA's vectors are written too if they
+        have been made: by a search or `warm_up` after the last change. A host's vector store is
+        saved by its own means. Warns of a model without a name, which no other process knows.
+        Raises InvalidParameter where the path holds something else, SaveFailed where the system
+        refuses to write; what was there before is unchanged then.
+        """
         config = self.config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warnings.warn(
