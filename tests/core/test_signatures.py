@@ -27,7 +27,6 @@ LONGEST = 60
 
 # By room and class, not by module. Written while something is made, read or counted.
 MUTABLE = {
-    "asking.Call",
     "asking.Usage",
     "asking._Outcome",
     "chunks.AdaptiveThreshold",

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ class Choose:
     options: tuple[str, str]
     component: str = ""
     normalised: bool = True  # False: pA - pB by a model with an `unnormalised` form
+    use_cache: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,9 @@ class LanguageModel(Protocol):
     `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
 
     A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
-    order. `acomplete_many` is its awaited form. A model with
-    `complete_json(prompt, schema)` is asked by that for JSON; awaited: `acomplete_json`.
+    order. `acomplete_many` is its awaited form. A model with `complete_json(prompt, schema)` is
+    asked by that for JSON; awaited: `acomplete_json`. One with a `summary_prompt` says itself how
+    it is asked for a summary.
     """
 
     @property

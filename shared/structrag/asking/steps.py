@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from structrag.asking.calls import is_cached, is_kept
 from structrag.asking.requests import (
     Ask,
     Choose,
@@ -158,7 +157,7 @@ def remembering(steps: Steps[T]) -> Steps[T]:
     def recall(request: Request) -> Steps[Any]:
         if isinstance(request, Embed):
             return (yield from embed(request))
-        may_repeat = isinstance(request, Ask | Choose) and is_cached(request)
+        may_repeat = isinstance(request, Ask | Choose) and request.use_cache
         if may_repeat and request in answers:
             return answers[request]
         (answer,) = yield [request]
@@ -181,7 +180,7 @@ def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
         if request in answers:
             return answers[request]
         (answer,) = yield [request]
-        if is_kept(request, answer):
+        if request.use_cache and not isinstance(answer, Failed):
             answers[request] = answer
         return answer
 

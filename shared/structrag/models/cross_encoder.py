@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.scoring_plan import scorer_name
+from structrag.asking.texts import scorer_name
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
 from structrag.models.loading import load_local
 from structrag.models.weights import weights_settings

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.scoring_plan import scorer_name
+from structrag.asking.texts import scorer_name
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
 from structrag.models.weights import weights_settings

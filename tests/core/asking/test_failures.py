@@ -125,20 +125,6 @@ def test_our_own_route_that_raises_is_nobody_elses_failure(on_loop: bool) -> Non
         asked(runner, Search("dense:raw", "q", None, 3), on_loop)
 
 
-@pytest.mark.parametrize("on_loop", [False, True])
-@pytest.mark.parametrize("place", ["take", "_embedder"])
-def test_an_error_of_ours_beside_the_call_is_bare(
-    place: str, on_loop: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*arguments: Any) -> Any:
-        raise ZeroDivisionError("a bug")
-
-    owners = {"take": "embedding_plan.EmbeddingPlan", "_embedder": "runner.Runner"}
-    monkeypatch.setattr(f"structrag.asking.{owners[place]}.{place}", broken)
-    with pytest.raises(ZeroDivisionError, match="a bug"):
-        asked(Runner(embedder=HashEmbedder()), Embed(("a",)), on_loop)
-
-
 def test_errors_on_purpose_pass_as_they_are() -> None:
     with pytest.raises(InvalidParameter, match="as it is"), raised_by("embedder 'x'"):
         raise InvalidParameter("as it is")

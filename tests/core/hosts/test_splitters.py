@@ -37,8 +37,9 @@ def test_settings_of_the_splitter_are_taken_out() -> None:
 
 def test_a_preset_is_what_it_changes() -> None:
     paper = PICSplitter.paper()
-    assert PICSplitter(**changes_of(paper)) == paper
-    assert "max_tokens" not in changes_of(paper, "max_tokens")
+    changes = changes_of(paper, "context")
+    assert changes["bounds"] == "none" and not {"max_tokens", "context"} & {*changes}
+    assert PICSplitter(**changes, max_tokens=None, context=False) == paper
 
 
 def test_idms_without_models_goes_by_words() -> None:
