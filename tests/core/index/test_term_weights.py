@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_making import entry
 
-from structrag.index.lexical import Bm25
+from structrag.index.lexical import Bm25, idf
 from structrag.index.store import Store
 from structrag.index.term_weights import (
     NO_TERM,
     RowCounts,
     counts_of,
-    idf,
-    norm,
     number_of,
     numbered,
     summed,
@@ -91,4 +89,4 @@ def test_row_counts_add_up_and_come_back(
 def test_the_norm_grows_with_the_length(
     length: int, average: float, expected: float
 ) -> None:
-    assert norm(Bm25(k1=2.0, b=0.75), length, average) == expected
+    assert Bm25(k1=2.0, b=0.75).norm(length, average) == expected
