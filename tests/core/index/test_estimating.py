@@ -20,12 +20,11 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.requests import Ask, Choose, Failed
+from structrag.asking.requests import Ask, Choose, Failed, Usage
 from structrag.errors import InvalidParameter
 from structrag.index.estimating import (
     LONGEST,
     Estimate,
-    IndexCost,
     _stage_of,
     _stand_in,
 )
@@ -89,7 +88,7 @@ def test_calls_are_exact_where_the_splitter_asks_nothing(
         report.usage["calls"],
         report.usage["prompt_tokens"],
     )
-    assert total.calls > 0 and found.stages["split"] == IndexCost()
+    assert total.calls > 0 and found.stages["split"] == Usage()
     assert found.stages["index"].embedded >= len(index)
     assert (
         report.usage["embedded"]
@@ -121,7 +120,7 @@ def test_what_is_there_costs_nothing(cached: bool, tmp_path: Path) -> None:
     hits = index.usage.cache_hits
     found = index.estimate(pages())
     assert (found.documents, found.unchanged) == (1, 1)
-    assert index.estimate(pages()[:1]).total == IndexCost()
+    assert index.estimate(pages()[:1]).total == Usage()
     assert index.usage.cache_hits == hits and len(index.document_ids) == 1
     if cache is not None:
         known = make(cache=cache).estimate(pages()[:1])
@@ -188,13 +187,13 @@ def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) 
     with expected:
         report = index.add(pages())
     assert report.usage["calls"] <= found.total.calls <= 2 * report.usage["calls"]
-    assert found.stages["views"] == IndexCost()
+    assert found.stages["views"] == Usage()
     tokens = report.usage["embedding_tokens"]
     assert 0.7 * tokens <= found.total.embedding_tokens <= 1.5 * tokens
 
 
 def test_nothing_is_embedded_by_lsa_or_for_a_store_that_embeds() -> None:
-    assert Index().estimate(pages()).total == IndexCost()
+    assert Index().estimate(pages()).total == Usage()
     store = HostStore(wants_vectors=False)
     assert (
         Index(dense_store=store).estimate(pages()).total.embedded == 0
@@ -210,7 +209,7 @@ def test_bad_input_is_refused_as_by_add() -> None:
     with pytest.raises(InvalidParameter, match="Put it in a list"):
         index.estimate(pages()[0])  # type: ignore[arg-type]
     assert (
-        index.estimate([]).total == IndexCost()
+        index.estimate([]).total == Usage()
         and index.estimate([read_text(" ", id="x")]).chunks == 0
     )
 
@@ -223,26 +222,13 @@ def test_it_reads_as_one_line() -> None:
     )
 
 
-def test_costs_add_up_name_by_name() -> None:
-    one, other = IndexCost(1, 2, 3, 4, 5, 6), IndexCost(10, 20, 40, 80, 160, 320)
-    assert one + other == IndexCost(11, 22, 43, 84, 165, 326)
-    stages = {"split": one, "views": other, "index": one}
-    assert Estimate(1, 0, 2, stages).total == IndexCost(12, 24, 46, 88, 170, 332)
-    nothing = Estimate()
-    assert (nothing.documents, nothing.unchanged, nothing.chunks) == (0, 0, 0)
-    assert nothing.total == IndexCost(0, 0, 0, 0, 0, 0)
-
-
-def test_texts_to_score_are_named_where_there_are_any() -> None:
-    plain = (
-        "1 language-model call, 2,000 tokens of prompts; 3 texts to embed, 4 tokens; "
-        "1 cache hit"
-    )
-    assert str(IndexCost(1, 2000, 3, 4, 1)) == plain
-    assert str(IndexCost(1, 2000, 3, 4, 1, 6)) == f"{plain}; 6 texts to score"
-    shown = str(Estimate(2, 1, 5, {"index": IndexCost(embedded=7)}))
-    assert shown.startswith(
-        "2 documents to add or replace, 1 unchanged; 5 chunks; 0 language-model calls"
+def test_the_stages_add_up() -> None:
+    one, other = Usage(calls=1, prompt_tokens=2), Usage(calls=10, embedded=7)
+    found = Estimate(2, 1, 5, {"split": one, "index": other})
+    assert found.total == Usage(calls=11, prompt_tokens=2, embedded=7)
+    assert str(found) == (
+        "2 documents to add or replace, 1 unchanged; 5 chunks; 11 language-model calls, 2 tokens "
+        "of prompts; 7 texts to embed, 0 tokens; 0 cache hits"
     )
 
 

@@ -202,7 +202,7 @@ class D3Retriever(Retriever):
         return await self.arun(self._results_steps(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost by stage: at most, and as expected.
+        """What `result` would cost at most, by stage.
 
         Asks no model and embeds nothing.
         """
