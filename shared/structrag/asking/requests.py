@@ -138,8 +138,9 @@ class LanguageModel(Protocol):
     `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
 
     A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
-    order. `acomplete_many` is its awaited form. A model with
-    `complete_json(prompt, schema)` is asked by that for JSON; awaited: `acomplete_json`.
+    order. `acomplete_many` is its awaited form. A model with `complete_json(prompt, schema)` is
+    asked by that for JSON; awaited: `acomplete_json`. One with a `summary_prompt` says itself how
+    it is asked for a summary.
     """
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
@@ -40,6 +40,7 @@ class TransformersSummariser:
         MissingExtra: a name was given and transformers is not installed.
     """
 
+    summary_prompt: ClassVar[str] = "{text}"
     model: Any
     min_length: int = 56
     max_length: int = 142

@@ -11,7 +11,6 @@ from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import NoModel
-from structrag.models.summariser import TransformersSummariser
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, window_tokens
@@ -218,11 +217,8 @@ def summarised_steps(
 
 
 def _summary_ask(paragraph: Chunk, summariser: Any) -> Ask:
-    """What asks for a paragraph's summary.
-
-    A model that only summarises gets its text alone.
-    """
-    template = "{text}" if isinstance(summariser, TransformersSummariser) else PROMPT
+    """What asks for a paragraph's summary, in the model's own words if it has some."""
+    template = getattr(summariser, "summary_prompt", PROMPT)
     title, words = " > ".join(paragraph.path), str(SUMMARY_TOKENS * 10 // 13)
     prompt = template.format(title=title, text=paragraph.text, words=words)
     return Ask(prompt, SUMMARY_COMPONENT, llm=summariser)

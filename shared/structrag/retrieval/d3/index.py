@@ -28,7 +28,6 @@ from structrag.index.store import Store
 from structrag.index.views import ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
-from structrag.models.summariser import TransformersSummariser
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
@@ -144,9 +143,8 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             counter=counter,
             language=language,
         )
-        # Only a summariser knows what to do with bare text.
         if prompt is None and llm is not None:
-            prompt = "{text}" if isinstance(llm, TransformersSummariser) else PROMPT
+            prompt = getattr(llm, "summary_prompt", PROMPT)
         by_preset: dict[str, Any] = {
             "summary_tokens": summary_tokens,
             "whole_tokens": whole_tokens,
