@@ -14,7 +14,6 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.evaluation.passages import Passages
 from structrag.evaluation.selftest import (
     make_selftest,
-    passage_scores,
     selftest_scores,
 )
 from structrag.evaluation.withholding import withheld_chunks
@@ -171,7 +170,7 @@ def test_passages_are_scored_over_what_is_not_withheld() -> None:
     document = manual()
     test = make_selftest([document], budget=200)
     calls: list[tuple[str, int, int]] = []
-    scores = passage_scores(
+    scores = selftest_scores(
         test,
         [document],
         Passages(),

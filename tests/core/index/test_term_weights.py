@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_making import entry
 
-from structrag.index.lexical import Bm25
+from structrag.index.lexical import Bm25, idf
 from structrag.index.store import Store
 from structrag.index.term_weights import (
     NO_TERM,
     RowCounts,
     counts_of,
-    idf,
-    norm,
     number_of,
     numbered,
     summed,
@@ -110,7 +108,7 @@ def test_numbers_of_terms_leave_out_the_lowest_and_the_highest_of_32_bits(
 def test_the_norm_grows_with_the_length(
     length: int, average: float, expected: float
 ) -> None:
-    assert norm(Bm25(k1=2.0, b=0.75), length, average) == expected
+    assert Bm25(k1=2.0, b=0.75).norm(length, average) == expected
 
 
 def test_a_row_without_terms_has_a_vector_that_no_query_meets() -> None:
