@@ -494,7 +494,7 @@ class _Ingestion:
             same = [
                 path
                 for path, state in states.items()
-                if state.is_sure and self.summary.files.get(path) == state
+                if state.is_same(self.summary.files.get(path))
             ]
             there = self.store.fingerprints(same)
             self.n_files += len(there)

@@ -60,10 +60,15 @@ def write_summary(path: Path, summary: Summary) -> None:
         "made_from": summary.made_from,
         "files": summary.files,
     }
+    write_json(path, content, indent=1)
+
+
+def write_json(path: Path, content: Mapping[str, Any], **options: Any) -> None:
+    """Replace a file in one step by what JSON makes of `content`."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(unfinished, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
+            json.dump(content, file, **options)
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
