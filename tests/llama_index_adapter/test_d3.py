@@ -259,18 +259,6 @@ async def test_async_equals_sync_and_is_native() -> None:
     assert await retriever.aresults([QUESTION, ""]) == retriever.results([QUESTION, ""])
 
 
-def test_save_load_insert_and_delete(tmp_path: Any) -> None:
-    options: dict[str, Any] = {"embed_model": HashEmbedding()}
-    retriever = D3Retriever.from_documents(documents()[1:], **options, preset="paper")
-    assert retriever.add(documents()).added == 1
-    retriever.save(tmp_path / "index")
-    loaded = D3Retriever.load(tmp_path / "index", **options, preset="paper")
-    assert loaded.retrieve(QUESTION) == retriever.retrieve(QUESTION)
-    assert loaded.add(documents()).unchanged == 2
-    assert loaded.delete("films") and not loaded.delete("films")
-    assert {n.node.ref_doc_id for n in loaded.retrieve("Something else")} == {"other"}
-
-
 def test_strategies_and_limits() -> None:
     retriever = D3Retriever.from_documents(
         documents(), strategy="lexical", similarity_top_k=1
