@@ -14,9 +14,8 @@ from structrag.errors import (
     check_choice,
     check_template,
 )
-from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
-from structrag.models.monot5 import as_monot5
+from structrag.models.scorers import as_cross_encoder, as_monot5
 from structrag.reading.settings import changed
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
