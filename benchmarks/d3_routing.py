@@ -97,7 +97,9 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
     return systems
 
 
-def gold_rank(question: Question, scope: SearchedPart, parts: Mapping[int, float]) -> int:
+def gold_rank(
+    question: Question, scope: SearchedPart, parts: Mapping[int, float]
+) -> int:
     """The place, from 1, of the first section that holds evidence; one behind all without any."""
     scores = scope.section_scores(parts)
     order = sorted(scores, key=lambda position: (-round(scores[position], 9), position))
