@@ -21,6 +21,7 @@ from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.ingesting import IngestReport, ingest, show_files
+from structrag.ingestion.summary import write_json
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -67,8 +68,7 @@ class Memory:
     max_tokens: int = 0  # of the chunks of multiview
     # The files and folders that were named.
     roots: list[str] = field(default_factory=list)
-    # file -> size, time of its last change in nanoseconds, format, reader
-    files: dict[str, list[Any]] = field(default_factory=dict)
+    files: dict[str, FileState] = field(default_factory=dict)
 
 
 class KeptIndex:
@@ -131,6 +131,9 @@ class KeptIndex:
             content = json.loads(file.read_text(encoding="utf-8"))
             version = content.pop("version")
             memory = Memory(**content)
+            memory.files = {
+                name: FileState(*state) for name, state in memory.files.items()
+            }
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _unusable(folder, f"{file.name} is damaged") from error
         if version != VERSION:
@@ -179,7 +182,10 @@ class KeptIndex:
             raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
         states = self._states(paths, format, reader)
-        changed = [name for name in states if self._is_changed(name, states[name])]
+        known = self.memory.files
+        changed = [
+            name for name, state in states.items() if not state.is_same(known.get(name))
+        ]
         counts = Counter(unchanged=len(states) - len(changed))
         try:
             counts["removed"] += self._remove_gone()
@@ -279,15 +285,15 @@ class KeptIndex:
 
     def _states(
         self, paths: Sequence[Path], format: str, reader: str
-    ) -> dict[str, list[Any]]:
+    ) -> dict[str, FileState]:
         """The files of these paths and of those named before, each with its state."""
         roots = filter(Path.exists, map(Path, self.memory.roots))
         files = files_of([*paths, *roots], without=self.folder)
         names = map(os.path.abspath, files)
-        return {name: _state(name, format, reader) for name in names}
+        return {name: file_state(name, format, reader) for name in names}
 
     def _add(
-        self, documents: Sequence[Document], states: dict[str, list[Any]]
+        self, documents: Sequence[Document], states: dict[str, FileState]
     ) -> Counter[str]:
         """Add documents, and say how many there were of each kind."""
         if not documents:
@@ -298,9 +304,6 @@ class KeptIndex:
         return Counter(
             added=report.added, replaced=report.replaced, unchanged=report.unchanged
         )
-
-    def _is_changed(self, name: str, state: list[Any]) -> bool:
-        return self.memory.files.get(name) != state or not FileState(*state[:2]).is_sure
 
     def _remove_gone(self) -> int:
         gone = [name for name in self.memory.files if is_gone(name)]
@@ -328,10 +331,7 @@ class KeptIndex:
     def _write_memory(self) -> None:
         assert self.folder is not None  # noqa: S101
         content = {"version": VERSION, **asdict(self.memory)}
-        file = self.folder / f"{self.method}.json"
-        unfinished = file.with_suffix(f".{os.getpid()}.part")
-        unfinished.write_text(json.dumps(content), encoding="utf-8")
-        os.replace(unfinished, file)
+        write_json(self.folder / f"{self.method}.json", content)
 
     # -- searching
 
@@ -390,8 +390,3 @@ def _unusable(folder: Path, why: str) -> InvalidParameter:
     return InvalidParameter(
         f"The index in {str(folder)!r} cannot be used: {why}. Delete it, or give another folder."
     )
-
-
-def _state(name: str, format: str, reader: str) -> list[Any]:
-    """What tells that a file changed or is to be read otherwise."""
-    return [*file_state(name), format, reader]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -275,24 +274,13 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        Only documents that are not there yet are written. LSA's vectors are written too if they
-        have been made: by a search or `warm_up` after the last change. A host's vector store is
-        saved by its own means.
+        LSA's vectors are written too if a search or `warm_up` has made them.
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
         refuses to write; what was there before is unchanged then.
         """
-        config = self.config()
-        if not has_name(str([*config.values()])):
-            warnings.warn(
-                "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda or a function inside another): another process cannot tell whether it "
-                "has the same one, and makes its documents anew or refuses the embedder. Use a "
-                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
-                stacklevel=2,
-            )
         for level in self.levels.values():
             level.keep_fit()
-        self.store.save(path, config=config)
+        self.store.save(path, config=self.config())
 
     def _save_at_address(self) -> None:
         """Write what has changed to the index's address, if it has one."""

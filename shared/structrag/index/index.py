@@ -6,11 +6,12 @@ Documents go in, and are split, given views, embedded and stored. One route can 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from structrag.asking.naming import setting_name
+from structrag.asking.naming import has_name, setting_name
 from structrag.asking.requests import Embedder, Search, Steps
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
@@ -400,6 +401,26 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
 
     def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
         check_embedder(address, saved, self.embedder.name)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder, moved into place when complete.
+
+        Only documents that are not there yet are written. LSA's vectors are written too if they
+        have been made: by a search or `warm_up` after the last change. A host's vector store is
+        saved by its own means. Warns of a model without a name, which no other process knows.
+        Raises InvalidParameter where the path holds something else, SaveFailed where the system
+        refuses to write; what was there before is unchanged then.
+        """
+        config = self.config()
+        if not has_name(f"{config['embedder']}{config['settings']}"):
+            warnings.warn(
+                "the index is saved with an embedder, model, splitter or counter that has no name "
+                "(a lambda or a function inside another): another process cannot tell whether it "
+                "has the same one, and makes its documents anew or refuses the embedder. Use a "
+                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
+                stacklevel=2,
+            )
+        super().save(path)
 
     def config(self) -> dict[str, Any]:
         """What is saved: options that `load` restores, names of models and settings."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from structrag.asking.requests import Embed, Steps
 from structrag.chunks.bounds import Run
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
 from structrag.models.margins import (
@@ -27,8 +27,8 @@ from structrag.models.margins import (
     FloatArray,
     similarity_margins,
     weigh_steps,
+    word_margins,
 )
-from structrag.models.word_margins import word_margins
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
 # Margins are from -1 to 1, positive: the two texts belong together.
@@ -192,7 +192,7 @@ class SentenceMargins:
 
 def read_at_once(
     text: str,
-    scopes: Sequence[Scope],
+    scopes: Sequence[UnitScope],
     window: int,
     model: GapModel,
     similarity: SentenceMargins,
