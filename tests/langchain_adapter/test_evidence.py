@@ -20,7 +20,6 @@ from langchain_structrag import (
     EvidenceCompressor,
     EvidenceRetriever,
 )
-from structrag import EvidenceRetriever as CoreRetriever
 from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
@@ -131,19 +130,6 @@ def test_a_row_comes_behind_its_header_which_counts(context: str, shown: str) ->
         assert sum(count_tokens(one.page_content) for one in (best, *others)) <= 40
 
 
-def test_documents_come_and_go() -> None:
-    retriever = EvidenceRetriever.from_documents(DOCUMENTS[:1])
-    assert retriever.add_documents(DOCUMENTS).added == 1
-    assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    assert "fish" in retriever.invoke("Do they eat fish at noon?", k=1)[0].page_content
-    assert retriever.delete("cats.md")
-    assert all(
-        result.metadata["source"] == "pump.md"
-        for result in retriever.invoke("cats fish")
-    )
-    assert isinstance(retriever.index, CoreRetriever)
-
-
 @examples
 def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
@@ -222,41 +208,6 @@ def test_below_one_sentence_its_beginning_is_given() -> None:
     )
     assert result.page_content == "Rinse the"
     assert result.metadata["end_index"] - result.metadata["start_index"] == 9
-
-
-def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
-    async def change() -> tuple[list[Document], list[Document]]:
-        retriever = await EvidenceRetriever.afrom_documents(DOCUMENTS, HashTokens())
-        new = Document(
-            "Birds sing at dawn.", metadata={"source": "birds.md", "year": 2022}
-        )
-        changed = Document(
-            "Cats hunt mice.", metadata={"source": "cats.md", "year": 2023}
-        )
-        report = await retriever.aadd_documents([new, changed])
-        assert (report.added, report.replaced) == (1, 1)
-        assert await retriever.adelete("pump.md") and not await retriever.adelete(
-            "pump.md"
-        )
-        retriever.save(tmp_path / "index")
-        results, filtered = await retriever.abatch(
-            ["birds cats"] * 2, [{}, {"metadata": {"of": "this run"}}]
-        )
-        assert results == filtered
-        return results, await retriever.ainvoke(
-            "birds", where=lambda meta: meta["year"] > 2022
-        )
-
-    everything, late = asyncio.run(change())
-    assert {result.metadata["source"] for result in everything} == {
-        "birds.md",
-        "cats.md",
-    }
-    assert [result.page_content for result in late] == ["Cats hunt mice."]
-    loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens(), order="document")
-    assert {result.page_content for result in loaded.invoke("birds cats")} == {
-        result.page_content for result in everything
-    }
 
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:

@@ -97,63 +97,6 @@ def test_the_first_results_do_not_depend_on_k() -> None:
     ]
 
 
-@KINDS
-def test_add_change_and_delete(kind: str) -> None:
-    retriever = multiview(kind)
-    assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    changed = Document(
-        page_content="# Pets\n\nOnly fish now.\n",
-        metadata={"source": "pets.md", "year": 2020},
-    )
-    report = retriever.add_documents([changed])
-    assert (report.added, report.replaced) == (0, 1)
-    assert not any("purr" in d.page_content for d in retriever.invoke("cats purr", k=9))
-    assert retriever.delete("pets.md")
-    # The second is deleted all the same.
-    assert not retriever.delete(["pets.md", "sky.md"])
-    assert retriever.invoke("fish") == []
-    retriever.add_documents(DOCUMENTS)
-    assert facts(retriever.invoke("cats purr")) == facts(
-        multiview(kind).invoke("cats purr")
-    )
-
-
-async def test_async_add() -> None:
-    for kind in ("lsa", "embedding", "vectorstore"):
-        retriever = multiview(kind)
-        report = await retriever.aadd_documents(
-            [
-                Document(
-                    page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"}
-                )
-            ]
-        )
-        assert report.added == 1
-        assert (await retriever.ainvoke("waves roll"))[0].metadata["doc_id"] == "sea.md"
-        assert await retriever.adelete(["sea.md", "sky.md"])
-        assert {
-            d.metadata["doc_id"] for d in await retriever.ainvoke("waves roll")
-        } == {"pets.md"}
-
-
-@KINDS
-def test_save_and_load(kind: str, tmp_path: Path) -> None:
-    store = InMemoryVectorStore(EMBEDDING)
-    by_kind: dict[str, Any] = {
-        "lsa": {},
-        "embedding": {"embedding": EMBEDDING},
-        "vectorstore": {"vectorstore": store},
-    }
-    models = by_kind[kind]
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
-    retriever.save(tmp_path / "index")
-    loaded = MultiViewRetriever.load(tmp_path / "index", k=3, **models)
-    assert facts(loaded.invoke("cats purr")) == facts(
-        retriever.invoke("cats purr", k=3)
-    )
-    assert loaded.add_documents(DOCUMENTS).unchanged == 2
-
-
 def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
     pages = [
         Document(

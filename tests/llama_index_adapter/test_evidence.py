@@ -113,16 +113,6 @@ def test_a_row_is_shown_with_its_header(context: str, shown: str) -> None:
         assert shown in best.node.get_content(MetadataMode.LLM)
 
 
-def test_documents_come_and_go() -> None:
-    retriever = EvidenceRetriever.from_documents(documents()[:1])
-    assert retriever.add(documents()).added == 1
-    assert retriever.add(documents()).unchanged == 2
-    assert retriever.delete("cats")
-    assert {node.node.ref_doc_id for node in retriever.retrieve("cats fish")} == {
-        "pump"
-    }
-
-
 def test_in_a_query_engine_with_its_postprocessor() -> None:
     retriever = EvidenceRetriever.from_documents(documents())
     engine = RetrieverQueryEngine.from_args(
@@ -199,29 +189,6 @@ def test_below_one_sentence_its_beginning_is_given() -> None:
         QUESTION
     )
     assert result.text == "Rinse the"
-
-
-def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
-    async def change() -> list[NodeWithScore]:
-        retriever = EvidenceRetriever.from_documents(
-            documents(), embed_model=HashTokens()
-        )
-        new = Document(text="Birds sing at dawn.", id_="birds", metadata={"year": 2022})
-        changed = Document(text="Cats hunt mice.", id_="cats", metadata={"year": 2023})
-        report = await retriever.aadd([new, changed])
-        assert (report.added, report.replaced) == (1, 1)
-        assert retriever.delete("pump") and not retriever.delete("pump")
-        retriever.save(tmp_path / "index")
-        return await retriever.aretrieve("birds cats")
-
-    everything = asyncio.run(change())
-    assert {node.node.ref_doc_id for node in everything} == {"birds", "cats"}
-    loaded = EvidenceRetriever.load(
-        tmp_path / "index",
-        embed_model=HashTokens(),
-        where=lambda meta: meta["year"] > 2022,
-    )
-    assert [node.text for node in loaded.retrieve("birds cats")] == ["Cats hunt mice."]
 
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:

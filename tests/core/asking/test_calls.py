@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 
 from structrag.asking.cache import Cache
-from structrag.asking.counted import CallTokens, CountedText, counted, told_tokens
 from structrag.asking.requests import Ask, Choose, Failed
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidAnswer, ModelFailed, NoModel
@@ -56,17 +56,6 @@ class Answering:
 
     def complete_json(self, prompt: str, schema: Any) -> str:
         return f"{prompt} {schema['type']}"
-
-
-def test_prompts_go_out_together_to_a_model_that_answers_many(answers: Drive) -> None:
-    model, other = Answering(), Answering()
-    prompts = [Ask(f"p{i}") for i in range(5)]
-    mixed = [Ask("x", llm=other), *prompts, Ask("y", llm=other)]
-    assert answers(model, *mixed, batch_size=2) == [
-        *("X", "P0", "P1", "P2", "P3", "P4", "Y")
-    ]
-    assert sorted(model.asked) == [["p0", "p1"], ["p2", "p3"], ["p4"]]
-    assert other.asked == [["x", "y"]]
 
 
 @pytest.mark.parametrize("answer", [ValueError("too many"), ["P0"], 7])
@@ -120,10 +109,7 @@ def test_plain_differences_are_asked_of_a_models_other_form(answers: Drive) -> N
     assert answers(Weighing(0.5), plain) == [0.5]
 
 
-@pytest.mark.parametrize(
-    ("answer", "margin"),
-    [(-1, -1.0), (1, 1.0), (0.5, 0.5), ("0.5", 0.5), (None, None), (True, 1.0)],
-)
+@examples
 def test_a_margin_is_a_number_from_minus_one_to_one_or_none(
     answers: Drive, answer: Any, margin: Any
 ) -> None:
@@ -155,7 +141,7 @@ def test_keys_differ_by_all_that_an_answer_depends_on(answers: Drive) -> None:
     assert len(cache) == len(requests) + 1
 
 
-@pytest.mark.parametrize("damaged", ["no", ["no"], {}, {"answer": 7}, {"answer": None}])
+@examples
 def test_a_cached_answer_of_another_kind_is_asked_for_again(
     answers: Drive, damaged: Any
 ) -> None:
@@ -170,13 +156,3 @@ def test_a_cached_answer_of_another_kind_is_asked_for_again(
     for _ in range(2):
         assert answers(ScriptedModel("text"), Ask("p"), cache=cache) == ["text"]
     assert list(kept.values()) == [{"answer": "text"}]
-
-
-def test_the_cache_keeps_the_tokens_of_an_answer_where_they_are_known(
-    answers: Drive,
-) -> None:
-    cache = Cache(":memory:")
-    told = ScriptedModel(lambda prompt: counted("text", CallTokens(7, 2)))
-    for _ in range(2):
-        (answer,) = answers(told, Ask("p"), cache=cache)
-        assert type(answer) is CountedText and told_tokens(answer) == CallTokens(7, 2)

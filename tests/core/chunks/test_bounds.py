@@ -17,13 +17,10 @@ from structrag.chunks.bounds import (
     join_small,
     runs_of,
     split_large,
-    split_once,
 )
 from structrag.chunks.series import changes, labels, threshold_of, weighted_mean
 from structrag.errors import InvalidParameter
 
-SEVEN = np.array([0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39])
-TWENTY = [20] * 7
 values_and_sizes = st.lists(
     st.tuples(st.floats(-1, 1, allow_nan=False), st.integers(1, 60)),
     min_size=1,
@@ -35,42 +32,6 @@ values_and_sizes = st.lists(
 
 def total(run: Run, sizes: Sequence[int]) -> int:
     return sum(sizes[run[0] : run[1]])
-
-
-def merged(values: np.ndarray, sizes: Sequence[int], limits: Limits) -> list[Run]:
-    mean = weighted_mean(values, sizes)
-    runs = runs_of(changes(labels(values, threshold_of(values, "mean"))), len(values))
-    return join_small(
-        runs, sizes, limits, lambda left, right: -abs(mean(left) - mean(right))
-    )
-
-
-def test_runs_lie_between_cuts() -> None:
-    assert runs_of([2, 4], 7) == [(0, 2), (2, 4), (4, 7)]
-    assert runs_of([], 3) == [(0, 3)]
-    assert runs_of([], 0) == []
-
-
-def test_a_small_run_joins_the_neighbour_of_closer_mean() -> None:
-    assert runs_of(changes(labels(SEVEN, SEVEN.mean())), 7) == [
-        (0, 2),
-        (2, 4),
-        (4, 5),
-        (5, 7),
-    ]
-    joined = merged(SEVEN, TWENTY, Limits(40, 300))
-    assert joined == [(0, 2), (2, 4), (4, 7)]
-    assert weighted_mean(SEVEN, TWENTY)((4, 7)) == pytest.approx(0.5)
-
-
-def test_the_previous_neighbour_is_taken_on_ties_and_none_where_none_fits() -> None:
-    runs = [(0, 2), (2, 3), (3, 5)]
-    sizes = [30, 30, 10, 30, 30]
-    assert join_small(runs, sizes, Limits(20, 100), lambda left, right: 0.0) == [
-        (0, 3),
-        (3, 5),
-    ]
-    assert join_small(runs, sizes, Limits(20, 65), lambda left, right: 0.0) == runs
 
 
 @settings(deadline=None)
@@ -98,29 +59,6 @@ def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
                 total(run, sizes) + total(other, sizes) > 120 for other in neighbours
             )
     assert join_small(runs, sizes, limits, closeness) == runs
-
-
-def test_a_large_run_is_cut_where_neighbours_are_least_alike() -> None:
-    sizes = [10, 10, 10, 10]
-    assert split_large([(0, 4)], sizes, Limits(10, 30), [0, 0.1, 0.9, 0.5]) == [
-        (0, 1),
-        (1, 4),
-    ]
-    assert split_large([(0, 4)], sizes, Limits(20, 30), [0, 0.1, 0.9, 0.5]) == [
-        (0, 2),
-        (2, 4),
-    ]
-    assert split_large([(0, 4)], sizes, Limits(0, 30), [0, 0.5, 0.5, 0.5]) == [
-        (0, 2),
-        (2, 4),
-    ]
-    assert split_large([(0, 3)], [10, 50, 10], Limits(30, 40), [0, 0.1, 0.2]) == [
-        (0, 1),
-        (1, 2),
-        (2, 3),
-    ]
-    assert split_large([(0, 4)], sizes, Limits(10, None), [0] * 4) == [(0, 4)]
-    assert split_once((0, 2), [1, 1], 5, [0, 0]) == ((0, 1), (1, 2))
 
 
 @settings(deadline=None)
@@ -172,53 +110,6 @@ def test_neighbours_as_close_within_a_billionth_are_a_tie(
         return to_next if left == (2, 3) else 0.0
 
     assert join_small(runs, [30, 30, 10, 30, 30], Limits(20), closeness) == joined
-
-
-def test_runs_that_were_joined_are_neighbours_of_the_next() -> None:
-    # 1 joins 3, then 2 joins both, then all three join 40.
-    sizes = [40, 3, 1, 2, 40]
-    runs = [(i, i + 1) for i in range(5)]
-    asked = []
-
-    def closeness(left: Run, right: Run) -> float:
-        asked.append((left, right))
-        return float(right[1] - left[0])
-
-    assert join_small(runs, sizes, Limits(10), closeness) == [(0, 4), (4, 5)]
-    assert asked == [
-        ((1, 2), (2, 3)),
-        ((2, 3), (3, 4)),
-        ((1, 3), (3, 4)),
-        ((3, 4), (4, 5)),
-        ((0, 1), (1, 4)),
-        ((1, 4), (4, 5)),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("run", "sizes", "least", "affinity", "parts"),
-    [
-        # Neighbours go together least in front of unit 3; the units outside do not count.
-        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 8, 1, 2, 0], ((1, 3), (3, 5))),
-        # Ties go to the middle: 2 + 3 and 4 + 5 are closest to even.
-        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 1, 1, 1, 0], ((1, 3), (3, 5))),
-        # Two equal distances to the middle: the first.
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 4e-10], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 2e-9], ((0, 2), (2, 3))),
-        # The first part has just the least tokens, then one less.
-        ((0, 3), [4, 2, 7], 4, [0, 1, 2], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 7], 5, [0, 1, 2], ((0, 2), (2, 3))),
-        ((0, 3), [7, 2, 4], 4, [0, 2, 1], ((0, 2), (2, 3))),
-        ((0, 3), [7, 2, 4], 5, [0, 2, 1], ((0, 1), (1, 3))),
-        # No place leaves both parts large enough: the middle.
-        ((1, 4), [9, 1, 1, 5], 4, [0, 0, 0, 9], ((1, 3), (3, 4))),
-    ],
-)
-def test_a_run_is_split_at_one_place(
-    run: Run, sizes: list[int], least: int, affinity: list[float], parts: object
-) -> None:
-    assert split_once(run, sizes, least, affinity) == parts
 
 
 @examples

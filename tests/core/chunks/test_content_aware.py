@@ -7,7 +7,6 @@ import gzip
 import itertools
 import json
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -190,22 +189,6 @@ def test_code_is_cut_between_lines() -> None:
     assert all(chunk.text.endswith("\n") for chunk in chunks)
 
 
-def test_overlap_repeats_whole_sentences_and_no_rows() -> None:
-    prose = " ".join(f"Sentence number {i} is here." for i in range(40))
-    chunks = split(prose, max_tokens=40, overlap=10)
-    repeated = [prose[b.start : a.end] for a, b in itertools.pairwise(chunks)]
-    assert all(
-        text.startswith("Sentence") and 0 < count_tokens(text) <= 10
-        for text in repeated
-    )
-    table = split(
-        TABLE + TABLE.replace("row", "line").partition("---|\n")[2],
-        max_tokens=30,
-        overlap=10,
-    )
-    assert "".join(chunk.text for chunk in table).count("row 1") == 1
-
-
 def test_overlap_larger_than_the_limit_of_flat_text_is_lowered() -> None:
     text = " ".join(f"Sentence number {i} is here." for i in range(200))
     chunks = split(text, max_tokens=2000, overlap=600)
@@ -265,51 +248,6 @@ def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
         ContentAwareSplitter(**settings)
 
 
-def test_counted_text_grows_no_faster_than_the_document() -> None:
-    def counted(n: int) -> int:
-        seen = 0
-
-        def counter(text: str) -> int:
-            nonlocal seen
-            seen += len(text)
-            return count_tokens(text)
-
-        text = (
-            "".join(f"# H{i}\n\nwords here.\n\n" for i in range(n))
-            + "# Code\n\n```\n"
-            + "a = b\n" * n * 4
-            + "```\n"
-            + TABLE * n
-        )
-        ContentAwareSplitter(max_tokens=60, counter=counter).split(
-            read_text(text, format="markdown")
-        )
-        return seen
-
-    assert counted(800) < 2.5 * counted(400)
-
-
-@pytest.mark.parametrize("overlap", [0, 15])
-def test_no_index_text_is_counted_twice(overlap: int) -> None:
-    times: Counter[str] = Counter()
-
-    def counter(text: str) -> int:
-        times[text] += 1
-        return count_tokens(text)
-
-    words = (" ".join(f"w{i}" for i in range(k, k + 12)) + ".\n\n" for k in range(40))
-    document = read_text(
-        "# Pumps\n\n## Cleaning\n\n" + "".join(words), format="markdown"
-    )
-    splitter = ContentAwareSplitter(max_tokens=60, overlap=overlap, counter=counter)
-    chunks = [chunk for chunk in splitter.split(document) if chunk.context]
-    assert len(chunks) > 5 and {times[chunk.index_text] for chunk in chunks} == {1}
-    assert all(
-        chunk.extras["index_tokens"] == count_tokens(chunk.index_text)
-        for chunk in chunks
-    )
-
-
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [64, 500, 2000])
@@ -337,14 +275,6 @@ def test_real_plain_text() -> None:
         chunks = ContentAwareSplitter(max_tokens=200).split(document)
         check(chunks, text, 200, count_tokens)
         assert "".join(chunk.text for chunk in chunks) == text
-
-
-def test_a_string_is_no_document() -> None:
-    with pytest.raises(
-        InvalidParameter,
-        match=r"document must be a Document; got str. Use structrag.read_text",
-    ):
-        ContentAwareSplitter().split("a text")  # type: ignore[arg-type]
 
 
 def test_a_section_of_just_the_least_tokens_is_not_small() -> None:

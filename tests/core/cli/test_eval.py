@@ -10,7 +10,6 @@ from cli_running import MANUAL, run
 from fixture_cases import examples
 
 from structrag.cli.eval import _parts
-from structrag.cli.tables import Table
 from structrag.evaluation.estimates import Estimate
 from structrag.evaluation.labelled import Evaluation, MethodScores
 
@@ -219,26 +218,3 @@ def test_fewer_than_50_questions_are_few(count: int, few: str | None) -> None:
     notes = [note for note in head.notes if " few" in note]
     assert [note.startswith(few or "") for note in notes] == [True] * (few is not None)
     assert "by some/model and BM25 (views: raw, summary)." in head.notes[0]
-
-
-def test_one_method_differs_from_none() -> None:
-    one = _parts(evaluation_of(60, "pic"), 300)
-    assert [part.title for part in one][1:] == [
-        "Recall within a token budget",
-        "Recall among the first k chunks",
-    ]
-    assert one[1].table == Table(
-        ["method", "chunks", "500 tokens"], [["pic", "1,200", "50.0 [25.0, 75.0]"]]
-    )
-    assert one[2].table == Table(
-        ["method", "chunks", "first 1", "tokens in the first 1"],
-        [["pic", "1,200", "40.0 [30.0, 50.0]", "1,234"]],
-    )
-    two = _parts(evaluation_of(60, "pic", "evidence"), 300)
-    assert two[3].title == "Difference to pic"
-    points = "+10.0 [-10.0, +30.0]"
-    assert two[3].table == Table(
-        ["method", "500 tokens", "first 1"], [["evidence", points, points]]
-    )
-    assert "; evidence by EvidenceRetriever" in two[0].notes[0]
-    assert "EvidenceRetriever" not in one[0].notes[0]

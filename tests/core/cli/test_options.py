@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 from cli_running import run
 from fixture_cases import examples
-from pdf_making import made
-from pdf_making import manual as manual_pages
 
-from structrag.chunks.fixed import FixedSplitter
 from structrag.cli import options
 from structrag.errors import InvalidParameter
-from structrag.evaluation.passages import Passages
-from structrag.reading.pdf import isolation
 
 
 def test_a_folder_leaves_out_what_is_no_text(
@@ -59,27 +54,6 @@ def test_a_format_that_is_told_decides(
         capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json"
     )
     assert json.loads(out)["path"] != ["Pump", "Storage"]
-
-
-def test_a_pdf_is_read_in_a_process_of_its_own(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-    pytest.importorskip("reportlab")
-    file = tmp_path / "manual.pdf"
-    file.write_bytes(made(manual_pages))
-    monkeypatch.setattr(
-        isolation, "_START", "import os, sys; sys.stdin.buffer.read(); os.abort()"
-    )
-    for command in ("outline", "split"):
-        code, _, err = run(capsys, command, file)
-        assert code == 2 and "cannot be read: the process that read it ended" in err
-        assert run(capsys, command, file, "--not-isolated")[0] == 0
-    (tmp_path / "a.md").write_text(
-        "# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it."
-    )
-    code, out, err = run(capsys, "search", tmp_path, "-q", "water")
-    assert code == 0 and "Pumps" in out and "left out" in err
 
 
 COMMANDS = (
@@ -176,18 +150,6 @@ def test_numbers_are_whole_and_from_one(
         options.numbers("-k", values)
 
 
-def test_methods_come_in_their_order_with_their_limit() -> None:
-    chosen = options.splitters(" fixed, evidence ,pic", 77)
-    assert list(chosen) == ["fixed", "evidence", "pic"]
-    assert chosen["fixed"] == FixedSplitter(max_tokens=77)
-    assert chosen["evidence"] == Passages() and chosen["pic"].max_tokens == 77
-    for names in ("", " , ", "fixed,fixed", "pic, fixed,pic"):
-        with pytest.raises(InvalidParameter, match="different names with commas"):
-            options.splitters(names, 77)
-    with pytest.raises(InvalidParameter, match="--method must be one of"):
-        options.splitters("fixed,best", 77)
-
-
 @examples
 def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
     options.check_one_form(as_json, markdown)
@@ -208,40 +170,3 @@ def test_docling_reads_in_this_process(
     how = {"format": "auto", "reader": reader, "isolated": isolated}
     options.read_document(tmp_path / "a.pdf", **how)
     assert calls == [{**how, "isolated": expected}]
-
-
-def test_a_file_of_the_models_name_is_that_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(options, "has_minilm", lambda: True)
-    monkeypatch.setattr(options, "as_embedder", lambda name: f"from {name}")
-    assert options.embedder_of("other") == "from other"
-    (tmp_path / "minilm").mkdir()
-    assert options.embedder_of("minilm") == "from minilm"
-    (tmp_path / "minilm").rmdir()
-    monkeypatch.setattr(options, "has_minilm", lambda: False)
-    assert options.embedder_of("minilm") == "from minilm"
-
-
-def test_progress_is_told_for_more_than_one_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    calls: list[tuple[object, ...]] = []
-    monkeypatch.setattr(options, "show_progress", lambda *call: calls.append(call))
-    files = [tmp_path / "a.md", tmp_path / "b.md"]
-    for file in files:
-        file.write_text("# A\n\nx")
-    assert len(options.documents([files[0], files[0]])) == 1 and calls == []
-    assert [document.id for document in options.documents(files)] == list(
-        map(str, files)
-    )
-    assert calls == [("reading files", 1, 2), ("reading files", 2, 2)]
-
-
-def test_kinds_are_not_counted_below_a_folder_that_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "index").mkdir()
-    for name in ("a.docx", "index/b.docx", "c.md"):
-        (tmp_path / name).write_text("x")
-    assert options._other_kinds([tmp_path], None) == "2 .docx"
-    assert options._other_kinds([tmp_path], tmp_path / "index") == "1 .docx"

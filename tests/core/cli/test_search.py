@@ -141,14 +141,6 @@ def test_the_first_200_characters_of_a_hit_are_shown(
     assert excerpt == paragraph[:200] + "…" * cut
 
 
-def test_parts_of_a_score_come_by_their_size_and_without_nothing() -> None:
-    chunk = Chunk("c", "d.md", "s", 3, 9, "words", path=("A",))
-    parts = {"words": 0.25, "vectors": 1.5, "stems": 0.0, "titles": -0.5}
-    document = Document("x", id="d.md", title="d")
-    line = _shown_hit(Hit(chunk, 2.345, 4, parts=parts), document)
-    assert line == "4. A  score 2.35  by vectors 1.50, words 0.25  d.md[3:9]\n   words"
-
-
 @examples
 def test_views_that_a_hit_is_among_the_best_of_are_named(
     views: list[str], shown: str

@@ -12,7 +12,6 @@ from structrag.evaluation import (
     span_recall,
     spans_of,
 )
-from structrag.evaluation.measure import SpanCover, merge
 from structrag.reading.outline import build_outline
 from structrag.records import Chunk, Document, Heading
 
@@ -90,31 +89,6 @@ def test_a_blank_token_counts_at_its_first_character_and_an_empty_one_nowhere() 
     sizes = [measure.size("d", i, i + 1) for i in range(10)]
     # Two tokens may share a character, as bytes of one do.
     assert sizes == [1, 1, 0, 0, 1, 0, 0, 0, 2, 0]
-
-
-def test_spans_are_joined_where_they_touch() -> None:
-    spans = [
-        ("d", 5, 9),
-        ("d", 0, 3),
-        ("d", 3, 5),
-        ("e", 4, 4),
-        ("d", 10, 20),
-        ("d", 12, 14),
-    ]
-    assert merge(spans) == {"d": [(0, 9), (10, 20)]}
-    assert merge([("d", 0, 0)]) == {}
-    for span in (("d", -1, 2), ("d", 3, 2)):
-        with pytest.raises(InvalidParameter, match="0 <= start <= end"):
-            merge([span])
-
-
-def test_a_cover_counts_what_lies_in_any_of_its_ranges() -> None:
-    spans = [("d", 10, 20), ("d", 30, 35), ("e", 0, 2)]
-    cover = SpanCover(spans, SpanMeasure(unit="char"))
-    assert (cover.total, cover.spans()) == (17, spans)
-    pieces = [(0, 10), (0, 11), (19, 31), (20, 30), (12, 14), (0, 99), (35, 40)]
-    assert [cover.covered(("d", *piece)) for piece in pieces] == [0, 1, 2, 0, 2, 15, 0]
-    assert cover.covered(("x", 0, 99)) == 0
 
 
 def test_a_tokenizer_counts_for_tokens_alone() -> None:

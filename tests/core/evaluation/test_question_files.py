@@ -83,36 +83,6 @@ def test_spans_may_be_lists_or_objects(
     assert question.spans == ((DOCUMENTS[0].id, *span),)
 
 
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
-        ([], "must have its gold"),
-        (["pump.md"], "a span must be [document, start, end]"),
-        ([["pump.md", -1, 4]], "got -1 and 4"),
-        ([["pump.md", 0, len(DOCUMENTS[0].text) + 1]], "a span must have 0 <="),
-    ],
-)
-def test_spans_outside_of_the_document_are_refused(
-    tmp_path: Path, value: object, sentence: str
-) -> None:
-    with pytest.raises(InvalidParameter) as error:
-        questions_of(tmp_path, {"question": "a", "spans": value})
-    assert sentence in str(error.value)
-
-
-def test_a_long_quote_is_shown_by_80_characters(tmp_path: Path) -> None:
-    for length, shown in ((80, "x" * 80), (81, "x" * 80 + "…")):
-        with pytest.raises(InvalidParameter) as error:
-            questions_of(tmp_path, {"question": "a", "quote": "x" * length})
-        assert f"{shown!r} was not found in the documents; it must" in str(error.value)
-
-
-def test_of_two_documents_to_look_in_neither_is_named(tmp_path: Path) -> None:
-    docs = [document.id for document in DOCUMENTS[:2]]
-    with pytest.raises(InvalidParameter, match="'x9' was not found in the documents;"):
-        questions_of(tmp_path, {"question": "a", "quote": "x9", "docs": docs})
-
-
 def test_places_of_questions_count_blank_lines_from_one(tmp_path: Path) -> None:
     for name, text, place in (
         ("q.jsonl", "\n\n3\n", "Line 3"),
@@ -122,14 +92,6 @@ def test_places_of_questions_count_blank_lines_from_one(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
         with pytest.raises(InvalidParameter, match=f"{place} of {name}: "):
             read_questions(tmp_path / name, DOCUMENTS)
-
-
-@pytest.mark.parametrize("question", [None, 7, "", "  "])
-def test_a_question_is_a_text_that_is_not_blank(
-    tmp_path: Path, question: object
-) -> None:
-    with pytest.raises(InvalidParameter, match="'question' must be a text"):
-        questions_of(tmp_path, {"question": question, "doc": "pump.md"})
 
 
 @examples

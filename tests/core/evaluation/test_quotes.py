@@ -37,18 +37,3 @@ def test_places_of_quotes_by_example(
 ) -> None:
     spans = QuoteFinder([Document(text, id="d")]).find(quote)
     assert spans == [("d", *place) for place in places]
-
-
-def test_documents_are_searched_in_their_order_or_some_of_them() -> None:
-    finder = QuoteFinder([Document("b a", id="x"), Document("a", id="y")])
-    assert finder.find("a") == [("x", 2, 3), ("y", 0, 1)]
-    assert finder.find("a", ["y"]) == [("y", 0, 1)]
-    assert finder.find("a", ["z"]) == []
-
-
-def test_at_most_1000_places_are_given() -> None:
-    for counts, places in (((1000,), 1000), ((1001,), 1000), ((600, 600), 1000)):
-        documents = [
-            Document("a " * count, id=str(i)) for i, count in enumerate(counts)
-        ]
-        assert len(QuoteFinder(documents).find("a")) == places

@@ -10,27 +10,12 @@ from fixture_cases import examples
 
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation.measure import SpanMeasure
 from structrag.evaluation.searched import (
-    Ranking,
     _search,
     check_documents,
     search_all,
 )
 from structrag.records import Chunk, Document
-
-RANKING = Ranking((("d", 0, 10), ("d", 10, 30), ("d", 30, 60)), (2, 4, 7))
-
-
-def test_the_first_chunks_and_their_tokens() -> None:
-    assert RANKING.first(2) == [("d", 0, 10), ("d", 10, 30)]
-    assert [RANKING.tokens_of_first(k) for k in (0, 1, 2, 9)] == [0, 2, 6, 13]
-
-
-def test_the_last_chunk_is_cut_where_the_budget_ends() -> None:
-    measure = SpanMeasure(unit="char")
-    assert RANKING.within(6, measure) == [("d", 0, 10), ("d", 10, 30)]
-    assert RANKING.within(3, measure) == [("d", 0, 10), ("d", 10, 15)]
 
 
 def test_there_must_be_text_a_method_and_an_id_for_each_document() -> None:
@@ -91,8 +76,3 @@ def test_a_ranking_has_k_chunks_and_twice_what_the_budget_needs(
     assert [len(ranking.spans) for ranking in rankings] == [count, count]
     assert [ranking.spans[0][1] for ranking in rankings] == [3, 7]
     assert calls == [("questions", 1, 2), ("questions", 2, 2)]
-
-
-def test_without_chunks_nothing_is_found() -> None:
-    rankings = search_all([WORDS], {"d": []}, ["word3"], budget=40)
-    assert rankings == [Ranking((), ())]

@@ -22,11 +22,6 @@ def test_titles_are_equal_by_their_words(first: str, second: str) -> None:
     assert title_key(first) == title_key(second)
 
 
-def test_a_title_of_a_number_or_an_article_keeps_its_words() -> None:
-    assert title_key("7") == "7"
-    assert title_key("A simple example") == "a simple example"
-
-
 @given(
     st.lists(
         st.sampled_from(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from fixture_cases import examples
-from window_making import W, core_of, numbered, small
+from window_making import core_of, small
 
-from structrag.formatting.answers import bare, fault_of, invented_words, restored
+from structrag.formatting.answers import bare, fault_of, restored
 from structrag.formatting.windows import BEGIN, END
 
 
@@ -29,20 +29,6 @@ def test_restoring(core: str, answer: str, expected: str) -> None:
     assert bool(passages) == (text != answer)
 
 
-def test_words_that_moved_are_not_put_back_with_those_that_are_lost() -> None:
-    # "b" stands before "a" in the answer; "x" and "y" around it are lost.
-    assert restored("x a b y c d", "b a c d") == ("x\n\nb a y c d", ["x", "y"])
-    assert restored("x a b c d", "b a c d") == ("x\n\nb a c d", ["x"])
-
-
-def test_words_lost_among_many_that_repeat_go_back_to_their_places() -> None:
-    part = "to be or not " * 60
-    core = f"{part}whether {part}tis {part}"
-    text, passages = restored(core, part * 3)
-    assert passages == ["whether", "tis"]
-    assert text.split() == core.split()
-
-
 @examples
 def test_one_word_in_twenty_may_be_lost_outside_the_marks(
     outside: int, is_cut: bool
@@ -58,34 +44,6 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
     fenced = "```\nmake all\n```"
     assert bare(fenced, " \n```\nmake all\n```") == fenced
     assert bare(fenced, "make all") == "make all"
-
-
-def test_invented_words_do_not_count_numbers_of_headings() -> None:
-    assert invented_words("one two", "# 1.2. one new\n\ntwo new old") == [
-        "new",
-        "new",
-        "old",
-    ]
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        "```markdown\n{}\n```",
-        "```\n{}\n```\n",
-        "Here is the Markdown:\n\n```md\n{}\n```",
-        "~~~\n{}\n~~~",
-        f"{BEGIN}\n{{}}\n{END}",
-        f"Sure!\n{BEGIN}\n{{}}\n{END}\nAnything else?",
-        f"{{}}\n{END}",
-    ],
-)
-def test_what_a_model_puts_around_its_answer_is_taken_off(wrap: str) -> None:
-    formatted = small(lambda prompt: wrap.format(core_of(prompt))).format(
-        numbered(2 * W)
-    )
-    assert formatted.document.text.strip() == numbered(2 * W).strip()
-    assert formatted.report.retries == 0
 
 
 @pytest.mark.parametrize(

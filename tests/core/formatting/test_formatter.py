@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from window_making import PLAIN, W, around, core_of, lost, numbered, small
 
 from structrag import Cache, read_text
-from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.formatting.answers import forms
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.reading.markdown import markdown_headings
@@ -105,24 +105,6 @@ def test_no_model_loses_words_of_the_source(data: st.DataObject) -> None:
 
     formatted = small(answer, window_words=data.draw(st.integers(1, 25))).format(text)
     assert not lost(text, formatted)
-
-
-def test_a_run_that_crashed_pays_for_nothing_twice(tmp_path: Path) -> None:
-    text, calls = numbered(5 * W), []
-
-    def limited(prompt: str) -> str:
-        calls.append(prompt)
-        return core_of(prompt) if len(calls) != 2 else "bad"
-
-    with pytest.raises(BudgetExceeded):
-        small(limited, cache=tmp_path / "cache.db", max_calls=4).format(text)
-    assert len(calls) == 4
-    formatted = small(limited, cache=tmp_path / "cache.db").format(text)
-    assert formatted.document.text.split() == text.split()
-    assert formatted.report.retries == 1
-    assert len(calls) == 6
-    assert small(limited, cache=tmp_path / "cache.db").format(text) == formatted
-    assert len(calls) == 6
 
 
 async def test_async_gives_the_same() -> None:

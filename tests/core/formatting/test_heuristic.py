@@ -20,7 +20,6 @@ from structrag.formatting.heuristic import (
     drawn_table,
     has_columns,
     is_pipe_table,
-    markdown_of_span,
     markdown_of_text,
     sound_headings,
 )
@@ -153,12 +152,6 @@ def test_rules_by_example(case: Case) -> None:
     assert markdown_of_text(case.text).text == case.expected
 
 
-def test_blank_text() -> None:
-    for text in ("", "  \n\n \t", "\f\f"):
-        assert markdown_of_text(text).text == ""
-        assert markdown_of_text(text).uncertain == ()
-
-
 @examples
 def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) -> None:
     assert drawn_table(lines) is None
@@ -168,35 +161,12 @@ def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) 
     assert letters(draft.text) == letters("Text before it.\n\n" + "\n".join(lines))
 
 
-def test_uncertain_columns_are_reported() -> None:
-    columns = "name      kind\nbolt      steel\nnut       brass"
-    draft = markdown_of_text(columns)
-    assert draft.text == f"```\n{columns}\n```\n"
-    assert "Columns beginning 'name kind'" in draft.uncertain[0]
-
-
-def test_a_single_line_of_a_table_is_kept_without_a_note() -> None:
-    draft = markdown_of_text("| pump")
-    assert draft.text == "```\n| pump\n```\n"
-    assert not [note for note in draft.uncertain if "Columns" in note]
-
-
 @examples
 def test_columns_are_lines_with_wide_gaps(
     wide: int, narrow: int, length: int, expected: bool
 ) -> None:
     lines = ["pump".ljust(length - 5) + "water"] * wide + ["pump water"] * narrow
     assert has_columns([line[-length:] for line in lines]) is expected
-
-
-def test_rules_around_a_table_do_not_count_as_its_header() -> None:
-    rows = ["part    use", "pump    water", "fan     air"]
-    rule = "-----   -----"
-    table = ["| part | use |", "| --- | --- |", "| pump | water |", "| fan | air |"]
-    assert drawn_table([rule, rows[0], rule, *rows[1:], rule]) == table
-    assert drawn_table([rows[0], rule, *rows[1:]]) == table
-    assert drawn_table([rule, *rows, rule]) is None
-    assert drawn_table([rows[0], rows[1], rule, rows[2]]) is None
 
 
 @examples
@@ -219,27 +189,6 @@ def test_indented_code(text: str, expected: str) -> None:
     assert markdown_of_text(text).text == expected
 
 
-def test_sixty_characters_of_uncertain_columns_are_shown() -> None:
-    lines = [f"{'a' * 58}   b{i}   c" for i in range(3)]
-    (note, _) = markdown_of_text("\n".join(lines)).uncertain
-    assert note.startswith(f"Columns beginning '{'a' * 58} b' were kept")
-
-
 @examples
 def test_a_text_without_headings_is_noted(text: str, notes: tuple[str, ...]) -> None:
     assert markdown_of_text(text).uncertain == notes
-
-
-def test_a_span_has_the_headings_inside_it() -> None:
-    text = "1. Pumps\n\nWater.\n\n2. Fans\n\nAir.\n\n3. Lamps\n\nLight."
-    headings = sound_headings(text)
-    middle, third = text.index("2."), text.index("3.")
-    assert markdown_of_span(text, headings, middle, third) == (
-        "# 2. Fans\n\nAir.\n",
-        [],
-    )
-    # One that ends with the span is inside.
-    assert markdown_of_span(text, headings, middle, headings[1].end) == (
-        "# 2. Fans\n",
-        [],
-    )

@@ -13,7 +13,6 @@ from structrag.formatting.joining import (
     without_overlap,
     without_padding,
 )
-from structrag.reading.markdown import markdown_headings
 
 
 def test_padding_that_was_converted_too_is_dropped() -> None:
@@ -54,16 +53,6 @@ def test_forty_repeated_lines_are_dropped(count: int, is_dropped: bool) -> None:
     assert without_overlap(lines, answer, "core") == ("core" if is_dropped else answer)
 
 
-def test_padding_is_only_dropped_where_nothing_of_the_core_goes() -> None:
-    assert without_padding("p q # Head\nbody", "o p q", "Head body", "") == "Head\nbody"
-    assert (
-        without_padding("# p q\n# Head\nbody\n\nnext", "o p q", "Head body", "next")
-        == "# Head\nbody"
-    )
-    assert without_padding("a a a", "a a", "a a a", "a a") == "a a a"
-    assert without_padding("p x", "p", "x y", "") == "p x"
-
-
 @examples
 def test_padding_at_either_end(
     answer: str, before: str, core: str, after: str, expected: str
@@ -91,25 +80,6 @@ def test_what_stands_between_two_windows(
     above: str, below: str, gap: str, core: str, expected: str
 ) -> None:
     assert separator(above, below, gap, core) == expected
-
-
-def test_an_open_fence_does_not_swallow_the_next_window() -> None:
-    assert with_closed_fences(["```py\nx", "# T"]) == (["```py\nx\n```", "# T"], [0])
-    assert with_closed_fences(["```py\nx", "y\n```\n# T"]) == (
-        ["```py\nx", "y\n```\n# T"],
-        [],
-    )
-    assert with_closed_fences(["# T", "```py\nx"]) == (["# T", "```py\nx\n```"], [1])
-    assert with_closed_fences(["````\n```\nx"]) == (["````\n```\nx\n````"], [0])
-    text = "code alpha beta gamma delta\n\nTitle\n\nepsilon zeta eta theta"
-    answers = iter(
-        ["```\ncode alpha beta gamma delta", "# Title\n\nepsilon zeta eta theta"]
-    )
-    formatted = small(lambda prompt: next(answers), window_words=5).format(text)
-    assert [h.title for h in markdown_headings(formatted.document.text)] == ["Title"]
-    assert formatted.report.uncertain == (
-        "Window 1: a code block was left open and closed at the window's end.",
-    )
 
 
 @examples

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from window_making import core_of, numbered, small
 
 from structrag.formatting.answers import bare
 from structrag.formatting.marks import between_marks, without_marks
-from structrag.formatting.windows import BEGIN, END
 
 CORE = "The pump moves water.\n\nIt is cleaned once a year, and in the end it is oiled."
 
@@ -29,46 +27,11 @@ def test_misspelt_marks_are_taken_out(begin: str, end: str) -> None:
     assert formatted.report.retries == formatted.report.fallbacks == 0
 
 
-def test_in_a_line_only_marks_with_brackets_go() -> None:
-    assert bare(f"{BEGIN} {CORE} {END}", CORE) == CORE
-    assert bare(f"<<BEGN>> {CORE}<<end>>", CORE) == CORE
-    text = "We begin and end here."
-    assert bare(text, "Other words.") == text
-
-
-@pytest.mark.parametrize(
-    "core",
-    [
-        "Write <<<BEGIN>>> and <<<END>>> around it.",
-        "if x:\n  BEGIN\n    work\n  END",
-        "<end>\n\nThe tag.",
-        "begin\n\nThe word alone.",
-        "It is said <<and>> done.",
-    ],
-)
-def test_what_the_source_has_stays(core: str) -> None:
-    assert bare(core, core) == core
-    assert without_marks(core, core) == core
-
-
-def test_what_stands_outside_goes_unless_words_would_go() -> None:
-    assert (
-        bare(f"Here you are:\n<<BEGIN>>\n{CORE}\n<<END>>\nAnything else?", CORE) == CORE
-    )
-    first, _, second = CORE.partition("\n\n")
-    assert bare(f"{first}\n{END}\n{second}", CORE).split() == CORE.split()
-    assert between_marks(f"{first}\n{END}\n{second}", CORE).strip() == first
-
-
 @examples
 def test_the_part_is_between_the_first_mark_of_each_kind(
     answer: str, part: str
 ) -> None:
     assert between_marks(answer, "x") == part
-
-
-def test_overlapping_marks_are_taken_out_as_one() -> None:
-    assert without_marks("<<<\nBEGIN\n>>>\nx", "x") == "\nx"
 
 
 @examples

@@ -74,14 +74,6 @@ def test_paths_are_checked() -> None:
             check_paths(wrong)
 
 
-def test_an_unknown_reader_is_refused_before_anything_is_read() -> None:
-    with pytest.raises(
-        InvalidParameter, match=r"reader must be one of .*; got 'pymupdf'"
-    ):
-        FileReading("pymupdf")
-    assert FileReading(len).reader is len
-
-
 @pytest.fixture
 def pdf_calls(
     monkeypatch: pytest.MonkeyPatch,

@@ -4,54 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.fixed import FixedSplitter
 from structrag.hosts.metadata import UNKNOWN
 from structrag.hosts.parents import Parent, parent_of, titles_above, under_titles
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Document
-
-GUIDE = (
-    "# Guide\n\nAbout pumps.\n\n## Seals\n\n### Cleaning\n\nRinse it. Dry it well.\n\n"
-    "### Oil\n\nUse little. Wipe the rest.\n\n## Parts\n\nOne pump. Two seals.\n"
-)
-
-
-def again(
-    text: str, chunk: Chunk, metadata: dict[str, Any]
-) -> list[tuple[str, tuple[str, ...]]]:
-    """Smaller chunks of a chunk, as (text there, path)."""
-    document = read_text(chunk.text, format="markdown")
-    parent = parent_of(document, {"heading_path": chunk.path, **metadata}, chunk.start)
-    small = FixedSplitter(
-        max_tokens=4, within_sections=True, counter=lambda t: len(t.split())
-    )
-    pieces = []
-    for piece in small.split(document):
-        start, end = parent.span(piece)
-        assert text[start:end] == piece.text
-        pieces.append((piece.text.strip(), parent.place(piece).path))
-    return pieces
-
-
-@pytest.mark.parametrize("size", [8, 12, 20, 200])
-def test_pieces_of_a_chunk_have_the_places_and_titles_of_the_document(
-    size: int,
-) -> None:
-    whole = read_text(GUIDE, format="markdown", id="guide")
-    sections = ContentAwareSplitter(max_tokens=None, context=False).split(whole)
-    path_at = {
-        i: chunk.path for chunk in sections for i in range(chunk.start, chunk.end)
-    }
-    splitter = ContentAwareSplitter(
-        max_tokens=size, min_tokens=size // 2, context=False
-    )
-    for chunk in splitter.split(whole):
-        for piece, path in again(GUIDE, chunk, {}):
-            assert path == path_at[GUIDE.index(piece)]
 
 
 @examples
@@ -92,13 +51,6 @@ def test_the_place_in_the_file_goes_along() -> None:
     assert set(lost.source_notes(chunk, document).values()) == {UNKNOWN}
     page = read_text("<p>one</p>", format="html")
     assert set(Parent(None).source_notes(chunk, page).values()) == {UNKNOWN}
-
-
-def test_a_chunk_of_no_section_is_under_all_that_its_text_is_under() -> None:
-    parent = parent_of(
-        read_text("## B\n\nx", format="markdown"), {"heading_path": "A > B"}, 0
-    )
-    assert parent.place(Chunk("c", "d", "0", 0, 1, "#")).path == ("A", "B")
 
 
 @examples

@@ -13,7 +13,6 @@ from structrag.hosts.splitters import (
     changes_of,
     check_overlap,
     defaults_of,
-    idms_margin,
     idms_target,
     shows_path,
     take_settings,
@@ -42,16 +41,6 @@ def test_a_preset_is_what_it_changes() -> None:
     assert PICSplitter(**changes, max_tokens=None, context=False) == paper
 
 
-def test_idms_without_models_goes_by_words() -> None:
-    assert idms_margin("auto", None, None) == "words"
-    assert (
-        idms_margin("auto", "embedder", None)
-        == idms_margin("auto", None, "llm")
-        == "auto"
-    )
-    assert idms_margin("similarity", None, None) == "similarity"
-
-
 def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
     assert [idms_target(None, size) for size in (300, 1200, 10, 1)] == [200, 800, 6, 1]
     assert idms_target(7, 300) == 7
@@ -70,14 +59,3 @@ def test_titles_stand_before_chunks_that_lie_in_one_section(
     enrich: str, settings: dict[str, bool], shows: bool
 ) -> None:
     assert shows_path(enrich, settings) is shows
-
-
-def test_words_are_the_margin_only_where_nothing_else_was_said() -> None:
-    assert idms_margin("model", None, None) == "model"
-    assert idms_margin("auto", "embedder", "llm") == "auto"
-
-
-def test_an_overlap_of_nothing_fits_any_size() -> None:
-    check_overlap(0, 1)
-    with pytest.raises(InvalidParameter, match="got 1"):
-        check_overlap(1, 1)

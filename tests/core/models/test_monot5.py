@@ -21,7 +21,7 @@ transformers = pytest.importorskip(
 from small_models import words_tokenizer  # noqa: E402
 
 from structrag.errors import InvalidParameter  # noqa: E402
-from structrag.models.monot5 import MonoT5, as_monot5  # noqa: E402
+from structrag.models.scorers import MonoT5, as_monot5  # noqa: E402
 
 WORDS = [
     "<pad>",

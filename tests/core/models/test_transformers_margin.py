@@ -354,7 +354,7 @@ def test_another_model_has_another_prefix(model: Any, tokenizer: Any) -> None:
     weigher.choose(prompt, ("1", "2"))
     reader = weigher._reader
     weigher.choose(prompt, ("1", "2"))
-    assert weigher._reader is reader and reader is not None
+    assert weigher._reader is reader
     weigher.model = small_causal_model(1, words=WORDS, longest=256)
     margin, _, _ = direct(weigher.model, tokenizer, prompt, ["1"], ["2"])
     assert weigher.choose(prompt, ("1", "2")) == pytest.approx(margin, abs=1e-5)

@@ -252,7 +252,8 @@ class Writes:
         self.rows: list[list[list[int]]] = []
         self.options: list[dict[str, Any]] = []
 
-    def generate(self, ids: Any, **options: Any) -> Any:
+    def generate(self, input_ids: Any, **options: Any) -> Any:
+        ids = input_ids
         self.rows.append(ids.tolist())
         self.options.append(options)
         return torch.cat([ids, torch.tensor([ids_of(self.words)] * len(ids))], dim=1)

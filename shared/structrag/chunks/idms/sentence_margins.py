@@ -27,8 +27,8 @@ from structrag.models.margins import (
     FloatArray,
     similarity_margins,
     weigh_steps,
+    word_margins,
 )
-from structrag.models.word_margins import word_margins
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
 # Margins are from -1 to 1, positive: the two texts belong together.

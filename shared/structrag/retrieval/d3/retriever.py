@@ -15,8 +15,8 @@ from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.levels import query_vectors
 from structrag.index.routes import check_query, checked_k
-from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
+from structrag.models.scorers import as_cross_encoder
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
 from structrag.retrieval.d3.estimating import Estimate, estimate
@@ -202,7 +202,7 @@ class D3Retriever(Retriever):
         return await self.arun(self._results_steps(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost by stage: at most, and as expected.
+        """What `result` would cost at most, by stage.
 
         Asks no model and embeds nothing.
         """

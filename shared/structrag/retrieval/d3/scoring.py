@@ -98,12 +98,6 @@ def part_scores_steps(
     }
 
 
-def lexical_part_scores(reader: Reader, question: str, mask: Mask) -> dict[int, float]:
-    """Row of the mask -> its BM25, in [0, 1]. Nothing is embedded."""
-    by_row = fused_scores(reader, question, None, mask)
-    return {row: scores["bm25"] for row, scores in by_row.items()}
-
-
 def wide_route(
     scores: Mapping[int, float],
     layout: Layout,

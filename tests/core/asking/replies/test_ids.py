@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-from doubles import REFUSAL
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,11 +49,6 @@ def test_what_was_not_shown_is_dropped_and_counted() -> None:
     assert parse_ids("9" * 5000, NINE) == ([], 1)
 
 
-def test_thousands_are_ids_in_a_list_and_a_number_in_prose() -> None:
-    assert parse_ids("12,104,237", range(1, 300)) == ([12, 104, 237], 0)
-    assert parse_ids("They sold 1,000 pumps, see section 2", range(1, 3000)) == ([2], 0)
-
-
 @examples
 def test_enumerations_and_numbers_of_prose_are_no_ids(answer: str) -> None:
     assert parse_ids(answer, NINE) == ([], 0)
@@ -66,12 +59,6 @@ def test_enumerations_and_numbers_of_prose_are_no_ids(answer: str) -> None:
 def test_ids_nearly_in_the_form_asked_for(answer: str, ids: list[int]) -> None:
     assert parse_ids(answer, NINE) == (ids, 0)
     assert usable_ids(NINE, answer)
-
-
-def test_a_range_without_end_costs_nothing() -> None:
-    started = time.process_time()
-    assert parse_ids("1-999999999", NINE) == (list(NINE), 1)
-    assert time.process_time() - started < 0.5
 
 
 @examples
@@ -165,24 +152,6 @@ def test_every_shown_id_in_a_list_is_found(ids: set[int], shape: str) -> None:
 )
 def test_any_json_gives_a_valid_subset(value: object) -> None:
     assert set(parse_ids(json.dumps(value), NINE)[0]) <= set(NINE)
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.",
-        True), ("Keine.", True),
-        ("[1, 99]", True), ("[99]", True), (REFUSAL, False), ("", False), ("As an AI I do not "
-        "know.", False), ("Hello!", False),
-    ],
-)  # fmt: skip
-def test_ids(answer: str, good: bool) -> None:
-    assert usable_ids({1, 2, 3}, answer) is good
-
-
-def test_an_empty_answer_is_one_where_the_prompt_asks_for_it() -> None:
-    assert usable_ids(NINE, " \n", empty=True) and not usable_ids(NINE, " \n")
-    assert not usable_ids(NINE, "Hello!", empty=True)
 
 
 def test_prose_that_denies_something_names_no_ids() -> None:

@@ -83,31 +83,5 @@ def test_of_sentences_as_near_the_first_comes_first(closer: float, second: str) 
     assert text == f"a. {second}"
 
 
-def test_a_sentence_with_more_of_the_names_comes_first() -> None:
-    sentences = ["A1 is.", "B2 is.", "A1 and B2.", "B2 and C3.", "B2 or C3."]
-    vectors = np.zeros((5, 1))
-    names = ["A1", "B2", "C3"]
-    # The third has two, then the fourth has the one that is left.
-    assert shortened(sentences, vectors, names, 6, count_words) == (
-        "A1 and B2. B2 and C3."
-    )
-    assert shortened(sentences, vectors, names, 5, count_words) is None
-
-
 def test_names_without_sentences_have_no_shorter_text() -> None:
     assert shortened([], np.zeros((0, 1)), ["NASA"], 9, count_words) is None
-
-
-def test_a_text_that_counts_more_than_its_sentences_is_none() -> None:
-    def joined(text: str) -> int:
-        """Two sentences together count one more."""
-        return count_words(text) + ("far. It" in text)
-
-    vectors = np.ones((2, 1))
-    assert shortened(THREE[:2], vectors, [], 7, joined) == "NASA flew far. It was cold."
-    assert shortened(THREE[:2], vectors, [], 6, joined) is None
-
-
-def test_white_space_of_a_shorter_text_is_collapsed() -> None:
-    vectors = np.ones((1, 1))
-    assert shortened(["A  b\nc."], vectors, [], 3, count_words) == "A b c."

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +87,6 @@ async def test_sync_async_and_again_are_equal() -> None:
         )
         check_untouched(chunks, first, growth=0.5)
     assert enricher.enrich(source, chunks) == enricher.enrich(source, chunks)  # LSA
-
-
-def test_added_lines_can_stay_out_of_the_context() -> None:
-    found = enrich(high=0.01, reduce=False, growth=1.0, into_context=False)[3]
-    assert found.context == "" and found.extras["added"][0]["entity"] == "LSTM"
-    assert found.extras["index_tokens"] == count_tokens(DENSE)
 
 
 def test_the_hard_limit_has_its_own_counter() -> None:
@@ -183,18 +176,6 @@ def test_shortened_and_supplemented_text(tmp_path: Path) -> None:
         assert runs[2][1][0].extras["action"] == first
 
 
-def test_only_chunks_whose_entities_are_well_explained_are_shortened() -> None:
-    def factors(effectiveness: float, density: float = 0.1) -> DensityFactors:
-        entities = (Entity("Nova", 1, effectiveness),)
-        return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=500)
-
-    measured = [factors(0.2), factors(0.5), factors(0.8), factors(0.4, density=9.0)]
-    enricher = IDMSEnricher(low=1.0, high=5.0)
-    assert enricher._chosen(measured) == ([1, 2], [3])  # the median is 0.45
-    # At the median too.
-    assert enricher._chosen([factors(0.5), factors(0.5)]) == ([0, 1], [])
-
-
 def test_as_published_every_factor_counts() -> None:
     source, chunks = dense_document()
 
@@ -270,48 +251,6 @@ def measured(
     return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=tokens)
 
 
-NO_ENTITY = DensityFactors(0.0, (), 1.0, 1.0, 1.0, tokens=500)
-
-
-@pytest.mark.parametrize(
-    ("factors", "lowest", "highest"),
-    [
-        ([measured(1.0)], [0], []),  # just the low density
-        ([measured(1.1)], [], []),
-        ([measured(5.0)], [], [0]),  # just the high one
-        ([measured(4.9)], [], []),
-        ([measured(1.0, 120)], [0], []),  # just long enough
-        ([measured(1.0, 119)], [], []),
-        ([NO_ENTITY, measured(1.0)], [1], []),
-        ([NO_ENTITY], [], []),
-        # The median of effectiveness is 0.4; chunks without an entity do not count.
-        (
-            [
-                NO_ENTITY,
-                NO_ENTITY,
-                measured(0, 500, 0.2, 0.6),
-                measured(0, 500, 0.3),
-                measured(0, 500, 0.9),
-            ],
-            [2, 4],
-            [],
-        ),
-        # Within a billionth of the median is at it.
-        ([measured(0, 500, 0.5), measured(0, 500, 0.5 - 5e-10)], [0, 1], []),
-    ],
-)
-def test_which_chunks_are_shortened_and_which_get_more(
-    factors: list[DensityFactors], lowest: list[int], highest: list[int]
-) -> None:
-    assert IDMSEnricher(low=1.0, high=5.0)._chosen(factors) == (lowest, highest)
-
-
-def test_a_chunk_both_low_and_high_is_shortened_or_else_supplemented() -> None:
-    enricher = IDMSEnricher(low=9.0, high=0.0)
-    factors = [measured(1.0, 500), measured(1.0, 100)]
-    assert enricher._chosen(factors) == ([0], [1])
-
-
 @examples
 def test_quantiles_of_enough_chunks_say_what_is_low_and_high(
     choices: dict[str, Any], n: int, lowest: list[int], highest: list[int]
@@ -348,36 +287,6 @@ def test_a_short_text_may_have_just_its_share(answer: str, is_taken: bool) -> No
     assert "at most 6 words" in model.prompts[0]
     assert found.extras.get("reduced") == (answer if is_taken else None)
     assert found.extras["index_tokens"] == (6 if is_taken else 12)
-
-
-def test_what_was_measured_is_in_the_extras_with_six_decimals() -> None:
-    extras = [chunk.extras for chunk in enrich(reduce=False, supplement=False)]
-    factors = [each["density_factors"] for each in extras]
-    assert factors[3]["tokens"] == count_tokens(DENSE) and factors[3]["rating"] == 1
-    assert 0 < factors[3]["correlation"] < 1 and 0 < factors[3]["effectiveness"] < 1
-    numbers = {
-        "density": [each["density"] for each in extras],
-        **{
-            name: [each[name] for each in factors]
-            for name in ("effectiveness", "correlation", "similarity")
-        },
-    }
-    decimals = {
-        name: max(len(str(value).partition(".")[2]) for value in values)
-        for name, values in numbers.items()
-    }
-    assert set(decimals.values()) == {6}, decimals
-
-
-def test_a_chunk_keeps_its_context_and_its_count_where_nothing_is_added() -> None:
-    source, chunks = dense_document()
-    chunks = [replace(chunk, context="Path") for chunk in chunks]
-    enricher = IDMSEnricher(high=0.01, low=0.0, reduce=False, growth=1.0)
-    found = enricher.enrich(source, chunks, embedder=HashEmbedder())
-    assert found[1].context == "Path"
-    assert found[1].extras["index_tokens"] == chunks[1].extras["index_tokens"]
-    assert found[3].context == "Path\nLong Short-Term Memory (LSTM)"
-    assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
 
 
 @examples

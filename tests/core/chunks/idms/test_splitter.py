@@ -9,7 +9,6 @@ import math
 import pickle
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,9 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 
 PARTS = [
@@ -77,25 +75,6 @@ def test_chunks_tile_the_document_within_the_limit(
 
 
 # -- models that are not what one hopes for
-
-
-@pytest.mark.parametrize("context", ["window:2", "chunk"])
-def test_a_run_that_dies_half_way_resumes(tmp_path: Path, context: str) -> None:
-    document = read_text(TEXT, format="markdown")
-    splitter = IDMSSplitter(context=context, min_tokens=0)
-    cache = Cache(tmp_path / "cache.sqlite")
-    first, second, whole = (Weigher(lambda prompt: 0.3) for _ in range(3))
-    with pytest.raises(BudgetExceeded):
-        splitter.split(
-            document,
-            runner=Runner(llm=first, embedder=HashEmbedder(), cache=cache, max_calls=4),
-        )
-    resumed = splitter.split(
-        document, runner=Runner(llm=second, embedder=HashEmbedder(), cache=cache)
-    )
-    assert resumed == splitter.split(document, llm=whole, embedder=HashEmbedder())
-    assert len(first.prompts) == 4
-    assert len(second.prompts) == len(whole.prompts) - 4
 
 
 def judged(margins: dict[str, float | None]) -> Weigher:

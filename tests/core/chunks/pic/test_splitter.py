@@ -21,10 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import numbered, topics
 
-from structrag.asking.cache import Cache
-from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.reading.files import find_files, read_file, read_text
 from structrag.records import Chunk, Document
@@ -169,32 +167,6 @@ def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
 # -- instructions
 
 
-def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) -> None:
-    documents = [
-        read_text(
-            f"Text {i} is here. It has a few words. More of them follow.", id=str(i)
-        )
-        for i in range(4)
-    ]
-    splitter = PICSplitter.paper()
-    with pytest.raises(BudgetExceeded):
-        list(
-            splitter.split_all(
-                documents,
-                runner=Runner(
-                    embedder=HashEmbedder(),
-                    llm=ScriptedModel("s"),
-                    cache=Cache(tmp_path / "c"),
-                    max_calls=2,
-                ),
-            )
-        )
-    again = ScriptedModel("s")
-    runner = Runner(embedder=HashEmbedder(), llm=again, cache=Cache(tmp_path / "c"))
-    assert len(list(splitter.split_all(documents, runner=runner))) == 4
-    assert len(again.prompts) == 2
-
-
 # -- bad input
 
 
@@ -218,16 +190,6 @@ def test_one_sentence_is_one_relevant_chunk_and_asks_nothing() -> None:
         )
         assert chunk.extras["relevant"] is True
     assert not llm.prompts and not embedder.texts
-
-
-def test_vectors_that_are_not_numbers_are_named() -> None:
-    def embed(sentences: list[str]) -> np.ndarray:
-        return np.array(
-            [[math.nan if "number 3" in sentence else 1.0] for sentence in sentences]
-        )
-
-    with pytest.raises(InvalidAnswer, match="number 3"):
-        PICSplitter.paper().split(numbered(5), embedder=embed)
 
 
 @pytest.mark.parametrize(
@@ -358,24 +320,6 @@ def test_many_documents_share_batches_and_are_read_as_they_come() -> None:
     assert len(read) <= 256
 
 
-def test_chunk_vectors_are_the_weighted_means_of_their_sentences() -> None:
-    splitter, embedder = PICSplitter(max_tokens=60, min_tokens=10), HashEmbedder()
-    runner = Runner(embedder=embedder)
-    chunks, vectors = runner.run(splitter.split_with_vectors_steps(numbered(30)))
-    assert chunks == splitter.split(numbered(30), embedder=HashEmbedder())
-    assert vectors.shape == (len(chunks), 64)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(chunks)))
-    units = splitter.explain(numbered(30), embedder=embedder).series[0].units
-    inside = [unit for unit in units if chunks[0].start <= unit.start < chunks[0].end]
-    mean = sum(
-        embedder.vector(numbered(30).text[u.start : u.end].strip()) * u.tokens
-        for u in inside
-    )
-    assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
-    nothing, none = runner.run(splitter.split_with_vectors_steps(read_text("")))
-    assert nothing == [] and none.shape == (0, 0)
-
-
 @pytest.mark.slow
 def test_as_published_an_index_embeds_the_chunks_themselves() -> None:
     for splitter, by_itself in ((PICSplitter.paper(), True), (PICSplitter(), False)):
@@ -504,19 +448,3 @@ def test_runs_join_the_neighbour_of_closer_similarity_and_are_cut_at_the_limit()
         (3, 5),
         (5, 7),
     ]
-
-
-def test_vectors_are_made_of_sections_that_are_not_looked_at_too() -> None:
-    text = "# A\n\nCats purr. Cats sleep.\n\n" + long_section(300, 1)
-    document = read_text(text, format="markdown")
-    splitter, embedder = PICSplitter(scope="section"), HashEmbedder()
-    runner = Runner(embedder=embedder)
-    chunks, vectors = runner.run(splitter.split_with_vectors_steps(document))
-    assert vectors.shape == (len(chunks), 64)
-    mean = 5 * embedder.vector("Cats purr.") + 3 * embedder.vector("Cats sleep.")
-    assert "Cats" in chunks[0].text and chunks[0].extras["threshold"] is None
-    assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=0.1)
-    assert "Cats purr." in embedder.texts
-    plain = HashEmbedder()
-    splitter.split(document, embedder=plain)
-    assert "Cats purr." not in plain.texts

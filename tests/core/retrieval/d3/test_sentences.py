@@ -98,7 +98,7 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     only = retriever.search("What does the pike eat?", where={"doc_id": "other"})
     assert {hit.chunk.doc_id for hit in only} == {"other"}
     assert retriever.search("  ") == []
-    assert retriever.estimate(question).upper["select"].tokens == 0
+    assert retriever.estimate(question).stages["select"].tokens == 0
 
 
 def test_what_is_found_fits_the_tokens(
