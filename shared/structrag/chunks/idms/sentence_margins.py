@@ -15,7 +15,7 @@ import numpy as np
 from structrag.asking.requests import Embed, Steps
 from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
 from structrag.models.margins import (
@@ -193,7 +193,7 @@ class SentenceMargins:
 
 def read_at_once(
     text: str,
-    scopes: Sequence[Scope],
+    scopes: Sequence[UnitScope],
     window: int,
     model: GapModel,
     similarity: SentenceMargins,

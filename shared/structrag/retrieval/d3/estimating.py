@@ -14,7 +14,12 @@ from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.layout import paths_of
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.routing import BY_SCORES, Scope, is_direct, route_steps
+from structrag.retrieval.d3.routing import (
+    BY_SCORES,
+    SearchedPart,
+    is_direct,
+    route_steps,
+)
 from structrag.retrieval.d3.selection import ASKING, Selection
 
 
@@ -37,7 +42,7 @@ class Estimate:
 
 def estimate(
     question: str,
-    scope: Scope,
+    scope: SearchedPart,
     router: str,
     strategy: str,
     routing: Routing,
@@ -56,7 +61,7 @@ def estimate(
 
 
 def _route_cost(
-    question: str, scope: Scope, router: str, routing: Routing
+    question: str, scope: SearchedPart, router: str, routing: Routing
 ) -> StageCost:
     if router == "cross_encoder":
         return StageCost(scored=sum(bool(section.rows) for section in scope.outline))

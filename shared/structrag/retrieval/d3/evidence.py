@@ -14,7 +14,7 @@ from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, window_tokens
-from structrag.retrieval.d3.packing import Part, pack_calls
+from structrag.retrieval.d3.packing import ShownParagraph, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps, shares
 from structrag.retrieval.d3.selection import (
     PAPER_PROMPT,
@@ -250,7 +250,7 @@ def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
 
 def packed(
     question: str, shown: Sequence[str], settings: Selection
-) -> list[list[Part]]:
+) -> list[list[ShownParagraph]]:
     """The calls that show all texts; none where there is no room."""
     count = settings.counter
     frame = count(settings.prompt.format(paragraphs="", question=question))
@@ -265,7 +265,10 @@ def packed(
 
 
 def rendered(
-    question: str, shown: Sequence[str], parts: Sequence[Part], settings: Selection
+    question: str,
+    shown: Sequence[str],
+    parts: Sequence[ShownParagraph],
+    settings: Selection,
 ) -> str:
     """The prompt of one call."""
     lines = []

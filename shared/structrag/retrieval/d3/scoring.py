@@ -15,7 +15,7 @@ from structrag.asking.steps import ask, intercept
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import FloatArray, best_positions
 from structrag.index.snapshot import Reader
-from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.fusion import maxnorm, minmax
 
 Mask = NDArray[np.bool_]
@@ -100,7 +100,7 @@ def part_scores_steps(
 
 def wide_route(
     scores: Mapping[int, float],
-    layout: Layout,
+    layout: SectionLayout,
     *,
     keep: float,
     share: float,

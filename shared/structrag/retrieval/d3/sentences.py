@@ -11,7 +11,7 @@ import numpy as np
 from structrag.asking.requests import Embed, Request, Steps, T
 from structrag.asking.steps import ask, intercept
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.fusion import minmax
 
@@ -26,7 +26,7 @@ def check_evidence(evidence: Any) -> None:
 
 
 def paragraph_sentence_steps(
-    evidence: EvidenceRetriever, question: str, layout: Layout, where: Any
+    evidence: EvidenceRetriever, question: str, layout: SectionLayout, where: Any
 ) -> Steps[dict[int, float]]:
     """Paragraph row -> the score of its best sentence.
 
@@ -61,7 +61,7 @@ def paragraph_sentence_steps(
 
 
 def part_sentence_scores(
-    paragraphs: Mapping[int, float], layout: Layout
+    paragraphs: Mapping[int, float], layout: SectionLayout
 ) -> dict[int, float]:
     """Part row -> the best of its paragraphs' scores.
 

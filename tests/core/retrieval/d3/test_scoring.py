@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Ask, Embed
 from structrag.asking.steps import drive
-from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.d3.scoring import (
     fused_scores,
     own_vectors,
@@ -146,7 +146,7 @@ def test_what_has_no_embedder_is_embedded_by_the_readers_own() -> None:
     assert drive(own_vectors(reader, asking()), answer) == ["A", "B", "C"]
 
 
-LAYOUT = Layout(
+LAYOUT = SectionLayout(
     0, (), np.array([[0, 2], [2, 3], [3, 4], [4, 5]]), np.array([4, 6, 20, 30, 40]), {}
 )
 

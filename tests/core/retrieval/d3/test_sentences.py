@@ -9,7 +9,7 @@ from doubles import HashEmbedder, HashTokens, ScriptedModel
 
 from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.routing import Scope
+from structrag.retrieval.d3.routing import SearchedPart
 from structrag.retrieval.d3.sentences import (
     paragraph_sentence_steps,
     part_sentence_scores,
@@ -62,7 +62,7 @@ def index() -> D3Index:
 def test_a_paragraph_counts_as_its_best_sentence(
     index: D3Index, evidence: EvidenceRetriever
 ) -> None:
-    layout = Scope(index, None).layout
+    layout = SearchedPart(index, None).layout
     question = "What does the heron eat?"
     scores = evidence.run(paragraph_sentence_steps(evidence, question, layout, None))
     assert sorted(scores) == list(range(len(index)))
