@@ -206,6 +206,6 @@ def test_the_choices_command_changes_one_setting_at_a_time(
     )
     page = (tmp_path / "quality_choices.md").read_text(encoding="utf-8")
     tables = [table.split("\n") for table in page.strip().split("\n\n")[2:]]
-    assert [len(table) - 2 for table in tables] == [15, 4, 6, 2]
+    assert [len(table) - 2 for table in tables] == [15, 4, 3, 2]
     assert all(line.count("|") == 10 for table in tables for line in table)
     assert page.count("| 300, both |") == 1

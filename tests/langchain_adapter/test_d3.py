@@ -83,7 +83,7 @@ async def test_two_calls_and_their_cost() -> None:
     retriever = made(llm=MODEL, summariser=None)
     assert retriever.index.usage.calls == 0
     estimate = retriever.estimate(QUESTION)
-    assert estimate.expected_total.calls == 2 and retriever.usage.calls == 0
+    assert estimate.total.calls == 2 and retriever.usage.calls == 0
     result = retriever.result(QUESTION)
     assert [d.page_content for d in retriever.documents(result)] == [
         "The blue pump leaks least."
@@ -93,7 +93,7 @@ async def test_two_calls_and_their_cost() -> None:
         "route": 1,
         "select": 1,
     }
-    assert result.total.tokens <= estimate.upper_total.tokens
+    assert result.total.tokens <= estimate.total.tokens
     assert (await retriever.aresult(QUESTION)).hits == result.hits
     assert [r.hits for r in retriever.results([QUESTION, QUESTION])] == [
         result.hits

@@ -13,7 +13,7 @@ from typing import Any
 from structrag.asking.requests import Steps
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.maker import ChunkMaker
-from structrag.chunks.pic.summaries import Summary, pack, summary_steps
+from structrag.chunks.pic.summaries import ModelSummary, pack, summary_steps
 from structrag.errors import check_at_least, check_choice, check_template
 from structrag.reading.settings import Reading, changed
 from structrag.records import Block, Chunk, Document
@@ -157,15 +157,15 @@ class SectionSplitter(ReadingSplitter, Reading):
         spans: Sequence[Span],
         titles: Sequence[str],
         bodies: Sequence[str],
-    ) -> Steps[list[Summary]]:
+    ) -> Steps[list[ModelSummary]]:
         """A summary for each body; a short one is its own."""
         long = [
             i
             for i, body in enumerate(bodies)
             if body and self.counter(body) > self.whole_tokens
         ]
-        summaries = [Summary(body) for body in bodies]
-        answers: list[Summary] = [Summary(no_model=True)] * len(long)
+        summaries = [ModelSummary(body) for body in bodies]
+        answers: list[ModelSummary] = [ModelSummary(no_model=True)] * len(long)
         if self.summaries == "auto" and long:
             texts = []
             paths = []
@@ -186,7 +186,7 @@ class SectionSplitter(ReadingSplitter, Reading):
             )
         for i, answer in zip(long, answers, strict=True):
             text = self._usable(answer.text, bodies[i], document.text, spans[i].blocks)
-            summaries[i] = Summary(text, answer.failure)
+            summaries[i] = ModelSummary(text, answer.failure)
         return summaries
 
     def _usable(
@@ -267,7 +267,7 @@ def _chunk(
     span: Span,
     title: str,
     body: str,
-    summary: Summary,
+    summary: ModelSummary,
     words: Sequence[str],
 ) -> Chunk:
     path = (title,) if span.pseudo else span.section.path

@@ -135,7 +135,7 @@ class Routing:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RouterCall:
     """One call of the router."""
 
     # Of the sections it shows, ascending; their ids are one more.
@@ -148,7 +148,7 @@ def windows(
     sections: Sequence[OutlineSection],
     shown: Sequence[int],
     settings: Routing,
-) -> list[Window]:
+) -> list[RouterCall]:
     """The calls that show each of the sections once, in order.
 
     A call shows as many as the context holds, at least one.
@@ -179,7 +179,7 @@ def windows(
     for group, group_texts in zip(groups, texts, strict=True):
         outline = ("\n" if with_names else "\n\n").join(group_texts)
         prompt = settings.template.format(outline=outline, question=question)
-        calls.append(Window(tuple(group), prompt))
+        calls.append(RouterCall(tuple(group), prompt))
     return calls
 
 
