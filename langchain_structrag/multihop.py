@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field
 from langchain_structrag.conversion import digest, document_id
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
 from langchain_structrag.tools import ToolRetriever, answering_tool
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_arguments
 from structrag.hosts.metadata import ENTITIES_KEY
 from structrag.hosts.options import SelfAskOptions
 from structrag.hosts.retrievers import HostRetriever, passage, results_of, trace_notes
@@ -218,6 +218,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         llm: Any = None,
         **settings: Unpack[SelfAskOptions],
     ) -> None:
+        check_arguments(type(self).__name__, settings, SelfAskOptions.__annotations__)
         self.retriever = retriever
         self._llm = as_language_model(llm)
         self._settings = settings

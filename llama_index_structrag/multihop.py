@@ -25,7 +25,7 @@ from llama_index_structrag.retrieving import (
     updated_prompts,
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import InvalidParameter, check_arguments, check_at_least
 from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.hosts.options import SelfAskOptions
 from structrag.hosts.retrievers import HostRetriever, passage, trace_notes
@@ -234,6 +234,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         callback_manager: CallbackManager | None = None,
         **settings: Unpack[SelfAskOptions],
     ) -> None:
+        check_arguments(type(self).__name__, settings, SelfAskOptions.__annotations__)
         stepped(retriever)
         super().__init__(callback_manager or retriever.callback_manager)
         self.retriever = retriever
