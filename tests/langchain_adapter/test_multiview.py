@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
@@ -90,13 +89,6 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
         retriever.invoke("moon", top_k=3)
 
 
-def test_the_first_results_do_not_depend_on_k() -> None:
-    retriever = multiview("embedding")
-    assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [
-        d.id for d in retriever.invoke("moon", k=2)
-    ]
-
-
 @KINDS
 def test_add_change_and_delete(kind: str) -> None:
     retriever = multiview(kind)
@@ -118,24 +110,6 @@ def test_add_change_and_delete(kind: str) -> None:
     )
 
 
-async def test_async_add() -> None:
-    for kind in ("lsa", "embedding", "vectorstore"):
-        retriever = multiview(kind)
-        report = await retriever.aadd_documents(
-            [
-                Document(
-                    page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"}
-                )
-            ]
-        )
-        assert report.added == 1
-        assert (await retriever.ainvoke("waves roll"))[0].metadata["doc_id"] == "sea.md"
-        assert await retriever.adelete(["sea.md", "sky.md"])
-        assert {
-            d.metadata["doc_id"] for d in await retriever.ainvoke("waves roll")
-        } == {"pets.md"}
-
-
 @KINDS
 def test_save_and_load(kind: str, tmp_path: Path) -> None:
     store = InMemoryVectorStore(EMBEDDING)
@@ -152,33 +126,6 @@ def test_save_and_load(kind: str, tmp_path: Path) -> None:
         retriever.invoke("cats purr", k=3)
     )
     assert loaded.add_documents(DOCUMENTS).unchanged == 2
-
-
-def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
-    pages = [
-        Document(
-            page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i}
-        )
-        for i in range(2)
-    ]
-    rows = [
-        Document(page_content=f"row {i} words", metadata={"source": "t.txt"})
-        for i in range(2)
-    ]
-    retriever = MultiViewRetriever.from_documents([*pages, *rows, rows[0]])
-    assert retriever.index.document_ids == [
-        "r.pdf#page=0",
-        "r.pdf#page=1",
-        "t.txt",
-        "t.txt#2",
-    ]
-    assert retriever.add_documents([*pages, *rows]).unchanged == 4
-    own = MultiViewRetriever.from_documents(
-        [Document(page_content="x", id="mine", metadata={"source": "a"})]
-    )
-    assert own.index.document_ids == ["mine"]
-    same = MultiViewRetriever.from_texts(["one", "two", "two"])
-    assert len(same.index.document_ids) == 2
 
 
 def test_from_texts_takes_metadata() -> None:
@@ -203,12 +150,6 @@ def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
         MultiViewRetriever.from_documents(
             DOCUMENTS, splitter=RecursiveCharacterTextSplitter()
         )
-
-
-@examples
-def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        MultiViewRetriever.from_documents(DOCUMENTS, **options)
 
 
 def test_other_bad_arguments() -> None:
