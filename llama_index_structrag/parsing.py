@@ -65,7 +65,7 @@ PARSER_HINTS = hints_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePlace:
     """An incoming node's place in its original document."""
 
     # The original document: the node's SOURCE, or the node itself.
@@ -74,7 +74,7 @@ class Place:
     base: int | None  # offset of the node's text in the original; None: unknown
 
 
-def place_of(node: BaseNode) -> Place:
+def place_of(node: BaseNode) -> NodePlace:
     """Where a node's text lies in the document that it came from.
 
     A node without a SOURCE is its own document; offsets of another parser are trusted where their
@@ -86,9 +86,9 @@ def place_of(node: BaseNode) -> Place:
     )
     source = node.source_node
     if source is None:
-        return Place(node.as_related_node_info(), node.node_id, start or 0)
+        return NodePlace(node.as_related_node_info(), node.node_id, start or 0)
     mark = stable_uuid(text) if start is None else start
-    return Place(source, f"{source.node_id}@{mark}", start)
+    return NodePlace(source, f"{source.node_id}@{mark}", start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Inherited:
     """What the nodes made of one node take over from it."""
 
     node: BaseNode
-    place: Place
+    place: NodePlace
     parent: Parent  # the same for metadata, with the titles above the node's text
     metadata: Mapping[str, Any]
     # Its longest values, kept out of the embedded text to keep the limit.

@@ -30,7 +30,7 @@ from structrag.text.tokens import TokenCounter, huggingface_counter
 
 
 @dataclass(frozen=True, slots=True)
-class TokenizerCounter:
+class LlamaIndexCounter:
     """Counts with a LlamaIndex tokenizer.
 
     That is a callable from str to the list of tokens, or to their number.
@@ -46,12 +46,12 @@ class TokenizerCounter:
 def token_counter(tokenizer: Any) -> TokenCounter:
     """The counter for a tokenizer; None: LlamaIndex's global tokenizer at this moment."""
     if tokenizer is None:
-        return TokenizerCounter(get_tokenizer())
+        return LlamaIndexCounter(get_tokenizer())
     if hasattr(tokenizer, "get_vocab"):
         return huggingface_counter(tokenizer)
     # Tiktoken's encodings refuse special tokens in a text unless asked in this way.
     encode = getattr(tokenizer, "encode_ordinary", None)
-    return TokenizerCounter(encode or getattr(tokenizer, "encode", tokenizer))
+    return LlamaIndexCounter(encode or getattr(tokenizer, "encode", tokenizer))
 
 
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:

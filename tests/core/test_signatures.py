@@ -41,7 +41,7 @@ MUTABLE = {
     "index.Segment",
     "index.State",
     "index._Answers",
-    "ingestion.Summary",
+    "ingestion.FolderSummary",
     "ingestion._Batch",
     "models.ColbertTokens",
     "models.CrossEncoderScorer",

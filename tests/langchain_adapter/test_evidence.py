@@ -18,7 +18,6 @@ from langchain_structrag import (
     EvidenceCompressor,
     EvidenceRetriever,
 )
-from structrag import EvidenceRetriever as CoreRetriever
 from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
@@ -104,19 +103,6 @@ def test_limits_of_a_search() -> None:
     )
 
 
-def test_documents_come_and_go() -> None:
-    retriever = EvidenceRetriever.from_documents(DOCUMENTS[:1])
-    assert retriever.add_documents(DOCUMENTS).added == 1
-    assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    assert "fish" in retriever.invoke("Do they eat fish at noon?", k=1)[0].page_content
-    assert retriever.delete("cats.md")
-    assert all(
-        result.metadata["source"] == "pump.md"
-        for result in retriever.invoke("cats fish")
-    )
-    assert isinstance(retriever.index, CoreRetriever)
-
-
 def test_results_of_others_are_shortened() -> None:
     text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
     found = [
@@ -170,38 +156,3 @@ def test_in_langchains_own_compression_retriever() -> None:
     )
     (short,) = retriever.invoke(QUESTION)
     assert short.page_content == "Rinse the filter every week."
-
-
-def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
-    async def change() -> tuple[list[Document], list[Document]]:
-        retriever = await EvidenceRetriever.afrom_documents(DOCUMENTS, HashTokens())
-        new = Document(
-            "Birds sing at dawn.", metadata={"source": "birds.md", "year": 2022}
-        )
-        changed = Document(
-            "Cats hunt mice.", metadata={"source": "cats.md", "year": 2023}
-        )
-        report = await retriever.aadd_documents([new, changed])
-        assert (report.added, report.replaced) == (1, 1)
-        assert await retriever.adelete("pump.md") and not await retriever.adelete(
-            "pump.md"
-        )
-        retriever.save(tmp_path / "index")
-        results, filtered = await retriever.abatch(
-            ["birds cats"] * 2, [{}, {"metadata": {"of": "this run"}}]
-        )
-        assert results == filtered
-        return results, await retriever.ainvoke(
-            "birds", where=lambda meta: meta["year"] > 2022
-        )
-
-    everything, late = asyncio.run(change())
-    assert {result.metadata["source"] for result in everything} == {
-        "birds.md",
-        "cats.md",
-    }
-    assert [result.page_content for result in late] == ["Cats hunt mice."]
-    loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens(), order="document")
-    assert {result.page_content for result in loaded.invoke("birds cats")} == {
-        result.page_content for result in everything
-    }

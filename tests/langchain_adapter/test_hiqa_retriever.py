@@ -159,32 +159,6 @@ def test_it_is_the_core_retriever() -> None:
         ] == [(hit.chunk.id, hit.score) for hit in hits]
 
 
-@KINDS
-async def test_add_change_delete_save_and_load(kind: str, tmp_path: Path) -> None:
-    if kind == "lancedb":
-        pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
-    options = MODELS[kind]()
-    retriever = HiQARetriever.from_documents(DOCUMENTS, **options)
-    path = options.pop("store", tmp_path / "index")
-    assert retriever.add_documents(DOCUMENTS).unchanged == 4
-    new = Document(
-        page_content=MANUAL.format(name="XR2206"),
-        metadata={"source": "XR2206.md", "year": 2030},
-    )
-    assert (await retriever.aadd_documents([new])).added == 1
-    assert retriever.invoke("pins of the XR2206")[0].metadata["doc_id"] == "XR2206.md"
-    retriever.save(path)
-    loaded = HiQARetriever.load(path, **options)
-    assert loaded.add_documents(DOCUMENTS).unchanged == 4
-    assert facts(loaded.invoke("pins of the XR2206")) == facts(
-        retriever.invoke("pins of the XR2206")
-    )
-    assert retriever.delete("XR2206.md")
-    assert "XR2206.md" not in {
-        d.metadata["doc_id"] for d in retriever.invoke("pins of the XR2206", k=99)
-    }
-
-
 def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(
     tmp_path: Path,
 ) -> None:

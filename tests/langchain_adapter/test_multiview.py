@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -87,45 +86,6 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
         retriever.invoke("moon", where={"yaer": 2020})
     with pytest.raises(TypeError):
         retriever.invoke("moon", top_k=3)
-
-
-@KINDS
-def test_add_change_and_delete(kind: str) -> None:
-    retriever = multiview(kind)
-    assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    changed = Document(
-        page_content="# Pets\n\nOnly fish now.\n",
-        metadata={"source": "pets.md", "year": 2020},
-    )
-    report = retriever.add_documents([changed])
-    assert (report.added, report.replaced) == (0, 1)
-    assert not any("purr" in d.page_content for d in retriever.invoke("cats purr", k=9))
-    assert retriever.delete("pets.md")
-    # The second is deleted all the same.
-    assert not retriever.delete(["pets.md", "sky.md"])
-    assert retriever.invoke("fish") == []
-    retriever.add_documents(DOCUMENTS)
-    assert facts(retriever.invoke("cats purr")) == facts(
-        multiview(kind).invoke("cats purr")
-    )
-
-
-@KINDS
-def test_save_and_load(kind: str, tmp_path: Path) -> None:
-    store = InMemoryVectorStore(EMBEDDING)
-    by_kind: dict[str, Any] = {
-        "lsa": {},
-        "embedding": {"embedding": EMBEDDING},
-        "vectorstore": {"vectorstore": store},
-    }
-    models = by_kind[kind]
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
-    retriever.save(tmp_path / "index")
-    loaded = MultiViewRetriever.load(tmp_path / "index", k=3, **models)
-    assert facts(loaded.invoke("cats purr")) == facts(
-        retriever.invoke("cats purr", k=3)
-    )
-    assert loaded.add_documents(DOCUMENTS).unchanged == 2
 
 
 def test_from_texts_takes_metadata() -> None:

@@ -167,7 +167,7 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
     )
     assert llm.prompts == []
     estimate = retriever.estimate(QUESTION)
-    assert llm.prompts == [] and estimate.upper_total.calls >= 2
+    assert llm.prompts == [] and estimate.total.calls >= 2
     result = retriever.result(QUESTION)
     assert {stage: cost.calls for stage, cost in result.cost.items()} == {
         "route": 1,
@@ -181,10 +181,7 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
         and nodes[0].metadata["d3_route"] == "llm"
     )
     assert [n.text for n in retriever.retrieve(QUESTION)] == [n.text for n in nodes]
-    assert (
-        retriever.usage.calls == 2 * 2
-        and result.total.calls <= estimate.upper_total.calls
-    )
+    assert retriever.usage.calls == 2 * 2 and result.total.calls <= estimate.total.calls
 
 
 def test_it_serves_a_query_engine_and_tells_events() -> None:
@@ -236,18 +233,6 @@ async def test_async_equals_sync_and_is_native() -> None:
     )
     assert llm.async_calls > 0
     assert await retriever.aresults([QUESTION, ""]) == retriever.results([QUESTION, ""])
-
-
-def test_save_load_insert_and_delete(tmp_path: Any) -> None:
-    options: dict[str, Any] = {"embed_model": HashEmbedding()}
-    retriever = D3Retriever.from_documents(documents()[1:], **options, preset="paper")
-    assert retriever.add(documents()).added == 1
-    retriever.save(tmp_path / "index")
-    loaded = D3Retriever.load(tmp_path / "index", **options, preset="paper")
-    assert loaded.retrieve(QUESTION) == retriever.retrieve(QUESTION)
-    assert loaded.add(documents()).unchanged == 2
-    assert loaded.delete("films") and not loaded.delete("films")
-    assert {n.node.ref_doc_id for n in loaded.retrieve("Something else")} == {"other"}
 
 
 def test_strategies_and_limits() -> None:

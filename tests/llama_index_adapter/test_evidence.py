@@ -84,16 +84,6 @@ def test_limits_and_conditions() -> None:
             EvidenceRetriever(retriever.index, **options)
 
 
-def test_documents_come_and_go() -> None:
-    retriever = EvidenceRetriever.from_documents(documents()[:1])
-    assert retriever.add(documents()).added == 1
-    assert retriever.add(documents()).unchanged == 2
-    assert retriever.delete("cats")
-    assert {node.node.ref_doc_id for node in retriever.retrieve("cats fish")} == {
-        "pump"
-    }
-
-
 def test_in_a_query_engine_with_its_postprocessor() -> None:
     retriever = EvidenceRetriever.from_documents(documents())
     engine = RetrieverQueryEngine.from_args(
@@ -152,26 +142,3 @@ def test_places_of_our_own_nodes_move_along() -> None:
         place.start,
         place.stop,
     )
-
-
-def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
-    async def change() -> list[NodeWithScore]:
-        retriever = EvidenceRetriever.from_documents(
-            documents(), embed_model=HashTokens()
-        )
-        new = Document(text="Birds sing at dawn.", id_="birds", metadata={"year": 2022})
-        changed = Document(text="Cats hunt mice.", id_="cats", metadata={"year": 2023})
-        report = await retriever.aadd([new, changed])
-        assert (report.added, report.replaced) == (1, 1)
-        assert retriever.delete("pump") and not retriever.delete("pump")
-        retriever.save(tmp_path / "index")
-        return await retriever.aretrieve("birds cats")
-
-    everything = asyncio.run(change())
-    assert {node.node.ref_doc_id for node in everything} == {"birds", "cats"}
-    loaded = EvidenceRetriever.load(
-        tmp_path / "index",
-        embed_model=HashTokens(),
-        where=lambda meta: meta["year"] > 2022,
-    )
-    assert [node.text for node in loaded.retrieve("birds cats")] == ["Cats hunt mice."]

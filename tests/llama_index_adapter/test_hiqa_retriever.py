@@ -15,11 +15,10 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.utils import get_tokenizer
-from llama_index_fakes import HashEmbedding, with_new_store
+from llama_index_fakes import HashEmbedding
 from ticking import ticking
 
-import structrag
-from llama_index_structrag import ContentAwareNodeParser, HiQANodeParser, HiQARetriever
+from llama_index_structrag import HiQANodeParser, HiQARetriever
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 
@@ -145,16 +144,6 @@ def test_it_serves_a_query_engine_with_tables_in_full_and_images() -> None:
     assert [{"file": "img/PX-20.png", "alt": "Wiring plan"}] in images
 
 
-async def test_async_equals_sync(options: Any) -> None:
-    retriever = HiQARetriever.from_documents(documents(), **options)
-    for query in ("voltage of the PX-30", "wiring plan", "qqqq", ""):
-        assert await retriever.aretrieve(query) == retriever.retrieve(query)
-    other = await HiQARetriever.afrom_documents(documents(), **with_new_store(options))
-    assert other.retrieve("voltage of the PX-30") == retriever.retrieve(
-        "voltage of the PX-30"
-    )
-
-
 def test_it_gives_what_the_core_gives() -> None:
     retriever = HiQARetriever.from_documents(
         documents(),
@@ -195,21 +184,6 @@ async def test_documents_are_kept_in_an_engine(tmp_path: Any) -> None:
     assert "PX-20" not in {
         node.node.ref_doc_id for node in loaded.retrieve("voltage PX-20")
     }
-
-
-def test_save_load_insert_and_delete(options: Any, tmp_path: Any) -> None:
-    retriever = HiQARetriever.from_documents(documents()[:2], **options)
-    assert (
-        retriever.add(documents()[2:]).added == 1
-        and retriever.add(documents()).unchanged == 3
-    )
-    query = "voltage of the PX-30"
-    retriever.save(tmp_path / "index")
-    loaded = HiQARetriever.load(tmp_path / "index", **options)
-    assert loaded.retrieve(query) == retriever.retrieve(query)
-    assert loaded.add(documents()).unchanged == 3
-    assert retriever.delete("PX-30") and not retriever.delete("PX-30")
-    assert {n.node.ref_doc_id for n in retriever.retrieve(query)} <= {"PX-10", "PX-20"}
 
 
 def test_the_node_parsers_settings_count() -> None:
@@ -328,17 +302,3 @@ def test_packed_nodes_fit_as_language_models_see_them(limit: int) -> None:
 
 
 # -- settings
-
-
-def test_an_index_of_structrag_can_be_searched() -> None:
-    index = structrag.Index(splitter=HiQASplitter(), views=("raw",))
-    index.add([structrag.read_text(d.text, id=d.id_) for d in documents()])
-    assert (
-        HiQARetriever(index).retrieve("voltage of the PX-20")[0].node.ref_doc_id
-        == "PX-20"
-    )
-    sections = HiQARetriever.from_documents(
-        documents(), node_parser=ContentAwareNodeParser()
-    )
-    assert {n.metadata["hiqa_kind"] for n in sections.retrieve("PX-20")} == {"text"}
-    assert HiQARetriever.from_documents([]).retrieve("PX-20") == []

@@ -14,17 +14,15 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import MockLLM
-from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.vector_stores import (
     SimpleVectorStore,
 )
-from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM, with_new_store
+from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM
 from ticking import ticking
 
-import structrag
 from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
@@ -99,62 +97,6 @@ def test_results_quote_their_documents(options):
         == "year: 2021\nheading_context: Animals\n\n" + first.text
     )
     assert first.source_node.metadata == {"year": 2021, "file_name": "animals.md"}
-
-
-async def test_async_equals_sync(options):
-    retriever = MultiViewRetriever.from_documents(
-        documents(), similarity_top_k=5, **options
-    )
-    other = await MultiViewRetriever.afrom_documents(
-        documents(), similarity_top_k=5, **with_new_store(options)
-    )
-    for query in ("dogs bark", "install the tool", "stars", ""):
-        expected = retriever.retrieve(query)
-        assert await retriever.aretrieve(query) == expected
-        assert await other.aretrieve(query) == expected
-
-
-def test_delete_add_and_change(options):
-    retriever = MultiViewRetriever.from_documents(
-        documents(), similarity_top_k=7, **options
-    )
-    before = retriever.retrieve("dogs bark")
-    assert retriever.delete("animals") and not retriever.delete("animals")
-    assert {n.node.ref_doc_id for n in retriever.retrieve("dogs bark")} == {
-        "guide",
-        "flat",
-    }
-    report = retriever.add(documents())
-    assert (report.added, report.unchanged) == (1, 2)
-    again = retriever.retrieve("dogs bark")
-    assert {n.node_id for n in again} == {n.node_id for n in before}
-    assert again[0].node_id == before[0].node_id
-    changed = Document(text="# Animals\n\nOnly zebras now.\n", id_="animals")
-    assert retriever.add([changed]).replaced == 1
-    found = retriever.retrieve("dogs bark zebras")
-    assert [n.text for n in found if n.node.ref_doc_id == "animals"] == [
-        "# Animals\n\nOnly zebras now."
-    ]
-
-
-def test_save_and_load(options, tmp_path):
-    retriever = MultiViewRetriever.from_documents(
-        documents(), similarity_top_k=3, **options
-    )
-    retriever.save(tmp_path / "index")
-    loaded = MultiViewRetriever.load(tmp_path / "index", similarity_top_k=3, **options)
-    for query in ("dogs bark", "pip"):
-        assert loaded.retrieve(query) == retriever.retrieve(query)
-
-
-def test_an_index_of_structrag_can_be_searched():
-    index = structrag.Index()
-    index.add([structrag.read_text(text, id=name) for name, text in TEXTS.items()])
-    for retriever in (
-        MultiViewRetriever(index=index, similarity_top_k=2),
-        MultiViewRetriever.from_index(index, similarity_top_k=2),
-    ):
-        assert retriever.retrieve("dogs bark")[0].node.ref_doc_id == "animals"
 
 
 def test_other_nodes_in_the_vector_store_are_left_alone():
@@ -318,26 +260,6 @@ def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:
         vector_store=fresh,
     )
     assert len(store.data.embedding_dict) == len(fresh.data.embedding_dict)
-
-
-def test_hits_know_the_chunks_beside_them() -> None:
-    text = "".join(f"# Part {i}\n\nText of part {i}.\n\n" for i in range(5))
-    retriever = MultiViewRetriever.from_documents(
-        [Document(text=text, id_="d")], embed_model=HashEmbedding(), similarity_top_k=1
-    )
-    (hit,) = retriever.retrieve("Text of part 2.")
-    docstore = retriever.docstore()
-    assert len(docstore.docs) == 5
-    postprocessor = PrevNextNodePostprocessor(
-        docstore=docstore, num_nodes=1, mode="both"
-    )
-    places = [
-        int(scored.node.text[7]) for scored in postprocessor.postprocess_nodes([hit])
-    ]
-    middle = int(hit.node.text[7])
-    assert places == [i for i in (middle - 1, middle, middle + 1) if 0 <= i < 5]
-    first = docstore.get_node("d:0-" + str(text.index("# Part 1")))
-    assert first.prev_node is None and first.next_node is not None
 
 
 def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ from structrag.evaluation.estimates import Estimate, estimates
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.needs import split_counted
 from structrag.evaluation.passages import PassageRanking, Passages, search_passages
-from structrag.evaluation.searched import Chunks, Ranking, check_documents, search_all
+from structrag.evaluation.searched import (
+    Chunks,
+    RankedSpans,
+    check_documents,
+    search_all,
+)
 from structrag.evaluation.spans import span_recall
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
@@ -149,7 +154,7 @@ def evaluate(
     asked = [question.question for question in questions]
     methods: list[MethodScores] = []
     for name, splitter in splitters.items():
-        rankings: Sequence[Ranking | PassageRanking]
+        rankings: Sequence[RankedSpans | PassageRanking]
         if isinstance(splitter, Passages):
             retriever = splitter.retriever([], model)
             n_chunks = retriever.add(documents).chunks
@@ -207,7 +212,7 @@ def _split(
 
 def _scores(
     questions: Sequence[GoldQuestion],
-    rankings: Sequence[Ranking | PassageRanking],
+    rankings: Sequence[RankedSpans | PassageRanking],
     measure: SpanMeasure,
     depths: Sequence[int],
     budgets: Sequence[int],

@@ -32,7 +32,7 @@ from structrag.evaluation.passages import (
     withheld_documents,
 )
 from structrag.evaluation.references import NUMBERED, Reference, references
-from structrag.evaluation.searched import Chunks, Ranking, search_all
+from structrag.evaluation.searched import Chunks, RankedSpans, search_all
 from structrag.evaluation.spans import span_recall
 from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
 from structrag.reading.outline import Outline
@@ -142,7 +142,7 @@ def selftest_scores(
     of the documents.
     """
     asked = [question.question for question in test.questions]
-    rankings: list[Ranking] | list[PassageRanking]
+    rankings: list[RankedSpans] | list[PassageRanking]
     if isinstance(chunks, Passages):
         left = withheld_documents(documents, test.withheld)
         rankings = search_passages(

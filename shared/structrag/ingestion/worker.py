@@ -30,9 +30,9 @@ from structrag.index.document_index import DocumentIndex
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
-from structrag.ingestion.one_model import Answered, Asked, RemoteEmbedder
+from structrag.ingestion.one_model import Asked, ModelReply, RemoteEmbedder
 from structrag.ingestion.stopping import refusal
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.reading.files import read_file
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3AddReport
@@ -79,7 +79,7 @@ class Preparer:
     """A retriever that prepares documents without keeping them."""
 
     def __init__(
-        self, setup: Setup, ask: Callable[[Asked], Answered] | None = None
+        self, setup: Setup, ask: Callable[[Asked], ModelReply] | None = None
     ) -> None:
         if setup.model is None or ask is None:
             retriever = setup.make()
@@ -114,7 +114,7 @@ class Preparer:
             self._is_settled(),
         )
 
-    def done(self, task: Task) -> Done | Stopped:
+    def done(self, task: Task) -> TaskResult | Stopped:
         """Prepare the files of a task. Stopped by an error that other files would meet too."""
         self.collected.entries = {}
         self.collected.present = task.fingerprints
@@ -134,7 +134,7 @@ class Preparer:
         counts = self.retriever.usage.as_dict()
         usage = {name: counts[name] - self.before[name] for name in COUNTS}
         self.before = counts
-        return Done(
+        return TaskResult(
             task.number,
             [entries[document.id] for document in documents if document.id in entries],
             self.chunks,
@@ -243,7 +243,7 @@ def _portable(error: StructragError) -> StructragError:
 
 
 def started(
-    setup: Callable[[], Setup], ask: Callable[[Asked], Answered] | None
+    setup: Callable[[], Setup], ask: Callable[[Asked], ModelReply] | None
 ) -> tuple[Preparer | None, Ready | Stopped]:
     """A worker's preparer and first words; None where it cannot begin."""
     try:
@@ -266,10 +266,10 @@ def main() -> None:
     os.dup2(2, 1)  # what a model prints must not be taken for a reply
     requests = sys.stdin.buffer
 
-    def ask(asked: Asked) -> Answered:
+    def ask(asked: Asked) -> ModelReply:
         _send(replies, asked)
         try:
-            answer: Answered = pickle.load(requests)
+            answer: ModelReply = pickle.load(requests)
         except EOFError:
             os._exit(1)  # the driver is gone
         return answer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any
 
 from structrag.asking.counted import CallTokens, counted
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import load_pair
+from structrag.models.loading import Lock, batch_of, load_labelled, pad_of
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
 from structrag.models.transformers_margin import (
@@ -23,6 +22,7 @@ from structrag.models.transformers_margin import (
 )
 from structrag.models.weights import weights_settings
 from structrag.text.amounts import amount
+from structrag.text.tokens import without_lone_surrogates
 
 CUT_MARK = "\n[...]\n"  # stands where the middle of a prompt was left out
 LEAST_WINDOW = 16
@@ -100,35 +100,25 @@ class TransformersModel:
     cuts: Cuts = field(default_factory=Cuts, init=False, repr=False)
     _margin: TransformersMargin = field(init=False, repr=False)
     _reader: PrefixReader = field(init=False, repr=False)
-    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
         check_at_least("max_new_tokens", self.max_new_tokens, 1)
-        folder = self.model if isinstance(self.model, str) else ""
-        self.model, self.tokenizer = load_pair(
+        self.model, self.tokenizer, label = load_labelled(
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
-        if self.tokenizer is None:
-            raise InvalidParameter(
-                "tokenizer must be given with a model object; got None."
-            )
         if self.window is None:
             self.window = (
                 getattr(self.model.config, "max_position_embeddings", None) or 4096
             )
         check_at_least("window", self.window, LEAST_WINDOW)
         self.max_new_tokens = min(self.max_new_tokens, self.window // 2)
-        label = folder or getattr(self.model.config, "_name_or_path", "")
-        label = label or type(self.model).__name__
         limits = f"window={self.window}, max_new_tokens={self.max_new_tokens}"
         self.name = self.name or "|".join(
             (label, *weights_settings(self.model), limits)
         )
         self.name += "" if self.normalised else "|not normalised"
-        self._set_up()
-
-    def _set_up(self) -> None:
         self._margin = TransformersMargin(
             self.model,
             self.tokenizer,
@@ -137,8 +127,7 @@ class TransformersModel:
             max_prompt_tokens=self.window,
             normalised=self.normalised,
         )
-        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        self._reader = PrefixReader(self.model, pad)
+        self._reader = PrefixReader(self.model, pad_of(self.tokenizer))
 
     @property
     def masses(self) -> Masses:
@@ -152,7 +141,6 @@ class TransformersModel:
             return self
         other = copy.copy(self)
         other.normalised, other.name = False, f"{self.name}|not normalised"
-        other._lock, other._reader = self._lock, self._reader
         other._margin = self._margin.unnormalised
         return other
 
@@ -187,12 +175,9 @@ class TransformersModel:
         width = max(map(len, rows))
         pad = self._reader.pad
         device = getattr(self.model, "device", "cpu")
-        ids = [[pad] * (width - len(row)) + list(row) for row in rows]
-        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
         with self._lock, torch.inference_mode():
             written = self.model.generate(
-                torch.tensor(ids, device=device),
-                attention_mask=torch.tensor(mask, device=device),
+                **batch_of(rows, pad, device, left=True),
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
                 pad_token_id=pad,
@@ -355,19 +340,8 @@ class TransformersModel:
             )
 
     def _encode(self, text: str) -> list[int]:
-        # Tokenizers refuse lone surrogates.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = without_lone_surrogates(text)
         return list(self.tokenizer.encode(text, add_special_tokens=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        left_out = {"_lock", "_reader", "_margin"}
-        return {
-            name: value for name, value in self.__dict__.items() if name not in left_out
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
-        self._set_up()
 
 
 def _check_options(options: Iterable[str]) -> None:

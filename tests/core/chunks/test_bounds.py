@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.bounds import (
-    Limits,
     Run,
+    SizeLimits,
     join_small,
     runs_of,
     split_large,
@@ -40,7 +40,7 @@ def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
     given_units: tuple[np.ndarray, list[int]], least: int
 ) -> None:
     values, sizes = given_units
-    limits = Limits(least, 120)
+    limits = SizeLimits(least, 120)
     mean = weighted_mean(values, sizes)
 
     def closeness(left: Run, right: Run) -> float:
@@ -71,7 +71,7 @@ def test_splitting_keeps_the_limit_and_every_unit(
 ) -> None:
     sizes = [size for size, _ in units]
     runs = split_large(
-        [(0, len(units))], sizes, Limits(0, most), [gap for _, gap in units]
+        [(0, len(units))], sizes, SizeLimits(0, most), [gap for _, gap in units]
     )
     assert [i for first, last in runs for i in range(first, last)] == list(
         range(len(units))
@@ -82,12 +82,12 @@ def test_splitting_keeps_the_limit_and_every_unit(
 @examples
 def test_limits_that_cannot_be_kept_are_refused(least: int, most: int) -> None:
     with pytest.raises(InvalidParameter, match="tokens must be"):
-        Limits(least, most)
+        SizeLimits(least, most)
 
 
 @examples
 def test_limits_at_their_edges_are_taken(least: int, most: int | None) -> None:
-    limits = Limits(least, most)
+    limits = SizeLimits(least, most)
     assert (limits.least, limits.most) == (least, most)
 
 
@@ -96,7 +96,7 @@ def test_small_runs_are_joined_smallest_first(
     sizes: list[int], least: int, most: int | None, joined: list[Run]
 ) -> None:
     runs = [(i, i + 1) for i in range(len(sizes))]
-    limits = Limits(least, most)
+    limits = SizeLimits(least, most)
     assert join_small(runs, sizes, limits, lambda left, right: 0.0) == joined
 
 
@@ -109,10 +109,10 @@ def test_neighbours_as_close_within_a_billionth_are_a_tie(
     def closeness(left: Run, right: Run) -> float:
         return to_next if left == (2, 3) else 0.0
 
-    assert join_small(runs, [30, 30, 10, 30, 30], Limits(20), closeness) == joined
+    assert join_small(runs, [30, 30, 10, 30, 30], SizeLimits(20), closeness) == joined
 
 
 @examples
 def test_a_run_of_exactly_the_limit_is_not_split(most: int, parts: list[Run]) -> None:
     sizes = [2, 3, 4, 5]
-    assert split_large([(0, 4)], sizes, Limits(0, most), [0, 3, 2, 3]) == parts
+    assert split_large([(0, 4)], sizes, SizeLimits(0, most), [0, 3, 2, 3]) == parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fixture_cases import examples
 
 from structrag.cli.tables import (
-    Part,
+    ReportPart,
     report_text,
 )
 
@@ -16,6 +16,6 @@ def test_notes_are_wrapped_at_110_characters_on_a_terminal(
 ) -> None:
     note = "word " * 21 + "x" * (length - 105)
     assert len(note) == length
-    part = Part(notes=[note])
+    part = ReportPart(notes=[note])
     assert len(report_text([part], markdown=False).splitlines()) == lines
     assert report_text([part], markdown=True) == note

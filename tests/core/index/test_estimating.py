@@ -17,10 +17,9 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.requests import Ask, Choose, Failed
+from structrag.asking.requests import Ask, Choose, Failed, Usage
 from structrag.errors import InvalidParameter
 from structrag.index.estimating import (
-    IndexCost,
     _stage_of,
     _stand_in,
 )
@@ -124,7 +123,7 @@ def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) 
     with expected:
         report = index.add(pages())
     assert report.usage["calls"] <= found.total.calls <= 2 * report.usage["calls"]
-    assert found.stages["views"] == IndexCost()
+    assert found.stages["views"] == Usage()
     tokens = report.usage["embedding_tokens"]
     assert 0.7 * tokens <= found.total.embedding_tokens <= 1.5 * tokens
 
@@ -136,7 +135,7 @@ def test_bad_input_is_refused_as_by_add() -> None:
     with pytest.raises(InvalidParameter, match="Put it in a list"):
         index.estimate(pages()[0])  # type: ignore[arg-type]
     assert (
-        index.estimate([]).total == IndexCost()
+        index.estimate([]).total == Usage()
         and index.estimate([read_text(" ", id="x")]).chunks == 0
     )
 

@@ -33,9 +33,9 @@ from structrag.index.entries import Entry
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
 from structrag.ingestion.ingesting import show_files
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer
-from structrag.ingestion.workers import Replies, Runner, Worker
+from structrag.ingestion.workers import Replies, Worker, WorkerPool
 
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
@@ -671,7 +671,7 @@ class Inside(Worker):
         )
         self.runner.answer(self, task)
 
-    def say(self, reply: Ready | Done | Stopped | None) -> None:
+    def say(self, reply: Ready | TaskResult | Stopped | None) -> None:
         self.replies.put((self, reply))
 
     def ending(self) -> str:
@@ -685,7 +685,7 @@ class Inside(Worker):
         return None
 
 
-class InsideRunner(Runner):
+class InsideRunner(WorkerPool):
     """Runs workers in the process of the test.
 
     Attributes:
@@ -724,7 +724,7 @@ class InsideRunner(Runner):
 
     def skip(self, worker: Inside, task: Task) -> None:
         """Say that nothing has changed, whatever is in the files."""
-        worker.say(Done(task.number))
+        worker.say(TaskResult(task.number))
 
 
 @pytest.fixture
@@ -930,7 +930,7 @@ def test_first_documents_are_prepared_alone_until_all_is_settled(
     inside.is_settled = False
 
     def settle_with_the_third(worker: Inside, task: Task) -> None:
-        worker.say(Done(task.number, is_settled=len(inside.tasks) == 3))
+        worker.say(TaskResult(task.number, is_settled=len(inside.tasks) == 3))
 
     inside.answer = settle_with_the_third
     files = sized(tmp_path / "files", *[100] * 12)
@@ -948,7 +948,7 @@ def test_what_the_first_documents_share_goes_to_the_other_workers(
     def share_with_the_first(worker: Inside, task: Task) -> None:
         shared.append(list(task.shared))
         axes = {"axes": np.eye(2)} if task.number == 0 else {}
-        worker.say(Done(task.number, shared=axes))
+        worker.say(TaskResult(task.number, shared=axes))
 
     inside.answer, inside.is_settled = share_with_the_first, False
     files = sized(tmp_path / "files", 100, 100, 100)

@@ -12,7 +12,7 @@ import pytest
 from fixture_cases import examples
 
 from structrag.errors import InvalidAnswer, InvalidParameter
-from structrag.models.cross_encoder import CrossEncoderScorer, as_cross_encoder
+from structrag.models.scorers import CrossEncoderScorer, as_cross_encoder
 from structrag.text.tokens import count_tokens
 
 QUESTION = "what do cats eat"

@@ -30,7 +30,7 @@ from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
-from structrag.retrieval.d3.layout import Layout, build_layout
+from structrag.retrieval.d3.layout import SectionLayout, build_layout
 from structrag.retrieval.d3.paragraphs import (
     PART_TOKENS,
     ParagraphSplitter,
@@ -181,7 +181,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         }
         self.embedder: Embedder = as_embedder(embedder)
         self.language = language
-        self._layout: Layout | None = None
+        self._layout: SectionLayout | None = None
         super().__init__(
             Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)),
             Runner(llm=llm, embedder=self.embedder, asking=asking),
@@ -250,7 +250,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         llm = self.runner.llm.name if self.runner.llm else None
         return setting_name([list(self._splitters.values()), llm, self.embedder.name])
 
-    def layout(self, snapshot: Snapshot | None = None) -> Layout:
+    def layout(self, snapshot: Snapshot | None = None) -> SectionLayout:
         """The sections with their paragraphs, put together once after a change.
 
         Those of now, or of a snapshot.

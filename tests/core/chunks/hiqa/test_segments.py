@@ -8,7 +8,7 @@ import pytest
 from fixture_cases import examples
 
 from structrag.chunks.divisions import divide
-from structrag.chunks.hiqa.segments import Segment, Segmenter
+from structrag.chunks.hiqa.segments import BlockRun, Segmenter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -114,7 +114,7 @@ def test_an_image_in_code_or_escaped_is_none() -> None:
     assert "images" not in chunk.extras
 
 
-def cut(text: str, format: str = "markdown") -> tuple[Segmenter, list[Segment]]:
+def cut(text: str, format: str = "markdown") -> tuple[Segmenter, list[BlockRun]]:
     """The segments of a text of one division."""
     outline = parse(read_text(text, format=format))
     segmenter = Segmenter(outline)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.hiqa.table_text import (
-    Table,
+    TextTable,
     pipe_table,
 )
 from structrag.reading.files import read_file, read_text
@@ -231,7 +231,7 @@ def test_tables_of_real_documents(data_dir: Any) -> None:
     assert "1,505,386" not in sheet.index_text
 
 
-def pipes(rows: str, *, header: int = 0, **settings: Any) -> Table | None:
+def pipes(rows: str, *, header: int = 0, **settings: Any) -> TextTable | None:
     """The table of pipe rows behind a line of text, of which so many are the header."""
     text = f"Before.\n{rows}Behind."
     starts = [8]

@@ -7,7 +7,7 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.chunks.bounds import Limits, runs_of
+from structrag.chunks.bounds import SizeLimits, runs_of
 from structrag.chunks.idms.gaps import AdaptiveThreshold, decide, merge_runs
 
 margins = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=1, max_size=30)
@@ -47,7 +47,7 @@ def test_weakest_only_joins(
     case: tuple[list[int], list[float], int, int],
 ) -> None:
     sizes, values, least, more = case
-    limits = Limits(least, least + more)
+    limits = SizeLimits(least, least + more)
     cuts, _ = decide(values, AdaptiveThreshold(), sizes, limits.most)
     before = runs_of(cuts, len(sizes))
     after = merge_runs(cuts, values, sizes, limits)
@@ -84,7 +84,7 @@ def test_greedy_joins_up_to_just_the_target_or_the_limit(
     target: int, most: int | None, runs: list[tuple[int, int]]
 ) -> None:
     sizes = [9, 2, 2, 1, 3, 4]
-    limits = Limits(0, most)
+    limits = SizeLimits(0, most)
     cuts = [1, 2, 3, 4, 5]
     assert (
         merge_runs(cuts, [0.0] * 5, sizes, limits, merge="greedy", target=target)

@@ -19,7 +19,7 @@ from structrag.chunks.pic.instructions import (
     read_texts,
 )
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
@@ -140,7 +140,7 @@ def instructed(
     text = "a b c c b "
     cuts = [[0, 2, 4], [4, 6, 8, 10]]
     scopes = [
-        Scope(
+        UnitScope(
             (f"S{n}",),
             tuple(
                 Unit(start, start + 2, start, 1, "paragraph", DIVISION)

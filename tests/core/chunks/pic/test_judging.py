@@ -16,7 +16,7 @@ from structrag.chunks.divisions import divide
 from structrag.chunks.pic.instructions import Instruction
 from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -104,14 +104,14 @@ def judged(values: list[float], tokens: list[int], **changes: Any) -> Judged:
     matrix = np.array([[value, math.sqrt(1 - value * value)] for value in values])
     settings = {"threshold": "mean", "spread": 0.0, "hysteresis": 0.0, **changes}
     instruction = Instruction(np.array([[1.0, 0.0]]), note="cats")
-    return judge(Scope((), units, ()), matrix, instruction, **settings)
+    return judge(UnitScope((), units, ()), matrix, instruction, **settings)
 
 
 def test_a_chunk_compared_with_less_than_was_wished_says_so() -> None:
     units = (Unit(0, 1, 0, 1, "paragraph", DIVISION),)
     instruction = Instruction(np.array([[1.0, 0.0]]), degraded=True)
     found = judge(
-        Scope((), units, ()),
+        UnitScope((), units, ()),
         np.array([[1.0, 0.0]]),
         instruction,
         threshold=0.5,

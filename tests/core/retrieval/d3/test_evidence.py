@@ -21,11 +21,11 @@ from structrag.asking.steps import together
 from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.estimating import selection_cost
 from structrag.retrieval.d3.evidence import (
     packed,
     rendered,
     select_steps,
-    selection_cost,
     short_forms,
     summarised_steps,
 )
@@ -370,7 +370,8 @@ def test_the_cost_is_known_before(strategy: str) -> None:
         assert expected.calls >= evidence.cost.calls
         assert expected.prompt_tokens >= evidence.cost.prompt_tokens
     else:
-        assert expected == replace(evidence.cost, answer_tokens=0)
+        answers = setting.answer_tokens * expected.calls
+        assert expected == replace(evidence.cost, answer_tokens=answers)
     assert selection_cost(QUESTION, [], setting) == StageCost()
 
 
@@ -466,7 +467,7 @@ def test_the_longest_paragraphs_are_counted_for_the_next_strategy() -> None:
     settings = in_characters("lexical+base", 100, chain_k=2)
     shown = f"[1] {'b' * 30}\n\n[2] {'c' * 20}why?"
     assert selection_cost("why?", paragraphs, settings) == StageCost(
-        1, len(shown), 0, 4
+        1, len(shown), 7, 4
     )
     first = replace(settings, strategy="base+lexical")
     assert selection_cost("why?", paragraphs, first).scored == 4

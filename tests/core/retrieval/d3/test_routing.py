@@ -22,7 +22,7 @@ from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import (
     Routed,
     RouteTally,
-    Scope,
+    SearchedPart,
     first_levels,
     is_direct,
     route_steps,
@@ -357,7 +357,7 @@ def route_of(
 ) -> Routed:
     steps = routed_steps(
         question,
-        Scope(index_of(text), None),
+        SearchedPart(index_of(text), None),
         router,
         Routing(**routing),
         Selection(),
@@ -446,7 +446,7 @@ def test_a_section_has_the_score_of_its_best_part() -> None:
         section_tokens=10,
         part_tokens=15,
     )
-    scope = Scope(index, None)
+    scope = SearchedPart(index, None)
     assert scope.layout.parts.tolist() == [[0, 3], [3, 4], [4, 5]]
     assert [section.rows for section in scope.outline] == [
         range(2),

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Ask, Embed
 from structrag.asking.steps import drive
-from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.d3.scoring import (
     fused_scores,
-    lexical_part_scores,
     own_vectors,
     paragraph_scores_steps,
     part_scores_steps,
@@ -94,12 +93,6 @@ def test_scores_are_normalised_over_the_rows_of_the_mask() -> None:
         2: {"bm25": 0.25, "dense": 0.0},
         3: {"bm25": 0.0, "dense": 0.0},
     }
-    assert lexical_part_scores(reader, "pump", masked(0, 2, 3)) == {
-        0: 1.0,
-        2: 0.25,
-        3: 0.0,
-    }
-    assert reader.asked[-1][0] == "lexical"
 
 
 def test_parts_have_the_mean_of_both() -> None:
@@ -153,7 +146,7 @@ def test_what_has_no_embedder_is_embedded_by_the_readers_own() -> None:
     assert drive(own_vectors(reader, asking()), answer) == ["A", "B", "C"]
 
 
-LAYOUT = Layout(
+LAYOUT = SectionLayout(
     0, (), np.array([[0, 2], [2, 3], [3, 4], [4, 5]]), np.array([4, 6, 20, 30, 40]), {}
 )
 
