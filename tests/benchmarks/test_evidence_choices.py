@@ -19,6 +19,7 @@ from benchmarks.evidence_choices import (
 from benchmarks.methods import BUDGETS, Sample
 from structrag import read_text
 from structrag.evaluation import SpanMeasure
+from structrag.retrieval.evidence.scores import rank
 from structrag.text.tokens import count_tokens
 from tests.doubles import HashTokens
 
@@ -56,10 +57,9 @@ def test_e_is_the_order_of_the_library(
         of_set.retriever._question_steps(ASKED.question, None)
     )
     atoms = order(of_set.signals(0, ASKED, pool), E, pool)
-    assert (
-        atoms[:50].tolist()
-        == of_set.retriever._ranking(pool, question).atoms[:50].tolist()
-    )
+    quantiser = of_set.retriever.level.quantiser
+    ranking = rank(pool, question, quantiser, language="english")
+    assert atoms[:50].tolist() == ranking.atoms[:50].tolist()
     # From the file.
     assert np.array_equal(order(of_set.signals(0, ASKED, pool), E, pool), atoms)
     assert of_set.recalls({"E": E}) == {"E": {str(budget): [1.0] for budget in BUDGETS}}
