@@ -23,7 +23,7 @@ from structrag.asking.requests import (
     Usage,
     fallbacks_line,
 )
-from structrag.asking.steps import keeping, noting_failures, together
+from structrag.asking.steps import ask, keeping, noting_failures, together
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
@@ -478,7 +478,7 @@ def _with_vectors(
         for entry, raw in zip(entries, raw_vectors, strict=True)
     ]
     texts = [text for by_view in windows for text in texts_of(by_view)]
-    (matrix,) = yield [Embed(tuple(texts))]
+    matrix = yield from ask(Embed(tuple(texts)))
     embedded = []
     first = 0
     for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):

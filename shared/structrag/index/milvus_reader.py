@@ -99,6 +99,10 @@ class MilvusReader(EngineReader):
             for row, record in sorted(_joined(rows).items())
         ]
 
+    @property
+    def next_key(self) -> int:
+        return self.state.next_key
+
     def version(self, key: int) -> int:
         """The version of a document whose head was read."""
         return self._versions[key]

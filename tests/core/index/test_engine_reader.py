@@ -72,6 +72,8 @@ class Listed(EngineReader):
     def document_ids(self) -> list[str]:
         return [head.record["id"] for head in self._all_heads()]
 
+    next_key: int = 0
+
     def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
         self.asked.append(len(doc_ids))
         return [head for head in self._all_heads() if head.record["id"] in doc_ids]
