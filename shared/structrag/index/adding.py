@@ -11,19 +11,9 @@ import numpy as np
 
 from structrag.asking.failures import fallbacks_of
 from structrag.asking.progress import TellDocuments
-from structrag.asking.requests import (
-    COUNTS,
-    Array,
-    Embed,
-    Embedder,
-    Failed,
-    Request,
-    Steps,
-    T,
-    Usage,
-    fallbacks_line,
-)
-from structrag.asking.steps import keeping, noting_failures, together
+from structrag.asking.requests import Array, Embed, Embedder, Failed, Request, Steps, T
+from structrag.asking.steps import ask, keeping, noting_failures, together
+from structrag.asking.usage import COUNTS, Usage, fallbacks_line
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
@@ -478,7 +468,7 @@ def _with_vectors(
         for entry, raw in zip(entries, raw_vectors, strict=True)
     ]
     texts = [text for by_view in windows for text in texts_of(by_view)]
-    (matrix,) = yield [Embed(tuple(texts))]
+    matrix = yield from ask(Embed(tuple(texts)))
     embedded = []
     first = 0
     for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):

@@ -9,8 +9,9 @@ from string import ascii_lowercase
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
+from structrag.asking.requests import Ask, Choose, Failed, Request
 from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
 from structrag.index.adding import (

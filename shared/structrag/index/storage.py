@@ -30,7 +30,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.failures import within
+from structrag.asking.calling import within
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,

@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from structrag.asking.requests import COUNTS, Embed, EmbedTokens, Request, Steps
+from structrag.asking.requests import Embed, EmbedTokens, Request, Steps
+from structrag.asking.usage import COUNTS
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
