@@ -212,7 +212,7 @@ def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None
     for content, message in (
         (b'{"format": "structrag-lancedb", "version": 99}', "has format version 99"),
         (b'{"format": "other"}', "version None"),
-        (b"nonsense", "is damaged: its table"),
+        (b"nonsense", "is damaged: its settings"),
     ):
         database.create_table(SETTINGS, [{"content": content}], mode="overwrite")
         with pytest.raises(IndexDamaged, match=message):

@@ -39,7 +39,7 @@ from structrag.index.milvus_collections import (
     vectors_of,
 )
 from structrag.index.milvus_reader import MilvusReader
-from structrag.index.milvus_state import State, packed
+from structrag.index.milvus_state import StoreState, packed
 from structrag.index.store import Store
 
 pymilvus = pytest.importorskip("pymilvus", reason="the extra 'milvus' is not installed")
@@ -178,7 +178,7 @@ def test_a_writer_waits_where_too_much_was_replaced(
         store.put(entry("a", [text]))
     monkeypatch.setattr(milvus, "KEPT", 0.3)
     monkeypatch.setattr(milvus, "_PAUSE", 0.05)
-    monkeypatch.setattr(milvus, "CROWDED", len(State().to_text()) + 120)
+    monkeypatch.setattr(milvus, "CROWDED", len(StoreState().to_text()) + 120)
     store.put(entry("a", ["pear"]))
     assert store._state().removed >= 1 and len(store._state().hidden) < 3
     assert texts_of(store) == {"a": ["pear"]}

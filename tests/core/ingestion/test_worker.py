@@ -24,7 +24,7 @@ from structrag.errors import (
     MissingExtra,
     ModelFailed,
 )
-from structrag.ingestion.one_model import Asked, ModelFacts, ModelReply
+from structrag.ingestion.one_model import ModelFacts, ModelReply, ModelRequest
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer, _portable, main, started
 from structrag.records import Document
@@ -226,9 +226,9 @@ def test_paragraphs_are_the_chunks_of_d3(tmp_path: Path) -> None:
 
 
 def test_with_one_model_a_worker_asks_for_vectors(tmp_path: Path) -> None:
-    calls: list[Asked] = []
+    calls: list[ModelRequest] = []
 
-    def ask(asked: Asked) -> ModelReply:
+    def ask(asked: ModelRequest) -> ModelReply:
         calls.append(asked)
         return ModelReply(np.ones((len(asked.texts), 2), dtype=np.float32))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Embed, Request, Steps, T
-from structrag.asking.steps import intercept
+from structrag.asking.steps import ask, intercept
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import FloatArray, best_positions
 from structrag.index.snapshot import Reader
@@ -31,7 +31,7 @@ def own_vectors(reader: Reader, steps: Steps[T]) -> Steps[T]:
     def answer(request: Request) -> Steps[Any]:
         if isinstance(request, Embed) and request.embedder is None:
             request = replace(request, embedder=reader.basis)
-        return (yield [request])[0]
+        return (yield from ask(request))
 
     return intercept(steps, answer)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Embed, Request, Steps, T
-from structrag.asking.steps import intercept
+from structrag.asking.steps import ask, intercept
 from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -81,6 +81,6 @@ def _by_its_own(evidence: EvidenceRetriever, steps: Steps[T]) -> Steps[T]:
     def answer(request: Request) -> Steps[Any]:
         if isinstance(request, Embed) and request.embedder is None:
             request = replace(request, embedder=evidence.embedder)
-        return (yield [request])[0]
+        return (yield from ask(request))
 
     return intercept(steps, answer)
