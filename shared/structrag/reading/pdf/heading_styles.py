@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.rows import Row
 from structrag.reading.plain_titles import MARK, is_clean, read_number
 
@@ -41,7 +42,7 @@ class Body(NamedTuple):
     italic: bool = False
 
 
-def body_of(rows: Iterable[Row]) -> Body:
+def body_of(rows: Iterable[Row | Line]) -> Body:
     """The size and weight that most characters have.
 
     The size is rounded to half a point. Without text: 0 and not bold.

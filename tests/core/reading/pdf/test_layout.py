@@ -19,7 +19,6 @@ from structrag.reading.pdf.layout import (
     _list,
     _Loose,
     _loose_note,
-    _pipe_table,
     _Text,
     markdown_of_pages,
 )
@@ -168,12 +167,12 @@ def test_a_ruled_table_with_empty_rows_and_columns() -> None:
     inside = [
         line("a", 195),
         line("b", 195, 260),
-        line("c-", 235),
+        line("ca-", 235),
         line("d", 243),
         line("e", 235, 260),
     ]
     found = draft(page(*text_from(100), *inside, *text_from(300), grids=(grid,))).text
-    assert found.split("\n\n")[1] == "| a | b |\n| --- | --- |\n| cd | e |"
+    assert found.split("\n\n")[1] == "| a | b |\n| --- | --- |\n| cad | e |"
 
 
 def test_blank_and_turned_lines_are_in_no_cell() -> None:
@@ -419,18 +418,6 @@ def test_a_list_is_nested_by_its_marks(
 
 def test_no_items_are_no_list() -> None:
     assert _list([]) == []
-
-
-@pytest.mark.parametrize(
-    ("cells", "text"),
-    [
-        ([], ""),
-        ([["a", "b"]], "| a | b |\n| --- | --- |"),
-        ([["a", "b"], ["1|2", ""]], "| a | b |\n| --- | --- |\n| 1\\|2 |  |"),
-    ],
-)
-def test_cells_as_a_pipe_table(cells: list[list[str]], text: str) -> None:
-    assert _pipe_table(cells) == text
 
 
 def test_a_loose_table_is_named_by_its_beginning() -> None:
