@@ -48,6 +48,14 @@ class InvalidParameter(StructragError, ValueError):
 class UnknownDocument(InvalidParameter):
     """An index does not hold a document, or no longer."""
 
+    @classmethod
+    def named(cls, doc_id: object) -> UnknownDocument:
+        """The error for an id that no document has."""
+        return cls(
+            f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
+            "`document_ids` lists them."
+        )
+
 
 class UnknownArgument(StructragError, TypeError):
     """An argument's name is none that is known."""

@@ -340,9 +340,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The passages of one document."""
         shelf = self.level.shelf()
         if doc_id not in shelf.documents:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that was added; got {doc_id!r}."
-            )
+            raise UnknownDocument.named(doc_id)
         pool = Pool([shelf.records[doc_id]])
         return PassageReader(
             [shelf.documents[doc_id]], pool, self.reading, self.context
