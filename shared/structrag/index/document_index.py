@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from structrag.asking.naming import has_name
-from structrag.asking.requests import Request, Steps, Usage
+from structrag.asking.requests import Request, Steps
 from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
 from structrag.errors import IndexDamaged, InvalidParameter, check_ids
 from structrag.index.adding import Adding
 from structrag.index.corpus import CorpusStore

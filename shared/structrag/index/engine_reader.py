@@ -19,7 +19,6 @@ from structrag.errors import (
 from structrag.index.dense import unit_vectors
 from structrag.index.engine_rows import (
     EngineFilter,
-    Head,
     filter_of,
     first_id,
     id_of_row,
@@ -28,7 +27,7 @@ from structrag.index.engine_rows import (
     row_of_id,
     views_of,
 )
-from structrag.index.entries import row_of
+from structrag.index.entries import DocumentRow, row_of
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
@@ -51,7 +50,7 @@ class EngineReader(ABC):
         self.place = place
         self.settings = settings
         self.views: tuple[str, ...] = views_of(settings)
-        self._heads: dict[str, Head | None] = {}
+        self._heads: dict[str, DocumentRow | None] = {}
 
     # -- what an engine answers
 
@@ -68,11 +67,11 @@ class EngineReader(ABC):
         """The key of the next new document."""
 
     @abstractmethod
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
         """What is kept of those documents that are there."""
 
     @abstractmethod
-    def _all_heads(self) -> list[Head]:
+    def _all_heads(self) -> list[DocumentRow]:
         """What is kept of every document, in row order."""
 
     @abstractmethod
@@ -121,18 +120,18 @@ class EngineReader(ABC):
 
     # -- documents and chunks
 
-    def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
+    def heads(self, doc_ids: Sequence[str]) -> dict[str, DocumentRow]:
         """What is kept of those documents that are there."""
         unknown = [doc_id for doc_id in doc_ids if doc_id not in self._heads]
         for start in range(0, len(unknown), _LOOKED_UP):
             some = unknown[start : start + _LOOKED_UP]
-            heads: dict[str, Head | None] = dict.fromkeys(some)
+            heads: dict[str, DocumentRow | None] = dict.fromkeys(some)
             heads |= {head.record["id"]: head for head in self._heads_of(some)}
             self._heads |= heads
         pairs = ((doc_id, self._heads[doc_id]) for doc_id in doc_ids)
         return {doc_id: head for doc_id, head in pairs if head is not None}
 
-    def head(self, doc_id: str) -> Head | None:
+    def head(self, doc_id: str) -> DocumentRow | None:
         """What is kept of a document. None for one that is not there."""
         return self.heads([doc_id]).get(doc_id)
 

@@ -16,8 +16,8 @@ from structrag.errors import InvalidParameter, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import ingest
 from structrag.ingestion.one_model import (
-    Asked,
     ModelReply,
+    ModelRequest,
     ModelServer,
     RemoteEmbedder,
 )
@@ -34,7 +34,7 @@ def write_files(folder: Path, count: int) -> list[Path]:
 
 
 def remote(server: ModelServer) -> RemoteEmbedder:
-    def ask(asked: Asked) -> ModelReply:
+    def ask(asked: ModelRequest) -> ModelReply:
         answers: SimpleQueue[ModelReply] = SimpleQueue()
         server.asked.put((asked, answers.put))
         return answers.get(timeout=60)
@@ -121,7 +121,7 @@ def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(
 def test_a_text_that_is_refused_fails_the_worker_alone_that_asked_for_it() -> None:
     with ModelServer(makers.Broken()) as server:
         answers: SimpleQueue[ModelReply] = SimpleQueue()
-        asked = [Asked("embed", (text,)) for text in ("one", "REFUSED", "two")]
+        asked = [ModelRequest("embed", (text,)) for text in ("one", "REFUSED", "two")]
         server._answer("embed", False, [(one, answers.put) for one in asked])
         failures = [answers.get(timeout=60).failure for _ in asked]
     assert failures == [None, "ValueError: not this text", None]

@@ -13,7 +13,7 @@ from doubles import HashEmbedder
 from fixture_cases import examples
 
 from structrag import FunctionEmbedder, SentenceTransformerEmbedder
-from structrag.asking.requests import acall
+from structrag.asking.calling import acall
 from structrag.errors import InvalidParameter
 from structrag.index.adding import split_windows
 from structrag.models import LsaEmbedder

@@ -7,7 +7,7 @@ import pytest
 from structrag import (
     FunctionModel,
 )
-from structrag.asking.requests import acall
+from structrag.asking.calling import acall
 from structrag.errors import InvalidParameter
 from structrag.models.llm import as_language_model
 
