@@ -441,35 +441,6 @@ def test_the_cost_of_a_report_is_that_of_its_call() -> None:
     )
 
 
-def test_documents_are_read_in_groups_of_pieces(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("structrag.index.adding.GROUP", 3)
-    encoder = HashTokens()
-    reports: list[tuple[int, int]] = []
-
-    def progress(stage: str, done: int, total: int) -> None:
-        if stage == "documents":
-            reports.append((done, total))
-
-    retriever = EvidenceRetriever(encoder, progress=progress)
-    long = "One sentence here. " * 100  # two pieces
-    documents = [
-        read_text(text, id=str(number))
-        for number, text in enumerate(["Pump.", long, "Seal.", "Valve.", "Kite.", long])
-    ]
-    retriever.add(documents)
-    assert [len(pieces) for pieces in encoder.passes] == [3, 3, 2]
-    assert reports == [(0, 6), (2, 6), (5, 6), (6, 6)]
-    for document in documents:
-        alone = EvidenceRetriever.from_documents([document], HashTokens())
-        record = retriever.level.shelf().records[document.id]
-        expected = alone.level.shelf().records[document.id]
-        assert np.array_equal(record.sums, expected.sums)
-        assert np.array_equal(record.lengths, expected.lengths)
-        assert np.array_equal(record.token_firsts, expected.token_firsts)
-
-
 @pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
 def test_documents_without_text_or_words_stand_beside_others(model: Any) -> None:
     retriever = EvidenceRetriever(model)
