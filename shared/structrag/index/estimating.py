@@ -17,7 +17,7 @@ from structrag.errors import ModelFailed
 from structrag.index.adding import (
     Adding,
     Preparation,
-    Read,
+    ReadDocument,
     read_steps,
     texts_of,
     windows_of,
@@ -84,13 +84,15 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
 
 def _read(
     dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation
-) -> list[Read]:
+) -> list[ReadDocument]:
     """What documents are read as. What that costs and what is embedded is counted."""
     if how.kept is not None:  # what stands in for answers is not to be kept
         how = replace(
             how, kept={name: dict(answers) for name, answers in how.kept.items()}
         )
-    read: list[Read] = dry.run(read_steps(group, how), embedded=with_own_vectors)
+    read: list[ReadDocument] = dry.run(
+        read_steps(group, how), embedded=with_own_vectors
+    )
     if how.embedder is not None:
         for of_document in read:
             raw = of_document.vectors is None

@@ -283,6 +283,9 @@ class Font:
     def FPDFText_GetFontWeight(self, page: Any, i: int) -> int:
         return self.weight
 
+    def FPDFText_GetFillColor(self, page: Any, i: int, *parts: Any) -> bool:
+        return False
+
 
 @pytest.mark.parametrize(
     ("font", "bold"),
