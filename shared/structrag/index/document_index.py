@@ -19,8 +19,8 @@ from structrag.errors import IndexDamaged, InvalidParameter, check_ids
 from structrag.index.adding import Adding
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
+from structrag.index.host_vectors import HostVectors
 from structrag.index.opening import Address, engine_of, open_store
-from structrag.index.routes import HostVectors
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.records import Document

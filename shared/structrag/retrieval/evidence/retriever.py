@@ -31,11 +31,11 @@ from structrag.errors import (
     UnknownDocument,
     check_at_least,
     check_choice,
+    check_query,
 )
 from structrag.index.adding import Adding, AddReport
 from structrag.index.document_index import DocumentIndex, check_same_config
 from structrag.index.opening import Address
-from structrag.index.routes import check_query
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
