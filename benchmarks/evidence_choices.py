@@ -29,8 +29,8 @@ from structrag.asking.requests import Array, TokenVectors
 from structrag.evaluation import span_recall
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.reading.settings import Reading
+from structrag.retrieval.evidence import adding, quantised, record
 from structrag.retrieval.evidence import pool as pools
-from structrag.retrieval.evidence import quantised, record, retriever
 from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, unit_rows
@@ -441,8 +441,8 @@ def _patches(lost: float | None) -> list[tuple[Any, str, Any]]:
     if lost is not None:
         return [(quantised, "_LOST", lost)]
     return [
-        (retriever, "fit_quantiser", _exact),
-        (retriever, "with_tokens", _all_tokens),
+        (adding, "fit_quantiser", _exact),
+        (adding, "with_tokens", _all_tokens),
         (record, "quantise", _unrounded),
         (pools, "products", _products),
     ]

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.asking.requests import Steps, T, Usage
+from structrag.asking.requests import Steps, T
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.asking.usage import Usage
+from structrag.errors import (
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_query,
+    checked_k,
+)
 from structrag.index.levels import query_vectors
-from structrag.index.routes import check_query, checked_k
 from structrag.models.llm import as_language_model
 from structrag.models.scorers import as_cross_encoder
 from structrag.records import Hit
