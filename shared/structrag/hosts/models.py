@@ -177,6 +177,9 @@ class HostEmbedder:
         self.name = name or host_name(model, extra)
         self.max_tokens, self._counter = reading_limit(model, max_tokens)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def count_tokens(self, text: str) -> int:
         """The model's tokens of a text, for windows; an estimate without its tokenizer."""
         return self._counter(text)
@@ -222,6 +225,9 @@ class HostModel:
         self._weigher = margin_model(model, normalised=normalised)
         # by the model's own tokenizer; None where it has none at hand
         self.count_tokens: TokenCounter | None = answer_counter(model)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
 
     def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
         raise NotImplementedError

@@ -328,8 +328,8 @@ def check_embedder(
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(
             f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
-            "has no name, a lambda or a function inside another. Build it again with "
-            "FunctionEmbedder(function, name=...)."
+            "has no name, such as a lambda or an object that holds one. Build it again with one "
+            "that takes name=..., such as FunctionEmbedder(function, name=...)."
         )
     if name != config["embedder"]:
         raise InvalidParameter(

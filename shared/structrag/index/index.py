@@ -411,9 +411,10 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warnings.warn(
                 "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda or a function inside another): another process cannot tell whether it "
-                "has the same one, and makes its documents anew or refuses the embedder. Use a "
-                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
+                "(a lambda, a function inside another, a host's object that holds one): another "
+                "process cannot tell whether it has the same one, and makes its documents anew or "
+                "refuses the embedder. Use a function of a module, or what takes name=..., such as "
+                "FunctionEmbedder, FunctionModel and the adapters' models.",
                 stacklevel=2,
             )
         super().save(path)
