@@ -379,7 +379,7 @@ def test_a_writer_that_is_stopped_holds_up_no_search_and_other_writers_not_for_e
         for _ in range(5):
             stopped.stdout.readline()
         # Until it is stopped while it holds the lock, as for most of its time.
-        with suppress(storage._Taken):
+        with suppress(storage._NameTaken):
             while True:
                 stopped.send_signal(signal.SIGCONT)
                 time.sleep(0.01)

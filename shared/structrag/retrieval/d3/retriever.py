@@ -39,7 +39,7 @@ from structrag.retrieval.d3.results import (
 )
 from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_steps
 from structrag.retrieval.d3.scoring import (
-    own_vectors,
+    embedded_by,
     paragraph_scores_steps,
     within_budget,
 )
@@ -160,7 +160,7 @@ class D3Retriever(Retriever):
         if asking.cache is None:
             asking = replace(asking, cache=self.index.cache)
         embedder: Any = self.index.embedder
-        # Fitted to the index's own texts; see `own_vectors`.
+        # Fitted to the index's own texts; see `embedded_by`.
         if hasattr(embedder, "fit"):
             embedder = None
         return Runner(llm=model, embedder=embedder, asking=asking)
@@ -329,7 +329,7 @@ class D3Retriever(Retriever):
             if "dense" in selection.stages:
                 yield from query_vectors(paragraphs, question)
             steps = select_steps(question, chunks, selection)
-            evidence = yield from own_vectors(paragraphs, steps)
+            evidence = yield from embedded_by(paragraphs.basis, steps)
             return evidence, scores_by_strategy(evidence)
         if not routed.rows:
             return Evidence(()), []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from structrag.asking.runner import Runner
 from structrag.retrieval.d3.evidence import select_steps
-from structrag.retrieval.d3.reranking import keep, shares, with_path
+from structrag.retrieval.d3.reranking import keep, shares
 from structrag.retrieval.d3.selection import Selection
 from structrag.text.tokens import count_tokens
 
@@ -40,14 +40,6 @@ def test_shares_are_from_0_to_1_in_the_order_of_the_scores(
         assert all(
             share >= found[i] for i, other in enumerate(scores) if score >= other
         )
-
-
-@pytest.mark.parametrize(
-    ("context", "expected"),
-    [("A > B", "A > B\nCats eat fish every day."), ("", TEXTS[0])],
-)
-def test_a_paragraph_with_its_path(context: str, expected: str) -> None:
-    assert with_path(chunks(TEXTS[:1], context)[0]) == expected
 
 
 @pytest.mark.parametrize("strategy", ["monot5", "cross_encoder"])
