@@ -18,7 +18,7 @@ from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
-from structrag.index.routes import HostVectors
+from structrag.index.host_vectors import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
 from structrag.records import Block, Chunk, Document
 from structrag.text.amounts import amount

@@ -16,6 +16,7 @@ from structrag.errors import (
     check_at_least,
     check_choice,
 )
+from structrag.index.corpus import CorpusReader
 from structrag.index.dense import unit_vectors
 from structrag.index.engine_rows import (
     EngineFilter,
@@ -36,7 +37,7 @@ _LOOKED_UP = 512  # documents that one query names
 _READ = 128  # documents whose chunks are read together
 
 
-class EngineReader(ABC):
+class EngineReader(CorpusReader, ABC):
     """A store in an engine at one moment, to be searched.
 
     Its rows number the chunks, with gaps: documents in the order they were first put, then chunk
@@ -53,13 +54,6 @@ class EngineReader(ABC):
         self._heads: dict[str, DocumentRow | None] = {}
 
     # -- what an engine answers
-
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def document_ids(self) -> list[str]: ...
 
     @property
     @abstractmethod
@@ -90,14 +84,8 @@ class EngineReader(ABC):
         """The chunks at those rows that are there, as they are kept."""
 
     @abstractmethod
-    def row_of(self, chunk_id: str) -> int | None: ...
-
-    @abstractmethod
     def _has_tag(self, tag: str) -> bool:
         """Whether a document has a tag."""
-
-    @abstractmethod
-    def first_rows(self, selection: Any, n: int) -> list[int]: ...
 
     @abstractmethod
     def _width(self, view: str) -> int | None:
@@ -139,10 +127,7 @@ class EngineReader(ABC):
         """A document's place in the order. Raises UnknownDocument if unknown."""
         head = self.head(doc_id)
         if head is None:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
-                "`document_ids` lists them."
-            )
+            raise UnknownDocument.named(doc_id)
         return head.key
 
     def rows_of(self, doc_id: str) -> range:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, UnknownDocument
+from structrag.index.corpus import CorpusStore
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     EngineRow,
@@ -34,7 +35,7 @@ from structrag.records import Chunk, Document
 VERSION = 1  # of the settings in an engine
 
 
-class EngineStore(ABC):
+class EngineStore(CorpusStore, ABC):
     """Documents in an engine.
 
     Args:
@@ -67,10 +68,6 @@ class EngineStore(ABC):
     def uri(self) -> str:
         """What opens it."""
         return f"{self.scheme}:{self.place}"
-
-    @property
-    @abstractmethod
-    def changes(self) -> int: ...
 
     @abstractmethod
     def reader(self) -> EngineReader: ...
@@ -162,9 +159,7 @@ class EngineStore(ABC):
     def document(self, doc_id: str) -> Document:
         head = self.reader().head(doc_id)
         if head is None:
-            raise UnknownDocument(
-                f"doc_id must be a document of the store; {doc_id!r} is not."
-            )
+            raise UnknownDocument.named(doc_id)
         return Document(text="", **head.record)
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:

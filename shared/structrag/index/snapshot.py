@@ -314,10 +314,7 @@ class Reader:
     def _find(self, doc_id: str) -> tuple[int, int]:
         place = self.snapshot.find(doc_id)
         if place is None:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
-                "`document_ids` lists them."
-            )
+            raise UnknownDocument.named(doc_id)
         return place
 
     def first_rows(self, selection: Selection | None, n: int) -> list[int]:

@@ -141,9 +141,7 @@ class Store:
         if unknown."""
         stored = self._stored(doc_id)
         if stored is None:
-            raise UnknownDocument(
-                f"doc_id must be a document of the store; {doc_id!r} is not."
-            )
+            raise UnknownDocument.named(doc_id)
         return Document(text="", **stored.record)
 
     def fingerprint(self, doc_id: str) -> str | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from structrag.errors import check_at_least, check_choice
-from structrag.index.routes import checked_k
+from structrag.errors import check_at_least, check_choice, checked_k
 from structrag.retrieval.evidence.scores import SHORTLIST
 
 ORDERS = ("rank", "document")

@@ -31,11 +31,11 @@ from structrag.errors import (
     UnknownDocument,
     check_at_least,
     check_choice,
+    check_query,
 )
 from structrag.index.adding import Adding, AddReport
 from structrag.index.document_index import DocumentIndex, check_same_config
 from structrag.index.opening import Address
-from structrag.index.routes import check_query
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
@@ -340,9 +340,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The passages of one document."""
         shelf = self.level.shelf()
         if doc_id not in shelf.documents:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that was added; got {doc_id!r}."
-            )
+            raise UnknownDocument.named(doc_id)
         pool = Pool([shelf.records[doc_id]])
         return PassageReader(
             [shelf.documents[doc_id]], pool, self.reading, self.context

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from growth import LINEAR, power
 from pdf_making import made, prose, wrapped, write
 
@@ -31,21 +32,7 @@ def raised(canvas: Any, parts: list[tuple[str, float]], y: float = 700) -> None:
     canvas.drawText(text)
 
 
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        (
-            [("Sales rose to 520", 0), ("1", 4), (" in 2024", 0), ("2", 4)],
-            "520^1 in 2024^2",
-        ),
-        ([("A flow of 10", 0), ("3", 4), (" litres", 0)], "10^3 litres"),
-        ([("5 m", 0), ("2", 4), (" of felt", 0)], "m^2 of felt"),
-        ([("The base 10", 0), ("2", -2), (" of it", 0)], "10_2 of it"),
-        ([("Much CO", 0), ("2", -2), (" falls", 0)], "CO2 falls"),  # as people write it
-        ([("The 1", 0), ("st", 4), (" pump", 0)], "1st pump"),
-        ([("1", 4), ("Without the farm", 0)], "1 Without the farm"),
-    ],
-)
+@examples
 def test_raised_digits_are_no_part_of_a_number(
     parts: list[tuple[str, float]], expected: str
 ) -> None:
@@ -73,7 +60,7 @@ def page_of_text(
 
 @pytest.mark.parametrize("pages", [1, 2, 3])
 @pytest.mark.parametrize("size", [24, 40])
-@pytest.mark.parametrize(("y", "grey"), [(700, 0.8), (421, 0.7), (560, 0.85)])
+@examples
 def test_a_watermark_is_left_out_and_counted(
     pages: int, size: int, y: float, grey: float
 ) -> None:
@@ -104,7 +91,7 @@ def test_a_title_in_grey_is_no_watermark() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 5])
-@pytest.mark.parametrize(("left", "size"), [(True, 7), (True, 10), (False, 8)])
+@examples
 def test_the_numbers_of_lines_are_left_out(step: int, left: bool, size: int) -> None:
     def draw(canvas: Any) -> None:
         def number(row: int, y: float) -> None:
@@ -139,7 +126,7 @@ def test_the_numbers_of_a_tables_rows_stay() -> None:
     )
 
 
-@pytest.mark.parametrize(("size", "gap"), [(18, 40), (13, 24), (10, 12)])
+@examples
 @pytest.mark.parametrize("word", ["Lesson", "Aufgabe", "Day", "Station"])
 def test_numbered_titles_atop_pages_are_no_running_heads(
     size: int, gap: int, word: str
