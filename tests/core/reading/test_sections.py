@@ -96,7 +96,7 @@ def test_numbers_nest_headings_that_all_have_level_one() -> None:
     nested = nest_by_number(
         [Heading(1, title, i, i + 1) for i, title in enumerate(titles)]
     )
-    assert [heading.level for heading in nested] == [1, 1, 2, 2, 1]
+    assert [heading.level for heading in nested] == [1, 1, 2, 1, 1]
     assert nested[3].title == "3.2. Version 1.0 notes"
 
 
@@ -175,7 +175,7 @@ def test_an_empty_document_has_only_the_root(format: str) -> None:
         (["1 A", "1.1 B", "C", "D"], [1, 2, 1, 1]),  # just half of them
         (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),  # fewer
         (["1 A", "2 B", "3 C"], [1, 1, 1]),  # no number below another
-        (["1.1 B", "C"], [2, 1]),
+        (["1.1 B", "C"], [1, 1]),
         # A note among its sections.
         (["1 A", "Note", "1.1 B", "C", "2 D"], [1, 2, 2, 1, 1]),
         (["1 A", "1.1 B", "Note", "1.2 C", "Note"], [1, 2, 3, 2, 1]),
@@ -199,14 +199,14 @@ def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
         (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),
         # One has two levels.
         (["1 A", "2 B", "3 C"], [1, 1, 1]),
-        (["1.1 A", "B"], [2, 1]),
+        (["1.1 A", "B"], [1, 1]),
         # At least half ascend; an equal one does not.
-        (["1.1 A", "1.2 B", "1.1 C"], [2, 2, 2]),
-        (["1.1 A", "1.2 B", "1.1 C", "1.1 D"], [1, 1, 1, 1]),
+        (["1.1 A", "1.1.1 B", "1.1 C"], [1, 2, 1]),
+        (["1.1 A", "1.1.1 B", "1.1 C", "1.1 D"], [1, 1, 1, 1]),
         (["2.1 A", "1.2 B"], [1, 1]),
-        # A number is made of at most three digits each, and a title follows.
-        (["100 A", "100.999 B"], [1, 2]),
-        (["1000 A", "1000.1 B"], [1, 1]),
+        # A number begins with at most two digits, and a title follows.
+        (["99 A", "99.999 B"], [1, 2]),
+        (["100 A", "100.1 B"], [1, 1]),
         (["1", "1.1"], [1, 1]),
         (["1.a A", "1.b B"], [1, 1]),
         (["1.² A", "1.³ B"], [1, 1]),
@@ -214,6 +214,15 @@ def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
         # Those without a number among the sections of a chapter are below the section.
         (["1 A", "1.1 B", "C", "1.2 D", "E", "2 F"], [1, 2, 3, 2, 1, 1]),
         (["1 A", "B", "1.1 C"], [1, 2, 2]),
+        # Letters and Roman numbers, labels, what stands behind all chapters.
+        (["I. A", "A. B", "B. C", "II. D", "A. E"], [1, 2, 2, 1, 2]),
+        (["A. A", "1. B", "2. C", "B. D", "1. E"], [1, 2, 2, 1, 2]),
+        (["G. A", "H. B", "I. C", "J. D"], [1, 1, 1, 1]),
+        (["Chapter 1", "1.1 A", "Chapter 2", "2.1 B"], [1, 2, 1, 2]),
+        (["第一章 A", "第一节 B", "第二章 C", "第一节 D"], [1, 2, 1, 2]),
+        (["1 A", "1.1 B", "References", "2 C"], [1, 2, 1, 1]),
+        # A missing parent leaves a number at the first level.
+        (["1 A", "1.1 B", "2.1 C", "3 D"], [1, 2, 1, 1]),
     ],
 )
 def test_levels_follow_from_numbers(titles: list[str], levels: list[int]) -> None:

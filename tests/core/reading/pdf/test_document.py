@@ -39,7 +39,8 @@ def test_laid_out_pages_become_markdown() -> None:
 @pytest.mark.parametrize(
     ("text", "title", "expected"),
     [
-        ("Words.\n\n# Pump\n\n# Valve\n", "", "Pump"),
+        ("Words.\n\n# Pump\n\n## Valve\n", "", "Pump"),
+        ("Words.\n\n# Pump\n\n# Valve\n", "", "meter"),  # one of several
         ("Words.\n", "", "meter"),  # the file's name
         ("# Pump\n", "Mine", "Mine"),
     ],
