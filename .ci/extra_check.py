@@ -153,16 +153,12 @@ def plot(folder: Path) -> str:
     return f"{(folder / 'pic.png').stat().st_size} bytes"
 
 
-def pdf(folder: Path, reader: str = "layout") -> str:
+def pdf(folder: Path) -> str:
     (folder / "pump.pdf").write_bytes(PDF)
-    text = structrag.read_file(folder / "pump.pdf", reader=reader).text
+    text = structrag.read_file(folder / "pump.pdf").text
     if "Rinse the filter." not in text:
         sys.exit(f"the page was read as {text!r}")
     return text
-
-
-def pdfplumber(folder: Path) -> str:
-    return pdf(folder, "pdfplumber")
 
 
 def docling(folder: Path) -> str:
@@ -185,7 +181,6 @@ CHECKS = {
     "mcp": mcp,
     "plot": plot,
     "pdf": pdf,
-    "pdfplumber": pdfplumber,
     "docling": docling,
 }
 

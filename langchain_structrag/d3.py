@@ -17,6 +17,7 @@ from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
+from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
 
 
@@ -99,8 +100,7 @@ class D3Retriever(IndexRetriever):
     @property
     def usage(self) -> Usage:
         """What the questions have cost so far."""
-        usage: Usage = self._core().usage
-        return usage
+        return self._d3().usage
 
     def result(
         self, question: str, k: int | None = None, *, where: Any = None
@@ -109,15 +109,13 @@ class D3Retriever(IndexRetriever):
 
         With the route, the model's answers, and the calls and tokens of each stage.
         """
-        result: D3Result = self._core().result(question, k, where=where)
-        return result
+        return self._d3().result(question, k, where=where)
 
     async def aresult(
         self, question: str, k: int | None = None, *, where: Any = None
     ) -> D3Result:
         """`result` on an event loop."""
-        result: D3Result = await self._core().aresult(question, k, where=where)
-        return result
+        return await self._d3().aresult(question, k, where=where)
 
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
@@ -126,23 +124,24 @@ class D3Retriever(IndexRetriever):
 
         Their calls go out together, at most `max_concurrency` at a time.
         """
-        results: list[D3Result] = self._core().results(questions, k, where=where)
-        return results
+        return self._d3().results(questions, k, where=where)
 
     async def aresults(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
         """`results` on an event loop."""
-        results: list[D3Result] = await self._core().aresults(questions, k, where=where)
-        return results
+        return await self._d3().aresults(questions, k, where=where)
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
         """What `result` would cost, stage by stage: expected, and at most.
 
         Asks no model and embeds nothing.
         """
-        estimate: Estimate = self._core().estimate(question, where=where)
-        return estimate
+        return self._d3().estimate(question, where=where)
+
+    def _d3(self) -> CoreRetriever:
+        core: CoreRetriever = self._core()
+        return core
 
     def documents(self, result: D3Result) -> list[Document]:
         """The evidence of a result as `invoke` gives it."""

@@ -13,15 +13,14 @@ from pydantic import Field
 from langchain_structrag.conversion import PAGE_NOTES, document_id
 from langchain_structrag.models import inner_config
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.asking.requests import Ranking, Search
 from structrag.hosts.kinds import HIQA, RetrieverKind
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, without_page_starts
 from structrag.hosts.segments import (
     EngineResult,
+    EngineRoute,
     check_packing,
     indexed_segments,
     packed,
-    segment_ranking,
 )
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
@@ -147,7 +146,7 @@ SCORE_KEYS = ("_score", "score", "relevance_score")
 
 
 @dataclass(frozen=True)
-class LexicalRoute:
+class LexicalRoute(EngineRoute):
     """A LangChain retriever as a route of an index.
 
     Any can take the place of BM25, such as one over Elasticsearch or OpenSearch: its results are
@@ -161,46 +160,33 @@ class LexicalRoute:
     """
 
     retriever: BaseRetriever
-    index: Index
 
-    def search(self, request: Search) -> Ranking:
-        """The segments found, best first. How many is the retriever's own setting."""
-        return self._ranking(self.retriever.invoke(request.query, inner_config()))
+    def found(self, query: str) -> list[Document]:
+        return self.retriever.invoke(query, inner_config())
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` by the retriever's own async call."""
-        return self._ranking(
-            await self.retriever.ainvoke(request.query, inner_config())
+    async def afound(self, query: str) -> list[Document]:
+        return await self.retriever.ainvoke(query, inner_config())
+
+    def described(self, result: Document) -> str:
+        return (
+            f"the id {result.id!r} and metadata {sorted(map(str, result.metadata))}: it needs "
+            f"{CHUNK_KEY}, or doc_id (or source) and a start_index inside one segment"
         )
 
-    def _ranking(self, documents: Sequence[Document]) -> Ranking:
-        def describe_first() -> str:
-            keys = sorted(map(str, documents[0].metadata))
-            return (
-                f"the id {documents[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id "
-                "(or source) and a start_index inside one segment"
-            )
-
-        results = [_engine_result(document) for document in documents]
-        return segment_ranking(results, self.index.store, describe_first)
-
-
-def _engine_result(document: Document) -> EngineResult:
-    """What a LangChain document says of the segment that it is."""
-    facts = list(_facts(document))
-    named = next((fact for fact in facts if isinstance(fact.get(CHUNK_KEY), str)), {})
-    placed = next(
-        (fact for fact in facts if isinstance(fact.get("start_index"), int)), {}
-    )
-    metadata = document.metadata
-    return EngineResult(
-        chunk_id=named.get(CHUNK_KEY),
-        names=(document.id, metadata.get("_id")),
-        doc_id=_parent_id(placed) if placed else None,
-        start=placed.get("start_index"),
-        end=placed.get("end_index"),
-        score=next((metadata[key] for key in SCORE_KEYS if key in metadata), None),
-    )
+    def read(self, result: Document) -> EngineResult:
+        metadata, facts = result.metadata, list(_facts(result))
+        named = (fact.get(CHUNK_KEY) for fact in facts)
+        placed = next(
+            (fact for fact in facts if isinstance(fact.get("start_index"), int)), {}
+        )
+        return EngineResult(
+            chunk_id=next((name for name in named if isinstance(name, str)), None),
+            names=(result.id, metadata.get("_id")),
+            doc_id=_parent_id(placed) if placed else None,
+            start=placed.get("start_index"),
+            end=placed.get("end_index"),
+            score=next((metadata[key] for key in SCORE_KEYS if key in metadata), None),
+        )
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:

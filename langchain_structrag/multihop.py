@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -25,12 +24,13 @@ from langchain_structrag.models import as_language_model, inner_callbacks, inner
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import ENTITIES_KEY
-from structrag.hosts.retrievers import HostRetriever, passage, results_of
+from structrag.hosts.retrievers import HostRetriever, passage, results_of, trace_notes
 from structrag.records import Chunk, Hit
-from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult
+from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
+from structrag.text.names import names_by_form
 
 
 class TwoHopRetriever(ToolRetriever):
@@ -96,15 +96,14 @@ class TwoHopRetriever(ToolRetriever):
     def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
         """The core's two hops, and how hits become documents."""
         retriever, document = stepped(self.retriever)
-        finder = (
-            {} if self.find_entities is None else {"find_entities": self.find_entities}
+        core = TwoHop(
+            retriever,
+            k=self.k,
+            max_entities=self.max_entities,
+            entity_hits=self.entity_hits,
+            find_entities=self.find_entities or names_by_form,
         )
-        settings: dict[str, Any] = {
-            "max_entities": self.max_entities,
-            "entity_hits": self.entity_hits,
-            **finder,
-        }
-        return TwoHop(retriever, k=self.k, **settings), document
+        return core, document
 
 
 def _documents(
@@ -322,23 +321,14 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
 def _output(
     result: SelfAskResult, document: Callable[[Hit], Document]
 ) -> dict[str, Any]:
+    def shown(hits: Iterable[Hit]) -> list[Document]:
+        return list(results_of(hits, document))
+
     return {
         "question": result.question,
         "answer": result.answer,
-        "evidence": list(results_of(result.evidence, document)),
-        "trace": [_hop(hop, document) for hop in result.trace],
-        "stopped": result.stopped,
-        "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
-        "failures": result.failures,
-    }
-
-
-def _hop(hop: Hop, document: Callable[[Hit], Document]) -> dict[str, Any]:
-    return {
-        "follow_up": hop.follow_up,
-        "answer": hop.answer,
-        "evidence": list(results_of(hop.evidence, document)),
-        "cost": asdict(hop.cost),
+        "evidence": shown(result.evidence),
+        **trace_notes(result, shown),
     }
 
 

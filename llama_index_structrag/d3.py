@@ -22,6 +22,7 @@ from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport
 from structrag.retrieval.d3.results import D3Result
+from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
 
@@ -70,12 +71,12 @@ class D3Retriever(IndexRetriever):
     """
 
     KIND: ClassVar[RetrieverKind] = D3
+    retriever: CoreRetriever
 
     @property
     def usage(self) -> Usage:
         """What the questions have cost so far."""
-        usage: Usage = self.retriever.usage
-        return usage
+        return self.retriever.usage
 
     def result(self, question: str) -> D3Result:
         """The evidence, how it was found, and what that cost.
@@ -106,8 +107,7 @@ class D3Retriever(IndexRetriever):
 
         Asks no model and embeds nothing.
         """
-        estimate: Estimate = self.retriever.estimate(question, where=self.where)
-        return estimate
+        return self.retriever.estimate(question, where=self.where)
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:
         """The evidence of a result as `retrieve` gives it."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import (
-    BaseNode,
     MetadataMode,
     NodeRelationship,
     NodeWithScore,
@@ -19,18 +18,16 @@ from llama_index.core.schema import (
 from llama_index_structrag.conversion import show_index_text
 from llama_index_structrag.retrieving import IndexRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
-from structrag.asking.requests import Ranking, Search
 from structrag.hosts.kinds import HIQA, RetrieverKind
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
 from structrag.hosts.segments import (
     EngineResult,
+    EngineRoute,
     check_packing,
     indexed_segments,
     packed,
-    segment_ranking,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.index import Index
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 
@@ -146,7 +143,7 @@ class HiQARetriever(IndexRetriever):
 
 
 @dataclass(frozen=True)
-class LexicalRoute:
+class LexicalRoute(EngineRoute):
     """A LlamaIndex retriever as a route of an index.
 
     Its results are mapped back to the index's segments. A result is the segment that its node id or
@@ -157,38 +154,30 @@ class LexicalRoute:
     """
 
     retriever: BaseRetriever
-    index: Index
 
-    def search(self, request: Search) -> Ranking:
-        """The segments found, best first. How many is the retriever's own setting."""
-        return self._ranking(self.retriever.retrieve(request.query))
+    def found(self, query: str) -> list[NodeWithScore]:
+        return self.retriever.retrieve(query)
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` by the retriever's own async call, else in a worker thread."""
-        return self._ranking(await aretrieved(self.retriever, request.query))
+    async def afound(self, query: str) -> list[NodeWithScore]:
+        return await aretrieved(self.retriever, query)
 
-    def _ranking(self, nodes: Sequence[NodeWithScore]) -> Ranking:
-        def describe_first() -> str:
-            node = nodes[0].node
-            return (
-                f"the id {node.node_id!r}, ref_doc_id {node.ref_doc_id!r} and start_char_idx "
-                f"{getattr(node, 'start_char_idx', None)!r}"
-            )
+    def described(self, result: NodeWithScore) -> str:
+        node = result.node
+        return (
+            f"the id {node.node_id!r}, ref_doc_id {node.ref_doc_id!r} and start_char_idx "
+            f"{getattr(node, 'start_char_idx', None)!r}"
+        )
 
-        results = [_engine_result(scored.node, scored.score) for scored in nodes]
-        return segment_ranking(results, self.index.store, describe_first)
-
-
-def _engine_result(node: BaseNode, score: float | None) -> EngineResult:
-    """What a node says of the segment that it is."""
-    return EngineResult(
-        chunk_id=node.metadata.get(CHUNK_KEY),
-        names=(node.node_id,),
-        doc_id=node.ref_doc_id,
-        start=getattr(node, "start_char_idx", None),
-        end=getattr(node, "end_char_idx", None),
-        score=score,
-    )
+    def read(self, result: NodeWithScore) -> EngineResult:
+        node = result.node
+        return EngineResult(
+            chunk_id=node.metadata.get(CHUNK_KEY),
+            names=(node.node_id,),
+            doc_id=node.ref_doc_id,
+            start=getattr(node, "start_char_idx", None),
+            end=getattr(node, "end_char_idx", None),
+            score=result.score,
+        )
 
 
 def segment_nodes(store: CorpusStore, view: str) -> list[TextNode]:

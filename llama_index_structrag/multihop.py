@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -21,13 +21,13 @@ from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import (
     IndexRetriever,
     aretrieved,
-    prompt_of,
-    template_of,
+    prompts_of,
+    updated_prompts,
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
-from structrag.hosts.retrievers import HostRetriever, passage
+from structrag.hosts.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.answering import EVIDENCE_TOKENS
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
@@ -304,39 +304,16 @@ class SelfAskQueryEngine(BaseQueryEngine):
         return SelfAsk(over.core, **self._settings, prompts=self.prompts), over
 
     def _get_prompts(self) -> PromptDictType:
-        return {
-            f"{name}_prompt": prompt_of(getattr(self.prompts, name), places)
-            for name, places in _PLACES.items()
-        }
+        return prompts_of(self.prompts, _PLACES)
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
-        changes = {
-            name: template_of(prompts[f"{name}_prompt"], places)
-            for name, places in _PLACES.items()
-            if f"{name}_prompt" in prompts
-        }
-        self.prompts = replace(self.prompts, **changes)
+        self.prompts = updated_prompts(self.prompts, _PLACES, prompts)
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {"retriever": self.retriever}
 
 
 def _response(result: SelfAskResult, over: Stepped) -> Response:
-    trace = [
-        {
-            "follow_up": hop.follow_up,
-            "answer": hop.answer,
-            "evidence": [hit.chunk.id for hit in hop.evidence],
-            "cost": asdict(hop.cost),
-        }
-        for hop in result.trace
-    ]
-    metadata = {
-        "trace": trace,
-        "stopped": result.stopped,
-        "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
-        "failures": result.failures,
-    }
-    return Response(
-        result.answer, source_nodes=over.nodes_of(result.evidence), metadata=metadata
-    )
+    metadata = trace_notes(result, lambda hits: [hit.chunk.id for hit in hits])
+    nodes = over.nodes_of(result.evidence)
+    return Response(result.answer, source_nodes=nodes, metadata=metadata)

@@ -57,7 +57,6 @@ from structrag.hosts.retrievers import (
     results_of,
     warn_of_chunks,
 )
-from structrag.index.views import Prompts
 from structrag.records import Chunk, Document, Hit
 
 if TYPE_CHECKING:
@@ -65,6 +64,9 @@ if TYPE_CHECKING:
 
 dispatcher = get_dispatcher(__name__)
 CORE_NAMES = {"node_parser": "splitter", "vector_store": "dense_store"}
+_PLACES = ("title", "text")
+# The templates of views, each with its places.
+_PROMPTS = {"merged": _PLACES, "summary": _PLACES, "keywords": _PLACES}
 HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
 ARGUMENT_HINTS = {
     **HINTS,
@@ -343,7 +345,7 @@ class IndexRetriever(ToolRetriever):
         self.index.save(persist_dir)
 
     def _get_prompts(self) -> PromptDictType:
-        return prompts_of(self.index.view_settings.prompts)
+        return prompts_of(self.index.view_settings.prompts, _PROMPTS)
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
         """Take templates for documents added from now on.
@@ -351,7 +353,7 @@ class IndexRetriever(ToolRetriever):
         Adding a document again makes its views anew.
         """
         settings = self.index.view_settings
-        templates = updated_prompts(settings.prompts, prompts)
+        templates = updated_prompts(settings.prompts, _PROMPTS, prompts)
         self.index.view_settings = replace(settings, prompts=templates)
 
 
@@ -360,15 +362,6 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
     if type(retriever)._aretrieve is BaseRetriever._aretrieve:
         return await asyncio.to_thread(retriever.retrieve, query)
     return await retriever.aretrieve(query)
-
-
-_PLACES = ("title", "text")
-# The templates of views, each with its places.
-_PROMPTS = {
-    "merged": _PLACES,
-    "summary": _PLACES,
-    "keywords": _PLACES,
-}
 
 
 def _core_options(
@@ -455,24 +448,28 @@ def template_of(prompt: BasePromptTemplate, places: Sequence[str]) -> str:
     return template
 
 
-def prompts_of(prompts: Prompts) -> dict[str, BasePromptTemplate]:
-    """The core's templates of views as LlamaIndex's."""
+def prompts_of(
+    templates: Any, places: Mapping[str, Sequence[str]]
+) -> dict[str, BasePromptTemplate]:
+    """The core's templates, fields of a record, as LlamaIndex's."""
     return {
-        f"{name}_prompt": prompt_of(getattr(prompts, name), places)
-        for name, places in _PROMPTS.items()
+        f"{name}_prompt": prompt_of(getattr(templates, name), among)
+        for name, among in places.items()
     }
 
 
 def updated_prompts(
-    prompts: Prompts, changes: Mapping[str, BasePromptTemplate]
-) -> Prompts:
+    templates: Any,
+    places: Mapping[str, Sequence[str]],
+    changes: Mapping[str, BasePromptTemplate],
+) -> Any:
     """The core's templates with those of `changes` replaced."""
     new = {
-        name: template_of(changes[f"{name}_prompt"], places)
-        for name, places in _PROMPTS.items()
+        name: template_of(changes[f"{name}_prompt"], among)
+        for name, among in places.items()
         if f"{name}_prompt" in changes
     }
-    return replace(prompts, **new)
+    return replace(templates, **new)
 
 
 def _core_splitter(node_parser: Any) -> Any:

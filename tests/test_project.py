@@ -129,7 +129,6 @@ def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
         "mcp",
         "plot",
         "pdf",
-        "pdfplumber",
     ],
 )
 def test_the_checks_of_the_extras_pass_where_everything_is(

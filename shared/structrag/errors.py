@@ -103,6 +103,14 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
     return value
 
 
+# Arguments that are no more -> what to do instead.
+REMOVED_ARGUMENTS = {
+    "choose_views": "Leave it out: views are extracted, or written by llm=.",
+    "dimensions": "Leave it out: vectors keep all of theirs.",
+    "function_words": "Leave it out: all words of a question count.",
+}
+
+
 def check_arguments(
     what: str,
     names: Iterable[str],
@@ -121,8 +129,9 @@ def check_arguments(
             continue
         nearest = get_close_matches(name, allowed, 1)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        if hints and name in hints:
-            hint = f" {hints[name]}"
+        told = {**REMOVED_ARGUMENTS, **(hints or {})}
+        if name in told:
+            hint = f" {told[name]}"
         raise UnknownArgument(
             f"{what} has no argument {name!r}.{hint} Known: {', '.join(allowed)}."
         )

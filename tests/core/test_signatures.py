@@ -27,7 +27,6 @@ LONGEST = 60
 
 # By room and class, not by module. Written while something is made, read or counted.
 MUTABLE = {
-    "asking.Call",
     "asking.Usage",
     "asking._Outcome",
     "chunks.AdaptiveThreshold",
@@ -42,7 +41,7 @@ MUTABLE = {
     "index.Segment",
     "index.State",
     "index._Answers",
-    "ingestion.Summary",
+    "ingestion.FolderSummary",
     "ingestion._Batch",
     "models.ColbertTokens",
     "models.CrossEncoderScorer",

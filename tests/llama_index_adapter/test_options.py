@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from llama_index.core import Document, MockEmbedding, Settings
 from llama_index.core.llms import MockLLM
 from llama_index_fakes import HashEmbedding
@@ -51,14 +52,7 @@ def no_global_model() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("storage_context", "Pass vector_store="),
-        ("transformations", "Pass node_parser="),
-        ("similarity_top_kk", "Did you mean 'similarity_top_k'"),
-    ],
-)
+@examples
 def test_an_unknown_argument_is_answered(
     retriever: Any, name: str, answer: str
 ) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,7 @@ Progress = Callable[[str, int, int], None]  # what is being done, done so far, t
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A prompt for the language model. Answered by its text, or by `Failed`.
-
-    A model that can `pick` is given the `options`, and answers with one of them. What others answer
-    is to be read as any text.
-    """
+    """A prompt for the language model. Answered by its text, or by `Failed`."""
 
     prompt: str
     # who asks and which version of the prompt, for the cache key and the counts
@@ -34,7 +30,6 @@ class Ask:
     use_cache: bool = True
     # who answers; None: the runner's own
     llm: LanguageModel | None = field(default=None, hash=False)
-    options: tuple[str, ...] = ()  # different, none of them blank; (): any text
     # of an answer in JSON, for models that can be held to one; None: any text
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
@@ -50,6 +45,7 @@ class Choose:
     options: tuple[str, str]
     component: str = ""
     normalised: bool = True  # False: pA - pB by a model with an `unnormalised` form
+    use_cache: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +138,9 @@ class LanguageModel(Protocol):
     `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
 
     A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
-    order. `acomplete_many` is its awaited form. A model with `pick(prompt, options)` is asked by
-    that where the answer is to be one of some options; `apick` is its awaited form. One with
-    `complete_json(prompt, schema)` is asked by that for JSON, with a JSON schema; awaited:
-    `acomplete_json`.
+    order. `acomplete_many` is its awaited form. A model with `complete_json(prompt, schema)` is
+    asked by that for JSON; awaited: `acomplete_json`. One with a `summary_prompt` says itself how
+    it is asked for a summary.
     """
 
     @property

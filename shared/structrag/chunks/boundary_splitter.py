@@ -14,12 +14,12 @@ from structrag.chunks.asking_splitter import (
     decided_by,
     read_boundary_embedder,
 )
-from structrag.chunks.bounds import Limits, Run
+from structrag.chunks.bounds import Run, SizeLimits
 from structrag.chunks.divisions import divide
 from structrag.chunks.fitter import Fitter
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.run_vectors import mean_vectors_steps
-from structrag.chunks.scopes import Scope, scopes_of
+from structrag.chunks.scopes import UnitScope, scopes_of
 from structrag.reading.settings import Reading, ReadingSettings
 from structrag.records import Chunk, Document
 from structrag.text.cutting import Piece
@@ -107,20 +107,20 @@ class BoundarySplitter(ReadingSplitter, Reading):
         maker = ChunkMaker(document, self.counter, self.max_tokens, with_path)
         return Fitter(self.outline(document), maker, self.cutter())
 
-    def _scopes(self, fitter: Fitter, *, by_zone: bool) -> list[Scope]:
+    def _scopes(self, fitter: Fitter, *, by_zone: bool) -> list[UnitScope]:
         divisions = divide(fitter.outline, self.exclude_titles)
         apart = self.respect_sections
         return scopes_of(fitter, divisions, by_zone=by_zone, respect_sections=apart)
 
-    def _limits(self, room: int | None) -> Limits:
+    def _limits(self, room: int | None) -> SizeLimits:
         """The bounds of a run where a chunk's text may have `room` tokens."""
         least = self.least_tokens
-        return Limits(least if room is None else min(least, room), room)
+        return SizeLimits(least if room is None else min(least, room), room)
 
     def _chunks(
         self,
         fitter: Fitter,
-        scope: Scope,
+        scope: UnitScope,
         runs: Sequence[Run],
         affinity: Sequence[float],
         extras: Callable[[Run, Piece], dict[str, Any]],

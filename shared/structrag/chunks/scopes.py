@@ -24,7 +24,7 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class UnitScope:
     """Units that share a threshold: a document's, or one section's."""
 
     path: tuple[str, ...]  # heading titles; () for the document
@@ -64,9 +64,9 @@ def scopes_of(
     *,
     by_zone: bool,
     respect_sections: bool,
-) -> list[Scope]:
+) -> list[UnitScope]:
     """The scopes of a document, in order: one a zone, or one. No division gives none."""
-    scopes: list[Scope] = []
+    scopes: list[UnitScope] = []
     units: list[Unit] = []
     zones: list[Zone] = []
     number = 0
@@ -78,9 +78,9 @@ def scopes_of(
         zones.append(Zone(first, len(units), room))
         if by_zone:
             path = group[0].section.path
-            scopes.append(Scope(path, tuple(units), tuple(zones), number))
+            scopes.append(UnitScope(path, tuple(units), tuple(zones), number))
             number += len(units)
             units, zones = [], []
     if units:
-        scopes.append(Scope((), tuple(units), tuple(zones)))
+        scopes.append(UnitScope((), tuple(units), tuple(zones)))
     return scopes

@@ -55,7 +55,7 @@ class FileReading:
         'layout'
 
     Attributes:
-        reader: "layout", "pdfplumber", "docling" or a function, as in `structrag.read_file`.
+        reader: "layout", "docling" or a function, as in `structrag.read_file`.
         isolated: Whether each PDF is read in a process of its own, with limits.
         password: For encrypted files.
     """

@@ -62,6 +62,11 @@ class EngineReader(ABC):
     @abstractmethod
     def document_ids(self) -> list[str]: ...
 
+    @property
+    @abstractmethod
+    def next_key(self) -> int:
+        """The key of the next new document."""
+
     @abstractmethod
     def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
         """What is kept of those documents that are there."""

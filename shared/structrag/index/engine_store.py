@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from structrag.errors import InvalidParameter, NoIndex, UnknownDocument
+from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, UnknownDocument
 from structrag.index.engine_reader import EngineReader
-from structrag.index.engine_rows import Head, prepare_for, views_of
-from structrag.index.entries import Entry, Prepared, line_of
+from structrag.index.engine_rows import (
+    EngineRow,
+    Head,
+    prepare_for,
+    rows_by_document,
+    views_of,
+)
+from structrag.index.entries import Entry, dump_json, line_of, parse_json, plain_json
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
+
+VERSION = 1  # of the settings in an engine
 
 
 class EngineStore(ABC):
@@ -59,19 +69,37 @@ class EngineStore(ABC):
     @abstractmethod
     def reader(self) -> EngineReader: ...
 
-    @abstractmethod
-    def delete(self, doc_id: str) -> bool: ...
+    # -- what an engine does
 
     @abstractmethod
-    def save(
-        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
-    ) -> None: ...
+    def _writing(self) -> AbstractContextManager[object]:
+        """Let writers take turns."""
 
     @abstractmethod
-    def _put(
-        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    def _write(
+        self,
+        reader: Any,
+        documents: Sequence[Sequence[EngineRow]],
+        replaced: Mapping[str, Head],
     ) -> None:
-        """Put documents by their ids, in one commit."""
+        """Write documents in one commit, in the place of some that the reader has."""
+
+    @abstractmethod
+    def _remove(self, reader: Any, head: Head) -> None:
+        """Remove a document."""
+
+    @abstractmethod
+    def _write_settings(self) -> None:
+        """Keep the settings and the configuration."""
+
+    @abstractmethod
+    def _catch_up(self) -> None:
+        """Bring up to date what searches go by."""
+
+    # -- changes
+
+    def put(self, entry: Entry) -> None:
+        self.put_all([entry])
 
     def put_all(self, entries: Sequence[Entry]) -> None:
         """Add documents, or replace those with their ids, in one commit.
@@ -83,8 +111,37 @@ class EngineStore(ABC):
         prepared = {
             doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()
         }
-        if by_id:
-            self._put(by_id, prepared)
+        if not by_id:
+            return
+        with self._writing():
+            reader = self.reader()
+            heads = reader.heads(list(by_id))
+            documents = rows_by_document(
+                by_id, prepared, heads, reader.next_key, self.settings
+            )
+            self._write(reader, documents, heads)
+
+    def delete(self, doc_id: str) -> bool:
+        with self._writing():
+            reader = self.reader()
+            head = reader.head(doc_id)
+            if head is not None:
+                self._remove(reader, head)
+            return head is not None
+
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the configuration, and bring up to date what searches go by.
+
+        Documents are kept as they come. `path` must be the store itself.
+        """
+        self.check_path(path)
+        with self._writing():
+            if config is not None and plain_json(dict(config), "config") != self.config:
+                self.config = plain_json(dict(config), "config")
+                self._write_settings()
+            self._catch_up()
 
     # -- what is there
 
@@ -140,9 +197,6 @@ class EngineStore(ABC):
             entry.document.id
         )
 
-    def put(self, entry: Entry) -> None:
-        self.put_all([entry])
-
     def check_path(self, path: str | os.PathLike[str]) -> None:
         """Raise InvalidParameter unless a path is that of the store itself."""
         if self.place_of(os.fspath(path).removeprefix(f"{self.scheme}:")) != self.place:
@@ -172,3 +226,35 @@ def tenant_of(place: str) -> tuple[str, str]:
 
 def no_index(place: str) -> NoIndex:
     return NoIndex(f"There is no store of structrag at {place!r}. Check the address.")
+
+
+def settings_line(format: str, settings: Settings, config: Mapping[str, Any]) -> bytes:
+    """The settings of a store in an engine as they are kept, with the index's configuration."""
+    return dump_json(
+        {
+            "format": format,
+            "version": VERSION,
+            "store": settings.to_json(),
+            "config": dict(config),
+        }
+    )
+
+
+def parse_settings(
+    place: str, format: str, line: Callable[[], bytes]
+) -> tuple[Settings, dict[str, Any]]:
+    """What `settings_line` was given. Raises IndexDamaged."""
+    try:
+        content = parse_json(line())
+        version = content["version"] if content["format"] == format else None
+        if version == VERSION:
+            return Settings.from_json(content["store"]), content["config"]
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        raise IndexDamaged(
+            f"The store at {place!r} is damaged: its settings make no sense ({error!r}). Restore "
+            "it from a copy, or build it again."
+        ) from error
+    raise IndexDamaged(
+        f"The store at {place!r} has format version {version}, this release reads {VERSION}. "
+        "Build the store again, or use the release that made it."
+    )

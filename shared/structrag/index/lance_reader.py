@@ -83,10 +83,10 @@ class LanceReader(EngineReader):
         pairs = zip(*self._where(f"kind = {HEAD}", ["id", "record"]), strict=True)
         return [read_head(row_id, record) for row_id, record in sorted(pairs)]
 
-    def last_key(self) -> int:
-        """The highest key of a document; -1 without one."""
+    @property
+    def next_key(self) -> int:
         (ids,) = self._where(f"kind = {HEAD}", ["id"])
-        return key_of(max(ids, default=-1))
+        return key_of(max(ids, default=-1)) + 1
 
     def ids_of(self, doc_ids: Sequence[str]) -> list[int]:
         """The ids of all rows of some documents."""

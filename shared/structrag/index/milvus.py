@@ -13,7 +13,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from typing import Any
 from uuid import uuid4
@@ -23,12 +23,12 @@ from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
-    rows_by_document,
+    Head,
     views_of,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index, tenant_of
-from structrag.index.entries import Entry, Prepared, plain_json
+from structrag.index.entries import plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
     CHUNKS,
@@ -175,25 +175,27 @@ class MilvusStore(EngineStore):
 
     # -- changes
 
-    def _put(
-        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
-    ) -> None:
-        with self._turn:
-            reader = self.reader()
-            heads = reader.heads(list(entries))
-            next_key = reader.state.next_key
-            rows = rows_by_document(entries, prepared, heads, next_key, self.settings)
-            widths = widths_of(list(chain(*rows)), reader.state.widths)
-            replaced = [reader.version(head.key) for head in heads.values()]
-            with self._commit(len(rows)) as (state, first):
-                state.next_key = next_key + len(entries) - len(heads)
-                changed = self._forget(state, replaced)
-                self._begin_averages(state, list(chain(*rows)))
-                self._make_room_for_vectors(state, widths)
-                self._write(state, rows, first, changed)
-                self._add_counts(state, changed, first)
+    def _writing(self) -> AbstractContextManager[object]:
+        return self._turn
 
     def _write(
+        self,
+        reader: MilvusReader,
+        documents: Sequence[Sequence[EngineRow]],
+        replaced: Mapping[str, Head],
+    ) -> None:
+        rows = list(chain(*documents))
+        widths = widths_of(rows, reader.state.widths)
+        versions = [reader.version(head.key) for head in replaced.values()]
+        with self._commit(len(documents)) as (state, first):
+            state.next_key = reader.next_key + len(documents) - len(replaced)
+            changed = self._forget(state, versions)
+            self._begin_averages(state, rows)
+            self._make_room_for_vectors(state, widths)
+            self._insert_documents(state, documents, first, changed)
+            self._add_counts(state, changed, first)
+
+    def _insert_documents(
         self,
         state: State,
         documents: Sequence[Sequence[EngineRow]],
@@ -214,18 +216,12 @@ class MilvusStore(EngineStore):
             _count(state, view, with_terms, 1)
             changed[view].append(RowCounts.of(row["terms"] for row in with_terms))
 
-    def delete(self, doc_id: str) -> bool:
-        with self._turn:
-            reader = self.reader()
-            head = reader.head(doc_id)
-            if head is None:
-                return False
-            # The commit takes a version too, so that no two have the same.
-            with self._commit(1) as (state, first):
-                self._add_counts(
-                    state, self._forget(state, [reader.version(head.key)]), first
-                )
-            return True
+    def _remove(self, reader: MilvusReader, head: Head) -> None:
+        # The commit takes a version too, so that no two have the same.
+        with self._commit(1) as (state, first):
+            self._add_counts(
+                state, self._forget(state, [reader.version(head.key)]), first
+            )
 
     @contextmanager
     def _commit(self, n_versions: int) -> Iterator[tuple[State, int]]:
@@ -363,21 +359,13 @@ class MilvusStore(EngineStore):
             state.outdated = [item for item in state.outdated if item not in outdated]
             state.removed += 1
 
-    def save(
-        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
-    ) -> None:
-        """Keep the configuration, and bring weights up to date.
+    def _write_settings(self) -> None:
+        write_settings(self._database, self.settings, self.config)
 
-        Documents are kept as they come. `path` must be the store itself.
-        """
-        self.check_path(path)
-        with self._turn:
-            if config is not None and plain_json(dict(config), "config") != self.config:
-                self.config: Any = plain_json(dict(config), "config")
-                write_settings(self._database, self.settings, self.config)
-            for view in self.views:
-                self._weigh_again(view)
-            self._flush()
+    def _catch_up(self) -> None:
+        for view in self.views:
+            self._weigh_again(view)
+        self._flush()
 
     # -- upkeep
 

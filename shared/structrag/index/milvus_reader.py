@@ -22,6 +22,7 @@ from structrag.index.engine_rows import (
     quoted,
     read_head,
 )
+from structrag.index.lexical import idf
 from structrag.index.milvus_client import MOST_HITS, MilvusDatabase
 from structrag.index.milvus_collections import (
     CHUNKS,
@@ -35,7 +36,7 @@ from structrag.index.milvus_collections import (
 )
 from structrag.index.milvus_state import State, unpacked
 from structrag.index.snapshot import Settings
-from structrag.index.term_weights import RowCounts, idf, number_of
+from structrag.index.term_weights import RowCounts, number_of
 
 KEPT = 60.0  # seconds that replaced documents stay for those who still read them
 
@@ -97,6 +98,10 @@ class MilvusReader(EngineReader):
             read_head(first_id(key_of_row(row)), record)
             for row, record in sorted(_joined(rows).items())
         ]
+
+    @property
+    def next_key(self) -> int:
+        return self.state.next_key
 
     def version(self, key: int) -> int:
         """The version of a document whose head was read."""
@@ -189,7 +194,7 @@ class MilvusReader(EngineReader):
         for number, times in Counter(map(number_of, terms)).items():
             frequency = sum(part.frequency(number) for part in parts)
             if frequency:
-                weights[number] = times * idf(n_rows, frequency)
+                weights[number] = times * float(idf(n_rows, frequency))
         if not weights:
             return []
         ranking = self._search(terms_of(view), "terms", weights, n, chosen)

@@ -27,6 +27,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.corpus import CorpusStore
+from structrag.index.document_index import check_same_config
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.opening import Address, engine_of, open_store
@@ -36,13 +37,19 @@ from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.one_model import BATCH_SIZE
 from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import (
-    Summary,
+    FolderSummary,
     read_summary,
     summary_path,
     write_summary,
 )
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
-from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, packed
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
+from structrag.ingestion.workers import (
+    ProcessRunner,
+    Replies,
+    Worker,
+    WorkerPool,
+    packed,
+)
 from structrag.reading.files import FORMATS, find_files
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -250,7 +257,7 @@ def _maker(store: Address, embedding: Any, one_model: bool) -> Callable[..., Any
     return partial(kind, embedding)
 
 
-def _runner(name: str, embedding: Any, one_model: bool) -> Runner:
+def _runner(name: str, embedding: Any, one_model: bool) -> WorkerPool:
     if name == "process":
         return ProcessRunner(embedding, one_model)
     from structrag.ingestion.ray_workers import RayRunner
@@ -317,7 +324,7 @@ class _Batch:
     number: int
     states: dict[str, FileState]  # by path, in order
     waiting: deque[tuple[str, ...]]
-    done: list[Done] = field(default_factory=list)
+    done: list[TaskResult] = field(default_factory=list)
     at_work: int = 0
 
     @property
@@ -334,7 +341,7 @@ class _Ingestion:
         place: Path | None,
         setup: bytes,
         reading: str,
-        runner: Runner,
+        runner: WorkerPool,
         workers: int | None,
         max_seconds: float,
         report: Callable[[Progress], None],
@@ -350,7 +357,7 @@ class _Ingestion:
         self.replies: Replies = Queue()
         self.store: CorpusStore | None = None
         self.config: Mapping[str, Any] = {}
-        self.summary = Summary()
+        self.summary = FolderSummary()
         self.is_settled = False  # whether what all vectors share is there
         self.batches: dict[int, _Batch] = {}  # given out or to be, and not stored yet
         self.n_batches = 0  # made so far
@@ -418,12 +425,7 @@ class _Ingestion:
             )
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
-        for name, value in self.config.items():
-            if saved.get(name) != value:
-                raise InvalidParameter(
-                    f"{name} must be what the index at {str(self.address)!r} was built with, "
-                    f"{saved.get(name)!r}; got {value!r}. Pass that, or ingest into a new folder."
-                )
+        check_same_config(self.address, saved, self.config, "ingest into a new folder")
 
     def _save(self) -> None:
         assert self.store is not None  # noqa: S101
@@ -498,7 +500,7 @@ class _Ingestion:
             same = [
                 path
                 for path, state in states.items()
-                if state.is_sure and self.summary.files.get(path) == state
+                if state.is_same(self.summary.files.get(path))
             ]
             there = self.store.fingerprints(same)
             self.n_files += len(there)
@@ -599,12 +601,12 @@ class _Ingestion:
             ):
                 worker.kill()  # its end is a reply
 
-    def _take(self, worker: Worker, reply: Ready | Done | Stopped | None) -> None:
+    def _take(self, worker: Worker, reply: Ready | TaskResult | Stopped | None) -> None:
         if isinstance(reply, Stopped):
             raise while_preparing(reply.error, reply.paths)
         if isinstance(reply, Ready):
             worker.is_ready, self.failed_starts = True, 0
-        elif isinstance(reply, Done):
+        elif isinstance(reply, TaskResult):
             worker.task = None
             batch = self.batches[reply.number]
             batch.at_work -= 1
@@ -642,7 +644,7 @@ class _Ingestion:
             f"last one {worker.ending()}. It needs more memory or more than "
             f"{self.max_seconds:g} seconds, or the file is damaged."
         )
-        batch.done.append(Done(batch.number, errors={path: sentence}))
+        batch.done.append(TaskResult(batch.number, errors={path: sentence}))
 
     # -- what was prepared
 

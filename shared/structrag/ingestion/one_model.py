@@ -47,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ModelReply:
     """The model's answer, or how it failed."""
 
     values: Any = None
@@ -57,7 +57,7 @@ class Answered:
 class RemoteEmbedder:
     """The driver's model, as a worker has it."""
 
-    def __init__(self, facts: ModelFacts, ask: Callable[[Asked], Answered]) -> None:
+    def __init__(self, facts: ModelFacts, ask: Callable[[Asked], ModelReply]) -> None:
         self.name: str = facts.name
         self.max_tokens: int | None = facts.max_tokens
         self.gives_tokens: bool = facts.gives_tokens
@@ -115,7 +115,7 @@ class ModelServer:
             counter=_counter_of(self.embedder),
         )
         # (what is asked, who is to be told)
-        self.asked: SimpleQueue[tuple[Asked, Callable[[Answered], None]] | None] = (
+        self.asked: SimpleQueue[tuple[Asked, Callable[[ModelReply], None]] | None] = (
             SimpleQueue()
         )
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -163,11 +163,11 @@ class ModelServer:
                     self._answer(method, query, [item])
                 return
             _, tell = items[0]
-            tell(Answered(failure=f"{type(error).__name__}: {error}"))
+            tell(ModelReply(failure=f"{type(error).__name__}: {error}"))
             return
         first = 0
         for asked, tell in items:
-            tell(Answered(values[first : first + len(asked.texts)]))
+            tell(ModelReply(values[first : first + len(asked.texts)]))
             first += len(asked.texts)
 
 

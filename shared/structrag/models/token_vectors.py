@@ -16,8 +16,8 @@ import numpy as np
 
 from structrag.asking.requests import Array, TokenEncoder, TokenVectors
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import load_pair
-from structrag.models.weights import weights_settings
+from structrag.models.loading import batch_of, load_labelled, pad_of
+from structrag.models.weights import pooling_mode, weights_settings
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it
@@ -68,9 +68,7 @@ class TokenReader:
             batch = order[start : start + self.batch_size]
             rows = [[*prefix, *parts[i].ids, *suffix] for i in batch]
             with torch.inference_mode():
-                hidden, vectors = self.forward(
-                    _features(torch, rows, self.tokenizer, self.device)
-                )
+                hidden, vectors = self.forward(self._features(rows))
                 hidden = hidden.float().cpu().numpy()
                 vectors = None if vectors is None else vectors.float().cpu().numpy()
             for at, i in enumerate(batch):
@@ -82,6 +80,12 @@ class TokenReader:
         return [
             self._joined(parts, states, text, len(prompt)) for text in range(len(texts))
         ]
+
+    def _features(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
+        features = batch_of(rows, pad_of(self.tokenizer), self.device)
+        if "token_type_ids" in getattr(self.tokenizer, "model_input_names", ()):
+            features["token_type_ids"] = features["input_ids"] * 0
+        return features
 
     def _parts(self, texts: Sequence[str], prompt: str) -> Iterator[Part]:
         prefix, suffix = self._specials()
@@ -154,22 +158,6 @@ def _text_vector(
     return result
 
 
-def _features(
-    torch: Any, rows: Sequence[Sequence[int]], tokenizer: Any, device: Any
-) -> dict[str, Any]:
-    """Token ids as a model's input, padded at the right."""
-    pad = getattr(tokenizer, "pad_token_id", None) or 0
-    longest = max(map(len, rows))
-    ids = [[*row, *[pad] * (longest - len(row))] for row in rows]
-    mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
-    features = {"input_ids": ids, "attention_mask": mask}
-    if "token_type_ids" in getattr(tokenizer, "model_input_names", ()):
-        features["token_type_ids"] = [[0] * longest for _ in rows]
-    return {
-        name: torch.tensor(values, device=device) for name, values in features.items()
-    }
-
-
 def reader_of(model: Any, batch_size: int) -> TokenReader | None:
     """How a SentenceTransformer reads tokens; None where it has no fast tokenizer.
 
@@ -201,9 +189,7 @@ def _pools_by_mean(model: Any) -> bool:
         ["Transformer", "Pooling", "Normalize"],
     ):
         return False
-    pooling = model[1]
-    mode = getattr(pooling, "pooling_mode", None) or pooling.get_pooling_mode_str()
-    return bool(mode == "mean")
+    return pooling_mode(model[1]) == "mean"
 
 
 @dataclass(eq=False)
@@ -247,7 +233,7 @@ class TransformersTokens:
             check_at_least("max_tokens", self.max_tokens, 8)
         if isinstance(self.model, str):
             self.name = self.name or Path(self.model).name
-        self.model, self.tokenizer = load_pair(
+        self.model, self.tokenizer, label = load_labelled(
             self.model, self.tokenizer, "AutoModel", "a transformers encoder"
         )
         if not getattr(self.tokenizer, "is_fast", False):
@@ -260,13 +246,8 @@ class TransformersTokens:
             self.max_tokens = (
                 getattr(config, "max_position_embeddings", None) or _LONGEST
             )
-        label = (
-            self.name
-            or getattr(config, "_name_or_path", "")
-            or type(self.model).__name__
-        )
         parts = (
-            label,
+            self.name or label,
             self.query_prompt,
             self.document_prompt,
             *weights_settings(self.model),

@@ -191,11 +191,11 @@ def read_file(
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
-    "pdfplumber", "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
+    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
 
     A PDF can be made to crash its reader or to fill the memory. `isolated` reads it in a process of
     its own, with limits of memory and time, so that such a file is an InvalidDocument: True for
-    those of `Isolation()`, or an `Isolation`. It is for "layout" and "pdfplumber".
+    those of `Isolation()`, or an `Isolation`. It is for "layout".
 
     A long PDF or page of HTML without any heading is warned of.
 

@@ -23,18 +23,19 @@ C = 60  # of reciprocal rank fusion, as Cormack et al. (2009) chose it
 FloatArray = NDArray[np.float64]
 
 
-def minmax(scores: ArrayLike) -> FloatArray:
+def minmax(scores: ArrayLike, *, constant: float | None = None) -> FloatArray:
     """(x - min) / (max - min), in [0, 1].
 
-    A constant list, one score included, gives 1.0 if the value is above 0, else 0.0. An empty one
-    gives an empty one. Raises InvalidAnswer for NaN or infinity.
+    A constant list, one score included, gives `constant`; with None 1.0 if the value is above 0,
+    else 0.0. An empty one gives an empty one. Raises InvalidAnswer for NaN or infinity.
     """
     values = _finite(scores)
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
     if low == high:
-        return np.full(len(values), 1.0 if high > 0 else 0.0)
+        constant = float(high > 0) if constant is None else constant
+        return np.full(len(values), constant)
     result: FloatArray = (values - low) / (high - low)
     return result
 

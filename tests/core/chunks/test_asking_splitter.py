@@ -11,13 +11,9 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed
-from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import (
     ReadingSplitter,
     groups_of,
-    with_own_vectors,
 )
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
@@ -36,16 +32,6 @@ DOCUMENTS = [
     for d in range(3)
 ]
 SPLITTER = PICSplitter(max_tokens=60, min_tokens=10)
-
-
-def test_groups_are_bounded_and_lazy() -> None:
-    assert [len(group) for group in groups_of(range(600), lambda _: 10)] == [
-        256,
-        256,
-        88,
-    ]
-    assert [len(group) for group in groups_of(range(5), lambda _: 200_000)] == [2, 2, 1]
-    assert list(groups_of([], lambda _: 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -123,18 +109,6 @@ def test_reused_vectors_embed_nothing_twice_and_can_be_searched(
     assert sorted(embedder.texts) == sorted(sentences)
     hits = index.search("Document 2 says thing 7 of 2.", k=3)
     assert hits[0].chunk.doc_id == "d2"
-
-
-def test_both_runs_cost_the_same_with_a_cache(tmp_path: Any) -> None:
-    embedder = HashEmbedder()
-    for _ in range(2):
-        list(
-            SPLITTER.split_all(
-                DOCUMENTS,
-                runner=Runner(embedder=embedder, cache=Cache(tmp_path / "cache")),
-            )
-        )
-    assert len(embedder.texts) == len(set(embedder.texts)) == 120
 
 
 pytest.importorskip("model2vec", reason="the extra 'static' is not installed")
@@ -215,15 +189,6 @@ def test_lsa_can_be_chosen_beside_an_encoder(kind: str) -> None:
     assert not own.texts
 
 
-def test_static_vectors_are_not_kept_in_a_cache_of_answers() -> None:
-    cache = Cache(":memory:")
-    runner = Runner(embedder=STATICS, cache=cache, batch_size=2)
-    splitter("idms").split(DOCUMENT, runner=runner)
-    assert (
-        len(cache) == 0 and runner.usage.embedded == 36 and runner.usage.cache_hits == 0
-    )
-
-
 @pytest.mark.parametrize("kind", ["pic", "idms"])
 @pytest.mark.parametrize("value", [3, "no/such-static-model", ""])
 def test_a_boundary_embedder_that_is_none_is_refused_at_once(
@@ -250,23 +215,3 @@ def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None
 def test_static_vectors_are_distilled_by_model2vec() -> None:
     with pytest.raises(InvalidParameter, match=r"model2vec\.distill\.distill"):
         splitter("idms", boundary_embedder="static")
-
-
-def test_own_vectors_are_fitted_once_for_the_same_texts() -> None:
-    fitted: list[tuple[str, ...]] = []
-
-    class Counted:
-        def fit(self, texts: tuple[str, ...]) -> HashEmbedder:
-            fitted.append(texts)
-            return HashEmbedder()
-
-    def steps() -> Any:
-        rows = []
-        for texts in (("a", "b"), ("a", "b"), ("c",)):
-            rows += yield [Embed(texts)]
-            rows += yield [Embed(("a",), query=True)]
-        return rows
-
-    rows = Runner().run(with_own_vectors(steps(), Counted()))
-    assert fitted == [("a", "b"), ("c",)]
-    assert [len(matrix) for matrix in rows] == [2, 1, 2, 1, 1, 1]

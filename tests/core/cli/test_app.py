@@ -9,23 +9,10 @@ from pathlib import Path
 
 import pytest
 from cli_running import run
+from fixture_cases import examples
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["outline", "missing.md"], "Cannot read 'missing.md'"),
-        (["search", "missing", "-q", "x"], "There is no file or folder 'missing'"),
-        (
-            ["split", "MANUAL", "--method", "magic"],
-            "--method must be one of 'content_aware', 'fixed', 'hiqa', 'idms', 'pic'; got 'magic'.",
-        ),
-        (
-            ["split", "MANUAL", "--max-tokens", "0"],
-            "max_tokens must be a number of at least 1; got 0.",
-        ),
-    ],
-)
+@examples
 def test_mistakes_end_with_one_sentence(
     capsys: pytest.CaptureFixture[str],
     manual: Path,

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pydantic import BaseModel, ConfigDict, Field
 
 from structrag.asking.naming import has_name
@@ -54,18 +55,6 @@ def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | N
     )
 
 
-def test_a_first_prompt_that_is_too_long_does_not_turn_log_probabilities_off() -> None:
-    weighing, server = LogProbabilities(), Server()
-    with pytest.raises(Refused, match="context size"):
-        margin(weighing, server, "x" * 101)
-    assert weighing.works is None
-    assert margin(weighing, server, "short") == pytest.approx(0.8, abs=0.01)
-    assert weighing.works == 0
-    with pytest.raises(Refused, match="context size"):
-        margin(weighing, server, "x" * 101)
-    assert margin(weighing, server, "short") is not None
-
-
 async def test_it_is_so_on_an_event_loop_too() -> None:
     weighing, server = LogProbabilities(), Server()
 
@@ -89,18 +78,6 @@ def test_parameters_that_are_refused_turn_them_off_once() -> None:
 SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
 
 
-def test_a_schema_goes_with_every_call_of_a_model_that_takes_it() -> None:
-    answers, server = JsonAnswers(), Server()
-    for _ in range(2):
-        assert (
-            answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters))
-            == TOP
-        )
-    shown = {"name": "answer", "schema": SCHEMA, "strict": True}
-    expected = {"response_format": {"type": "json_schema", "json_schema": shown}}
-    assert answers.takes and server.calls == [expected, expected]
-
-
 async def test_a_schema_that_is_refused_is_not_given_again() -> None:
     answers, server = JsonAnswers(), Server(knows=False)
 
@@ -113,26 +90,6 @@ async def test_a_schema_that_is_refused_is_not_given_again() -> None:
     assert server.calls[-1] == {}
 
 
-def test_a_prompt_that_is_too_long_does_not_turn_schemas_off() -> None:
-    answers, server = JsonAnswers(), Server()
-    for takes in (None, True):
-        with pytest.raises(Refused, match="context size"):
-            answers.answer(SCHEMA, lambda parameters: server.ask("x" * 101, parameters))
-        assert answers.takes is takes
-        assert (
-            answers.answer(SCHEMA, lambda parameters: server.ask("short", parameters))
-            == TOP
-        )
-
-    def fails(_: Mapping[str, Any]) -> Any:
-        raise TimeoutError("too slow")
-
-    answers = JsonAnswers()
-    with pytest.raises(TimeoutError):
-        answers.answer(SCHEMA, fails)
-    assert answers.takes is None
-
-
 class Causal:
     config = SimpleNamespace(is_encoder_decoder=False)
 
@@ -142,25 +99,6 @@ class Causal:
 class Tokens:
     def encode(self, text: str) -> list[int]:
         return [1]
-
-
-def test_models_of_transformers_are_found_where_hosts_keep_them() -> None:
-    model, tokenizer = Causal(), Tokens()
-    pipeline = SimpleNamespace(model=model, tokenizer=tokenizer)
-    for host in (
-        SimpleNamespace(pipeline=pipeline),
-        SimpleNamespace(llm=SimpleNamespace(pipeline=pipeline)),
-        SimpleNamespace(_model=model, _tokenizer=tokenizer),
-    ):
-        assert transformer_of(host) == (model, tokenizer)
-    summariser = Causal()
-    summariser.config = SimpleNamespace(is_encoder_decoder=True)
-    for host in (
-        SimpleNamespace(model="gpt", pipeline=None),
-        SimpleNamespace(_model=summariser, _tokenizer=tokenizer),
-        SimpleNamespace(_model=model, _tokenizer=None),
-    ):
-        assert transformer_of(host) == (None, None)
 
 
 class Tokenizer:
@@ -202,10 +140,6 @@ def test_how_much_an_embedding_model_reads(model: Any, limit: int | None) -> Non
         reading_limit(model, 0)
 
 
-def test_a_lone_surrogate_is_counted() -> None:
-    assert EncoderCounter(ENCODER)("a\ud800b") == 5
-
-
 def test_tokens_are_counted_by_a_language_models_own_tokenizer() -> None:
     counter = answer_counter(SimpleNamespace(tokenizer=Tokenizer()))
     assert counter is not None and counter("abc") == 3
@@ -227,40 +161,6 @@ class Known:
         return TOP if parameters else []
 
 
-def test_parameters_are_tried_until_some_are_taken_and_then_kept() -> None:
-    weighing, model = LogProbabilities(), Known({1, 2})
-    for _ in range(2):
-        assert weighing.margin(("1", "2"), list, model) == pytest.approx(0.8, abs=0.01)
-    assert (weighing.works, model.calls) == (1, [0, 1, 1])
-    model.takes = {2}  # what worked once is not tried out again
-    with pytest.raises(Refused):
-        weighing.margin(("1", "2"), list, model)
-    assert model.calls == [0, 1, 1, 1]
-
-
-def test_a_model_without_log_probabilities_is_asked_no_more() -> None:
-    weighing, model = LogProbabilities(), Known({2})
-    assert [weighing.margin(("1", "2"), list, model) for _ in range(2)] == [None, None]
-    assert (weighing.works, model.calls) == (-1, [0, 1, 2])
-
-
-@pytest.mark.parametrize(
-    "error", [TypeError("x"), ValueError("x"), NotImplementedError("x")]
-)
-def test_what_is_refused_without_any_parameter_is_raised(error: Exception) -> None:
-    weighing, model = LogProbabilities(), Known(set(), error)
-    with pytest.raises(type(error)):
-        weighing.margin(("1", "2"), list, model)
-    assert (weighing.works, model.calls) == (None, [0, 1, 2])
-
-
-def test_another_error_is_raised_at_once_and_decides_nothing() -> None:
-    weighing, model = LogProbabilities(), Known({1}, ConnectionError("down"))
-    with pytest.raises(ConnectionError):
-        weighing.margin(("1", "2"), list, model)
-    assert (weighing.works, model.calls) == (None, [0])
-
-
 def test_answers_without_either_option_have_no_margin() -> None:
     weighing = LogProbabilities()
     assert weighing.margin(("1", "2"), lambda _: [("x", -0.1)], Known({0})) is None
@@ -280,12 +180,6 @@ class Formatting:
         if error is not None:
             raise error
         return "{}"
-
-
-def test_after_a_refusal_no_schema_is_given() -> None:
-    answers, model = JsonAnswers(), Formatting(Refused("response_format"))
-    assert [answers.answer({"type": "object"}, model) for _ in range(2)] == ["{}", "{}"]
-    assert (answers.takes, model.formatted) == (False, [True, False, False])
 
 
 def test_a_schema_that_was_taken_is_given_again() -> None:
@@ -311,10 +205,7 @@ def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
     assert first == {**second, "max_tokens": 1, "temperature": 0}
 
 
-@pytest.mark.parametrize(
-    ("status", "tried"),
-    [(400, 3), (404, 3), (422, 3), (401, 1), (421, 1), (423, 1), (500, 1)],
-)
+@examples
 def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
     class Failed(Exception):
         status_code = status
@@ -341,9 +232,7 @@ def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
     assert transformer_of(unknown) == (None, None)  # nothing says that it is causal
 
 
-@pytest.mark.parametrize(
-    ("options", "margin"), [({}, 0.6), ({"normalised": False}, 0.3)]
-)
+@examples
 def test_a_margin_is_of_what_both_options_have_together(
     options: dict[str, bool], margin: float
 ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from structrag.hosts.kinds import D3, EVIDENCE, HIQA, MULTIVIEW, arguments_of
+from structrag.asking.settings import arguments_of
+from structrag.hosts.kinds import D3, EVIDENCE, HIQA, MULTIVIEW
 from structrag.hosts.options import CoreOptions
 
 KINDS = [MULTIVIEW, HIQA, D3, EVIDENCE]

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from bucket_making import Bucket, serving
 from doubles import HashEmbedder
+from fixture_cases import examples
 from store_making import VIEWS, entry
 
 from structrag import (
@@ -211,21 +212,14 @@ def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None
     for content, message in (
         (b'{"format": "structrag-lancedb", "version": 99}', "has format version 99"),
         (b'{"format": "other"}', "version None"),
-        (b"nonsense", "is damaged: its table"),
+        (b"nonsense", "is damaged: its settings"),
     ):
         database.create_table(SETTINGS, [{"content": content}], mode="overwrite")
         with pytest.raises(IndexDamaged, match=message):
             LanceStore.open(str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        ("terms_raw", "must have the column 'terms_raw' of type string"),
-        ("vector_raw", "must have the column 'vector_raw' of type fixed_size_list"),
-        (None, "has the column 'note', which is not ours"),
-    ],
-)
+@examples
 def test_a_table_that_another_program_changes_is_one_sentence(
     tmp_path: Path, column: str | None, message: str
 ) -> None:
@@ -664,10 +658,7 @@ def kept_up(
     return LanceStore(str(folder), database, settings, {"a": 1}), done
 
 
-@pytest.mark.parametrize(
-    ("changed", "unindexed", "made"),
-    [(2, 0, False), (3, 0, True), (0, 2, False), (0, 3, True), (0, None, True)],
-)
+@examples
 def test_indexes_are_made_anew_where_more_than_two_in_a_hundred_rows_changed(
     changed: int,
     unindexed: int | None,
@@ -685,15 +676,7 @@ def test_indexes_are_made_anew_where_more_than_two_in_a_hundred_rows_changed(
     assert done == ["indexes"] * made
 
 
-@pytest.mark.parametrize(
-    ("parts", "vectors", "joined"),
-    [
-        (100, (0, 0), False),
-        (101, (0, 0), True),
-        (0, (90_000, 9_999), False),
-        (0, (90_000, 10_000), True),
-    ],
-)
+@examples
 def test_parts_are_joined_where_they_are_many_or_many_vectors_are_in_no_index(
     parts: int,
     vectors: tuple[int, int],
@@ -719,16 +702,7 @@ def test_a_configuration_is_written_where_it_is_another(
     assert done == ["settings"] and store.config == {"b": [2]}
 
 
-@pytest.mark.parametrize(
-    ("vectors", "made"),
-    [
-        ((5_000, 5_000), []),
-        ((4_999, 5_001), ["vector_raw"]),
-        ((4_999, 5_000), []),
-        ((0, 10_000), ["vector_raw"]),
-        ((0, 9_999), []),
-    ],
-)
+@examples
 def test_near_vectors_are_listed_anew_where_most_of_many_are_in_no_list(
     vectors: tuple[int, int], made: list[str], tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from engine_making import stop_milvus
+from fixture_cases import examples
 
 from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed, TimedOut
 from structrag.index import milvus_client
@@ -302,16 +303,7 @@ def test_rows_are_written_and_read_500_at_a_time(connected: Connecting) -> None:
     assert database.get("corpus", [], ["id"]) == [] and len(server.asked) == 3
 
 
-@pytest.mark.parametrize(
-    ("names", "is_there"),
-    [
-        ([], False),
-        (["LOCK"], True),
-        (["collections"], True),
-        (["LOCK", "notes.txt"], True),
-        (["notes.txt"], None),
-    ],
-)
+@examples
 def test_a_folder_of_milvus_lite_is_known_by_what_is_in_it(
     names: list[str], is_there: bool | None, tmp_path: Path
 ) -> None:

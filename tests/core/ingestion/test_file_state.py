@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 
 from structrag.ingestion.file_state import YOUNG, FileState, file_state, is_gone
 
@@ -39,7 +40,7 @@ def test_only_what_is_not_there_is_gone(tmp_path: Path) -> None:
     assert gone == {"none.md", "a.md/below", "broken"}
 
 
-@pytest.mark.parametrize(("age", "is_sure"), [(0, False), (-1, False), (1, True)])
+@examples
 def test_a_file_is_young_for_two_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age: int, is_sure: bool
 ) -> None:

@@ -23,6 +23,7 @@ import ingestion_makers as makers
 import numpy as np
 import pytest
 from engine_making import ENGINES, address_in
+from fixture_cases import examples
 from ingestion_making import LONG_AGO, content, start, wait_for, write_files
 
 import structrag
@@ -32,9 +33,9 @@ from structrag.index.entries import Entry
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
 from structrag.ingestion.ingesting import show_files
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer
-from structrag.ingestion.workers import Replies, Runner, Worker
+from structrag.ingestion.workers import Replies, Worker, WorkerPool
 
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
@@ -670,7 +671,7 @@ class Inside(Worker):
         )
         self.runner.answer(self, task)
 
-    def say(self, reply: Ready | Done | Stopped | None) -> None:
+    def say(self, reply: Ready | TaskResult | Stopped | None) -> None:
         self.replies.put((self, reply))
 
     def ending(self) -> str:
@@ -684,7 +685,7 @@ class Inside(Worker):
         return None
 
 
-class InsideRunner(Runner):
+class InsideRunner(WorkerPool):
     """Runs workers in the process of the test.
 
     Attributes:
@@ -723,7 +724,7 @@ class InsideRunner(Runner):
 
     def skip(self, worker: Inside, task: Task) -> None:
         """Say that nothing has changed, whatever is in the files."""
-        worker.say(Done(task.number))
+        worker.say(TaskResult(task.number))
 
 
 @pytest.fixture
@@ -791,10 +792,7 @@ def test_the_least_and_the_most_that_settings_take(tmp_path: Path) -> None:
         run(max_seconds=0)
 
 
-@pytest.mark.parametrize(
-    ("isolated", "reader", "expected"),
-    [(True, "layout", True), (False, "layout", False), (True, "docling", False)],
-)
+@examples
 def test_pdf_files_are_read_in_a_process_of_their_own_except_by_docling(
     tmp_path: Path, inside: InsideRunner, isolated: bool, reader: str, expected: bool
 ) -> None:
@@ -871,17 +869,7 @@ def test_a_group_is_of_a_quarter_of_a_megabyte_or_32_files(
     assert (report.unchanged, report.bytes) == (len(sizes), sum(sizes))
 
 
-@pytest.mark.parametrize(
-    ("workers", "is_settled", "groups"),
-    [
-        # Of 4,000 bytes a quarter is 1,000, of the 3,000 left 750, and so on.
-        (2, True, [10, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]),
-        # The first group, of which the others need to know, is full: 800 bytes are left.
-        (2, False, [32, 2, 1, 1, 1, 1, 1, 1]),
-        (1, True, [32, 8]),
-        (1, False, [32, 8]),
-    ],
-)
+@examples
 def test_groups_are_smaller_the_less_is_left_for_several_workers(
     tmp_path: Path,
     inside: InsideRunner,
@@ -942,7 +930,7 @@ def test_first_documents_are_prepared_alone_until_all_is_settled(
     inside.is_settled = False
 
     def settle_with_the_third(worker: Inside, task: Task) -> None:
-        worker.say(Done(task.number, is_settled=len(inside.tasks) == 3))
+        worker.say(TaskResult(task.number, is_settled=len(inside.tasks) == 3))
 
     inside.answer = settle_with_the_third
     files = sized(tmp_path / "files", *[100] * 12)
@@ -960,7 +948,7 @@ def test_what_the_first_documents_share_goes_to_the_other_workers(
     def share_with_the_first(worker: Inside, task: Task) -> None:
         shared.append(list(task.shared))
         axes = {"axes": np.eye(2)} if task.number == 0 else {}
-        worker.say(Done(task.number, shared=axes))
+        worker.say(TaskResult(task.number, shared=axes))
 
     inside.answer, inside.is_settled = share_with_the_first, False
     files = sized(tmp_path / "files", 100, 100, 100)

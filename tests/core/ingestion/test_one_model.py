@@ -17,9 +17,9 @@ from structrag.errors import InvalidParameter, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import ingest
 from structrag.ingestion.one_model import (
-    Answered,
     Asked,
     ModelFacts,
+    ModelReply,
     ModelServer,
     RemoteEmbedder,
 )
@@ -36,8 +36,8 @@ def write_files(folder: Path, count: int) -> list[Path]:
 
 
 def remote(server: ModelServer) -> RemoteEmbedder:
-    def ask(asked: Asked) -> Answered:
-        answers: SimpleQueue[Answered] = SimpleQueue()
+    def ask(asked: Asked) -> ModelReply:
+        answers: SimpleQueue[ModelReply] = SimpleQueue()
         server.asked.put((asked, answers.put))
         return answers.get(timeout=60)
 
@@ -172,7 +172,7 @@ def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(
 
 def test_a_text_that_is_refused_fails_the_worker_alone_that_asked_for_it() -> None:
     with ModelServer(makers.Broken()) as server:
-        answers: SimpleQueue[Answered] = SimpleQueue()
+        answers: SimpleQueue[ModelReply] = SimpleQueue()
         asked = [Asked("embed", (text,)) for text in ("one", "REFUSED", "two")]
         server._answer("embed", False, [(one, answers.put) for one in asked])
         failures = [answers.get(timeout=60).failure for _ in asked]
@@ -210,7 +210,7 @@ def test_questions_and_texts_are_embedded_as_such(query: bool) -> None:
 
 def test_each_gets_as_many_answers_as_it_asked_for() -> None:
     with ModelServer(HashEmbedder()) as server:
-        answers: list[SimpleQueue[Answered]] = [SimpleQueue() for _ in range(3)]
+        answers: list[SimpleQueue[ModelReply]] = [SimpleQueue() for _ in range(3)]
         texts = [("a",), ("b", "c"), ("d", "e", "f")]
         asked = [Asked("embed", part) for part in texts]
         items = [(one, told.put) for one, told in zip(asked, answers, strict=True)]
@@ -224,9 +224,9 @@ def test_each_gets_as_many_answers_as_it_asked_for() -> None:
 def test_a_text_is_counted_once() -> None:
     asked: list[Asked] = []
 
-    def ask(one: Asked) -> Answered:
+    def ask(one: Asked) -> ModelReply:
         asked.append(one)
-        return Answered([len(one.texts[0])])
+        return ModelReply([len(one.texts[0])])
 
     facts = ModelFacts("shared", None, counts_tokens=True, gives_tokens=False)
     there = RemoteEmbedder(facts, ask)

@@ -15,6 +15,7 @@ from typing import Any
 
 import ingestion_makers as makers
 import pytest
+from fixture_cases import examples
 from ingestion_making import content, start, wait_for, write_files
 
 from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
@@ -280,9 +281,7 @@ def runner_over(
     return RayRunner(options.get("embedding"), options.get("one_model", False))
 
 
-@pytest.mark.parametrize(
-    ("resources", "cores"), [({"CPU": 3.0}, 3), ({"CPU": 0.0}, 1), ({}, 1)]
-)
+@examples
 def test_there_is_room_for_a_worker_a_free_core(
     monkeypatch: pytest.MonkeyPatch, resources: dict[str, float], cores: int
 ) -> None:
@@ -290,9 +289,7 @@ def test_there_is_room_for_a_worker_a_free_core(
     assert (runner.cores, runner.model) == (cores, None)
 
 
-@pytest.mark.parametrize(
-    ("is_running", "log"), [(True, []), (False, ["init", "shutdown"])]
-)
+@examples
 def test_a_ray_that_runs_already_is_left_running(
     monkeypatch: pytest.MonkeyPatch, is_running: bool, log: list[str]
 ) -> None:
@@ -301,9 +298,7 @@ def test_a_ray_that_runs_already_is_left_running(
     assert ray.log == log
 
 
-@pytest.mark.parametrize(
-    ("gpus", "models", "gpus_each"), [(0.0, 1, 0), (1.0, 1, 1), (3.0, 3, 1)]
-)
+@examples
 def test_there_is_a_model_for_each_free_gpu_or_one(
     monkeypatch: pytest.MonkeyPatch, gpus: float, models: int, gpus_each: int
 ) -> None:

@@ -24,8 +24,8 @@ from structrag.errors import (
     MissingExtra,
     ModelFailed,
 )
-from structrag.ingestion.one_model import Answered, Asked, ModelFacts
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.one_model import Asked, ModelFacts, ModelReply
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer, _portable, main, started
 from structrag.records import Document
 
@@ -140,7 +140,7 @@ def test_a_text_that_a_model_refuses_leaves_out_its_file_alone(
     texts = [f"# {n}\n\nText {n}." for n in range(others)]
     *good, bad = files(tmp_path, *texts, "# Bad\n\nREFUSED")
     done = preparer.done(Task(0, (*good, bad), {}, {}))
-    assert isinstance(done, Done)
+    assert isinstance(done, TaskResult)
     assert [entry.document.id for entry in done.entries] == good
     (sentence,) = done.errors.values()
     assert list(done.errors) == [bad]
@@ -189,13 +189,13 @@ def test_each_task_has_its_own_counts(tmp_path: Path) -> None:
     first, second = files(tmp_path, "# A\n\nOne.\n\n# B\n\nTwo.", "# C\n\nThree.")
     large = preparer.done(Task(0, (first,), {}, {}))
     small = preparer.done(Task(1, (second,), {}, {}))
-    assert isinstance(large, Done) and isinstance(small, Done)
+    assert isinstance(large, TaskResult) and isinstance(small, TaskResult)
     assert (large.chunks, small.chunks) == (2, 1)
     assert 0 < small.usage["embedded"] < large.usage["embedded"]
     in_all = preparer.retriever.usage.as_dict()["embedded"]
     assert small.usage["embedded"] + large.usage["embedded"] == in_all
     nothing = preparer.done(Task(2, (), {}, {}))
-    assert isinstance(nothing, Done) and set(nothing.usage.values()) == {0}
+    assert isinstance(nothing, TaskResult) and set(nothing.usage.values()) == {0}
     assert (nothing.chunks, nothing.entries) == (0, [])
 
 
@@ -220,7 +220,7 @@ def test_the_first_words_say_what_vectors_wait_for(
 def test_paragraphs_are_the_chunks_of_d3(tmp_path: Path) -> None:
     preparer = Preparer(Setup(makers.d3, {}))
     done = preparer.done(Task(0, files(tmp_path, "# A\n\nOne.\n\nTwo."), {}, {}))
-    assert isinstance(done, Done)
+    assert isinstance(done, TaskResult)
     (entry,) = done.entries
     assert done.chunks == 2 and entry.document.text == ""
 
@@ -228,14 +228,14 @@ def test_paragraphs_are_the_chunks_of_d3(tmp_path: Path) -> None:
 def test_with_one_model_a_worker_asks_for_vectors(tmp_path: Path) -> None:
     calls: list[Asked] = []
 
-    def ask(asked: Asked) -> Answered:
+    def ask(asked: Asked) -> ModelReply:
         calls.append(asked)
-        return Answered(np.ones((len(asked.texts), 2), dtype=np.float32))
+        return ModelReply(np.ones((len(asked.texts), 2), dtype=np.float32))
 
     facts = ModelFacts("shared", None, counts_tokens=False, gives_tokens=False)
     preparer = Preparer(Setup(makers.index_with, {}, facts), ask)
     done = preparer.done(Task(0, files(tmp_path, "# A\n\nOne."), {}, {}))
-    assert isinstance(done, Done) and len(done.entries) == 1
+    assert isinstance(done, TaskResult) and len(done.entries) == 1
     assert preparer.retriever.embedder.name == "shared" and calls
     # Without one to ask, `make` makes its own.
     assert Preparer(Setup(makers.index, {}, facts)).retriever.embedder.name == "hash"
@@ -248,7 +248,7 @@ def test_documents_that_are_there_are_neither_prepared_nor_unknown(
     preparer = Preparer(Setup(makers.index, {}))
     paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
     first = preparer.done(Task(0, paths, {}, {}))
-    assert isinstance(first, Done) and first.unchanged == []
+    assert isinstance(first, TaskResult) and first.unchanged == []
     store, prints = (
         preparer.collected,
         {e.document.id: e.fingerprint for e in first.entries},
@@ -257,7 +257,7 @@ def test_documents_that_are_there_are_neither_prepared_nor_unknown(
     assert paths[0] in store and "other" not in store
     assert store.known([paths[1], "other"]) == {paths[1]} and not store.held([])
     again = preparer.done(Task(1, paths, {"gone.md": "x"}, {}))
-    assert isinstance(again, Done) and len(again.entries) == 2
+    assert isinstance(again, TaskResult) and len(again.entries) == 2
     assert "gone.md" in store and again.unchanged == []
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidAnswer, InvalidParameter
-from structrag.models.cross_encoder import CrossEncoderScorer, as_cross_encoder
+from structrag.models.scorers import CrossEncoderScorer, as_cross_encoder
 from structrag.text.tokens import count_tokens
 
 QUESTION = "what do cats eat"
@@ -175,13 +176,7 @@ def test_a_text_of_exactly_the_limit_is_one_window() -> None:
     assert len(model.pairs) == 2
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be"),
-        ({"window_tokens": 15}, "window_tokens must be a number of at least 16"),
-    ],
-)
+@examples
 def test_settings_below_the_least_are_refused(
     settings: dict[str, int], message: str
 ) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 
 from structrag import FunctionEmbedder, SentenceTransformerEmbedder
 from structrag.asking.requests import acall
@@ -294,7 +295,7 @@ def test_a_model_by_name_without_the_package_says_what_to_install(
         as_embedder("intfloat/e5-small")
 
 
-@pytest.mark.parametrize(("device", "size"), [("cpu", 16), ("cuda", 64), ("mps", 64)])
+@examples
 def test_batches_are_small_on_a_processor_where_padding_costs_most(
     device: str, size: int
 ) -> None:

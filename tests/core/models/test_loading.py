@@ -38,7 +38,8 @@ def test_what_cannot_be_loaded_is_named(error: type[Exception]) -> None:
 def test_objects_stay_as_they_are() -> None:
     model, tokenizer = object(), object()
     assert load_pair(model, tokenizer, "AutoModel", "a model") == (model, tokenizer)
-    assert load_pair(model, None, "AutoModel", "a model") == (model, None)
+    with pytest.raises(InvalidParameter, match="tokenizer must be given"):
+        load_pair(model, None, "AutoModel", "a model")
 
 
 def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(

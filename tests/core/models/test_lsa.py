@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import TruncatedSVD
@@ -44,15 +45,7 @@ def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
     assert LsaEmbedder().fit(CORPUS).embed(["pump"]).shape[1] < len(CORPUS)
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["pump"],
-        ["pump", "gear wheel"],
-        ["pump", "pump", "pump"],
-        ["oil air", "oil air", "oil"],
-    ],
-)
+@examples
 def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
     matrix = LsaEmbedder().fit(texts).embed(texts)
     assert matrix.shape[0] == len(texts) and np.isfinite(matrix).all()
@@ -85,7 +78,7 @@ def test_the_rank_is_below_the_number_of_texts_and_of_terms(
         assert fitted.term_vectors is not None and fitted.dimensions == rank
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["the of", "and"], ["!!!"]])
+@examples
 def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
     lsa = LsaEmbedder().fit(texts)
     assert not lsa.embed(["pump", "gear"]).any() and lsa.embed(["pump"]).shape == (1, 1)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -113,16 +114,7 @@ def test_impossible_options_are_a_tie() -> None:
     assert found is not None and found.margin == 0 and found.mass == 0
 
 
-@pytest.mark.parametrize(
-    ("answer", "rating"),
-    [
-        ("7", 7), (" 7.5/10 ", 7.5), ("Rating: 8", 8), ("On a scale of 0 to 10, I say 3.", 3),
-        ("8,5", 8.5), ("10", 10), ("0", 0),
-        ("9 out of 10", 9), ('{"rating": 4}', 4), ("**6**", 6),
-        ("", None), ("yes", None), ("between 3 and 5", None), ("11", None), ("-2", None), ("v2x",
-        None), ("-0.5", None), ("10.5", None), ("0.5", 0.5),
-    ],
-)  # fmt: skip
+@examples
 def test_ratings(answer: str, rating: float | None) -> None:
     assert parse_rating(answer) == rating
 
@@ -140,10 +132,7 @@ def test_rating_margins() -> None:
 WORKED = [[1, 0], [1, 0], [0, 1], [0, 1]]
 
 
-@pytest.mark.parametrize(
-    ("window", "cosines"),
-    [(1, [1, 0, 1]), (2, [0.7071, 0, 0.7071]), (9, [0.4472, 0, 0.4472])],
-)
+@examples
 def test_worked_similarity_margins(window: int, cosines: list[float]) -> None:
     assert window_similarity(WORKED, window) == pytest.approx(cosines, abs=1e-4)
     assert similarity_margins(WORKED, window) == pytest.approx(

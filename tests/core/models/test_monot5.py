@@ -5,10 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +24,7 @@ transformers = pytest.importorskip(
 from small_models import words_tokenizer  # noqa: E402
 
 from structrag.errors import InvalidParameter  # noqa: E402
-from structrag.models.monot5 import MonoT5, as_monot5  # noqa: E402
+from structrag.models.scorers import MonoT5, as_monot5  # noqa: E402
 
 WORDS = [
     "<pad>",
@@ -164,53 +168,50 @@ def test_permuting_the_texts_permutes_the_scores(
     )
 
 
+@contextmanager
+def read_by(model: Any) -> Iterator[list[list[str]]]:
+    """The words of the inputs that a model reads."""
+    inputs: list[list[str]] = []
+
+    def note(_: Any, __: Any, named: dict[str, Any]) -> None:
+        rows = named["input_ids"].tolist()
+        inputs.extend([WORDS[i] for i in row if i] for row in rows)
+
+    hook = model.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield inputs
+    finally:
+        hook.remove()
+
+
 def test_a_long_text_counts_by_its_best_window_and_keeps_its_ending(
     model: Any, tokenizer: Any
 ) -> None:
     sentences = ["pumps move water .", "cats eat fish .", "dogs sleep ."]
     text = " ".join(sentence for sentence in sentences for _ in range(6))
     scorer = MonoT5(model, tokenizer, max_tokens=36)
-    ending = [WORDS.index("Relevant"), WORDS.index(":"), WORDS.index("</s>")]
-    windows = scorer._windows(QUESTION, text)
-    assert len(windows) > 2
-    assert all(len(ids) <= 36 and list(ids[-3:]) == ending for ids in windows)
-    head = len(scorer._ids(QUESTION, "")) - 3
-    shown = [WORDS[i] for ids in windows for i in ids[head:-3]]
-    assert shown == text.split()  # nothing is lost, nothing twice
-    pieces = [" ".join(WORDS[i] for i in ids[head:-3]) for ids in windows]
-    assert all(piece.endswith(".") for piece in pieces)
-    best = max(direct(model, tokenizer, piece) for piece in pieces)
-    assert scorer.score(QUESTION, [text]) == pytest.approx([best], abs=1e-4)
+    with read_by(model) as inputs:
+        (score,) = scorer.score(QUESTION, [text])
+    assert len(inputs) > 2 and all(len(words) <= 36 for words in inputs)
+    assert all(words[-3:] == ["Relevant", ":", "</s>"] for words in inputs)
+    pieces = [words[words.index("Document") + 2 : -3] for words in inputs]
+    shown = Counter(word for piece in pieces for word in piece)
+    assert shown == Counter(text.split())  # nothing is lost, nothing twice
+    assert all(piece[-1] == "." for piece in pieces)
+    best = max(direct(model, tokenizer, " ".join(piece)) for piece in pieces)
+    assert score == pytest.approx(best, abs=1e-4)
 
 
 def test_a_question_that_fills_the_input_is_shortened(
     model: Any, tokenizer: Any
 ) -> None:
     scorer = MonoT5(model, tokenizer, max_tokens=40)
-    (ids,) = scorer._windows(scorer._shortened("cats " * 500), "fish")
-    assert len(ids) <= 40
-    assert [WORDS[i] for i in ids[-6:]] == [
-        "Document",
-        ":",
-        "fish",
-        "Relevant",
-        ":",
-        "</s>",
-    ]
+    with read_by(model) as inputs:
+        scorer.score("cats " * 500, ["fish"])
+    assert len(inputs[0]) <= 40
+    assert inputs[0][-6:] == ["Document", ":", "fish", "Relevant", ":", "</s>"]
     (score,) = scorer.score("cats " * 500, ["dogs " * 900])
     assert score <= 0
-
-
-def test_an_input_that_cannot_be_cut_loses_what_is_in_front_of_the_ending(
-    model: Any, tokenizer: Any
-) -> None:
-    scorer = MonoT5(model, tokenizer, max_tokens=32)
-    ids = scorer._ids("cats " * 40, "fish")
-    assert scorer._cut_to_limit(ids) == ids[:29] + ids[-3:]
-    assert scorer._cut_to_limit(ids[:32]) == ids[:32]
-    one_more = scorer._ids("cats " * 25, "fish")
-    assert len(one_more) == 33
-    assert scorer._cut_to_limit(one_more) == one_more[:29] + one_more[-3:]
 
 
 def test_a_folder_is_loaded_without_the_network(
@@ -227,9 +228,7 @@ def test_a_folder_is_loaded_without_the_network(
     assert again.score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "word"), [("true", "cats eat"), ("false", "maybe"), ("true", "")]
-)
+@examples
 def test_a_word_must_be_one_token(
     model: Any, tokenizer: Any, parameter: str, word: str
 ) -> None:
@@ -348,7 +347,7 @@ def test_where_neither_is_said_both_begin_with_the_first_token(tokenizer: Any) -
     assert model.inputs[0][-1] == 0 and model.masks[0][-1] == 0
 
 
-@pytest.mark.parametrize(("n_words", "lengths"), [(21, [32]), (22, [23, 21])])
+@examples
 def test_a_text_that_fills_the_input_is_whole_and_one_word_more_makes_two(
     tokenizer: Any, n_words: int, lengths: list[int]
 ) -> None:
@@ -387,13 +386,7 @@ def test_what_the_tokenizer_would_cut_is_read(tokenizer: Any) -> None:
     assert len(model.inputs) == 1 and len(model.inputs[0]) == 521 + 8
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be"),
-        ({"max_tokens": 31}, "max_tokens must be a number of at least 32; got 31"),
-    ],
-)
+@examples
 def test_limits_below_the_least_are_refused(
     model: Any, tokenizer: Any, limits: dict[str, int], message: str
 ) -> None:
@@ -413,7 +406,7 @@ def test_a_word_that_is_one_token_of_the_vocabulary_alone_will_do(model: Any) ->
         def convert_tokens_to_ids(self, word: str) -> int | None:
             return {"yes": 9, "no": 10, "maybe": 2}.get(word)
 
-    assert MonoT5(model, Split(), true="yes", false="no")._words == (10, 9)
+    assert MonoT5(model, Split(), true="yes", false="no").true == "yes"
     for word in ("maybe", "never"):
         with pytest.raises(InvalidParameter, match=f"one token .* got '{word}'"):
             MonoT5(model, Split(), true=word, false="no")
@@ -437,15 +430,3 @@ def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:
 
     with pytest.raises(InvalidParameter, match="got Named"):
         as_monot5(Named())
-
-
-def test_scorers_are_told_apart_as_objects_and_show_their_settings_alone(
-    model: Any, tokenizer: Any
-) -> None:
-    one, other = MonoT5(model, tokenizer), MonoT5(model, tokenizer)
-    assert len({one, other}) == 2
-    for name in ("_words", "_lock"):
-        assert f"{name}=" not in repr(one)
-        with pytest.raises(TypeError):
-            MonoT5(model, tokenizer, **{name: None})
-    assert "max_tokens=512" in repr(one) and "batch_size=16" in repr(one)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from static_making import ROWS, model2vec, static_of_rows, words
@@ -121,19 +122,7 @@ def test_a_model_without_a_name_goes_by_twelve_digits_of_vectors_and_weights() -
     assert all(re.fullmatch(r"static/[0-9a-f]{12}", one) for one in names)
 
 
-@pytest.mark.parametrize(
-    ("rows", "mapping", "weights", "fits"),
-    [
-        (4, None, None, True),
-        (2, [0, 1, 1, 0], None, True),
-        (2, [0, 1, 2, 0], None, False),  # there are two rows
-        (2, [0, 1, 1], None, False),  # there are four tokens
-        (4, None, 4, True),
-        (4, None, 5, True),
-        (4, None, 3, False),
-        (4, [0, 1, 2, 3, 3], 4, True),
-    ],
-)
+@examples
 def test_every_token_has_a_row_and_a_weight(
     rows: int, mapping: list[int] | None, weights: int | None, fits: bool
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
+from fixture_cases import examples
 
 from structrag import SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter
@@ -169,16 +170,7 @@ class Numbers:
         return hidden, hidden[:, 1]
 
 
-@pytest.mark.parametrize(
-    ("limit", "n", "lengths"),
-    [
-        (6, 3, [3]),
-        (6, 4, [2, 2]),
-        (6, 6, [3, 3]),
-        (6, 7, [3, 2, 2]),
-        (3, 2, [1, 1]),  # a token is read however many marks stand around it
-    ],
-)
+@examples
 def test_a_text_above_the_limit_is_read_in_parts_with_the_marks_around_each(
     limit: int, n: int, lengths: list[int]
 ) -> None:
@@ -195,7 +187,7 @@ def test_a_text_above_the_limit_is_read_in_parts_with_the_marks_around_each(
     assert tokens.vector.tolist() == [(n + 1) / 2]
 
 
-@pytest.mark.parametrize(("pad", "filled"), [(9, 9), (None, 0)])
+@examples
 def test_parts_of_like_length_share_a_pass_and_are_padded_at_the_end(
     pad: int | None, filled: int
 ) -> None:
@@ -353,15 +345,7 @@ def test_questions_and_documents_have_their_own_prompts() -> None:
     assert question.spans.tolist() == document.spans.tolist() == [[0, 1]]
 
 
-@pytest.mark.parametrize(
-    ("config", "max_tokens", "expected"),
-    [
-        ({"max_position_embeddings": 64}, None, 64),
-        ({"max_position_embeddings": 64}, 8, 8),
-        ({"max_position_embeddings": None}, None, 512),
-        ({}, None, 512),
-    ],
-)
+@examples
 def test_an_encoder_reads_as_many_tokens_as_it_has_positions_if_nothing_is_said(
     config: dict[str, Any], max_tokens: int | None, expected: int
 ) -> None:
@@ -369,10 +353,7 @@ def test_an_encoder_reads_as_many_tokens_as_it_has_positions_if_nothing_is_said(
     assert encoder.max_tokens == expected
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [({"batch_size": 0}, "batch_size must be"), ({"max_tokens": 7}, "max_tokens must")],
-)
+@examples
 def test_limits_below_the_least_are_refused(
     limits: dict[str, int], message: str
 ) -> None:

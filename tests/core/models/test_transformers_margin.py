@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip(
@@ -142,7 +143,7 @@ def test_a_prompt_that_is_too_long_has_no_margin(model: Any, tokenizer: Any) -> 
     assert weigher.weigh([], ("1", "2")) == []
 
 
-@pytest.mark.parametrize("options", [("unknown", "no"), ("1", "1"), ("cats eat", "no")])
+@examples
 def test_options_must_be_two_tokens(
     model: Any, tokenizer: Any, options: tuple[str, str]
 ) -> None:
@@ -240,13 +241,7 @@ def test_the_question_about_pairs_may_be_another(model: Any, tokenizer: Any) -> 
         TransformersMargin(model, tokenizer, prompt="A {left}")
 
 
-@pytest.mark.parametrize(
-    ("limits", "refused"),
-    [
-        ({"batch_size": 0}, "batch_size"),
-        ({"max_prompt_tokens": 0}, "max_prompt_tokens"),
-    ],
-)
+@examples
 def test_limits_below_the_least_are_refused(
     model: Any, tokenizer: Any, limits: dict[str, int], refused: str
 ) -> None:
@@ -351,41 +346,3 @@ def test_a_model_whose_last_layer_has_no_plain_weights_stays_as_it_is(
 ) -> None:
     with exact_logits(model, [1]):
         pass
-
-
-def test_another_model_has_another_prefix(model: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(model, tokenizer)
-    prompt = "cats eat . dogs sleep . cats"
-    weigher.choose(prompt, ("1", "2"))
-    reader = weigher._reader
-    weigher.choose(prompt, ("1", "2"))
-    assert weigher._reader is reader and reader is not None
-    weigher.model = small_causal_model(1, words=WORDS, longest=256)
-    margin, _, _ = direct(weigher.model, tokenizer, prompt, ["1"], ["2"])
-    assert weigher.choose(prompt, ("1", "2")) == pytest.approx(margin, abs=1e-5)
-    assert weigher._reader is not reader
-
-
-def test_padding_is_the_tokenizers_or_else_the_first_token(model: Any) -> None:
-    for padding, number in (("cats", WORDS.index("cats")), (None, 0)):
-        reader = words_tokenizer(WORDS, pad_token=padding)
-        weigher = TransformersMargin(model, reader)
-        weigher.choose("dogs", ("1", "2"))
-        assert weigher._reader is not None and weigher._reader.pad == number
-
-
-def test_both_forms_wait_for_each_other(model: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(model, tokenizer)
-    assert weigher.unnormalised._lock is weigher._lock
-
-
-def test_margins_are_told_apart_as_objects_and_show_their_settings_alone(
-    model: Any, tokenizer: Any
-) -> None:
-    one, other = (TransformersMargin(model, tokenizer) for _ in range(2))
-    assert len({one, other}) == 2
-    for name in ("masses", "_lock", "_reader"):
-        assert f"{name}=" not in repr(one)
-        with pytest.raises(TypeError):
-            TransformersMargin(model, tokenizer, **{name: None})
-    assert "reuse_prefix=True" in repr(one)

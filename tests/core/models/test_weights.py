@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 pytest.importorskip(
@@ -162,15 +163,7 @@ def test_the_name_of_an_encoder_tells_numbers_and_pooling_apart(minilm: Any) -> 
     assert "torch float32#" in names[0] and "torch bfloat16#" in names[3]
 
 
-@pytest.mark.parametrize(
-    ("size", "seen", "unseen"),
-    [
-        (64, [0, 1, 63], []),
-        (65, [0, 63], [64]),
-        (128, [0, 2, 126], [1, 127]),
-        (640, [0, 10, 630], [1, 9, 11, 639]),
-    ],
-)
+@examples
 def test_sixty_four_numbers_spread_over_a_tensor_count(
     size: int, seen: list[int], unseen: list[int]
 ) -> None:

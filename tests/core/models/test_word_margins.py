@@ -6,8 +6,8 @@ import numpy as np
 
 from structrag.models.margins import (
     similarity_margins,
+    word_margins,
 )
-from structrag.models.word_margins import word_margins
 
 
 def test_word_margins_equal_those_of_dense_tfidf_vectors() -> None:

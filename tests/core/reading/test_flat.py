@@ -38,7 +38,7 @@ def test_other_files_are_not(tmp_path: Path, name: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "cure"),
-    [("PDF", "read it with reader='pdfplumber'"), ("page", "None is marked in it")],
+    [("PDF", "read it with reader='docling'"), ("page", "None is marked in it")],
 )
 def test_a_document_of_just_the_length_is_long(kind: str, cure: str) -> None:
     document = Document("x" * 8000, format="text")

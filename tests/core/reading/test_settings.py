@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.enriching.enricher import IDMSEnricher, IDMSEnricherOptions
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
 from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
@@ -18,10 +18,10 @@ from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
 from structrag.reading.files import read_text
 from structrag.reading.settings import Reading
-from structrag.retrieval.d3.condensing import SectionSplitter, SectionSplitterOptions
-from structrag.retrieval.d3.outlines import Routing, RoutingOptions
+from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
-from structrag.retrieval.d3.selection import Selection, SelectionOptions
+from structrag.retrieval.d3.selection import Selection
 
 SPLITTERS: list[Any] = [
     *(ContentAwareSplitter, PICSplitter, IDMSSplitter, HiQASplitter),
@@ -104,8 +104,6 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
         (PICSplitter, PICSettings),
         (IDMSSplitter, IDMSSettings),
         (HiQASplitter, HiQASplitterSettings),
-        (SectionSplitter, SectionSplitterOptions),
-        (Selection, SelectionOptions),
     ],
 )
 def test_all_settings_can_be_changed_by_name_and_no_others(
@@ -120,16 +118,6 @@ def test_all_settings_can_be_changed_by_name_and_no_others(
     ):
         record.paper(languages="german")
     assert record.paper(language="german").language == "german"
-
-
-@pytest.mark.parametrize(
-    ("record", "options"),
-    [(Routing, RoutingOptions), (IDMSEnricher, IDMSEnricherOptions)],
-)
-def test_settings_without_a_language_have_their_names_too(
-    record: Any, options: Any
-) -> None:
-    assert {field.name for field in fields(record)} == options.__annotations__.keys()
 
 
 @pytest.mark.parametrize("make", [Routing, Selection, SectionSplitter, IDMSEnricher])

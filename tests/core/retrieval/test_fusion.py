@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,33 +28,12 @@ SCORES = st.lists(st.integers(-50, 50).map(float), max_size=12)
 RANKINGS = st.lists(st.lists(st.integers(0, 8), max_size=9, unique=True), max_size=4)
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ([2, 8, 0, 4], [0.25, 1, 0, 0.5]),
-        ([-1, 1], [0, 1]),
-        ([3, 3], [1, 1]),
-        ([3], [1]),
-        ([0.5, 0.5], [1, 1]),
-        ([0, 0], [0, 0]),
-        ([-2], [0]),
-        ([], []),
-    ],
-)
+@examples
 def test_minmax(scores: list[float], expected: list[float]) -> None:
     assert minmax(scores).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ([2, 8, 0, 4], [0.25, 1, 0, 0.5]),
-        ([0.25, 0.5], [0.5, 1]),
-        ([-1, 2], [0, 1]),
-        ([-1, 0], [0, 0]),
-        ([], []),
-    ],
-)
+@examples
 def test_maxnorm(scores: list[float], expected: list[float]) -> None:
     assert maxnorm(scores).tolist() == expected
 
@@ -84,10 +64,7 @@ def test_reciprocal_ranks_are_added_up() -> None:
     assert reciprocal_ranks(0).tolist() == []
 
 
-@pytest.mark.parametrize(
-    ("k", "size"),
-    [(0.5, 1), (1, 1), (1.5, 1), (2, 1), (3, 2), (4, 3), (5, 3), (10, 7), (0, 1)],
-)
+@examples
 def test_union_size(k: float, size: int) -> None:
     assert union_size(k) == size
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore
+from fixture_cases import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -173,7 +174,7 @@ def test_views_hit_counts_the_first_k_only_and_not_what_was_filled_up() -> None:
 # -- sizes
 
 
-@pytest.mark.parametrize(("k", "size"), [(1, 1), (1.5, 1), (3, 2), (5, 3), (10, 7)])
+@examples
 def test_paper_joins_the_best_of_each_view(k: float, size: int) -> None:
     views = {"raw": "ABCDEFGH", "summary": "HGFEDCBA", "keywords": "DEABCHGF"}
     hits = dense(scripted(views), preset="paper", k=k).search("q")
@@ -200,7 +201,7 @@ def test_paper_sizes_for_any_rankings(rankings: list[list[str]], k: float) -> No
     }
 
 
-@pytest.mark.parametrize("routes", [("dense",), ("bm25",), ("dense", "bm25")])
+@examples
 @pytest.mark.parametrize("query", [*QUERIES, "the of and"])
 def test_default_gives_exactly_k_and_a_smaller_k_is_a_prefix(
     index: Index, routes: Sequence[str], query: str
@@ -258,19 +259,7 @@ def asked_for(retriever: MultiViewRetriever, k: int | None = None) -> list[int]:
     return [request.n for request in requests]
 
 
-@pytest.mark.parametrize(
-    ("pool", "k", "own", "host"),
-    [
-        (None, 5, 1000, 100),
-        (None, 99, 1000, 100),
-        (None, 100, 1000, 101),
-        (None, 1000, 1001, 1001),
-        (7, 5, 7, 7),
-        (7, 6, 7, 7),
-        (7, 7, 8, 8),
-        (1, 1, 2, 2),
-    ],
-)
+@examples
 def test_each_route_is_asked_for_its_pool_and_at_least_one_more_than_k(
     index: Index, pool: int | None, k: int, own: int, host: int
 ) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,13 +67,7 @@ def test_only_the_first_is_cut_and_at_a_sentence_end() -> None:
 SEVEN = "".join(f"{'word ' * number}end. " for number in range(7))  # 28 words
 
 
-@pytest.mark.parametrize(
-    ("limit", "sizes"),
-    [
-        (1, [1]), (2, [1]), (3, [3]), (5, [3]), (6, [6]), (10, [10]), (14, [10]),
-        (15, [15]), (20, [15]), (21, [21]), (27, [21]), (28, [28]),
-    ],
-)  # fmt: skip
+@examples
 def test_as_many_sentences_as_fit_are_kept(limit: int, sizes: list[int]) -> None:
     packed = pack([hit(SEVEN)], limit, words)
     assert [each.chunk.n_tokens for each in packed] == sizes
@@ -95,14 +90,7 @@ def test_a_cut_hit_keeps_what_its_chunk_says_except_where_its_markup_ends() -> N
     assert (first.score, first.rank) == (whole.score, whole.rank)
 
 
-@pytest.mark.parametrize(
-    ("language", "shown"),
-    [
-        ("german", []),  # its first sentence has six words
-        ("english", ["Er kam am 3. "]),
-        ("klingon", ["Er kam am 3. "]),  # unknown: as English
-    ],
-)
+@examples
 def test_sentences_are_those_of_the_language(language: str, shown: list[str]) -> None:
     date = hit("Er kam am 3. Mai an. Ende.")
     assert texts(pack([date], 5, words, language=language)) == shown

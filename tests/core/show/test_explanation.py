@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 
 from structrag import IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
@@ -140,17 +141,7 @@ def test_sections_are_as_wide_as_their_chunks_together() -> None:
     assert _section_units(chunks[:1], [0, 4]) == {0: 4}
 
 
-@pytest.mark.parametrize(
-    ("title", "most", "shown"),
-    [
-        ("Cleaning", 8, ["Cleaning"]),
-        ("Cleaning", 7, ["Cleani…"]),
-        ("Cleaning", 4, ["Cle…"]),
-        ("Oil", 4, ["Oil"]),
-        ("Oil", 3, []),
-        ("", 3, []),
-    ],
-)
+@examples
 def test_titles_are_cut_to_their_sections(
     title: str, most: int, shown: list[str]
 ) -> None:
@@ -236,15 +227,7 @@ def borders_of(axis: Any) -> list[float]:
     return [line.get_xdata()[0] for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("begins", "above", "below"),
-    [
-        ((0, 40, 90), [(0, 40), (40, 81)], [(81, 90), (90, 161)]),
-        # A chunk, and what was seen in its scope, begins with the second row.
-        ((0, 81, 100), [(0, 81)], [(81, 100), (100, 161)]),
-        ((0, 80), [(0, 80), (80, 81)], [(81, 161)]),
-    ],
-)
+@examples
 def test_161_sentences_stand_in_two_rows_of_81(
     begins: tuple[int, ...],
     above: list[tuple[int, int]],
@@ -290,7 +273,7 @@ def test_chunks_are_shaded_by_turns_or_where_they_are_relevant() -> None:
     assert colors(False, True, True) == [LOW, HIGH, HIGH]
 
 
-@pytest.mark.parametrize(("length", "shown"), [(93, 93), (94, 93)])
+@examples
 def test_a_row_holds_235_characters_of_titles(length: int, shown: int) -> None:
     """A section of two of five sentences has 94 of them, one for the space behind."""
     chunks = [chunk(0, "x" * length), chunk(2, "B")]

@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
-from fixture_cases import Case, cases
+from fixture_cases import Case, cases, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -284,16 +284,7 @@ def test_a_header_above_half_the_limit_leaves_the_whole_limit() -> None:
     assert Cutter(len).cut(text, [block], 9) == [Piece(0, 9), Piece(9, 18)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [
-        ("list", ["x y.\n", "One two. ", "Three four.\n"]),
-        ("quote", ["x y.\n", "One two. ", "Three four.\n"]),
-        ("html", ["x y.\n", "One two. ", "Three four.\n"]),
-        ("code", ["x y.\n", "One two. Three ", "four.\n"]),
-        ("table", ["x y.\n", "One two. Three ", "four.\n"]),
-    ],
-)
+@examples
 def test_lines_of_text_are_cut_at_sentences_and_others_at_words(
     kind: BlockKind, expected: list[str]
 ) -> None:
@@ -338,7 +329,7 @@ def test_headings_that_just_fill_the_limit_leave_the_last_ones_to_the_text() -> 
     assert pieces_of(text, [block], 4, tail=15) == expected
 
 
-@pytest.mark.parametrize(("words", "second"), [(23, 3), (24, 4)])
+@examples
 def test_a_sentence_that_does_not_fit_is_cut_an_eighth_shorter(
     words: int, second: int
 ) -> None:

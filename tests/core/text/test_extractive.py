@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,7 +104,7 @@ def test_a_word_of_the_heading_counts_half_as_much_again() -> None:
     assert keywords(text, "Gamma rays")[0].casefold().startswith("gamma")
 
 
-@pytest.mark.parametrize(("length", "most"), [(1, 6), (1000, 25)])
+@examples
 def test_the_number_of_keywords_grows_with_the_text(length: int, most: int) -> None:
     text = ". ".join(f"unique{i} thing{i}" for i in range(length * 20))
     found = keywords(text)
@@ -115,17 +116,7 @@ def test_stop_words_and_numbers_are_no_keywords() -> None:
     assert "und" not in keywords("Die Pumpe und das Ventil", language="german")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("The NATO and UNO met.", ["NATO", "UNO"]),
-        ("Order the CA-IS3722HS today.", ["CA-IS3722HS"]),
-        ("Call readFile or snake_case now.", ["readFile", "snake_case"]),
-        ("It runs at 3.5 GHz and 20 %.", ["3.5 GHz", "20 %"]),
-        ("He met Ada Lovelace there.", ["Ada Lovelace"]),
-        ("so-called “dark silicon” here", ["dark silicon"]),
-    ],
-)
+@examples
 def test_entities(text: str, expected: list[str]) -> None:
     found = entities(text)
     assert all(name in found for name in expected)
@@ -206,9 +197,7 @@ def test_signs_behind_a_word_are_no_part_of_it() -> None:
     assert keywords("one two three four leaks-") == ["one two three four", "leaks"]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "most"), [(36, 5), (42, 6), (796, 24), (802, 25), (1100, 25)]
-)
+@examples
 def test_the_most_keywords_of_a_text(tokens: int, most: int) -> None:
     text = " of ".join(f"W{i}" for i in range(min(30, tokens // 4)))
     while count_tokens(text) < tokens:
@@ -242,10 +231,7 @@ def test_a_word_alone_has_three_letters_to_be_a_keyword() -> None:
     assert keywords("ab. abc. ab cd.") == ["abc", "ab cd"]
 
 
-@pytest.mark.parametrize(
-    ("frequency", "first"),
-    [({"pump": 3, "valve": 3}, "pump"), ({"pump": 4, "valve": 3}, "valve")],
-)
+@examples
 def test_of_two_words_the_rarer_is_first(frequency: dict[str, int], first: str) -> None:
     text = "A pump, a valve."
     assert keywords(text, document_frequency=frequency, n_sections=9)[0] == first

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import regex
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
@@ -63,41 +64,7 @@ def test_a_part_is_split_as_if_it_were_the_text(
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            'Dr. Smith paid $3.50 to J. R. Jones. He said "Stop!" Then left... Really? Yes (see '
-            "Fig. 3). End.",
-            [
-                "Dr. Smith paid $3.50 to J. R. Jones. ",
-                'He said "Stop!" ',
-                "Then left... Really? ",
-                "Yes (see Fig. 3). ",
-                "End.",
-            ],
-        ),
-        (
-            "See Eq. (3). It is e.g. good. Smith et al. 2020 wrote.",
-            ["See Eq. (3). ", "It is e.g. good. ", "Smith et al. 2020 wrote."],
-        ),
-        (
-            "I say no. Then go. See the app. Then go.",
-            ["I say no. ", "Then go. ", "See the app. ", "Then go."],
-        ),
-        ("  lead ing. Next.  ", ["  lead ing. ", "Next.  "]),
-        (
-            "“真的吗？！”他问。好；是 的。",
-            ["“真的吗？！”", "他问。", "好；", "是 的。"],
-        ),
-        ("यह एक है। दूसरा॥ तीसरा", ["यह एक है। ", "दूसरा॥ ", "तीसरा"]),
-        ("هل هذا؟ نعم۔ حسنا", ["هل هذا؟ ", "نعم۔ ", "حسنا"]),
-        ("ሰላም። ደህና።", ["ሰላም። ", "ደህና።"]),
-        ("no end mark", ["no end mark"]),
-        ("", []),
-        ("  \n", []),
-    ],
-)
+@examples
 def test_worked_sentences(text: str, expected: list[str]) -> None:
     assert pieces(text) == expected
 
@@ -228,18 +195,7 @@ def test_callers_splitter_is_extended_to_tile() -> None:
     assert pieces("  ", splitter=lambda part: [(0, 9)]) == []
 
 
-@pytest.mark.parametrize(
-    "spans",
-    [
-        [(0, 99)],
-        [(3, 5), (0, 2)],
-        [(0, 4), (3, 5)],
-        [(2, 1)],
-        [(-1, 2)],
-        ["ab", (0, 1)],
-        [1],
-    ],
-)
+@examples
 def test_bad_spans_are_refused(spans: object) -> None:
     with pytest.raises(InvalidParameter, match="sentence_splitter must"):
         sentence_spans("one two", splitter=lambda part: spans)  # type: ignore[arg-type, return-value]
@@ -356,7 +312,7 @@ def test_a_line_end_of_two_characters_is_not_cut() -> None:
     assert safe_cuts(f"{text}é") == [1, 3, 4, 5, 6, 7, 8]
 
 
-@pytest.mark.parametrize("spans", [[(-1, 2)], [(0, 2), (1, 3)], [(2, 1)], [(0, 4)]])
+@examples
 def test_spans_before_behind_or_over_each_other_are_refused(
     spans: list[tuple[int, int]],
 ) -> None:

@@ -5,23 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from fixture_cases import examples
 
 from structrag.text.stems import count_stems, stem_keys, stems
 from structrag.text.terms import STEM_LANGUAGES
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        ("english", "The pumps were running", ["pump", "run"]),
-        ("english", "Part X-200 (v1.5)", ["part", "x-200", "200", "v1.5"]),
-        ("german", "Die Pumpen laufen", ["pump", "lauf"]),
-        ("chinese", "水泵", ["水泵"]),  # Snowball does not know it
-        ("english", "of the", []),
-        ("english", "", []),
-    ],
-)
+@examples
 def test_terms_are_cut_to_their_stems(
     language: str, text: str, expected: list[str]
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import regex
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -239,10 +240,7 @@ def test_stages_of_d3_try_their_counters(settings: Any) -> None:
         settings(counter=str.split)
 
 
-@pytest.mark.parametrize(
-    ("words", "count"),
-    [(1, 2), (2, 3), (3, 4), (5, 7), (7, 10), (9, 12), (10, 13), (20, 26)],
-)
+@examples
 def test_ten_words_are_thirteen_tokens(words: int, count: int) -> None:
     assert count_tokens("one " * words) == count
 

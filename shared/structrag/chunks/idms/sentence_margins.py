@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
+from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
 from structrag.models.margins import (
@@ -27,8 +28,8 @@ from structrag.models.margins import (
     FloatArray,
     similarity_margins,
     weigh_steps,
+    word_margins,
 )
-from structrag.models.word_margins import word_margins
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
 # Margins are from -1 to 1, positive: the two texts belong together.
@@ -185,14 +186,14 @@ class SentenceMargins:
                 self.texts, self.window, self.scopes, language=self.language
             )
         if self.values is None:
-            (vectors,) = yield [Embed(tuple(self.texts))]
+            vectors = yield from ask(Embed(tuple(self.texts)))
             self.values = similarity_margins(vectors, self.window, self.scopes)
         return self.values
 
 
 def read_at_once(
     text: str,
-    scopes: Sequence[Scope],
+    scopes: Sequence[UnitScope],
     window: int,
     model: GapModel,
     similarity: SentenceMargins,

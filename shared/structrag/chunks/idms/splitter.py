@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from structrag.asking.requests import Steps
 from structrag.chunks.asking_splitter import Explanation
 from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
-from structrag.chunks.bounds import Limits, Run
+from structrag.chunks.bounds import Run, SizeLimits
 from structrag.chunks.idms.gaps import MERGES, AdaptiveThreshold, decide, merge_runs
 from structrag.chunks.idms.sentence_margins import (
     SIMILARITY,
@@ -29,7 +29,7 @@ from structrag.chunks.idms.sentence_margins import (
     window_of,
     words_of,
 )
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
@@ -130,7 +130,7 @@ class IDMSSplitter(BoundarySplitter):
             check_at_least("history", self.history, 1)
         check_choice("merge", self.merge, MERGES)
         check_at_least("target_tokens", self.target_tokens, 1)
-        Limits(self.least_tokens, self.max_tokens)
+        SizeLimits(self.least_tokens, self.max_tokens)
         check_prompt(self.prompt)
 
     @classmethod
@@ -200,7 +200,7 @@ class IDMSSplitter(BoundarySplitter):
             chunks += [chunk for _, chunk in made]
         return Explanation(document, tuple(series), tuple(chunks))
 
-    def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[DocumentGaps]:
+    def _read(self, text: str, scopes: Sequence[UnitScope]) -> Steps[DocumentGaps]:
         """The margins and cuts of all gaps, scope after scope."""
         window = window_of(self.context)
         sentences = [
@@ -237,7 +237,7 @@ class IDMSSplitter(BoundarySplitter):
     def _read_along(
         self,
         text: str,
-        scope: Scope,
+        scope: UnitScope,
         model: GapModel,
         similarity: SentenceMargins,
         threshold: AdaptiveThreshold,
@@ -272,7 +272,7 @@ class IDMSSplitter(BoundarySplitter):
             size += tokens
         gaps.cuts[scope.first] = cuts
 
-    def _series(self, scope: Scope, gaps: DocumentGaps) -> Series:
+    def _series(self, scope: UnitScope, gaps: DocumentGaps) -> Series:
         """What was read from a scope, and its merged runs."""
         inside = slice(*scope.run)
         margins = gaps.margins[inside].tolist()
@@ -288,7 +288,9 @@ class IDMSSplitter(BoundarySplitter):
         return Series(scope.units, tuple(margins), thresholds, tuple(runs), gaps.source)
 
 
-def _extras(scope: Scope, gaps: DocumentGaps, run: Run, piece: Piece) -> dict[str, Any]:
+def _extras(
+    scope: UnitScope, gaps: DocumentGaps, run: Run, piece: Piece
+) -> dict[str, Any]:
     """The extras of a chunk of a run of a scope's units, as in `IDMSSplitter`."""
     first, last = run[0] + scope.first, run[1] + scope.first
     extras: dict[str, Any] = {"margin": None, "margin_source": gaps.source}

@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.chunks.bounds import Run
 from structrag.chunks.pic.instructions import Instruction
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import (
     EPSILON,
     BoolArray,
@@ -68,7 +68,7 @@ class Judged:
             extras["degraded"] = True
         return extras
 
-    def series(self, scope: Scope, runs: Sequence[Run]) -> Series:
+    def series(self, scope: UnitScope, runs: Sequence[Run]) -> Series:
         """What was seen and done, for an explanation."""
         # A unit above the limit is in several chunks.
         different = tuple(dict.fromkeys(runs))
@@ -84,7 +84,7 @@ class Judged:
 
 
 def judge(
-    scope: Scope,
+    scope: UnitScope,
     matrix: FloatArray | None,
     instruction: Instruction | None,
     *,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from structrag.asking.requests import Steps
 from structrag.chunks.asking_splitter import Explanation
 from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
-from structrag.chunks.bounds import Limits, Run, join_small, runs_of, split_large
+from structrag.chunks.bounds import Run, SizeLimits, join_small, runs_of, split_large
 from structrag.chunks.pic.instructions import (
     InstructionSettings,
     instruction_steps,
@@ -23,7 +23,7 @@ from structrag.chunks.pic.instructions import (
 )
 from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series, changes, check_threshold
 from structrag.errors import (
     InvalidParameter,
@@ -270,7 +270,7 @@ class PICSplitter(BoundarySplitter):
             and count_tokens(outline.document.text) > LONG_DOCUMENT
         )
 
-    def _is_worth_it(self, text: str, scope: Scope, by_section: bool) -> bool:
+    def _is_worth_it(self, text: str, scope: UnitScope, by_section: bool) -> bool:
         """Whether a scope is looked at.
 
         It is not where it can only be one chunk, nor is a short section.
@@ -283,7 +283,7 @@ class PICSplitter(BoundarySplitter):
             return True
         return sum(unit.tokens for unit in scope.units) >= 2 * self.least_tokens
 
-    def _runs(self, scope: Scope, judged: Judged) -> list[Run]:
+    def _runs(self, scope: UnitScope, judged: Judged) -> list[Run]:
         """The runs of a scope within the bounds."""
         sizes = scope.sizes
         runs: list[Run] = []
@@ -295,7 +295,7 @@ class PICSplitter(BoundarySplitter):
                 (zone.first + first, zone.first + last) for first, last in inside
             ]
             if self.bounds == "none":
-                limits = Limits(0, zone.room)
+                limits = SizeLimits(0, zone.room)
             else:
                 of_zone = join_small(of_zone, sizes, limits, judged.closeness)
             runs += split_large(of_zone, sizes, limits, judged.affinity)

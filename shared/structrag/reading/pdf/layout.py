@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,9 +19,12 @@ from structrag.reading.pdf.heading_styles import (
     has_leaders,
     heading_style,
     is_large,
+    is_numbered,
     levels_of,
+    style_of,
 )
-from structrag.reading.pdf.pages import Grid, Line, Page
+from structrag.reading.pdf.named_headings import rows_named
+from structrag.reading.pdf.pages import Grid, Line, NamedHeading, Page
 from structrag.reading.pdf.paragraphs import (
     Paragraph,
     Spacing,
@@ -53,6 +57,14 @@ class _Loose:
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Title:
+    """Rows that the file names as a heading."""
+
+    rows: tuple[Row, ...]
+    level: int
+
+
 class _Item(NamedTuple):
     """An item that further ones may be nested in."""
 
@@ -73,8 +85,8 @@ class _Text(NamedTuple):
         return _Text(written, self.page_starts)
 
 
-_Part = _Table | _Loose | Row
-_Group = _Table | _Loose | Paragraph
+_Part = _Table | _Loose | _Title | Row
+_Group = _Table | _Loose | _Title | Paragraph
 
 
 def markdown_of_pages(pages: Sequence[Page]) -> Draft:
@@ -100,7 +112,8 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     joiner = Joiner.of(line.text for lines in bodies for line in lines)
     parts: list[_Part] = []
     for number, (page, lines) in enumerate(zip(pages, bodies, strict=True), start=1):
-        parts += _parts(lines, page.grids, number, joiner)
+        of_page = list(_parts(lines, page.grids, number, joiner))
+        parts += _with_titles(of_page, page.headings)
     blocks, notes = _blocks(parts, joiner)
     uncertain = (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner))
     text = assembled([block.text for block in blocks])
@@ -128,6 +141,26 @@ def _parts(
             i += 1
         yield _Table(page, _ruled_cells(lines[start:i], grid, joiner))
     yield from _rows_and_tables(free, page)
+
+
+def _with_titles(
+    parts: Sequence[_Part], headings: Sequence[NamedHeading]
+) -> Iterator[_Part]:
+    """A page's parts, with the rows that the file names as headings set apart."""
+    rows = [(i, part) for i, part in enumerate(parts) if isinstance(part, Row)]
+    named = rows_named([row for _, row in rows], headings) if headings else {}
+    titles: dict[int, _Title] = {}
+    covered: set[int] = set()
+    for first, (end, level) in named.items():
+        places = [i for i, _ in rows[first:end]]
+        if places[-1] - places[0] == end - first - 1:  # no table between
+            titles[places[0]] = _Title(tuple(row for _, row in rows[first:end]), level)
+            covered.update(places)
+    for i, part in enumerate(parts):
+        if i in titles:
+            yield titles[i]
+        elif i not in covered:
+            yield part
 
 
 def _rows_and_tables(lines: Sequence[Line], page: int) -> Iterator[_Part]:
@@ -159,13 +192,12 @@ def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[s
     body = body_of(rows)
     groups = _groups(parts, spacing_of(rows))
     texts = [_text(group, joiner) for group in groups]
-    styles = [_style(groups, texts, i, body) for i in range(len(groups))]
-    levels = iter(levels_of(list(filter(None, styles))))
+    levels = _levels(groups, texts, body)
     blocks: list[_Text] = []
     notes: list[str] = []
     items: list[tuple[Paragraph, _Text]] = []
-    for group, read, style in zip(groups, texts, styles, strict=True):
-        if isinstance(group, Paragraph) and group.mark and not style:
+    for group, read, level in zip(groups, texts, levels, strict=True):
+        if isinstance(group, Paragraph) and group.mark and not level:
             items.append((group, read))
             continue
         blocks += _list(items)
@@ -175,13 +207,47 @@ def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[s
         elif isinstance(group, _Loose):
             written = _plain_lines(row.text for row in group.rows)
             notes.append(_loose_note(group))
-        elif style:
-            written = heading_line(next(levels), _title(group, read.text))
+        elif level:
+            written = heading_line(level, _title(group, read.text))
         else:
             written = _plain_lines(read.text.split("\n"))
-            notes += _large_note(group, read.text, body)
+            notes += _large_note(group.rows[0], read.text, body)
         blocks.append(read.as_written(written))
     return [*blocks, *_list(items)], notes
+
+
+def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> list[int]:
+    """The level of each group that is a heading, 0 of the others.
+
+    Where the file names headings, what only looks like one has the level of the named ones that
+    look the same, else one below all of them. Type of the body is then no sign of a heading.
+    """
+    styles = [_style(groups, texts, i, body) for i in range(len(groups))]
+    named = {
+        i: group.level for i, group in enumerate(groups) if isinstance(group, _Title)
+    }
+    if not named:
+        ranks = iter(levels_of([style for style in styles if style]))
+        return [next(ranks) if style else 0 for style in styles]
+    looks: dict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
+    for i, level in named.items():
+        rows = groups[i].rows  # type: ignore[union-attr]
+        looks[_look(style_of(rows, texts[i].text))][level] += 1
+    below = max(named.values()) + 1
+    levels = [0] * len(groups)
+    for i, style in enumerate(styles):
+        if i in named:
+            levels[i] = named[i]
+        elif style and (look := _look(style)) in looks and look != body:
+            levels[i] = looks[look].most_common(1)[0][0]
+        elif style and (is_large(style.size, body) or style.bold > body.bold):
+            larger = style.size > max(size for size, *_ in looks)
+            levels[i] = 1 if larger else below
+    return levels
+
+
+def _look(style: Style) -> tuple[float, bool, bool]:
+    return style.size, style.bold, style.italic
 
 
 def _text_rows(parts: Iterable[_Part]) -> list[Row]:
@@ -216,23 +282,24 @@ def _text(group: _Group, joiner: Joiner) -> _Text:
     if isinstance(group, _Table):
         return _Text("", ((0, group.page),))
     starts = [(0, group.rows[0].page)]
-    if not isinstance(group, Paragraph):
+    if isinstance(group, _Loose):
         return _Text("", tuple(starts))
-    mark = group.mark
+    mark, breaks = None, set[int]()
+    if isinstance(group, Paragraph):
+        mark, breaks = group.mark, group.breaks
     text = group.rows[0].text[mark.end if mark else 0 :]
     for i, row in enumerate(group.rows[1:], start=1):
-        text = (
-            f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
-        )
+        text = f"{text}\n{row.text}" if i in breaks else joiner.join(text, row.text)
         if row.page != starts[-1][1]:
             starts.append((len(text) - len(row.text), row.page))
     return _Text(text, tuple(starts))
 
 
-def _title(paragraph: Paragraph, text: str) -> str:
-    """The paragraph's text on one line, its number included."""
+def _title(group: Paragraph | _Title, text: str) -> str:
+    """The text on one line, its number included."""
     words = text.split()
-    return " ".join([paragraph.mark.shown, *words] if paragraph.mark else words)
+    mark = group.mark if isinstance(group, Paragraph) else None
+    return " ".join([mark.shown, *words] if mark else words)
 
 
 def _style(
@@ -246,7 +313,11 @@ def _style(
     following = groups[i + 1] if i + 1 < len(groups) else None
     before_text = following is not None
     if isinstance(following, Paragraph) and len(following.rows) == 1:
-        before_text = len(following.rows[0].text) > 60  # a short row alone is no text
+        row = following.rows[
+            0
+        ]  # a short one alone is a title of another kind, or no text
+        is_title = is_numbered(row.text) and (row.italic or row.bold)
+        before_text = len(row.text) > 60 or row.text[-1] in ".:" or is_title
     return heading_style(
         group.rows, _title(group, texts[i].text), body, before_text=before_text
     )
@@ -340,8 +411,7 @@ def _loose_note(group: _Loose) -> str:
     )
 
 
-def _large_note(group: Paragraph, text: str, body: Body) -> Iterator[str]:
-    row = group.rows[0]
+def _large_note(row: Row, text: str, body: Body) -> Iterator[str]:
     if (
         row.upright
         and is_large(row.size, body)

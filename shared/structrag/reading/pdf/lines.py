@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import Piece, Turn
@@ -13,6 +13,9 @@ GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
 # Of the font size; a piece over another by more is its shadow, or other text.
 _MOST_OVERLAP = 0.5
+_SMALL_CAPITALS = (
+    1.5  # times their size: the capitals beside them are smaller than that
+)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
@@ -27,6 +30,7 @@ class _Run:
     # Characters by size of the type.
     sizes: dict[float, int] = field(default_factory=dict)
     bold: int = 0  # characters
+    italic: int = 0
 
     def add(self, piece: Piece, left: float, right: float) -> None:
         self.text.append(f" {piece.text}" if piece.space and self.text else piece.text)
@@ -37,17 +41,31 @@ class _Run:
         self.sizes[size] = self.sizes.get(size, 0) + count
         if piece.style.bold:
             self.bold += count
+        if piece.style.italic:
+            self.italic += count
 
     @property
     def size(self) -> float:
+        """That of most characters; of capitals with small capitals that of the capitals."""
+        largest = max(self.sizes)
+        if "".join(self.text).isupper() and largest < _SMALL_CAPITALS * min(self.sizes):
+            return largest
         return max(self.sizes, key=lambda size: (self.sizes[size], size))
 
     def line(self, text: str) -> Line:
         size = self.size
-        bold = 2 * self.bold > sum(self.sizes.values())
+        half = sum(self.sizes.values()) / 2
         top = self.baseline - 0.8 * size
         return Line(
-            text, size, bold, self.left, self.right, top, top + size, self.upright
+            text,
+            size,
+            self.bold > half,
+            self.left,
+            self.right,
+            top,
+            top + size,
+            self.upright,
+            self.italic > half,
         )
 
 
@@ -168,15 +186,13 @@ def _join(left: Line, right: Line, space: str) -> Line:
     if is_rtl(left.text) and is_rtl(right.text):
         texts.reverse()
     longer = max(left, right, key=lambda line: len(line.text))
-    bold = left.bold and right.bold
-    return Line(
-        space.join(texts),
-        longer.size,
-        bold,
-        left.left,
-        right.right,
-        longer.top,
-        longer.bottom,
+    return replace(
+        longer,
+        text=space.join(texts),
+        bold=left.bold and right.bold,
+        italic=left.italic and right.italic,
+        left=left.left,
+        right=right.right,
     )
 
 

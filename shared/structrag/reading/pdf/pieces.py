@@ -13,8 +13,9 @@ from structrag.reading.pdf.pages import Box
 _BOLD_NAME = re.compile(
     r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE
 )
+_ITALIC_NAME = re.compile(r"ital|obli|slant|kursiv|cmti|cmsl|sfti|ecti", re.IGNORECASE)
 _BOLD_WEIGHT = 700
-_FORCE_BOLD = 1 << 18  # PDF 32000-1, table 123
+_ITALIC, _FORCE_BOLD = 1 << 6, 1 << 18  # PDF 32000-1, table 123
 # PDFium's signs for a hyphen at a line's end, behind which no white space comes.
 _HYPHENS = {0x02: "-", 0xFFFE: "-"}
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
@@ -58,6 +59,7 @@ class _Style(NamedTuple):
     size: float
     bold: bool
     angle: float  # degrees, anticlockwise, from 0 to 360
+    italic: bool = False
 
 
 class Piece(NamedTuple):
@@ -155,8 +157,9 @@ def _style(raw: Any, textpage: Any, i: int) -> _Style:
     name = buffer.value.decode("utf-8", "replace")
     heavy = raw.FPDFText_GetFontWeight(textpage, i) >= _BOLD_WEIGHT
     bold = heavy or bool(flags.value & _FORCE_BOLD or _BOLD_NAME.search(name))
+    italic = bool(flags.value & _ITALIC or _ITALIC_NAME.search(name))
     angle = math.degrees(math.atan2(matrix.b, matrix.a)) % 360
-    return _Style(max(round(size, 1), 0.1), bold, angle)
+    return _Style(max(round(size, 1), 0.1), bold, angle, italic)
 
 
 def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structrag.asking.requests import Embed, Score, Steps
+from structrag.asking.steps import ask
 from structrag.index.lexical import LexicalIndex
 from structrag.index.ranking import best_positions
 from structrag.records import Chunk
@@ -43,7 +44,7 @@ def score_steps(
         for paragraph in paragraphs
     ]
     scorer = settings.monot5 if strategy == "monot5" else settings.cross_encoder
-    (scores,) = yield [Score(question, tuple(texts), scorer)]
+    scores = yield from ask(Score(question, tuple(texts), scorer))
     return list(scores)
 
 

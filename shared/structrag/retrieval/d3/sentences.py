@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Embed, Request, Steps, T
-from structrag.asking.steps import intercept
+from structrag.asking.steps import ask, intercept
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.fusion import minmax
 
@@ -26,7 +26,7 @@ def check_evidence(evidence: Any) -> None:
 
 
 def paragraph_sentence_steps(
-    evidence: EvidenceRetriever, question: str, layout: Layout, where: Any
+    evidence: EvidenceRetriever, question: str, layout: SectionLayout, where: Any
 ) -> Steps[dict[int, float]]:
     """Paragraph row -> the score of its best sentence.
 
@@ -61,7 +61,7 @@ def paragraph_sentence_steps(
 
 
 def part_sentence_scores(
-    paragraphs: Mapping[int, float], layout: Layout
+    paragraphs: Mapping[int, float], layout: SectionLayout
 ) -> dict[int, float]:
     """Part row -> the best of its paragraphs' scores.
 
@@ -81,6 +81,6 @@ def _by_its_own(evidence: EvidenceRetriever, steps: Steps[T]) -> Steps[T]:
     def answer(request: Request) -> Steps[Any]:
         if isinstance(request, Embed) and request.embedder is None:
             request = replace(request, embedder=evidence.embedder)
-        return (yield [request])[0]
+        return (yield from ask(request))
 
     return intercept(steps, answer)

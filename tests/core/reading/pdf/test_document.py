@@ -39,13 +39,13 @@ def test_laid_out_pages_become_markdown() -> None:
 @pytest.mark.parametrize(
     ("text", "title", "expected"),
     [
-        ("Words.\n\n# Pump\n\n## Valve\n", "", "Pump"),
-        ("Words.\n\n# Pump\n\n# Valve\n", "", "meter"),  # one of several
+        ("# Pump\n\n## Parts\n", "", "Pump"),
+        ("# Pump\n\n# Valve\n", "", "meter"),  # one of several is no title
         ("Words.\n", "", "meter"),  # the file's name
         ("# Pump\n", "Mine", "Mine"),
     ],
 )
-def test_the_title_is_that_which_is_set_or_the_first_heading_or_the_files_name(
+def test_the_title_is_that_which_is_set_or_the_only_heading_or_the_files_name(
     text: str, title: str, expected: str
 ) -> None:
     source = Path("folder") / "meter.pdf"

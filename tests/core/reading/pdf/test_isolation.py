@@ -169,13 +169,9 @@ def test_a_bomb_of_nested_forms_takes_nothing_else_down() -> None:
 
 
 def test_what_can_be_isolated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        InvalidParameter, match="'layout' and 'pdfplumber'; got function"
-    ):
+    with pytest.raises(InvalidParameter, match="'layout'; got function"):
         read_file(path, isolated=True, reader=lambda source: "# A")
-    with pytest.raises(
-        InvalidParameter, match="'layout' and 'pdfplumber'; got 'docling'"
-    ):
+    with pytest.raises(InvalidParameter, match="'layout'; got 'docling'"):
         read_file(path, isolated=True, reader="docling")
     with pytest.raises(
         InvalidParameter, match="must be True, False or an Isolation; got '4 GB'"
@@ -195,13 +191,6 @@ def test_what_can_be_isolated(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_file_has_five_minutes_and_four_gigabytes_by_default() -> None:
     assert Isolation() == Isolation(max_seconds=300, max_memory=4_000_000_000)
-
-
-def test_pdfplumber_may_be_isolated(path: Path) -> None:
-    pytest.importorskip("pdfplumber")
-    assert read_file(path, isolated=True, reader="pdfplumber") == (
-        read_file(path, reader="pdfplumber")
-    )
 
 
 @POSIX

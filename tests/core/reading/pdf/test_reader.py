@@ -336,7 +336,6 @@ def test_a_pdf_without_pages_is_empty_and_not_damaged() -> None:
         read_pdf(empty)
 
 
-@pytest.mark.parametrize("reader", ["layout", "pdfplumber"])
 @pytest.mark.parametrize(
     ("password", "reason"),
     [
@@ -346,14 +345,14 @@ def test_a_pdf_without_pages_is_empty_and_not_damaged() -> None:
     ],
 )
 def test_a_password_that_is_none_is_one_sentence(
-    tmp_path: Path, password: Any, reason: str, reader: str
+    tmp_path: Path, password: Any, reason: str
 ) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(made(manual))
     with pytest.raises(InvalidParameter, match=reason):
-        read_file(path, password=password, reader=reader)
+        read_file(path, password=password)
     with pytest.raises(InvalidParameter, match=reason):
-        pdf_document(path.read_bytes(), password=password, reader=reader)
+        pdf_document(path.read_bytes(), password=password)
 
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from doubles import Reluctant, ScriptedModel, split_twice
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import guide
@@ -211,22 +212,7 @@ def test_a_section_of_200_000_tokens() -> None:
     assert time.process_time() - started < 60
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"whole_tokens": -1},
-        {"section_tokens": -1},
-        {"summary_tokens": 7},
-        {"window_tokens": 15},
-        {"paragraph_tokens": -1},
-        {"keywords": -1},
-        {"prompt": "{title}"},
-        {"prompt": 3},
-        {"prompt": "{text} {x}"},
-        {"summaries": "no"},
-        {"exclude_titles": "A"},
-    ],
-)
+@examples
 def test_settings_are_checked(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
         SectionSplitter(**changes)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from d3_making import Overlap
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,11 +21,11 @@ from structrag.asking.steps import together
 from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.estimating import selection_cost
 from structrag.retrieval.d3.evidence import (
     packed,
     rendered,
     select_steps,
-    selection_cost,
     short_forms,
     summarised_steps,
 )
@@ -359,10 +360,7 @@ def test_questions_side_by_side_equal_one_by_one() -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    "strategy",
-    ["base", "lexical", "dense", "monot5", "base+base", "hierbase", "monot5+base"],
-)
+@examples
 def test_the_cost_is_known_before(strategy: str) -> None:
     setting = models(strategy, context_tokens=500, chain_k=3)
     evidence = selected(strategy, "1-12", LONG, context_tokens=500, chain_k=3)
@@ -372,7 +370,8 @@ def test_the_cost_is_known_before(strategy: str) -> None:
         assert expected.calls >= evidence.cost.calls
         assert expected.prompt_tokens >= evidence.cost.prompt_tokens
     else:
-        assert expected == replace(evidence.cost, answer_tokens=0)
+        answers = setting.answer_tokens * expected.calls
+        assert expected == replace(evidence.cost, answer_tokens=answers)
     assert selection_cost(QUESTION, [], setting) == StageCost()
 
 
@@ -436,7 +435,7 @@ def in_characters(strategy: str, room: int, **changes: Any) -> Selection:
     )
 
 
-@pytest.mark.parametrize(("room", "calls"), [(64, 1), (63, 0)])
+@examples
 def test_with_room_for_less_than_64_tokens_no_call_is_made(
     room: int, calls: int
 ) -> None:
@@ -444,9 +443,7 @@ def test_with_room_for_less_than_64_tokens_no_call_is_made(
     assert selection_cost("why?", chunks(["a"]), settings).calls == calls
 
 
-@pytest.mark.parametrize(
-    ("sizes", "calls"), [((35, 35), [[0, 1]]), ((35, 36), [[0], [1]])]
-)
+@examples
 def test_a_call_is_filled_to_the_last_token(
     sizes: Sequence[int], calls: list[list[int]]
 ) -> None:
@@ -470,7 +467,7 @@ def test_the_longest_paragraphs_are_counted_for_the_next_strategy() -> None:
     settings = in_characters("lexical+base", 100, chain_k=2)
     shown = f"[1] {'b' * 30}\n\n[2] {'c' * 20}why?"
     assert selection_cost("why?", paragraphs, settings) == StageCost(
-        1, len(shown), 0, 4
+        1, len(shown), 7, 4
     )
     first = replace(settings, strategy="base+lexical")
     assert selection_cost("why?", paragraphs, first).scored == 4
@@ -500,15 +497,7 @@ def test_a_paragraph_of_exactly_the_short_tokens_stands_for_itself() -> None:
 TABLE = "| a b | c |\n|---|---|\n| p q r | 1 |\n|  | 2 |\n| s t | 3 |\n"
 
 
-@pytest.mark.parametrize(
-    ("short_tokens", "outline"),
-    [
-        (0, "a b | c\np q r, s t"),
-        (7, "a b | c\np q r, s t"),  # five words of each
-        (5, "a b |\np q r,"),  # three
-        (1, "a\np"),  # one at least
-    ],
-)
+@examples
 def test_a_table_is_its_header_and_the_first_cells(
     short_tokens: int, outline: str
 ) -> None:
@@ -521,15 +510,7 @@ def test_a_table_of_one_row_is_that_row() -> None:
     assert short("| a b c d |\n|---|\n", 4, "table") == "a b c"
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "asked", "summary"),
-    [
-        ("one two three", "Short.", False, None),
-        ("one two three four", "Short.", True, "Short."),
-        ("one two three four", "As long as this is", True, None),
-        ("one two three four", "shorter by a sign", True, "shorter by a sign"),
-    ],
-)
+@examples
 def test_long_paragraphs_get_summaries_that_are_shorter(
     text: str, answer: str, asked: bool, summary: str | None
 ) -> None:

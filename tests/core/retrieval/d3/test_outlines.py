@@ -6,6 +6,7 @@ import re
 
 import pytest
 from d3_making import section
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,23 +78,7 @@ def test_every_section_is_shown_once_in_order_under_its_document(
         )
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"answer_format": "x"},
-        {"drill": "x"},
-        {"on_empty": "x"},
-        {"keep": 2},
-        {"share": -1},
-        {"prompt": "{outline}"},
-        {"max_sections": 0},
-        {"keep": 1.1},
-        {"share": 1.1},
-        {"context_tokens": 0},
-        {"answer_tokens": -1},
-        {"least_tokens": -1},
-    ],
-)
+@examples
 def test_settings_are_checked(changes: dict[str, object]) -> None:
     (name,) = changes
     with pytest.raises(InvalidParameter, match=f"{name} must"):

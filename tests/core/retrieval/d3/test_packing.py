@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.packing import Part, cut_pieces, pack_calls
+from structrag.retrieval.d3.packing import ShownParagraph, cut_pieces, pack_calls
 from structrag.text.tokens import count_tokens
 
 
@@ -23,7 +23,7 @@ def of_words(n: int) -> str:
     return "word " * n
 
 
-def sizes(calls: Sequence[Sequence[Part]]) -> list[tuple[int, ...]]:
+def sizes(calls: Sequence[Sequence[ShownParagraph]]) -> list[tuple[int, ...]]:
     return [tuple(part.tokens for part in call) for call in calls]
 
 
@@ -183,10 +183,12 @@ def test_the_piece_with_the_end_of_a_long_sentence_goes_on_with_the_next() -> No
 
 def test_parts_know_their_places_and_tokens() -> None:
     calls = pack_calls(["one two", "three"], 3, words)
-    assert calls == [[Part(0, 0, 7, 2), Part(1, 0, 5, 1)]]
+    assert calls == [[ShownParagraph(0, 0, 7, 2), ShownParagraph(1, 0, 5, 1)]]
     calls = pack_calls(["one two", "three"], 4, words, label_tokens=1)
-    assert calls == [[Part(0, 0, 7, 3)], [Part(1, 0, 5, 2)]]
+    assert calls == [[ShownParagraph(0, 0, 7, 3)], [ShownParagraph(1, 0, 5, 2)]]
     calls = pack_calls(["one two", "three"], 5, words, label_tokens=1)
-    assert calls == [[Part(0, 0, 7, 3), Part(1, 0, 5, 2)]]
-    assert pack_calls(["one"], 1, words) == [[Part(0, 0, 3, 1)]]
-    assert pack_calls(["", "one"], 1, words) == [[Part(0, 0, 0, 0), Part(1, 0, 3, 1)]]
+    assert calls == [[ShownParagraph(0, 0, 7, 3), ShownParagraph(1, 0, 5, 2)]]
+    assert pack_calls(["one"], 1, words) == [[ShownParagraph(0, 0, 3, 1)]]
+    assert pack_calls(["", "one"], 1, words) == [
+        [ShownParagraph(0, 0, 0, 0), ShownParagraph(1, 0, 3, 1)]
+    ]

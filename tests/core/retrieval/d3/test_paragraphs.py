@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 
 from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import InvalidParameter
@@ -136,14 +137,7 @@ def test_a_text_without_headings_is_runs_of_a_thousand_tokens() -> None:
     assert all(span.pseudo and not span.part for span in spans)
 
 
-@pytest.mark.parametrize(
-    ("most", "expected"),
-    [
-        (6, ["One two three. Four five six."]),
-        (5, ["One two three.", "Four five six."]),
-        (0, ["One two three. Four five six."]),
-    ],
-)
+@examples
 def test_a_block_of_exactly_the_limit_is_one_paragraph(
     most: int, expected: list[str]
 ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
 from doubles import HashEmbedder
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,25 +50,7 @@ def test_cut_rules() -> None:
     assert keep([], "dense", k=3, threshold=0.5) == []
 
 
-@pytest.mark.parametrize(
-    ("scores", "strategy", "k", "threshold", "expected"),
-    [
-        # Five in a hundred is the least probability, where a rule cuts.
-        ([0.05, 0.09, 0.04], "cross_encoder", 3, 0.0, [0, 1]),
-        ([0.05, 0.09, 0.04], "cross_encoder", None, None, [0, 1]),
-        ([0.05, 0.09, 0.04], "cross_encoder", 3, None, [0, 1, 2]),
-        ([0.05, 0.09, 0.04], "dense", 3, 0.0, [0, 1, 2]),
-        # Half of the best.
-        ([0.4, 0.8, 0.39], "dense", None, None, [0, 1]),
-        ([0.4, 0.8, 0.39], "dense", 3, None, [0, 1, 2]),
-        ([0.4, 0.8, 0.39], "dense", 3, 0.25, [0, 1, 2]),
-        ([0.4, 0.8, 0.39], "dense", 1, 0.25, [1]),
-        ([0.4, 0.8, 0.39], "lexical", 3, None, [0, 1]),
-        ([0.4, 0.8, 0.39], "lexical", 3, 0.25, [0, 1, 2]),
-        ([0.4, 0.8, 0.0], "lexical", 3, 0.0, [0, 1]),
-        ([-0.4, 0.8, 0.0], "dense", 3, 0.0, [1, 2]),
-    ],
-)
+@examples
 def test_what_a_rule_keeps(
     scores: list[float],
     strategy: str,
@@ -152,7 +135,7 @@ def test_a_cosine_may_be_as_low_as_minus_one() -> None:
     assert evidence.scores == pytest.approx((-1.0,))
 
 
-@pytest.mark.parametrize(("tokens", "windows"), [(180, 1), (181, 2)])
+@examples
 def test_180_tokens_are_embedded_at_once(tokens: int, windows: int) -> None:
     text = next(
         "word " * n for n in range(100, 200) if count_tokens("word " * n) >= tokens

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from d3_making import Overlap
 from doubles import HashEmbedder, Reluctant, ScriptedModel
+from fixture_cases import examples
 from samples import GUIDE_WORDS, guide
 
 from structrag import Cache, EvidenceRetriever, Index
@@ -301,25 +302,13 @@ def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
         for stage in ("route", "select"):
             for name in ("calls", "prompt_tokens", "answer_tokens", "scored"):
                 assert getattr(cost[stage], name) <= getattr(
-                    estimate.upper[stage], name
+                    estimate.stages[stage], name
                 ), (
                     drill,
                     strategy,
                     stage,
                     name,
                 )
-                assert getattr(estimate.expected[stage], name) <= getattr(
-                    estimate.upper[stage], name
-                )
-
-
-def test_what_is_expected_of_a_router_by_scores_is_its_own_choice(
-    index: D3Index,
-) -> None:
-    retriever = D3Retriever(index, llm=answering("1", "1"), router="scores")
-    expected = retriever.estimate("What does the heron eat?").expected["select"]
-    cost = retriever.result("What does the heron eat?").cost["select"]
-    assert expected.prompt_tokens == cost.prompt_tokens > 0
 
 
 def test_saved_and_opened_it_finds_the_same(index: D3Index, tmp_path: Path) -> None:
@@ -405,19 +394,7 @@ def pumps() -> D3Index:
     return small
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"router": "llm"}, "llm must be given with router='llm'"),
-        ({"router": "cross_encoder"}, "cross_encoder must be given with router="),
-        ({"router": "evidence"}, "evidence must be given with router='evidence'"),
-        ({"strategy": "evidence"}, "evidence must be given with strategy='evidence'"),
-        ({"router": "x"}, "router must be one of"),
-        ({"max_tokens": 0}, "max_tokens must be a number of at least 1; got 0"),
-        ({"k": 0}, "k must be"),
-        ({"evidence": 7}, "evidence must be an EvidenceRetriever"),
-    ],
-)
+@examples
 def test_what_a_setting_needs_is_named(
     pumps: D3Index, options: dict[str, Any], message: str
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from d3_making import OUTLINE, section
 from doubles import ScriptedModel
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import (
     Routed,
     RouteTally,
-    Scope,
+    SearchedPart,
     first_levels,
     is_direct,
     route_steps,
@@ -229,7 +230,7 @@ def test_the_papers_router_reads_its_prompt() -> None:
         ] and not route.dropped
 
 
-@pytest.mark.parametrize(("on_empty", "how"), [("all", "all"), ("none", "none")])
+@examples
 def test_an_answer_that_names_nothing_routes_to_all_or_nothing(
     on_empty: str, how: str
 ) -> None:
@@ -248,7 +249,7 @@ def test_an_answer_that_names_nothing_routes_to_all_or_nothing(
     assert (route.how, len(route.sections)) == (how, 2 if how == "all" else 0)
 
 
-@pytest.mark.parametrize(("room", "expected"), [(28, True), (27, False)])
+@examples
 def test_text_without_headings_that_just_fits_a_call_is_not_routed(
     room: int, expected: bool
 ) -> None:
@@ -356,7 +357,7 @@ def route_of(
 ) -> Routed:
     steps = routed_steps(
         question,
-        Scope(index_of(text), None),
+        SearchedPart(index_of(text), None),
         router,
         Routing(**routing),
         Selection(),
@@ -377,9 +378,7 @@ def test_by_scores_the_best_parts_are_taken() -> None:
     assert result.route.cost.scored == 3
 
 
-@pytest.mark.parametrize(
-    ("on_empty", "how", "rows"), [("lexical", "none", []), ("all", "all", [0, 1, 2])]
-)
+@examples
 def test_where_no_word_of_the_question_occurs(
     on_empty: str, how: str, rows: list[int]
 ) -> None:
@@ -415,16 +414,7 @@ class Scored:
         return list(self.scores)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, ["Pump", "Valve", "Fan"]),
-        ({"max_sections": 2}, ["Pump", "Valve"]),
-        ({"keep": 0.5}, ["Pump", "Valve"]),
-        ({"keep": 0.6}, ["Valve"]),
-        ({"max_sections": None}, ["Pump", "Valve"]),
-    ],
-)
+@examples
 def test_by_a_cross_encoder(options: dict[str, Any], expected: list[str]) -> None:
     encoder = Scored()
     result = route_of("What?", "cross_encoder", cross_encoder=encoder, **options)
@@ -456,7 +446,7 @@ def test_a_section_has_the_score_of_its_best_part() -> None:
         section_tokens=10,
         part_tokens=15,
     )
-    scope = Scope(index, None)
+    scope = SearchedPart(index, None)
     assert scope.layout.parts.tolist() == [[0, 3], [3, 4], [4, 5]]
     assert [section.rows for section in scope.outline] == [
         range(2),

@@ -9,7 +9,7 @@ from doubles import HashEmbedder, HashTokens, ScriptedModel
 
 from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.routing import Scope
+from structrag.retrieval.d3.routing import SearchedPart
 from structrag.retrieval.d3.sentences import (
     paragraph_sentence_steps,
     part_sentence_scores,
@@ -62,7 +62,7 @@ def index() -> D3Index:
 def test_a_paragraph_counts_as_its_best_sentence(
     index: D3Index, evidence: EvidenceRetriever
 ) -> None:
-    layout = Scope(index, None).layout
+    layout = SearchedPart(index, None).layout
     question = "What does the heron eat?"
     scores = evidence.run(paragraph_sentence_steps(evidence, question, layout, None))
     assert sorted(scores) == list(range(len(index)))
@@ -98,7 +98,7 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     only = retriever.search("What does the pike eat?", where={"doc_id": "other"})
     assert {hit.chunk.doc_id for hit in only} == {"other"}
     assert retriever.search("  ") == []
-    assert retriever.estimate(question).upper["select"].tokens == 0
+    assert retriever.estimate(question).stages["select"].tokens == 0
 
 
 def test_what_is_found_fits_the_tokens(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from samples import BAD
@@ -64,20 +65,7 @@ def test_only_atoms_above_650_characters_are_cut() -> None:
     assert list(map(len, texts(Document("x" * 651)))) == [500, 151]
 
 
-@pytest.mark.parametrize(
-    ("marks", "first"),
-    [
-        ({480: ",", 530: ","}, 481),  # nearest to 500
-        ({490: ",", 508: ","}, 491),  # equally near: the first
-        ({360: ";", 499: ","}, 361),  # a better mark is better from afar
-        ({360: ",", 499: " "}, 361),
-        ({349: ";", 560: ","}, 561),  # more than 150 before
-        ({350: ";", 560: ","}, 351),
-        ({649: ";", 400: ","}, 650),
-        ({650: ";", 400: ","}, 401),  # more than 150 behind
-        ({}, 500),
-    ],
-)
+@examples
 def test_a_long_atom_is_cut_behind_the_best_mark_nearest_500(
     marks: dict[int, str], first: int
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
+from fixture_cases import examples
 
 from structrag import EvidenceRetriever, read_text
 from structrag.asking.requests import TokenVectors
@@ -160,9 +161,7 @@ def test_a_sentence_that_begins_where_a_passage_ends_is_not_in_it() -> None:
         assert places == (expected or [(2, 5), (5, 7)])
 
 
-@pytest.mark.parametrize(
-    ("place", "span"), [(0, (0, 2)), (1, (0, 2)), (2, (2, 3)), (3, (3, 7)), (6, (3, 7))]
-)
+@examples
 def test_the_word_that_holds_a_character(place: int, span: tuple[int, int]) -> None:
     assert _word_at(SENTENCE, place) == span
 

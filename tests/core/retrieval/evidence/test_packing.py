@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evidence_making import pool
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ def test_a_block_of_exactly_the_limit_comes_whole() -> None:
     assert 4 < part[0] <= 30 < part[1] < 64
 
 
-@pytest.mark.parametrize(("last", "stop"), [(5, 32), (6, None)])
+@examples
 def test_by_default_a_block_of_160_tokens_comes_whole(
     last: int, stop: int | None
 ) -> None:
@@ -84,13 +85,7 @@ def test_what_does_not_fit_is_taken_in_part_and_then_it_ends() -> None:
     assert spans(pack(POOL, [3, 2, 0], size, max_tokens=6)) == [(1, 4)]
 
 
-@pytest.mark.parametrize(
-    ("budget", "expected"),
-    [
-        (6, (30, 31)), (11, (30, 31)), (12, (30, 32)), (18, (29, 32)), (24, (29, 33)),
-        (30, (28, 33)),
-    ],
-)  # fmt: skip
+@examples
 def test_a_part_grows_behind_the_atom_and_before_it_by_turns(
     budget: int, expected: tuple[int, int]
 ) -> None:
@@ -208,9 +203,7 @@ def test_a_passage_too_many_that_is_near_none_is_left_out() -> None:
     assert within([11, 12, 10], 1000, 1) == [(10, 12)]  # not over the end of a document
 
 
-@pytest.mark.parametrize(
-    ("words_between", "expected"), [(120, [(0, 3)]), (121, [(0, 1)])]
-)
+@examples
 def test_passages_of_exactly_120_tokens_between_are_near(
     words_between: int, expected: list[tuple[int, int]]
 ) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from evidence_making import WORDS, record
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,10 +50,7 @@ def test_the_body_begins_behind_the_heading() -> None:
     assert alone.body_start == alone.start
 
 
-@pytest.mark.parametrize(
-    ("first", "stop", "context", "tokens"),
-    [(1, 3, "Pumps", 5), (4, 5, "Pumps > Code", 6), (3, 5, "Pumps", 6), (7, 8, "", 2)],
-)
+@examples
 def test_the_path_is_shown_and_counted(
     first: int, stop: int, context: str, tokens: int
 ) -> None:
@@ -92,16 +89,7 @@ TABLE = read_text(
 )
 
 
-@pytest.mark.parametrize(
-    ("first", "context", "shown"),
-    [
-        (4, "none", ""),
-        (4, "lead", "Table 1: All pumps\n| part | pieces |\n|---|---|"),
-        (4, "all", "Stock\nTable 1: All pumps\n| part | pieces |\n|---|---|"),
-        (2, "lead", "Table 1: All pumps"),
-        (1, "lead", ""),
-    ],
-)
+@examples
 def test_rows_come_with_their_caption_and_header(
     first: int, context: str, shown: str
 ) -> None:

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
+from structrag.index.lexical import idf
 from structrag.reading.settings import Reading
-from structrag.retrieval.evidence.pool import Pool, idf
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.record import NO_ATOMS, read_atoms
 from structrag.retrieval.evidence.windows import MAX_WIDTHS

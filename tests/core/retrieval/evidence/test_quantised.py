@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,7 +105,7 @@ def test_axes_are_kept_once_they_hold_more_energy_than_may_be_lost(
     assert fit_quantiser(vectors).bits.tolist() == bits
 
 
-@pytest.mark.parametrize(("count", "axes"), [(2000, 2), (4000, 1), (4001, 2)])
+@examples
 def test_of_many_vectors_some_at_even_distances_are_looked_at(
     count: int, axes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

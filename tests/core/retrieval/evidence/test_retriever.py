@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from index_making import search_beside_changes
@@ -277,15 +278,7 @@ def test_blank_questions_and_empty_retrievers_have_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_tokens": 0}, "max_tokens must be a number of at least 1"),
-        ({"order": "score"}, "order must be one of 'document', 'rank'"),
-        ({"k": 1.5}, "k must be a whole number"),
-        ({"query": 3}, "query must be a string; got int"),
-    ],
-)
+@examples
 def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         made().search(**{"query": "pump", **options})
@@ -553,7 +546,7 @@ def test_the_cost_of_a_report_is_that_of_its_call() -> None:
 def test_documents_are_read_in_groups_of_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("structrag.retrieval.evidence.retriever.GROUP", 3)
+    monkeypatch.setattr("structrag.index.adding.GROUP", 3)
     encoder = HashTokens()
     reports: list[tuple[int, int]] = []
 
@@ -572,8 +565,8 @@ def test_documents_are_read_in_groups_of_pieces(
     assert reports == [(0, 6), (2, 6), (5, 6), (6, 6)]
     for document in documents:
         alone = EvidenceRetriever.from_documents([document], HashTokens())
-        record = retriever.store.shelf().records[document.id]
-        expected = alone.store.shelf().records[document.id]
+        record = retriever.level.shelf().records[document.id]
+        expected = alone.level.shelf().records[document.id]
         assert np.array_equal(record.sums, expected.sums)
         assert np.array_equal(record.lengths, expected.lengths)
         assert np.array_equal(record.token_firsts, expected.token_firsts)

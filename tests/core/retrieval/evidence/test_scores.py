@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.retrieval.evidence.pool import Pool, idf
+from structrag.index.lexical import idf
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import (
     MATCHED,
     UNMATCHED,
@@ -22,8 +23,6 @@ from structrag.retrieval.evidence.scores import (
     _by_score,
     _covered,
     _norms,
-    by_maximum,
-    minmax,
     rank,
     stem_scores,
     token_scores,
@@ -33,13 +32,6 @@ from structrag.retrieval.evidence.windows import Windows
 
 TEXT = "# Pumps\n\nBlue pumps leak. Seals hold.\n\n# Cats\n\nCats sleep all day. Dogs bark.\n"
 DOCUMENT = read_text(TEXT, id="a")
-
-
-def test_norms() -> None:
-    assert minmax(np.array([1.0, 3.0, 2.0])).tolist() == [0, 1, 0.5]
-    assert minmax(np.array([2.0, 2.0])).tolist() == [0, 0]
-    assert by_maximum(np.array([1.0, 4.0])).tolist() == [0.25, 1]
-    assert by_maximum(np.zeros(2)).tolist() == [0, 0]
 
 
 def test_bm25_counts_a_texts_length_beside_the_mean() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,14 +77,7 @@ def plain(name: str, title: str = "", text: str = "Words.", **meta: Any) -> Docu
     return Document(text, id=name, title=title, format="text", meta=meta)
 
 
-@pytest.mark.parametrize(
-    ("titles", "counts"),
-    [
-        (["Nova A", "Nova B", "Nova C"], True),
-        (["Nova A", "Nova B", "Nova C", "Vega D"], False),  # in three of four
-        (["Nova A", "Nova B", "Vega C", "Vega D"], True),
-    ],
-)
+@examples
 def test_a_name_in_more_than_half_of_four_documents_is_none(
     titles: list[str], counts: bool
 ) -> None:
@@ -197,9 +191,7 @@ def test_the_only_outermost_heading_and_the_file_name_are_titles_too() -> None:
     assert set(HiQARetriever(index).keyword_statistics()) >= {"R4", "Elektor Uno"}
 
 
-@pytest.mark.parametrize(
-    "keywords", ["IS3722", ["ok", "- -"], ["ok", ""], ["ok", 3], ["\u00ad"]]
-)
+@examples
 def test_unusable_keywords_are_named(keywords: Any) -> None:
     with pytest.raises(InvalidParameter, match="keywords must be"):
         Keywords(keywords)
@@ -447,10 +439,7 @@ def test_names_of_the_text_by_a_named_entity_model() -> None:
     assert len(asked) == len(index)  # what was read is kept
 
 
-@pytest.mark.parametrize(
-    ("options", "n"),
-    [({"detect_keywords": False}, 4), ({"routes": ("dense", "bm25")}, 4), ({}, 3)],
-)
+@examples
 def test_there_is_no_warning_where_no_names_are_wanted_or_few_documents(
     options: dict[str, Any], n: int
 ) -> None:

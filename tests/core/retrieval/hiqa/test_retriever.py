@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from doubles import HashEmbedder, HostStore
 from engine_making import ENGINES, address_in
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phone_making import NAMES, phone_retriever, phones
@@ -196,15 +197,7 @@ def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_puni
 # -- look-alike manuals
 
 
-@pytest.mark.parametrize(
-    "routes",
-    [
-        ("dense", "bm25", "keywords"),
-        ("bm25",),
-        ("bm25", "keywords"),
-        ("dense", "keywords"),
-    ],
-)
+@examples
 @pytest.mark.parametrize("path", [True, False])
 def test_hit_at_1_is_0_without_the_path_and_1_with_it(
     routes: Sequence[str], path: bool
@@ -369,25 +362,14 @@ def test_the_lowest_and_highest_weights() -> None:
     assert HiQARetriever(index).weights() == (0.5, 0.2)
 
 
-@pytest.mark.parametrize(
-    ("options", "compares"),
-    [
-        ({}, True),
-        ({"preset": "paper"}, False),
-        ({"preset": "code"}, False),
-        ({"compare_rest": False}, False),
-        ({"preset": "paper", "compare_rest": True}, True),
-    ],
-)
+@examples
 def test_what_is_left_of_a_query_is_compared_by_default(
     options: dict[str, Any], compares: bool
 ) -> None:
     assert HiQARetriever(Index(views=("raw",)), **options).compare_rest is compares
 
 
-@pytest.mark.parametrize(
-    "options", [{"fusion": "rrf"}, {"preset": "code"}, {"preset": "paper"}]
-)
+@examples
 def test_only_weights_of_the_default_can_be_tuned(options: dict[str, Any]) -> None:
     questions = [LabelledQuestion("About IS3731", {"d"})]
     index = worked().index
@@ -476,17 +458,7 @@ def test_the_first_hits_do_not_depend_on_k(fusion: str) -> None:
 # -- what the routes say, and what they add
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"fusion": "rrf"},
-        {"preset": "code"},
-        {"alpha": 0.9, "beta": 2.0, "diversify": "round_robin"},
-        {"routes": ["bm25"]},
-        {"routes": ["dense", "keywords"], "order": "document"},
-    ],
-)
+@examples
 @pytest.mark.parametrize(
     "query", ["battery of the Nova A10", "Nova A10 or Nova B11?", "battery"]
 )
@@ -606,16 +578,7 @@ def test_settings_that_are_not_allowed_are_named(
         HiQARetriever(Index(views=("raw",)), **options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"preset": "code"},
-        {"fusion": "rrf"},
-        {"diversify": "round_robin"},
-        {"alpha": "auto"},
-    ],
-)
+@examples
 def test_nothing_to_find(options: dict[str, Any]) -> None:
     empty = HiQARetriever(Index(), **options)
     assert empty.search("anything") == [] == empty.search("")

@@ -7,6 +7,7 @@ import json
 import time
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,40 +146,14 @@ def test_only_follow_ups_are_cut_and_put_on_one_line() -> None:
     assert len(read_reply("So the final answer is: " + "x" * 601).text) == 601
 
 
-@pytest.mark.parametrize(
-    ("reply", "kind", "text"),
-    [
-        ('{"final_answer": true}', "final", "Yes"),
-        ('{"final_answer": 0}', "final", "0"),
-        ('{"final_answer": [null, [], ["Bo"]]}', "final", "Bo"),
-        ('{"final_answer": {"a": 1}}', "", ""),
-        ('{"final_answer": "unknown"}', "final", "unknown"),
-        ('{"colour": "blue"}', "", ""),
-        ("Follow up: Who?\nFollow up: Where?", "follow_up", "Who?"),
-        ("Follow up: Who?\nSo the final answer is: Ann", "follow_up", "Who?"),
-    ],
-)
+@examples
 def test_values_of_json_and_the_first_of_several_markers(
     reply: str, kind: str, text: str
 ) -> None:
     assert read_reply(reply) == (kind, text)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "\n",
-        " ",
-        "*",
-        "{",
-        '{"a":',
-        "Follow up ",
-        "so ",
-        "```\n",
-        "?\n",
-        "the final answer ",
-    ],
-)
+@examples
 def test_long_replies_are_read_in_no_time(piece: str) -> None:
     began = time.process_time()
     read_reply("Follow up: x" + piece * 50_000)
@@ -187,35 +162,12 @@ def test_long_replies_are_read_in_no_time(piece: str) -> None:
     assert time.process_time() - began < 2
 
 
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("Paris", "Paris"),
-        ("Answer: Paris", "Paris"),
-        ("**Final answer:** Paris", "Paris"),
-        ("The answer is: 12:30", "12:30"),
-        ('```json\n{"answer": "Paris"}\n```', "Paris"),
-        ("<think>Rome?</think>\nParis", "Paris"),
-        ("", ""),
-    ],
-)
+@examples
 def test_answers_are_freed_of_what_stands_around_them(reply: str, answer: str) -> None:
     assert read_answer(reply) == answer
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        " ",
-        "N/A",
-        "Unknown.",
-        "'Unanswerable'",
-        "I don't know.",
-        "Sorry, no.",
-        "不明",
-    ],
-)
+@examples
 def test_answers_that_say_nothing(answer: str) -> None:
     assert is_nothing(answer)
 
