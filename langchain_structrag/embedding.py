@@ -9,10 +9,11 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Array, Embed, Embedder, Steps, Usage
+from structrag.asking.requests import Array, Embed, Embedder, Steps
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
 from structrag.asking.steps import ask
+from structrag.asking.usage import Usage
 from structrag.models.embedders import as_fixed_embedder
 
 

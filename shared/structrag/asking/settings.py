@@ -29,7 +29,8 @@ class Asking:
     Attributes:
         cache: A `Cache` or the path of one. It keeps the answers of language models, usable or not,
             vectors and scores, by model name and request; a model without a name (a lambda, a
-            function inside another) has no place in it. None: nothing is kept.
+            function inside another, a chain that holds one) has no place in it. None: nothing is
+            kept.
         batch_size: Most texts in one call of an embedder or scorer, and most prompts or choices in
             one call of a language model with `complete_many` or `choose_many`.
         max_concurrency: Most language-model calls in flight.

@@ -19,8 +19,8 @@ from structrag.errors import (
     UnknownDocument,
     check_at_least,
     check_choice,
+    checked_k,
 )
-from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.limits import ORDERS
 from structrag.retrieval.multihop.hops import SelfAskResult

@@ -13,22 +13,29 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, UnknownDocument
+from structrag.index.corpus import CorpusStore
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     EngineRow,
-    Head,
     prepare_for,
     rows_by_document,
     views_of,
 )
-from structrag.index.entries import Entry, dump_json, line_of, parse_json, plain_json
+from structrag.index.entries import (
+    DocumentRow,
+    Entry,
+    dump_json,
+    line_of,
+    parse_json,
+    plain_json,
+)
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
 VERSION = 1  # of the settings in an engine
 
 
-class EngineStore(ABC):
+class EngineStore(CorpusStore, ABC):
     """Documents in an engine.
 
     Args:
@@ -62,10 +69,6 @@ class EngineStore(ABC):
         """What opens it."""
         return f"{self.scheme}:{self.place}"
 
-    @property
-    @abstractmethod
-    def changes(self) -> int: ...
-
     @abstractmethod
     def reader(self) -> EngineReader: ...
 
@@ -80,12 +83,12 @@ class EngineStore(ABC):
         self,
         reader: Any,
         documents: Sequence[Sequence[EngineRow]],
-        replaced: Mapping[str, Head],
+        replaced: Mapping[str, DocumentRow],
     ) -> None:
         """Write documents in one commit, in the place of some that the reader has."""
 
     @abstractmethod
-    def _remove(self, reader: Any, head: Head) -> None:
+    def _remove(self, reader: Any, head: DocumentRow) -> None:
         """Remove a document."""
 
     @abstractmethod
@@ -108,17 +111,15 @@ class EngineStore(ABC):
         does, and ModelFailed where the engine raises; nothing has changed then.
         """
         by_id = {entry.document.id: entry for entry in entries}
-        prepared = {
+        checked = {
             doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()
         }
-        if not by_id:
+        if not checked:
             return
         with self._writing():
             reader = self.reader()
-            heads = reader.heads(list(by_id))
-            documents = rows_by_document(
-                by_id, prepared, heads, reader.next_key, self.settings
-            )
+            heads = reader.heads(list(checked))
+            documents = rows_by_document(checked, heads, reader.next_key, self.settings)
             self._write(reader, documents, heads)
 
     def delete(self, doc_id: str) -> bool:
@@ -158,9 +159,7 @@ class EngineStore(ABC):
     def document(self, doc_id: str) -> Document:
         head = self.reader().head(doc_id)
         if head is None:
-            raise UnknownDocument(
-                f"doc_id must be a document of the store; {doc_id!r} is not."
-            )
+            raise UnknownDocument.named(doc_id)
         return Document(text="", **head.record)
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
@@ -187,7 +186,9 @@ class EngineStore(ABC):
             if self._is_held(entry, heads.get(entry.document.id), reader)
         }
 
-    def _is_held(self, entry: Entry, head: Head | None, reader: EngineReader) -> bool:
+    def _is_held(
+        self, entry: Entry, head: DocumentRow | None, reader: EngineReader
+    ) -> bool:
         if head is None or head.fingerprint != entry.fingerprint:
             return False
         if head.degraded != entry.degraded:

@@ -22,11 +22,11 @@ from structrag.errors import IndexDamaged, InvalidParameter, require
 from structrag.index.engine_rows import (
     DEAD,
     EngineRow,
-    Head,
     quoted,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index, tenant_of
+from structrag.index.entries import DocumentRow
 from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import (
     CHUNKS,
@@ -185,7 +185,7 @@ class LanceStore(EngineStore):
         self,
         reader: LanceReader,
         documents: Sequence[Sequence[EngineRow]],
-        replaced: Mapping[str, Head],
+        replaced: Mapping[str, DocumentRow],
     ) -> None:
         rows = list(chain(*documents))
         self._make_room_for_vectors(rows)
@@ -230,7 +230,7 @@ class LanceStore(EngineStore):
             self._table.add_columns(pa.schema(new))
             self._check_columns()
 
-    def _remove(self, reader: LanceReader, head: Head) -> None:
+    def _remove(self, reader: LanceReader, head: DocumentRow) -> None:
         name = quoted(head.record["id"])
         deleted = self._table.delete(f"document = {literal(name)}")
         self._changed += int(deleted.num_deleted_rows)

@@ -23,12 +23,11 @@ from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
-    Head,
     views_of,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index, tenant_of
-from structrag.index.entries import plain_json
+from structrag.index.entries import DocumentRow, plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
     CHUNKS,
@@ -45,7 +44,7 @@ from structrag.index.milvus_collections import (
     write_settings,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import State
+from structrag.index.milvus_state import StoreState
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.term_weights import RowCounts, counts_of, summed, weights_of
 
@@ -126,17 +125,17 @@ class MilvusStore(EngineStore):
 
     # -- what is there
 
-    def _state(self) -> State:
+    def _state(self) -> StoreState:
         rows = self._database.get(STATE, [STATE_ROW], ["content"])
         if not rows:
             raise self._database.altered("state is missing")
-        state = State.from_text(rows[0]["content"])
+        state = StoreState.from_text(rows[0]["content"])
         if self._made not in {None, state.made}:
             raise self._database.altered("state was made anew")
         self._made = state.made
         return state
 
-    def _write_state(self, state: State) -> None:
+    def _write_state(self, state: StoreState) -> None:
         self._database.insert(STATE, [state_record(STATE_ROW, state.to_text())])
 
     @property
@@ -157,7 +156,7 @@ class MilvusStore(EngineStore):
         reader.is_of = asked
         return reader
 
-    def _counts(self, state: State, view: str) -> list[RowCounts]:
+    def _counts(self, state: StoreState, view: str) -> list[RowCounts]:
         """How many rows hold each term, in segments that are added up."""
         segments = state.counts.get(view, [])
         for number, n_parts, _ in segments:
@@ -182,7 +181,7 @@ class MilvusStore(EngineStore):
         self,
         reader: MilvusReader,
         documents: Sequence[Sequence[EngineRow]],
-        replaced: Mapping[str, Head],
+        replaced: Mapping[str, DocumentRow],
     ) -> None:
         rows = list(chain(*documents))
         widths = widths_of(rows, reader.state.widths)
@@ -197,7 +196,7 @@ class MilvusStore(EngineStore):
 
     def _insert_documents(
         self,
-        state: State,
+        state: StoreState,
         documents: Sequence[Sequence[EngineRow]],
         first: int,
         changed: Mapping[str, list[RowCounts]],
@@ -216,7 +215,7 @@ class MilvusStore(EngineStore):
             _count(state, view, with_terms, 1)
             changed[view].append(RowCounts.of(row["terms"] for row in with_terms))
 
-    def _remove(self, reader: MilvusReader, head: Head) -> None:
+    def _remove(self, reader: MilvusReader, head: DocumentRow) -> None:
         # The commit takes a version too, so that no two have the same.
         with self._commit(1) as (state, first):
             self._add_counts(
@@ -224,7 +223,7 @@ class MilvusStore(EngineStore):
             )
 
     @contextmanager
-    def _commit(self, n_versions: int) -> Iterator[tuple[State, int]]:
+    def _commit(self, n_versions: int) -> Iterator[tuple[StoreState, int]]:
         """Take versions, let rows be written, and switch to them.
 
         Gives the state, to be changed, and the first version. If anything raises, what was written
@@ -273,12 +272,12 @@ class MilvusStore(EngineStore):
                 self._database.call("flush", name)
             self._not_flushed = 0
 
-    def _collections(self, state: State) -> list[str]:
+    def _collections(self, state: StoreState) -> list[str]:
         """The collections whose rows have versions."""
         return [CHUNKS, *map(terms_of, self.views), *map(vectors_of, state.widths)]
 
     def _forget(
-        self, state: State, versions: Sequence[int]
+        self, state: StoreState, versions: Sequence[int]
     ) -> dict[str, list[RowCounts]]:
         """Hide documents. Gives what that changes of each view's counts."""
         changed: dict[str, list[RowCounts]] = {view: [] for view in self.views}
@@ -296,7 +295,7 @@ class MilvusStore(EngineStore):
             state.hide(now, version, version)
         return changed
 
-    def _begin_averages(self, state: State, rows: Sequence[EngineRow]) -> None:
+    def _begin_averages(self, state: StoreState, rows: Sequence[EngineRow]) -> None:
         """Take the first rows of a view for its mean length."""
         for view in self.views:
             terms = [row.terms.get(view) for row in rows]
@@ -304,7 +303,9 @@ class MilvusStore(EngineStore):
             if lengths and view not in state.averages:
                 state.averages[view] = sum(lengths) / len(lengths)
 
-    def _make_room_for_vectors(self, state: State, widths: Mapping[str, int]) -> None:
+    def _make_room_for_vectors(
+        self, state: StoreState, widths: Mapping[str, int]
+    ) -> None:
         for view, width in widths.items():
             if view in state.widths:
                 continue
@@ -315,7 +316,7 @@ class MilvusStore(EngineStore):
             state.widths[view] = width
 
     def _add_counts(
-        self, state: State, changed: Mapping[str, Sequence[RowCounts]], first: int
+        self, state: StoreState, changed: Mapping[str, Sequence[RowCounts]], first: int
     ) -> None:
         """Write a segment of counts for each view.
 
@@ -339,7 +340,7 @@ class MilvusStore(EngineStore):
             segments.append((number, len(texts), len(counts)))
             self._segments[number] = counts
 
-    def _remove_hidden(self, state: State) -> None:
+    def _remove_hidden(self, state: StoreState) -> None:
         """Remove for good what has been hidden for long enough."""
         before = time.time() - KEPT
         hidden = [item for item in state.hidden if item[0] < before]
@@ -401,7 +402,7 @@ class MilvusStore(EngineStore):
             self._database.call("compact", name)
 
 
-def _count(state: State, view: str, rows: Sequence[Any], sign: int) -> None:
+def _count(state: StoreState, view: str, rows: Sequence[Any], sign: int) -> None:
     """Add rows to the sums of a view, or take them away."""
     n_terms = sum(int(row["length"]) for row in rows)
     state.n_rows[view] = state.n_rows.get(view, 0) + sign * len(rows)
@@ -417,5 +418,5 @@ def _create(
         if name in database.collections():  # an interrupted creation has left it
             database.call("drop_collection", name)
     create(database, views)
-    database.insert(STATE, [state_record(STATE_ROW, State(uuid4().hex).to_text())])
+    database.insert(STATE, [state_record(STATE_ROW, StoreState(uuid4().hex).to_text())])
     write_settings(database, settings, plain_json(dict(config), "config"))

@@ -18,14 +18,13 @@ from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     CHUNK,
     EngineFilter,
-    Head,
     engine_rows,
     prepare_for,
     read_head,
     row_of_id,
 )
 from structrag.index.engine_store import EngineStore
-from structrag.index.entries import Entry
+from structrag.index.entries import DocumentRow, Entry
 from structrag.index.store import Store
 
 WORDS = [
@@ -61,7 +60,7 @@ class Listed(EngineReader):
         self.asked: list[int] = []
         self.matching: list[tuple[int, float]] = []
         self.rows = [
-            engine_rows(of, prepare_for(of, settings), key, settings)
+            engine_rows(prepare_for(of, settings), key, settings)
             for key, of in enumerate(entries)
         ]
 
@@ -74,11 +73,11 @@ class Listed(EngineReader):
 
     next_key: int = 0
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
         self.asked.append(len(doc_ids))
         return [head for head in self._all_heads() if head.record["id"] in doc_ids]
 
-    def _all_heads(self) -> list[Head]:
+    def _all_heads(self) -> list[DocumentRow]:
         heads = (rows[0] for rows in self.rows)
         return [read_head(head.id, head.record or b"") for head in heads]
 

@@ -36,9 +36,9 @@ from structrag.errors import (
     UnknownArgument,
     UnknownDocument,
 )
-from structrag.index.engine_rows import EngineRow, Head, read_head
+from structrag.index.engine_rows import EngineRow, read_head
 from structrag.index.engine_store import EngineStore, tenant_of
-from structrag.index.entries import row_of
+from structrag.index.entries import DocumentRow, row_of
 from structrag.index.opening import open_store
 from structrag.index.store import Store
 
@@ -56,18 +56,18 @@ class Listed(EngineStore):
     def __init__(self) -> None:
         super().__init__("corpus", Store(VIEWS).settings, {})
         self.put_at_once: list[list[str]] = []
-        self.there: dict[str, Head] = {}
+        self.there: dict[str, DocumentRow] = {}
         self.lines: dict[str, list[bytes]] = {}
 
     def reader(self) -> Any:
         return self
 
-    def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
+    def heads(self, doc_ids: Sequence[str]) -> dict[str, DocumentRow]:
         return {
             doc_id: self.there[doc_id] for doc_id in doc_ids if doc_id in self.there
         }
 
-    def head(self, doc_id: str) -> Head | None:
+    def head(self, doc_id: str) -> DocumentRow | None:
         return self.there.get(doc_id)
 
     def lines_of(self, doc_id: str) -> list[bytes]:
@@ -80,7 +80,7 @@ class Listed(EngineStore):
         self,
         reader: Any,
         documents: Sequence[Sequence[EngineRow]],
-        replaced: Mapping[str, Head],
+        replaced: Mapping[str, DocumentRow],
     ) -> None:
         self.put_at_once.append([])
         for rows in documents:
@@ -90,7 +90,7 @@ class Listed(EngineStore):
             self.there[doc_id] = head
             self.lines[doc_id] = [row.record or b"" for row in rows[1:]]
 
-    def _remove(self, reader: Any, head: Head) -> None:
+    def _remove(self, reader: Any, head: DocumentRow) -> None:
         del self.there[head.record["id"]]
 
     def _write_settings(self) -> None: ...
@@ -119,7 +119,7 @@ def test_an_engine_holds_a_document_as_it_was_put_and_no_other() -> None:
     assert store.known(["z", "b", "a"]) == {"a", "b"}
     assert store.fingerprints(["a", "b", "z"]) == {"a": "print of a"}
     assert store.document("b").title == "B"
-    with pytest.raises(UnknownDocument, match="'z' is not"):
+    with pytest.raises(UnknownDocument, match="got 'z'"):
         store.document("z")
     assert store.held([whole, entry("b", ["pear"]), entry("z", ["fig"])]) == {"a", "b"}
     assert store.delete("b") and not store.delete("b") and "b" not in store
@@ -194,7 +194,7 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
     assert not store.held([entry("b", ["fig", "plum pea"], {"year": 2021})])
     other = opened(address)  # as another process
     assert contents(other) == contents(own) and other.config == {"made": "here"}
-    with pytest.raises(InvalidParameter, match="'x' is not"):
+    with pytest.raises(InvalidParameter, match="got 'x'"):
         store.document("x")
     with pytest.raises(InvalidParameter, match="must be those that the store at"):
         open_store(address, Store(["raw"]).settings)

@@ -130,7 +130,7 @@ def rows_of(*entries: Entry) -> list[EngineRow]:
     return [
         row
         for key, of in enumerate(entries)
-        for row in engine_rows(of, prepare_for(of, SETTINGS), key, SETTINGS)
+        for row in engine_rows(prepare_for(of, SETTINGS), key, SETTINGS)
     ]
 
 

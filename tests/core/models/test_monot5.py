@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import pickle
 from collections import Counter
@@ -202,18 +201,6 @@ def test_a_long_text_counts_by_its_best_window_and_keeps_its_ending(
     assert score == pytest.approx(best, abs=1e-4)
 
 
-def test_a_question_that_fills_the_input_is_shortened(
-    model: Any, tokenizer: Any
-) -> None:
-    scorer = MonoT5(model, tokenizer, max_tokens=40)
-    with read_by(model) as inputs:
-        scorer.score("cats " * 500, ["fish"])
-    assert len(inputs[0]) <= 40
-    assert inputs[0][-6:] == ["Document", ":", "fish", "Relevant", ":", "</s>"]
-    (score,) = scorer.score("cats " * 500, ["dogs " * 900])
-    assert score <= 0
-
-
 def test_a_folder_is_loaded_without_the_network(
     folder: str, model: Any, tokenizer: Any
 ) -> None:
@@ -324,101 +311,6 @@ def test_inputs_are_sorted_by_length_padded_at_the_end_and_read_once(
     assert model.masks == [[1] * 9 + [0], [1] * 10, [1] * 11]
     assert model.shapes == [(2, 10), (1, 11)]
     assert model.starts == [[0]] * 3
-
-
-def test_the_decoder_and_the_padding_begin_with_what_the_model_says(
-    tokenizer: Any,
-) -> None:
-    marked = copy.deepcopy(tokenizer)
-    marked.pad_token = "."
-    model = Recording()
-    model.config.decoder_start_token_id = 7
-    MonoT5(model, marked).score("cats", ["cats eat", "dogs"])
-    assert model.starts == [[7], [7]]
-    assert model.words()[0].endswith("</s> .")
-
-
-def test_where_neither_is_said_both_begin_with_the_first_token(tokenizer: Any) -> None:
-    plain = words_tokenizer(WORDS, "$A </s>")
-    model = Recording()
-    model.config.decoder_start_token_id = None
-    MonoT5(model, plain).score("cats", ["cats eat", "dogs"])
-    assert model.starts == [[0], [0]]
-    assert model.inputs[0][-1] == 0 and model.masks[0][-1] == 0
-
-
-@examples
-def test_a_text_that_fills_the_input_is_whole_and_one_word_more_makes_two(
-    tokenizer: Any, n_words: int, lengths: list[int]
-) -> None:
-    # Around a text stand 11 tokens: the question's 4 and 7 others.
-    text = " ".join((["cats"] * 11 + ["."] + ["dogs"] * 10)[:n_words])
-    model = Recording()
-    MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
-    assert sorted(map(sum, model.masks), reverse=True) == lengths
-
-
-def test_a_window_may_fill_the_input(tokenizer: Any) -> None:
-    model = Recording()
-    text = "cats " * 20 + ". " + "dogs " * 5  # 21 tokens, 11 around them
-    MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
-    assert sorted(map(sum, model.masks)) == [16, 32]
-
-
-def test_what_the_tokenizer_would_cut_of_a_question_is_counted(tokenizer: Any) -> None:
-    model = Recording()
-    MonoT5(model, tokenizer, max_tokens=1100).score("cats " * 600, ["fish"])
-    assert model.inputs[0].count(WORDS.index("cats")) == 550
-
-
-@pytest.mark.parametrize("n_words", [15, 16, 17, 18])
-def test_a_question_has_half_of_the_input_at_most(tokenizer: Any, n_words: int) -> None:
-    model = Recording()
-    MonoT5(model, tokenizer, max_tokens=32).score("cats " * n_words, ["fish"])
-    question = model.words()[0].partition(" Document")[0].removeprefix("Query : ")
-    assert question.split() == ["cats"] * min(n_words, 16)
-
-
-def test_what_the_tokenizer_would_cut_is_read(tokenizer: Any) -> None:
-    model = Recording()
-    text = "cats " * 520 + "eat"  # its tokenizer names a limit of 512
-    MonoT5(model, tokenizer, max_tokens=600).score("dogs", [text])
-    assert len(model.inputs) == 1 and len(model.inputs[0]) == 521 + 8
-
-
-@examples
-def test_limits_below_the_least_are_refused(
-    model: Any, tokenizer: Any, limits: dict[str, int], message: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        MonoT5(model, tokenizer, **limits)
-
-
-def test_a_word_that_is_one_token_of_the_vocabulary_alone_will_do(model: Any) -> None:
-    class Split:
-        """Encodes a word by its letters, but has it as a token too."""
-
-        unk_token_id = 2
-
-        def encode(self, text: str, **options: Any) -> list[int]:
-            return [ord(letter) for letter in text]
-
-        def convert_tokens_to_ids(self, word: str) -> int | None:
-            return {"yes": 9, "no": 10, "maybe": 2}.get(word)
-
-    assert MonoT5(model, Split(), true="yes", false="no").true == "yes"
-    for word in ("maybe", "never"):
-        with pytest.raises(InvalidParameter, match=f"one token .* got '{word}'"):
-            MonoT5(model, Split(), true=word, false="no")
-
-
-def test_a_model_without_a_name_is_named_in_errors_by_its_class(
-    tokenizer: Any,
-) -> None:
-    with pytest.raises(InvalidParameter, match="the tokenizer of 'FixedLogits'"):
-        MonoT5(FixedLogits(1, 3), tokenizer, true="never")
-    with pytest.raises(InvalidParameter, match="the tokenizer of 'mine'"):
-        MonoT5(FixedLogits(1, 3), tokenizer, true="never", name="mine")
 
 
 def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:

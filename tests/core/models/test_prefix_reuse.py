@@ -34,7 +34,6 @@ from structrag.models.prefix_reuse import (  # noqa: E402
 )
 from structrag.models.transformers_margin import (  # noqa: E402
     TransformersMargin,
-    tokens_of_prompt,
 )
 from structrag.reading.files import read_text  # noqa: E402
 
@@ -183,22 +182,6 @@ def test_the_logits_are_those_of_whole_prompts(
     run()
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "qwen2"])
-def test_a_template_is_read_once_for_all_batches(models: Any, name: str) -> None:
-    reader = ready(models(name))
-    batches = [[HEAD + [i, i + 1] + [9] * j for j in range(4)] for i in range(1, 4)]
-    with counted(reader.model) as shapes, torch.inference_mode():
-        for rows in batches:
-            reader.last_logits(rows)
-    assert shapes == [
-        (1, len(HEAD) + 1),
-        (4, 4),
-        (4, 5),
-        (4, 5),
-    ]  # the first batch shares one token more, and leaves one to read
-    assert reader.ids == HEAD
-
-
 def test_a_growing_prompt_is_read_on(models: Any) -> None:
     reader = ready(models("gpt_neox"))
     text = [1 + i * 11 % 37 for i in range(60)]
@@ -212,42 +195,6 @@ def test_a_growing_prompt_is_read_on(models: Any) -> None:
     assert len(reader.ids) == len(HEAD) + 52
 
 
-STEM = [1 + i * 11 % 37 for i in range(60)]
-
-
-def test_of_a_prompt_that_was_read_the_last_token_is_read_again(models: Any) -> None:
-    reader = ready(models("llama"))
-    with counted(reader.model) as shapes, torch.inference_mode():
-        for _ in range(2):
-            reader.last_logits([HEAD])
-        reader.last_logits([HEAD[:9]])
-    assert shapes == [(1, 24), (1, 1), (1, 1)] and reader.ids == HEAD[:9]
-
-
-def test_rows_of_nothing_need_no_pass_behind_the_prefix(models: Any) -> None:
-    reader = ready(models("llama"))
-    with counted(reader.model) as shapes, torch.inference_mode():
-        assert reader.likelihoods(HEAD, [[], []]).tolist() == [0.0, 0.0]
-        ended = reader.likelihoods(HEAD, [[]], ends=[3, 5])
-    assert shapes == [(1, 24), (1, 1)]
-    logs = torch.log_softmax(whole_logits(reader.model, [HEAD])[0].double(), -1)
-    expected = torch.logsumexp(logs[[3, 5]], -1)
-    torch.testing.assert_close(ended[0], expected, rtol=1e-4, atol=1e-4)
-
-
-def test_sixteen_bits_share_a_pass_with_rows_of_their_length(models: Any) -> None:
-    rows = [STEM[:3], STEM[:5], STEM[7:10], STEM[20:25], STEM[:2]]
-    model = copy.deepcopy(models("llama"))
-    with torch.no_grad():
-        with counted(model) as shapes:
-            whole_logits(model, rows)
-            model.bfloat16()
-            together = whole_logits(model, rows)
-        alone = torch.cat([whole_logits(model, [row]) for row in rows])
-    assert shapes == [(5, 5), (2, 3), (2, 5), (1, 2)]
-    torch.testing.assert_close(together, alone, rtol=0.05, atol=0.05)
-
-
 def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
     reader = ready(models("gpt2"))
     check(reader, [HEAD])
@@ -255,18 +202,6 @@ def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
         reader.last_logits([[*HEAD, VOCABULARY + 5]])
     assert reader.ids == []
     check(reader, [[*HEAD, 3]])
-
-
-def test_a_changed_type_of_numbers_starts_anew(models: Any) -> None:
-    reader = ready(copy.deepcopy(models("llama")))
-    check(reader, [HEAD])
-    reader.model.double()
-    with torch.inference_mode():
-        found, expected = (
-            reader.last_logits([[*HEAD, 3]]),
-            whole_logits(reader.model, [[*HEAD, 3]]),
-        )
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bloom", "sliding", "mamba"])
@@ -289,20 +224,6 @@ def test_likelihoods_are_those_of_whole_rows(models: Any, name: str) -> None:
             torch.testing.assert_close(
                 found, torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=1e-3
             )
-
-
-def test_likelihoods_follow_a_changed_type_of_numbers(models: Any) -> None:
-    reader = ready(copy.deepcopy(models("llama")))
-    with torch.inference_mode():
-        before = reader.likelihoods(HEAD, [[3, 4]])
-        reader.model.double()
-        after = reader.likelihoods(HEAD, [[3, 4]])
-    torch.testing.assert_close(before, after, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
-def test_sixteen_bits_do_not_rule_a_cache_out(models: Any, name: str) -> None:
-    assert ready(copy.deepcopy(models(name)).bfloat16()).usable is True
 
 
 class Fails:
@@ -333,10 +254,6 @@ def forgetful(model: Any, forward: Any) -> Any:
 
     broken.forward = changed
     return broken
-
-
-def _passes_on(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
-    return original(ids, past_key_values=past, **named)
 
 
 def _ignores(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
@@ -371,24 +288,6 @@ def test_a_cache_that_does_not_work_is_found_out_once(
     assert shapes == [(2, len(HEAD) + 2)]
 
 
-@pytest.mark.parametrize("n_rows", [1, 2])
-def test_a_cache_must_work_for_one_row_and_for_several(
-    models: Any, n_rows: int
-) -> None:
-    def forward(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
-        output = original(ids, past_key_values=past, **named)
-        if past is not None and len(ids) == n_rows:
-            output.logits = output.logits.flip(-1)
-        return output
-
-    reader = PrefixReader(forgetful(models("llama"), forward))
-    check(reader, [HEAD])
-    assert reader.usable is False
-    working = PrefixReader(forgetful(models("llama"), _passes_on))
-    check(working, [HEAD])
-    assert working.usable is True
-
-
 def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(
     models: Any,
 ) -> None:
@@ -408,14 +307,6 @@ def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(
         logging.getLogger("transformers").removeHandler(handler)
     assert reader.usable is False and reader.ids == []
     assert not said
-
-
-def test_short_prompts_decide_nothing(models: Any) -> None:
-    reader = PrefixReader(models("llama"))
-    check(reader, [[1, 2, 3], [4]])
-    assert reader.usable is None
-    check(reader, [HEAD])
-    assert reader.usable is True
 
 
 WORDS = [
@@ -606,20 +497,4 @@ def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(
     assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == near(alone)
     assert (
         weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
-    )
-
-
-@pytest.mark.slow
-def test_margins_of_sixteen_bits_are_made_in_more(smollm: tuple[Any, Any]) -> None:
-    model, tokenizer = smollm
-    prompt = _real_prompts()[0]
-    weigher = TransformersMargin(model, tokenizer, reuse_prefix=False)
-    with torch.inference_mode():
-        ids = torch.tensor([tokens_of_prompt(tokenizer, prompt)])
-        hidden = model.model(ids).last_hidden_state[0, -1].float()
-        first, second = (
-            hidden @ model.lm_head.weight[tokenizer.encode(o)[0]].float() for o in "21"
-        )
-    assert weigher.choose(prompt, ("2", "1")) == pytest.approx(
-        float(torch.tanh((first - second) / 2)), abs=1e-5
     )

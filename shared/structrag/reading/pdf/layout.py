@@ -24,6 +24,7 @@ from structrag.reading.pdf.heading_styles import (
     style_of,
 )
 from structrag.reading.pdf.named_headings import rows_named
+from structrag.reading.pdf.page_marks import find_page_marks
 from structrag.reading.pdf.pages import Grid, Line, NamedHeading, Page
 from structrag.reading.pdf.paragraphs import (
     Paragraph,
@@ -96,17 +97,22 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     of number. Paragraphs are joined over rows, columns and pages, words broken at line ends made
     whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where everything
     fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
-    stay behind it. Running heads and page numbers are left out (`Draft.removed`) and named in
-    `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
-    large type that is no heading, pages that are pictures. `Draft.page_starts` says where each page
-    begins; within a paragraph to a few characters. Apart from running heads, bullet signs
+    stay behind it. Running heads, page numbers, watermarks and the numbers of lines in the margin
+    are left out (`Draft.removed`) and named in `Draft.uncertain`, with everything else that may be
+    wrong: guessed hyphens, tables left as text, large type that is no heading, pages that are
+    pictures. `Draft.page_starts` says where each page begins; within a paragraph to a few
+    characters. Apart from what is left out, bullet signs
     and line-end hyphens all text is there, in the order of the pages' lines. No page, or none with
     text, gives "".
     """
     heads = find_running_heads(pages)
+    marks = find_page_marks(pages)
     bodies: list[list[Line]] = []  # the lines of each page that stay
     removed: list[str] = []
-    for page, numbers in zip(pages, heads.removed, strict=True):
+    for page, of_heads, of_marks in zip(
+        pages, heads.removed, marks.removed, strict=True
+    ):
+        numbers = of_heads | of_marks
         bodies.append([line for j, line in enumerate(page.lines) if j not in numbers])
         removed += [" ".join(page.lines[j].text.split()) for j in sorted(numbers)]
     joiner = Joiner.of(line.text for lines in bodies for line in lines)
@@ -115,7 +121,13 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
         of_page = list(_parts(lines, page.grids, number, joiner))
         parts += _with_titles(of_page, page.headings)
     blocks, notes = _blocks(parts, joiner)
-    uncertain = (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner))
+    uncertain = (
+        *heads.notes,
+        *marks.notes,
+        *_page_notes(pages),
+        *notes,
+        *_hyphen_note(joiner),
+    )
     text = assembled([block.text for block in blocks])
     starts = starts_in_text(text, [block for block in blocks if block.text.strip()])
     return Draft(text, uncertain, tuple(removed), tuple(starts))

@@ -31,6 +31,7 @@ class Line:
     # False: turned against the page's other text (a watermark, the label of an axis).
     upright: bool = True
     italic: bool = False
+    faint: bool = False  # light or see-through, as a watermark is
 
 
 @dataclass(frozen=True, slots=True)

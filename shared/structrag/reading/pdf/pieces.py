@@ -14,6 +14,7 @@ _BOLD_NAME = re.compile(
     r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE
 )
 _ITALIC_NAME = re.compile(r"ital|obli|slant|kursiv|cmti|cmsl|sfti|ecti", re.IGNORECASE)
+_LIGHT, _SEE_THROUGH = 128, 128  # of 255: the darkest colour part, the opacity
 _BOLD_WEIGHT = 700
 _ITALIC, _FORCE_BOLD = 1 << 6, 1 << 18  # PDF 32000-1, table 123
 # PDFium's signs for a hyphen at a line's end, behind which no white space comes.
@@ -60,6 +61,7 @@ class _Style(NamedTuple):
     bold: bool
     angle: float  # degrees, anticlockwise, from 0 to 360
     italic: bool = False
+    faint: bool = False  # light or see-through, as a watermark is
 
 
 class Piece(NamedTuple):
@@ -159,7 +161,19 @@ def _style(raw: Any, textpage: Any, i: int) -> _Style:
     bold = heavy or bool(flags.value & _FORCE_BOLD or _BOLD_NAME.search(name))
     italic = bool(flags.value & _ITALIC or _ITALIC_NAME.search(name))
     angle = math.degrees(math.atan2(matrix.b, matrix.a)) % 360
-    return _Style(max(round(size, 1), 0.1), bold, angle, italic)
+    return _Style(
+        max(round(size, 1), 0.1), bold, angle, italic, _is_faint(raw, textpage, i)
+    )
+
+
+def _is_faint(raw: Any, textpage: Any, i: int) -> bool:
+    red, green, blue, opacity = parts = [ctypes.c_uint() for _ in range(4)]
+    if not raw.FPDFText_GetFillColor(textpage, i, *parts):
+        return False
+    return (
+        min(red.value, green.value, blue.value) >= _LIGHT
+        or opacity.value < _SEE_THROUGH
+    )
 
 
 def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece]:

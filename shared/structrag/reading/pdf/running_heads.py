@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from statistics import median
@@ -72,16 +72,22 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     Most are at least 60 % of the pages with text, of two pages both. Repeated means the same text
     at the same height (within 4 points), or the same but for one number that counts with the pages,
     from whatever start: "Page 7 of 90", "- 7 -", "vii"; not "Chapter 7", and on three pages at
-    least if there are other words than "page" and the like. With three left and three right pages
-    or more, 60 % of one side are enough. The title of a chapter is a head too: the same text on
-    three pages or more and on 60 % of those from its first to its last, or on two pages or more and
-    always beside a page number that is a head. Only the outermost three rows within 15 % of the
+    least if there are other words than "page" and the like. Such words in larger type than the
+    text's, or in bold right above text, are titles: "Lesson 7". With three left and three right
+    pages or more, 60 % of one side are enough. The title of a chapter is a head too: the same text
+    on three pages or more and on 60 % of those from its first to its last, or on two pages or more
+    and always beside a page number that is a head. Only the outermost three rows within 15 % of the
     page's height count, outside ruled tables, and turned text anywhere. When nothing would be left
     of the document, nothing is a head.
     """
     filled = [i for i, page in enumerate(pages) if page.lines]
     repeats = _repeats(pages, filled)
-    heads = [repeat for repeat in repeats if _is_head(repeat, filled)]
+    size = body_size(pages)
+    heads = [
+        repeat
+        for repeat in repeats
+        if _is_head(repeat, filled) and not _is_title(pages, repeat, size)
+    ]
     numbers: set[_Place] = set()
     for (_, lead), places in heads:
         if lead is not None:
@@ -129,6 +135,32 @@ def _is_head(repeat: _Repeat, filled: list[int]) -> bool:
     if len(on_pages) < _least_pages(repeat.key):
         return False
     return _is_enough(on_pages, filled, same_text=repeat.key[1] is None)
+
+
+def body_size(pages: Sequence[Page]) -> float:
+    """The size of the type of most characters; 0 without text."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[line.size] += len(line.text)
+    return max(sizes, key=lambda size: (sizes[size], -size), default=0.0)
+
+
+def _is_title(pages: Sequence[Page], repeat: _Repeat, body: float) -> bool:
+    """Whether lines that differ in their number are titles: most are large, or bold above text."""
+    if repeat.key[1] is None or is_page_number(repeat.key):
+        return False
+    lines = [(pages[i], pages[i].lines[j]) for i, j in repeat.places]
+    titles = sum(
+        line.size > 1.1 * body or (line.bold and _stands_above_text(page, line))
+        for page, line in lines
+    )
+    return 2 * titles > len(lines)
+
+
+def _stands_above_text(page: Page, line: Line) -> bool:
+    below = (other.top - line.bottom for other in page.lines if other.top > line.top)
+    return min(below, default=inf) < line.size
 
 
 def _stands_beside(

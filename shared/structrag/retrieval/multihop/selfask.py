@@ -8,8 +8,13 @@ from typing import Any
 
 from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
 from structrag.asking.steps import ask, together
-from structrag.errors import InvalidParameter, ModelFailed, NoModel, check_at_least
-from structrag.index.routes import check_query
+from structrag.errors import (
+    InvalidParameter,
+    ModelFailed,
+    NoModel,
+    check_at_least,
+    check_query,
+)
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import call_cost
