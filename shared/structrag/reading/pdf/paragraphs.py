@@ -13,9 +13,9 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from structrag.reading.numbering import roman_value
 from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.rows import Row
-from structrag.reading.plain_titles import roman_value
 
 _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"

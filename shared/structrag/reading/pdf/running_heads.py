@@ -10,8 +10,8 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
+from structrag.reading.numbering import MARK, roman_value
 from structrag.reading.pdf.pages import Line, Page
-from structrag.reading.plain_titles import MARK, roman_value
 
 SHARE = 0.6  # of the pages
 _MARGIN = 0.15  # of the page's height, at the top and at the bottom
