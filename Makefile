@@ -1,6 +1,7 @@
 # make demo   index the project's own documentation and answer three questions (DOC=path Q="question" for your own files,
 #             LIGHT=1 without any model)
 # make test   install everything and run the whole suite
+# make check  the quick tests of the core, without a model, a framework or an engine
 # make test-llm  every path of every method with a real, very small language model (some minutes, one thread)
 # make torture   an hour of mutated documents, killed savers, tampered indexes (MINUTES=5, PROMISE=kills, RECORD=1)
 PYTHON ?= python3
@@ -15,7 +16,7 @@ else
 DEMO_STAMP := $(VENV)/.installed-light
 endif
 
-.PHONY: install demo test test-llm torture lint docs bench clean
+.PHONY: install demo check test test-llm torture lint docs bench clean
 
 install: $(VENV)/.installed-dev
 
@@ -43,6 +44,10 @@ $(VENV)/.installed-light: pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(DEMO_STAMP)
 	@$(BIN)/python cookbooks/demo.py $(if $(LIGHT),--light) $(if $(DOC),--doc "$(DOC)") $(if $(Q),--question "$(Q)")
+
+# What it leaves out is listed in tests/check.txt, or marked slow.
+check: install
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal @tests/check.txt
 
 # One worker a core. Each counts with one thread, or they would stand in each other's way.
 test: install

@@ -29,7 +29,7 @@ from benchmarks.quality import sampled
 from benchmarks.quality_tables import markdown_table
 from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
-from structrag.retrieval.d3.routing import Scope
+from structrag.retrieval.d3.routing import SearchedPart
 from structrag.retrieval.d3.scoring import lexical_part_scores, part_scores_steps
 from structrag.retrieval.d3.sentences import (
     paragraph_sentence_steps,
@@ -65,7 +65,7 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
     systems: dict[str, Measured] = {}
     for question in dataset.questions:
         where = {"doc_id": document_of(question)}
-        scope = Scope(index, where)
+        scope = SearchedPart(index, where)
         text = question.question
         sentences = evidence.run(
             paragraph_sentence_steps(evidence, text, scope.layout, where)
@@ -97,7 +97,9 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
     return systems
 
 
-def gold_rank(question: Question, scope: Scope, parts: Mapping[int, float]) -> int:
+def gold_rank(
+    question: Question, scope: SearchedPart, parts: Mapping[int, float]
+) -> int:
     """The place, from 1, of the first section that holds evidence; one behind all without any."""
     scores = scope.section_scores(parts)
     order = sorted(scores, key=lambda position: (-round(scores[position], 9), position))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from structrag.errors import check_choice
+from structrag.models.static import StaticEmbedder
 from structrag.records import Document
 
 NAMES = ("boards", "chroma", "covid_qa", "cuad", "hotpotqa", "nq", "qasper", "qmsum")
@@ -80,6 +81,18 @@ def data_root() -> Path:
             f"The evaluation data is not at {root}; set STRUCTRAG_DATA to the folder that holds it."
         )
     return root
+
+
+def static_vectors() -> StaticEmbedder:
+    """The static vectors of all-MiniLM-L6-v2 that model2vec distilled; raises DataMissing when
+    there are none."""
+    folder = os.environ.get("STRUCTRAG_STATIC")
+    if not folder:
+        raise DataMissing(
+            "There are no static vectors; set STRUCTRAG_STATIC to the folder that model2vec "
+            "distilled: distill(encoder).save_pretrained(folder)."
+        )
+    return StaticEmbedder.load(folder)
 
 
 def load(name: str) -> Dataset:

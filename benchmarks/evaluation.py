@@ -107,16 +107,6 @@ RESULTS_IN_ORDER = (
     Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
     Result(
-        "Boundaries by vectors and by mutual information",
-        "boundaries_information.md",
-        "boundaries_information.py --documents 12 --joined 12 --papers 5",
-    ),
-    Result(
-        "Views chosen by likelihood",
-        "chosen_views.md",
-        "chosen_views.py --sets qasper --documents 2",
-    ),
-    Result(
         "Prompts and a real language model",
         "real_llm.md",
         "real_llm.py --documents 3 --characters 2500",

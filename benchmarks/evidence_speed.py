@@ -102,7 +102,7 @@ def measured(documents: Sequence[Document], questions: Sequence[str]) -> list[st
         began, encoder.seconds = process_time(), 0.0
         retriever.search(question)
         times.append(1000 * (process_time() - began - encoder.seconds))
-    pool = retriever.store.shelf().select(None)[1]
+    pool = retriever.level.shelf().select(None)[1]
     tokens = sum(len(record.token_rows) for record in pool.records)
     values = [f"{tokens:,}", f"{len(pool):,}", f"{indexing:.1f}", f"{1000 * first:.0f}"]
     return [*values, *(f"{np.quantile(times, q):.0f}" for q in (0.5, 0.9))]

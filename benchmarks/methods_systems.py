@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks.datasets import Dataset
+from benchmarks.datasets import Dataset, static_vectors
 from benchmarks.methods_peers import SIZE, SMALL, Peer, Splitting, by_size, each_text
 from benchmarks.splitters_systems import peers as semantic_peers
 from structrag.asking.cache import Cache
@@ -21,8 +21,6 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.index.index import Index
-from structrag.models.bundled import minilm
-from structrag.models.static import StaticEmbedder
 from structrag.records import Chunk, Document
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
@@ -92,7 +90,7 @@ def splitters(of_peers: Any, models: Models) -> tuple[dict[str, Splitting], list
     installed; `of_peers` as in `systems`."""
     sized, absent = by_size({})
     semantic, more_absent = by_meaning(of_peers, models)
-    vectors = StaticEmbedder.distil(minilm())
+    vectors = static_vectors()
     found = {
         "PICSplitter": reading(PICSplitter(), models),
         "PICSplitter, static vectors": reading(
@@ -177,7 +175,7 @@ def own(splitter: Any, dataset: Dataset, models: Models) -> Indexed:
 def with_static(make: Callable[..., Any], dataset: Dataset, models: Models) -> Indexed:
     """One of our splitters that decides by static vectors; its chunks are embedded by the
     encoder."""
-    return own(make(boundary_embedder=StaticEmbedder.distil(minilm())), dataset, models)
+    return own(make(boundary_embedder=static_vectors()), dataset, models)
 
 
 def given(peer: Peer, dataset: Dataset, models: Models) -> Indexed:

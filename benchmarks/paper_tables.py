@@ -365,9 +365,9 @@ def lumber_texts(llm: Any, counter: Callable[[str], int], text: str) -> list[str
         numbers = [str(number) for number in range(start + 1, end)]
         if end < len(paragraphs) and numbers:
             shown = [f"{number}: {paragraphs[number]}" for number in range(start, end)]
-            end = int(
-                llm.pick(LUMBER_PROMPT.format(paragraphs="\n\n".join(shown)), numbers)
-            )
+            prompt = LUMBER_PROMPT.format(paragraphs="\n\n".join(shown))
+            scores = llm.score(prompt, numbers, whole=True)
+            end = int(numbers[scores.index(max(scores))])
         texts.append("\n\n".join(paragraphs[start:end]))
         start = end
     return texts

@@ -3,8 +3,8 @@
     python benchmarks/pdf_readers.py
 
 Markdown documents of the set `parsing` are printed as PDF in one and in two columns, with a running
-head and page numbers, and read again. Needs reportlab, matplotlib (for its fonts), pypdfium2 and
-pdfplumber, all in the extra `dev`.
+head and page numbers, and read again. Needs reportlab, matplotlib (for its fonts) and pypdfium2 of
+the extra `dev`, and pdfplumber of `peers`.
 """
 
 from __future__ import annotations
@@ -233,9 +233,6 @@ def plain_pdfplumber(data: bytes) -> str:
 
 READERS: Mapping[str, Callable[[bytes], str]] = {
     'reader="layout" (ours)': lambda data: pdf_document(data).text,
-    'reader="pdfplumber" (its words, our layout)': lambda data: (
-        pdf_document(data, reader="pdfplumber").text
-    ),
     "pdfplumber's extract_text (no headings)": plain_pdfplumber,
 }
 

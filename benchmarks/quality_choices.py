@@ -40,9 +40,6 @@ FUSIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("minmax", {}),
     ("minmax, BM25 at half weight", {"weights": {"bm25": 0.5}}),
     ("minmax, raw at double weight", {"weights": {"raw": 2.0}}),
-    ("rrf", {"fusion": "rrf"}),
-    ("maxscore", {"fusion": "maxscore"}),
-    ("roundrobin", {"fusion": "roundrobin"}),
 )
 
 

@@ -79,13 +79,6 @@ def views(documents: Sequence[Document], llm: Any, preset: str) -> Iterator[Row]
     )
 
 
-def context(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
-    index = Index(llm=llm, views=["context"])
-    fallbacks = index.add(documents).usage["fallbacks"]
-    chunks = len(index.chunks())
-    yield Row("line of context", chunks, chunks - fallbacks.get("context", 0))
-
-
 def pic(documents: Sequence[Document], llm: Any) -> Iterator[Row]:
     presets = {"default": PICSplitter(scope="document"), "table 7": PICSplitter.paper()}
     for name, splitter in presets.items():
@@ -179,7 +172,6 @@ def measured(
     groups: list[Callable[[], Iterator[Row]]] = [
         lambda: views(documents, llm, "default"),
         lambda: views(documents, llm, "paper"),
-        lambda: context(documents, llm),
         lambda: pic(documents, llm),
         lambda: idms(documents[:1], llm),
         lambda: hiqa(documents, llm),

@@ -29,7 +29,7 @@ from structrag.index import store as stores
 from structrag.index.entries import Entry, Vectors
 from structrag.index.store import Store
 from structrag.records import Chunk, Document
-from structrag.retrieval.fusion import maxnorm, minmax, normalised_parts, sum_of_parts
+from structrag.retrieval.fusion import maxnorm, minmax, sum_of_parts
 
 SIZES = (100_000, 1_000_000)
 PACKAGES = ("structrag", "numpy", "scipy", "xxhash", "bm25s")
@@ -163,7 +163,7 @@ def search_once(store: Store, query: str, vector: Any) -> list[tuple[int, float]
     reader = store.reader()
     dense = dict(reader.search_dense("raw", vector, POOL))
     lexical = dict(reader.search_lexical("raw", query, POOL))
-    parts = normalised_parts([dense, lexical], [minmax, maxnorm], weights=[1.0, 1.0])
+    parts = [minmax(list(dense.values())), maxnorm(list(lexical.values()))]
     best = sum_of_parts([dense, lexical], parts, K)
     for row, _ in best:
         reader.chunk(row)

@@ -54,8 +54,7 @@ from benchmarks.splitters_systems import (
     static,
 )
 from structrag.models.bundled import minilm
-from structrag.models.margins import similarity_margins
-from structrag.models.word_margins import word_margins
+from structrag.models.margins import similarity_margins, word_margins
 from structrag.reading.files import read_text
 from structrag.records import Document
 

@@ -8,10 +8,10 @@ from copy import copy
 from functools import partial
 from typing import Any
 
+from benchmarks.datasets import static_vectors
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.models.static import StaticEmbedder
 from structrag.records import Document
 from structrag.text.sentences import sentence_spans
 
@@ -27,8 +27,8 @@ PIC_SINGLY = 'structrag PICSplitter(scope="document"), one document a call'
 PIC_PAPER = "structrag PICSplitter.paper()"
 IDMS = 'structrag IDMSSplitter(margin="similarity")'
 IDMS_WORDS = 'structrag IDMSSplitter(margin="words")'
-PIC_STATIC = 'structrag PICSplitter(boundary_embedder="static")'
-IDMS_STATIC = 'structrag IDMSSplitter(boundary_embedder="static")'
+PIC_STATIC = "structrag PICSplitter, static vectors"
+IDMS_STATIC = "structrag IDMSSplitter, static vectors"
 LANGCHAIN = "LangChain SemanticChunker"
 LLAMA = "LlamaIndex SemanticSplitterNodeParser"
 CHONKIE = "chonkie SemanticChunker"
@@ -71,9 +71,8 @@ def ours(embedder: Any) -> dict[str, Splitting]:
 
 
 def static(embedder: Any) -> dict[str, Splitting]:
-    """Ours with static vectors, which are distilled from the embedder here, or taken from where an
-    earlier run kept them."""
-    vectors = StaticEmbedder.distil(embedder)
+    """Ours with static vectors."""
+    vectors = static_vectors()
     splitters = {
         PIC_STATIC: PICSplitter(boundary_embedder=vectors),
         IDMS_STATIC: IDMSSplitter(boundary_embedder=vectors),

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from langchain_core.documents import Document
 from pydantic import Field
-from typing_extensions import Self
 
-from langchain_structrag.conversion import as_documents
-from langchain_structrag.evidence import EvidenceRetriever
-from langchain_structrag.models import as_embedder, as_language_model
-from langchain_structrag.options import D3Fields, D3Options
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress, Usage
-from structrag.asking.settings import ASKING, Asking
-from structrag.hosts.metadata import d3_notes, score_notes
-from structrag.hosts.options import SHARED_BY_D3
-from structrag.records import Hit
+from structrag.asking.requests import Progress
+from structrag.asking.usage import Usage
+from structrag.hosts.kinds import D3, RetrieverKind
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
-from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
+from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class D3Retriever(IndexRetriever):
@@ -61,13 +51,7 @@ class D3Retriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    SETTINGS: ClassVar[tuple[str, ...]] = (
-        "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens",
-        "cross_encoder", "evidence", "join_adjacent", "cache", "max_concurrency", "max_calls",
-        "progress", "timeout",
-    )  # fmt: skip
-
-    OPTIONS: ClassVar[type] = D3Options
+    KIND: ClassVar[RetrieverKind] = D3
 
     index: D3Index = Field(repr=False)
     """What is searched."""
@@ -114,81 +98,10 @@ class D3Retriever(IndexRetriever):
     timeout: float | None = None
     """Most seconds of one call of a model; None: no limit."""
 
-    if TYPE_CHECKING:
-
-        def __init__(self, *, index: D3Index, **fields: Unpack[D3Fields]) -> None: ...
-
-    @classmethod
-    def from_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Any = None,
-        **options: Unpack[D3Options],
-    ) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        Ids, `embedding` and errors are those of `MultiViewRetriever.from_documents`.
-
-        Args:
-            options: The fields of this class; `summariser` (who condenses long sections: a model,
-                or None: extractive; default the `llm`), and the other arguments of structrag's
-                `D3Index`.
-        """
-        return cls._from_documents(documents, embedding, options)
-
-    @classmethod
-    async def afrom_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Any = None,
-        **options: Unpack[D3Options],
-    ) -> Self:
-        """`from_documents` on an event loop."""
-        return await cls._afrom_documents(documents, embedding, options)
-
-    @classmethod
-    def from_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Unpack[D3Options],
-    ) -> Self:
-        """`from_documents` for strings; `metadatas` is one mapping per text."""
-        return cls._from_documents(as_documents(texts, metadatas), embedding, options)
-
-    @classmethod
-    async def afrom_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Unpack[D3Options],
-    ) -> Self:
-        """`from_texts` on an event loop."""
-        return await cls._afrom_documents(
-            as_documents(texts, metadatas), embedding, options
-        )
-
-    @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        embedding: Any = None,
-        **options: Unpack[D3Options],
-    ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
-        return cls._load(path, embedding, options)
-
     @property
     def usage(self) -> Usage:
         """What the questions have cost so far."""
-        usage: Usage = self._core().usage
-        return usage
+        return self._d3().usage
 
     def result(
         self, question: str, k: int | None = None, *, where: Any = None
@@ -197,15 +110,13 @@ class D3Retriever(IndexRetriever):
 
         With the route, the model's answers, and the calls and tokens of each stage.
         """
-        result: D3Result = self._core().result(question, k, where=where)
-        return result
+        return self._d3().result(question, k, where=where)
 
     async def aresult(
         self, question: str, k: int | None = None, *, where: Any = None
     ) -> D3Result:
         """`result` on an event loop."""
-        result: D3Result = await self._core().aresult(question, k, where=where)
-        return result
+        return await self._d3().aresult(question, k, where=where)
 
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
@@ -214,68 +125,25 @@ class D3Retriever(IndexRetriever):
 
         Their calls go out together, at most `max_concurrency` at a time.
         """
-        results: list[D3Result] = self._core().results(questions, k, where=where)
-        return results
+        return self._d3().results(questions, k, where=where)
 
     async def aresults(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
         """`results` on an event loop."""
-        results: list[D3Result] = await self._core().aresults(questions, k, where=where)
-        return results
+        return await self._d3().aresults(questions, k, where=where)
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
         """What `result` would cost, stage by stage: expected, and at most.
 
         Asks no model and embeds nothing.
         """
-        estimate: Estimate = self._core().estimate(question, where=where)
-        return estimate
+        return self._d3().estimate(question, where=where)
+
+    def _d3(self) -> CoreRetriever:
+        core: CoreRetriever = self._core()
+        return core
 
     def documents(self, result: D3Result) -> list[Document]:
         """The evidence of a result as `invoke` gives it."""
         return self._documents(result.hits)
-
-    def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
-        settings["llm"] = as_language_model(settings["llm"])
-        if isinstance(settings["evidence"], EvidenceRetriever):
-            settings["evidence"] = settings["evidence"].index
-        asking = Asking(
-            **{name: settings.pop(name) for name in ASKING if name in settings}
-        )
-        return CoreD3Retriever(self.index, asking=asking, **settings)
-
-    def _document(self, hit: Hit) -> Document:
-        document = super()._document(hit)
-        document.metadata.update({**d3_notes(hit.chunk), **score_notes(hit)})
-        return document
-
-    @classmethod
-    def _shared_options(cls) -> tuple[str, ...]:
-        return SHARED_BY_D3
-
-    @classmethod
-    def _new_index(
-        cls, *, embedding: Any = None, llm: Any = None, **options: Any
-    ) -> D3Index:
-        """A `D3Index`.
-
-        `summariser` is who condenses long sections: a model, None (extractive); default the `llm`.
-        """
-        summariser = as_language_model(options.pop("summariser", llm))
-        return D3Index(embedder=as_embedder(embedding), llm=summariser, **options)
-
-    @classmethod
-    def _opened_index(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        embedding: Any = None,
-        llm: Any = None,
-        **options: Any,
-    ) -> D3Index:
-        options.pop("preset", None)  # the index has its own, saved with it
-        summariser = as_language_model(options.pop("summariser", llm))
-        return D3Index.load(
-            path, embedder=as_embedder(embedding), llm=summariser, **options
-        )

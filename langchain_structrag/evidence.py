@@ -5,30 +5,24 @@ A retriever, and a compressor of other retrievers' results.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
-from typing_extensions import Self
 
-from langchain_structrag.conversion import as_documents
 from langchain_structrag.models import as_embedder
-from langchain_structrag.options import EvidenceFields, EvidenceOptions, KnownFields
+from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.errors import check_at_least, check_choice
-from structrag.hosts.metadata import CONTEXT_KEY, score_notes
+from structrag.hosts.kinds import EVIDENCE, RetrieverKind
+from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.places import slice_places
-from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.hosts.retrievers import check_limits
+from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -62,7 +56,7 @@ class EvidenceRetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    OPTIONS: ClassVar[type] = EvidenceOptions
+    KIND: ClassVar[RetrieverKind] = EVIDENCE
 
     index: CoreRetriever = Field(repr=False)
     """What is searched: documents and their sentences."""
@@ -74,146 +68,13 @@ class EvidenceRetriever(IndexRetriever):
     order: str = "rank"
     """Either "rank" for the best first, or "document" for reading order."""
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, *, index: CoreRetriever, **fields: Unpack[EvidenceFields]
-        ) -> None: ...
-
-    @classmethod
-    def from_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Any = None,
-        **options: Unpack[EvidenceOptions],
-    ) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        Ids, `embedding` and errors are those of `MultiViewRetriever.from_documents`.
-
-        Args:
-            options: The fields of this class, and the other arguments of structrag's
-                `EvidenceRetriever`: token_encoder, context, reading and so on.
-        """
-        return cls._from_documents(documents, embedding, options)
-
-    @classmethod
-    async def afrom_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Any = None,
-        **options: Unpack[EvidenceOptions],
-    ) -> Self:
-        """`from_documents` on an event loop."""
-        return await cls._afrom_documents(documents, embedding, options)
-
-    @classmethod
-    def from_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Unpack[EvidenceOptions],
-    ) -> Self:
-        """`from_documents` for strings; `metadatas` is one mapping per text."""
-        return cls._from_documents(as_documents(texts, metadatas), embedding, options)
-
-    @classmethod
-    async def afrom_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Unpack[EvidenceOptions],
-    ) -> Self:
-        """`from_texts` on an event loop."""
-        return await cls._afrom_documents(
-            as_documents(texts, metadatas), embedding, options
-        )
-
-    @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        embedding: Any = None,
-        **options: Unpack[EvidenceOptions],
-    ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
-        return cls._load(path, embedding, options)
-
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
-        check_choice("order", self.order, ORDERS)
-        for name in ("k", "max_tokens"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 1)
-
-    def _core(self) -> CoreRetriever:
-        return self.index
-
-    def _search(
-        self,
-        query: str,
-        k: float | None = None,
-        where: Any = None,
-        *,
-        max_tokens: int | None = None,
-        order: str | None = None,
-    ) -> list[Hit]:
-        return self.index.search(
-            query, where=where, **self._limits(k, max_tokens, order)
-        )
-
-    async def _asearch(
-        self,
-        query: str,
-        k: float | None = None,
-        where: Any = None,
-        *,
-        max_tokens: int | None = None,
-        order: str | None = None,
-    ) -> list[Hit]:
-        return await self.index.asearch(
-            query, where=where, **self._limits(k, max_tokens, order)
-        )
-
-    def _limits(
-        self, k: float | None, max_tokens: int | None, order: str | None
-    ) -> dict[str, Any]:
-        """The limits of one search; by default those of the fields."""
-        return {
-            "k": self.k if k is None else k,
-            "max_tokens": self.max_tokens if max_tokens is None else max_tokens,
-            "order": self.order if order is None else order,
-        }
-
-    def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        return self.index.neighbours(chunk)
-
-    def _chunks(self, doc_id: str) -> list[Chunk]:
-        return self.index.blocks(doc_id)
+        check_limits(self.order, k=self.k, max_tokens=self.max_tokens)
 
     def _document(self, hit: Hit) -> Document:
-        document = super()._document(hit)
-        document.metadata.update(score_notes(hit))
-        return _with_context(hit.chunk.context, document)
-
-    @classmethod
-    def _new_index(cls, *, embedding: Any = None, **options: Any) -> CoreRetriever:
-        return CoreRetriever(as_embedder(embedding), **_encoder_options(options))
-
-    @classmethod
-    def _opened_index(
-        cls, path: str | os.PathLike[str], *, embedding: Any = None, **options: Any
-    ) -> CoreRetriever:
-        return CoreRetriever.load(
-            path, as_embedder(embedding), **_encoder_options(options)
-        )
+        return _with_context(hit.chunk.context, super()._document(hit))
 
 
 class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
@@ -291,16 +152,6 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
     ) -> list[Document]:
         """`compress_documents` in a worker thread."""
         return await run_in_executor(None, self.compress_documents, documents, query)
-
-
-def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with a `token_encoder` of the core."""
-    encoder = options.get("token_encoder")
-    return (
-        options
-        if encoder is None
-        else {**options, "token_encoder": as_embedder(encoder)}
-    )
 
 
 def _shortened(document: Document, piece: Slice) -> Document:

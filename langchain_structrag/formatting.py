@@ -14,8 +14,8 @@ from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
 from langchain_structrag.options import FormatterArguments, further_settings
 from langchain_structrag.reading import DocumentQueue
-from structrag.asking.requests import Usage
 from structrag.asking.settings import ASKING, Asking
+from structrag.asking.usage import Usage
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
@@ -70,7 +70,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         add_report: Whether `format_report` is added.
         metadata_lists: Whether it is a dict; else a string of JSON, which every store takes.
         password: For encrypted PDF files.
-        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "pdfplumber", "docling"
+        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "docling"
             or your own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
             repeat_prompt, whole_previous, cache, max_concurrency, max_calls, progress, timeout.

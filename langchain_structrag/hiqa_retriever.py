@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
-from typing_extensions import Self
 
-from langchain_structrag.conversion import PAGE_NOTES, as_documents, document_id
+from langchain_structrag.conversion import PAGE_NOTES, document_id
 from langchain_structrag.models import inner_config
-from langchain_structrag.options import HiQAFields, HiQAOptions
-from langchain_structrag.retrieving import IndexRetriever, load_index, make_index
-from structrag.asking.requests import Ranking, Search
-from structrag.hosts.metadata import (
-    CHUNK_KEY,
-    DOCUMENT_KEY,
-    score_notes,
-    without_page_starts,
-)
+from langchain_structrag.retrieving import IndexRetriever
+from structrag.hosts.kinds import HIQA, RetrieverKind
+from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, without_page_starts
 from structrag.hosts.segments import (
     EngineResult,
+    EngineRoute,
     check_packing,
-    hit_segment_notes,
     indexed_segments,
     packed,
-    segment_ranking,
-    with_segments,
 )
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.records import Hit
-from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 from structrag.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class HiQARetriever(IndexRetriever):
@@ -74,12 +60,7 @@ class HiQARetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    SETTINGS: ClassVar[tuple[str, ...]] = (
-        "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes",
-        "diversify", "view", "order", "lexical", "compare_rest",
-    )  # fmt: skip
-
-    OPTIONS: ClassVar[type] = HiQAOptions
+    KIND: ClassVar[RetrieverKind] = HIQA
 
     index: Index = Field(repr=False)
     """What is searched."""
@@ -123,71 +104,6 @@ class HiQARetriever(IndexRetriever):
     counter: Any = count_tokens
     """What counts these tokens, `str -> int`; by default an estimate."""
 
-    if TYPE_CHECKING:
-
-        def __init__(self, *, index: Index, **fields: Unpack[HiQAFields]) -> None: ...
-
-    @classmethod
-    def from_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Any = None,
-        **options: Unpack[HiQAOptions],
-    ) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        As `MultiViewRetriever.from_documents`, with the fields of this class in `options`.
-        """
-        return cls._from_documents(documents, embedding, options)
-
-    @classmethod
-    async def afrom_documents(
-        cls,
-        documents: Iterable[Document],
-        embedding: Any = None,
-        **options: Unpack[HiQAOptions],
-    ) -> Self:
-        """`from_documents` on an event loop."""
-        return await cls._afrom_documents(documents, embedding, options)
-
-    @classmethod
-    def from_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Unpack[HiQAOptions],
-    ) -> Self:
-        """`from_documents` for strings; `metadatas` is one mapping per text."""
-        return cls._from_documents(as_documents(texts, metadatas), embedding, options)
-
-    @classmethod
-    async def afrom_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Unpack[HiQAOptions],
-    ) -> Self:
-        """`from_texts` on an event loop."""
-        return await cls._afrom_documents(
-            as_documents(texts, metadatas), embedding, options
-        )
-
-    @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        embedding: Any = None,
-        **options: Unpack[HiQAOptions],
-    ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
-        return cls._load(path, embedding, {"preset": "default", **options})
-
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
@@ -200,68 +116,29 @@ class HiQARetriever(IndexRetriever):
         """
         return segment_documents(self.index.store, self.view)
 
-    def tune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
 
         See `structrag.retrieval.hiqa.tuning.tune_steps`.
         """
-        return self._tuned(self._core().tune(questions, metric=metric))
+        return self._tuned(self._core().tune(questions))
 
-    async def atune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """`tune` on an event loop."""
-        return self._tuned(await self._core().atune(questions, metric=metric))
+        return self._tuned(await self._core().atune(questions))
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta
         return report
 
-    def _make_core(self, settings: dict[str, Any]) -> CoreRetriever:
-        if isinstance(settings["lexical"], BaseRetriever):
-            settings["lexical"] = LexicalRoute(settings["lexical"], self.index)
-        return CoreRetriever(self.index, **settings)
+    def _core_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        lexical = settings["lexical"]
+        if isinstance(lexical, BaseRetriever):
+            lexical = LexicalRoute(lexical, self.index)
+        return {**settings, "lexical": lexical}
 
-    def _search(
-        self, query: str, k: float | None = None, where: Any = None
-    ) -> list[Hit]:
-        return self._packed(super()._search(query, k, where))
-
-    async def _asearch(
-        self, query: str, k: float | None = None, where: Any = None
-    ) -> list[Hit]:
-        return self._packed(await super()._asearch(query, k, where))
-
-    def _packed(self, hits: list[Hit]) -> list[Hit]:
+    def _chosen(self, hits: list[Hit]) -> list[Hit]:
         return packed(hits, self.index, self.max_tokens, self.counter)
-
-    def _document(self, hit: Hit) -> Document:
-        document = super()._document(hit)
-        document.metadata.update(
-            **score_notes(hit),
-            **hit_segment_notes(hit.chunk, lists=self.metadata_lists),
-        )
-        return document
-
-    @classmethod
-    def _new_index(cls, **options: Any) -> Index:
-        # The index itself has HiQA's in its splitter alone.
-        preset = options.pop("preset", None)
-        index = make_index(**{"views": ("raw",), **options})
-        return with_segments(index, options.get("splitter"), preset)
-
-    @classmethod
-    def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Index:
-        preset = options.pop("preset", None)
-        return with_segments(
-            load_index(path, **options), options.get("splitter"), preset
-        )
-
-    @classmethod
-    def _shared_options(cls) -> tuple[str, ...]:
-        return ("preset",)
 
 
 # Where retrievers put a result's score in its metadata.
@@ -269,7 +146,7 @@ SCORE_KEYS = ("_score", "score", "relevance_score")
 
 
 @dataclass(frozen=True)
-class LexicalRoute:
+class LexicalRoute(EngineRoute):
     """A LangChain retriever as a route of an index.
 
     Any can take the place of BM25, such as one over Elasticsearch or OpenSearch: its results are
@@ -283,46 +160,33 @@ class LexicalRoute:
     """
 
     retriever: BaseRetriever
-    index: Index
 
-    def search(self, request: Search) -> Ranking:
-        """The segments found, best first. How many is the retriever's own setting."""
-        return self._ranking(self.retriever.invoke(request.query, inner_config()))
+    def found(self, query: str) -> list[Document]:
+        return self.retriever.invoke(query, inner_config())
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` by the retriever's own async call."""
-        return self._ranking(
-            await self.retriever.ainvoke(request.query, inner_config())
+    async def afound(self, query: str) -> list[Document]:
+        return await self.retriever.ainvoke(query, inner_config())
+
+    def described(self, result: Document) -> str:
+        return (
+            f"the id {result.id!r} and metadata {sorted(map(str, result.metadata))}: it needs "
+            f"{CHUNK_KEY}, or doc_id (or source) and a start_index inside one segment"
         )
 
-    def _ranking(self, documents: Sequence[Document]) -> Ranking:
-        def describe_first() -> str:
-            keys = sorted(map(str, documents[0].metadata))
-            return (
-                f"the id {documents[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id "
-                "(or source) and a start_index inside one segment"
-            )
-
-        results = [_engine_result(document) for document in documents]
-        return segment_ranking(results, self.index.store, describe_first)
-
-
-def _engine_result(document: Document) -> EngineResult:
-    """What a LangChain document says of the segment that it is."""
-    facts = list(_facts(document))
-    named = next((fact for fact in facts if isinstance(fact.get(CHUNK_KEY), str)), {})
-    placed = next(
-        (fact for fact in facts if isinstance(fact.get("start_index"), int)), {}
-    )
-    metadata = document.metadata
-    return EngineResult(
-        chunk_id=named.get(CHUNK_KEY),
-        names=(document.id, metadata.get("_id")),
-        doc_id=_parent_id(placed) if placed else None,
-        start=placed.get("start_index"),
-        end=placed.get("end_index"),
-        score=next((metadata[key] for key in SCORE_KEYS if key in metadata), None),
-    )
+    def read(self, result: Document) -> EngineResult:
+        metadata, facts = result.metadata, list(_facts(result))
+        named = (fact.get(CHUNK_KEY) for fact in facts)
+        placed = next(
+            (fact for fact in facts if isinstance(fact.get("start_index"), int)), {}
+        )
+        return EngineResult(
+            chunk_id=next((name for name in named if isinstance(name, str)), None),
+            names=(result.id, metadata.get("_id")),
+            doc_id=_parent_id(placed) if placed else None,
+            start=placed.get("start_index"),
+            end=placed.get("end_index"),
+            score=next((metadata[key] for key in SCORE_KEYS if key in metadata), None),
+        )
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:

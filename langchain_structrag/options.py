@@ -5,7 +5,7 @@ And what is said of other arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any, Literal, TypedDict
 
@@ -23,15 +23,7 @@ from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSettings
 from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
-from structrag.hosts.options import (
-    D3IndexSettings,
-    D3Settings,
-    EvidenceIndexSettings,
-    HiQASettings,
-    MultiViewSettings,
-)
-from structrag.index.index import IndexSettings
-from structrag.text.tokens import TokenCounter
+from structrag.hosts.options import CoreOptions
 
 # What users of other retrievers and stores write, and what it is called here.
 HINTS = {
@@ -54,75 +46,19 @@ HINTS = {
 }
 
 
-class RetrieverFields(AskingOptions, total=False):
-    """Fields that every retriever has, and how models are asked."""
+class RetrieverOptions(CoreOptions, total=False):
+    """What the retrievers take by name; each refuses what it does not know."""
 
+    k: float | None
     format: str
     metadata_lists: bool
     name: str | None
     tags: list[str] | None
     metadata: dict[str, Any] | None
-
-
-class MultiViewFields(MultiViewSettings, RetrieverFields, total=False):
-    """Fields of `MultiViewRetriever` but for its index."""
-
-    k: float
-
-
-class HiQAFields(HiQASettings, RetrieverFields, total=False):
-    """Fields of `HiQARetriever` but for its index."""
-
-    k: int
-    keywords: Sequence[str] | None
-    max_tokens: int | None
-    counter: TokenCounter
-
-
-class D3Fields(D3Settings, RetrieverFields, total=False):
-    """Fields of `D3Retriever` but for its index."""
-
-    k: int | None
-
-
-class EvidenceFields(RetrieverFields, total=False):
-    """Fields of `EvidenceRetriever` but for its index."""
-
-    k: int | None
-    max_tokens: int | None
-    order: str
-
-
-class HostOptions(IndexSettings, total=False):
-    """What an index of LangChain's models takes."""
-
-    llm: Any
     splitter: Any
     vectorstore: VectorStore | LangChainDenseStore | None
     store_filter: StoreFilter | None
     max_results: int | None
-    verify: bool
-
-
-class MultiViewOptions(MultiViewFields, HostOptions, total=False):
-    """Arguments of `MultiViewRetriever.from_documents`."""
-
-
-class HiQAOptions(HiQAFields, HostOptions, total=False):
-    """Arguments of `HiQARetriever.from_documents`."""
-
-
-class D3Options(D3IndexSettings, D3Fields, total=False):
-    """Arguments of `D3Retriever.from_documents`."""
-
-    summariser: Any
-    verify: bool
-
-
-class EvidenceOptions(EvidenceIndexSettings, EvidenceFields, total=False):
-    """Arguments of `EvidenceRetriever.from_documents`."""
-
-    verify: bool
 
 
 class SplitterArguments(TypedDict, total=False):
@@ -218,11 +154,6 @@ def further_settings(
         owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS
     )
     return dict(settings)
-
-
-def check_options(what: str, options: Iterable[str], known: Iterable[str]) -> None:
-    """Raise UnknownArgument for a name that is not known."""
-    check_arguments(what, options, known, HINTS)
 
 
 class KnownFields(BaseModel):

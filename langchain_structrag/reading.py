@@ -12,7 +12,7 @@ from langchain_core.runnables import run_in_executor
 
 from langchain_structrag.conversion import as_documents, check_documents, to_split
 from langchain_structrag.models import as_embedder, as_language_model
-from langchain_structrag.splitting import Names, StructureSplitter
+from langchain_structrag.splitting import ChunkNames, StructureSplitter
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
 from structrag.asking.runner import Runner
@@ -79,7 +79,7 @@ class ReadingTextSplitter(StructureSplitter):
 
         Of many documents only a few are held at a time.
         """
-        queue, names = DocumentQueue(documents, self._format), Names()
+        queue, names = DocumentQueue(documents, self._format), ChunkNames()
         for chunks in self.core.split_all(queue, runner=self._runner()):
             yield from names.numbered(self._chunk_documents(*queue.next(), chunks))
 
@@ -96,7 +96,7 @@ class ReadingTextSplitter(StructureSplitter):
         self, documents: Iterable[Document]
     ) -> AsyncIterator[Document]:
         """`lazy_split_documents` on an event loop."""
-        queue, names = DocumentQueue(documents, self._format), Names()
+        queue, names = DocumentQueue(documents, self._format), ChunkNames()
         async for chunks in self.core.asplit_all(queue, runner=self._runner()):
             for chunk in names.numbered(self._chunk_documents(*queue.next(), chunks)):
                 yield chunk

@@ -9,8 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from inspect import signature
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -21,13 +20,17 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableLambda, run_in_executor
-from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
 from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import Self
 
 import structrag.records as core
-from langchain_structrag.conversion import as_host, check_documents, page_notes
+from langchain_structrag.conversion import (
+    as_documents,
+    as_host,
+    check_documents,
+    page_notes,
+)
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
     LangChainEmbedder,
@@ -35,15 +38,9 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
-from langchain_structrag.options import (
-    HINTS,
-    KnownFields,
-    RetrieverFields,
-    check_options,
-)
+from langchain_structrag.options import HINTS, KnownFields, RetrieverOptions
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
-from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
 from structrag.errors import (
@@ -53,13 +50,14 @@ from structrag.errors import (
     check_ids,
 )
 from structrag.hosts.documents import read_document, with_own_names
+from structrag.hosts.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.hosts.metadata import (
     heading_notes,
     oversize_notes,
     source_notes,
     without_page_starts,
 )
-from structrag.hosts.places import beside, trimmed
+from structrag.hosts.places import trimmed
 from structrag.hosts.retrievers import (
     alike,
     chosen_embedding,
@@ -67,22 +65,20 @@ from structrag.hosts.retrievers import (
     results_of,
     warn_of_chunks,
 )
-from structrag.index.corpus import CorpusStore
-from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 SAME = {"filter": "where"}  # other names that are taken
+STORE_OPTIONS = ("store_filter", "max_results")  # of a vector store
 
 
 class IndexRetriever(KnownFields, ToolRetriever):
-    """A retriever over a structrag index.
+    """A retriever over a structrag index. What it is made of stands in its KIND."""
 
-    Subclasses say how it is searched, most by a retriever of the core with their own fields.
-    """
-
-    SETTINGS: ClassVar[tuple[str, ...]] = ()
-    OPTIONS: ClassVar[type] = RetrieverFields  # the arguments of `from_documents`
+    KIND: ClassVar[RetrieverKind]
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid", arbitrary_types_allowed=True
@@ -98,11 +94,134 @@ class IndexRetriever(KnownFields, ToolRetriever):
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
 
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[RetrieverOptions],
+    ) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. A document's id is its own, else its source (and page or row), else derived from
+        its content.
+
+        Args:
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
+                no model. None is LSA too, with a warning. Where the object does not tell how much
+                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The fields of this class, and the arguments of structrag's class that is its
+                `index` (such as `cache`, `max_calls`, `progress`), with LangChain's objects in
+                their place: `llm` (a model or chain that writes summaries and keywords; None:
+                extractive), `splitter` (one of this package, which then always indexes the heading
+                path and counts it to its limit, or one of structrag), `store` (where all is kept: a
+                folder, "lancedb:FOLDER" or "milvus:PLACE") and `vectorstore` (a LangChain
+                `VectorStore` that keeps and embeds the views; `store_filter` and `max_results` as
+                in `langchain_structrag.stores.LangChainDenseStore`).
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add_documents` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        retriever = cls._over(cls.KIND.index, "from_documents", embedding, options)
+        with lost_retriever("from_documents", "add_documents", options.get("cache")):
+            retriever.add_documents(documents)
+        return retriever
+
+    @classmethod
+    async def afrom_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[RetrieverOptions],
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        retriever = cls._over(cls.KIND.index, "afrom_documents", embedding, options)
+        with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
+            await retriever.aadd_documents(documents)
+        return retriever
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[RetrieverOptions],
+    ) -> Self:
+        """`from_documents` for strings; `metadatas` is one mapping per text."""
+        documents = as_documents(texts, metadatas)
+        return cls.from_documents(documents, embedding, **options)
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[RetrieverOptions],
+    ) -> Self:
+        """`from_texts` on an event loop."""
+        documents = as_documents(texts, metadatas)
+        return await cls.afrom_documents(documents, embedding, **options)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        embedding: Any = None,
+        **options: Unpack[RetrieverOptions],
+    ) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        make = partial(cls.KIND.index.load, path)
+        return cls._over(make, "load", embedding, options)
+
+    @classmethod
+    def _over(
+        cls, make: Callable[..., Any], what: str, embedding: Any, options: Any
+    ) -> Self:
+        """A retriever over the index that `make` returns; `what` was called, for errors."""
+        own = [name for name in cls.model_fields if name != "index"]
+        known = [*own, *cls._index_options(what)]
+        check_arguments(f"{cls.__name__}.{what}", options, known, HINTS)
+        # A store and a token encoder embed by themselves; a saved index knows what it was made of.
+        if embedding is not None or not (
+            what == "load" or options.get("vectorstore") or options.get("token_encoder")
+        ):
+            embedding = chosen_embedding("embedding", embedding)
+        fields, for_index = cls.KIND.divided(options, own, what)
+        index = make(**_core_options(for_index, embedding, cls.KIND.embedder))
+        splitter = options.get("splitter")
+        is_plain = isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter)
+        if is_plain and index.preset == "paper":  # whose chunks have no heading path
+            index.splitter = splitter.core
+        cls.KIND.finish(index, splitter, options.get("preset"))
+        return cls(index=index, **{**cls.KIND.saved(index), **fields})
+
+    @classmethod
+    def _index_options(cls, what: str) -> list[str]:
+        """What the index takes, with LangChain's names."""
+        names = cls.KIND.index_options(what)
+        if "dense_store" not in names:
+            return names
+        names.remove("dense_store")
+        return [*names, "vectorstore", *STORE_OPTIONS]
+
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
-        if self.SETTINGS:
-            self._core()
+        store = getattr(self.index, "dense_store", None)
+        if isinstance(store, LangChainDenseStore):
+            store.index = self.index
+        self._core()
 
     def __str__(self) -> str:
         return repr(self)  # with the class's name
@@ -115,43 +234,49 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return self.model_copy()
 
     def _core(self) -> Any:
-        """The retriever of the core.
-
-        It is made anew when a field named in SETTINGS has changed.
-        """
-        settings = {name: getattr(self, name) for name in ("index", *self.SETTINGS)}
+        """The retriever of the core, made anew when a setting has changed."""
+        names = set(self.KIND.settings)
+        if not names:
+            return self.index
+        settings = {
+            name: getattr(self, name)
+            for name in type(self).model_fields
+            if name in names
+        }
         if self._current is None or self._current[0] != settings:
-            core = self._make_core({name: settings[name] for name in self.SETTINGS})
-            self._current = (settings, core)
+            made = self.KIND.core(**self._core_settings(settings))
+            self._current = (settings, made)
         return self._current[1]
 
-    def _make_core(self, settings: dict[str, Any]) -> Any:
-        """A retriever of the core over the index, with these settings."""
-        raise NotImplementedError(
-            f"{type(self).__name__} must define _make_core, since it names SETTINGS."
-        )
+    def _core_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings as the core takes them."""
+        return _core_options(settings)
 
-    def _search(
-        self, query: str, k: float | None = None, where: Any = None
-    ) -> list[Hit]:
-        """The hits for a query."""
-        hits: list[Hit] = self._core().search(query, k, where=where)
-        return hits
-
-    async def _asearch(
-        self, query: str, k: float | None = None, where: Any = None
-    ) -> list[Hit]:
-        """`_search` on an event loop."""
-        hits: list[Hit] = await self._core().asearch(query, k, where=where)
+    def _chosen(self, hits: list[Hit]) -> list[Hit]:
+        """Those of the hits that are results."""
         return hits
 
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
-        document = hit_document(hit, self.index.store, lists=self.metadata_lists)
-        before, behind = self._beside(hit.chunk)
-        document.metadata["previous_id"] = before.id if before else ""
-        document.metadata["next_id"] = behind.id if behind else ""
-        return document
+        chunk = trimmed(hit.chunk)
+        meta = self.index.store.document(chunk.doc_id).meta
+        before, after = neighbours_of(self.index, hit.chunk)
+        metadata = {
+            **without_page_starts(meta),
+            "doc_id": chunk.doc_id,
+            **heading_notes(chunk, lists=self.metadata_lists),
+            "start_index": chunk.start,
+            "end_index": chunk.end,
+            "score": float(hit.score),
+            "rank": hit.rank,
+            **oversize_notes(chunk),
+            **source_notes(chunk),
+            **page_notes(meta, chunk),
+            "previous_id": before.id if before else "",
+            "next_id": after.id if after else "",
+            **self.KIND.notes(hit, lists=self.metadata_lists),
+        }
+        return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)
 
     def _documents(self, hits: Iterable[Hit]) -> list[Document]:
         """Hits as documents."""
@@ -177,7 +302,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
                 "document must be a result of this retriever; its metadata has no doc_id, "
                 "previous_id and next_id. Pass what invoke gave."
             )
-        chunks = self._chunks(facts["doc_id"])
+        chunks = chunks_of(self.index, facts["doc_id"])
         place = {chunk.id: number for number, chunk in enumerate(chunks)}
         until = place.get(facts["previous_id"], -1) + 1
         since = place.get(facts["next_id"], len(chunks))
@@ -187,23 +312,20 @@ class IndexRetriever(KnownFields, ToolRetriever):
         )
         return [*earlier, document, *later]
 
-    def _beside(self, chunk: core.Chunk) -> tuple[core.Chunk | None, core.Chunk | None]:
-        """What stands before and behind a hit."""
-        return beside(self.index.store.reader(), chunk)
-
-    def _chunks(self, doc_id: str) -> list[core.Chunk]:
-        """What a document consists of, in reading order."""
-        chunks: list[core.Chunk] = self.index.store.chunks(doc_id)
-        return chunks
-
-    def _search_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What a search was given besides the question.
+    def _limits(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What a search is given besides the question; limits of its own are those of the fields.
 
         `filter` is another name of `where`.
         """
-        names = [*signature(self._search).parameters, *SAME][1:]
-        check_arguments(f"{type(self).__name__}.invoke", options, names, HINTS)
-        return alike(dict(options), SAME)
+        names = self.KIND.limits
+        check_arguments(
+            f"{type(self).__name__}.invoke", options, [*names, *SAME], HINTS
+        )
+        limits = alike(dict(options), SAME)
+        for name in names:
+            if limits.get(name) is None and name in type(self).model_fields:
+                limits[name] = getattr(self, name)
+        return limits
 
     def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
         """The retriever of the core, and how its hits become documents."""
@@ -216,9 +338,10 @@ class IndexRetriever(KnownFields, ToolRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         **options: Any,
     ) -> list[Document]:
-        options = self._search_options(options)
+        limits = self._limits(options)
         with inner_callbacks(run_manager.get_child()):
-            return self._documents(self._search(query, **options))
+            hits = self._core().search(query, **limits)
+            return self._documents(self._chosen(hits))
 
     async def _aget_relevant_documents(
         self,
@@ -227,97 +350,10 @@ class IndexRetriever(KnownFields, ToolRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,
         **options: Any,
     ) -> list[Document]:
-        options = self._search_options(options)
+        limits = self._limits(options)
         with inner_callbacks(run_manager.get_child()):
-            return self._documents(await self._asearch(query, **options))
-
-    @classmethod
-    def _from_documents(
-        cls, documents: Iterable[Document], embedding: Any, options: Mapping[str, Any]
-    ) -> Self:
-        """A retriever over documents, with the options of `from_documents`."""
-        retriever = cls._with_index(
-            "from_documents", cls._new_index, embedding, options
-        )
-        with lost_retriever("from_documents", "add_documents", options.get("cache")):
-            retriever.add_documents(documents)
-        return retriever
-
-    @classmethod
-    async def _afrom_documents(
-        cls, documents: Iterable[Document], embedding: Any, options: Mapping[str, Any]
-    ) -> Self:
-        """`_from_documents` on an event loop."""
-        retriever = cls._with_index(
-            "afrom_documents", cls._new_index, embedding, options
-        )
-        with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
-            await retriever.aadd_documents(documents)
-        return retriever
-
-    @classmethod
-    def _load(
-        cls, path: str | os.PathLike[str], embedding: Any, options: Mapping[str, Any]
-    ) -> Self:
-        """A retriever over a saved index, with the options of `from_documents`."""
-        return cls._with_index(
-            "load", partial(cls._opened_index, path), embedding, options
-        )
-
-    @classmethod
-    def _new_index(cls, **options: Any) -> Any:
-        """An empty index such as the retriever searches."""
-        return make_index(**options)
-
-    @classmethod
-    def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Any:
-        """A saved index such as the retriever searches."""
-        return load_index(path, **options)
-
-    @classmethod
-    def _with_index(
-        cls, what: str, make: Any, embedding: Any, options: Mapping[str, Any]
-    ) -> Self:
-        """A retriever with the index that `make` returns.
-
-        `what` was called, for errors. Options that are fields of the class stay here, shared ones
-        go to both.
-        """
-        # fields of a user's subclass are arguments too
-        added = [
-            name for name in cls.model_fields if name not in IndexRetriever.model_fields
-        ]
-        check_options(
-            f"{cls.__name__}.{what}", options, [*cls.OPTIONS.__annotations__, *added]
-        )
-        fields, for_index = {}, {"embedding": cls._embedding(what, embedding, options)}
-        shared = cls._shared_options()
-        for name, value in options.items():
-            if name in cls.model_fields:
-                fields[name] = value
-            if name not in cls.model_fields or name in shared:
-                for_index[name] = value
-        index = make(**for_index)
-        # A saved index has some of them itself.
-        defaults = {
-            name: getattr(index, name) for name in shared if hasattr(index, name)
-        }
-        return cls(index=index, **{**defaults, **fields})
-
-    @classmethod
-    def _embedding(cls, what: str, embedding: Any, options: Mapping[str, Any]) -> Any:
-        """The embedding for an index; LSA is never taken without a word."""
-        # A store and a token encoder embed by themselves; a saved index knows what it was made of.
-        if embedding is None and (
-            what == "load" or options.get("vectorstore") or options.get("token_encoder")
-        ):
-            return None
-        return chosen_embedding("embedding", embedding)
-
-    @classmethod
-    def _shared_options(cls) -> tuple[str, ...]:
-        """Fields that the index has too."""
-        return ()
+            hits = await self._core().asearch(query, **limits)
+            return self._documents(self._chosen(hits))
 
     def add_documents(self, documents: Iterable[Document]) -> Any:
         """Add whole documents, and return the index's report.
@@ -367,59 +403,52 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
-        embedder, store = self.index.embedder, vectorstore_of(self.index)
+        embedder = self.index.embedder
+        store = getattr(self.index, "dense_store", None)
         if isinstance(embedder, LangChainEmbedder):
             params["ls_embedding_provider"] = type(embedder.embeddings).__name__
             params["ls_embedding_model"] = embedder.name
-        if store is not None:
-            params["ls_vector_store_provider"] = type(store).__name__
+        if isinstance(store, LangChainDenseStore):
+            params["ls_vector_store_provider"] = type(store.vectorstore).__name__
         return params
 
 
-def make_index(**options: Any) -> Index:
-    """An empty index; takes what `index_options` takes."""
-    return _bound(Index(**index_options(**options)), options)
-
-
-def load_index(
-    path: str | os.PathLike[str], *, verify: bool = False, **options: Any
-) -> Index:
-    """A saved index with its models; takes what `index_options` takes besides."""
-    return _bound(Index.load(path, verify=verify, **index_options(**options)), options)
-
-
-def index_options(
-    *,
-    embedding: Any = None,
-    llm: Any = None,
-    splitter: Any = None,
-    vectorstore: Any = None,
-    store_filter: StoreFilter | None = None,
-    max_results: int | None = None,
-    **options: Any,
+def _core_options(
+    options: Mapping[str, Any], embedding: Any = None, embedder: str = ""
 ) -> dict[str, Any]:
-    """The arguments of `Index` for LangChain's objects; `options` are passed on."""
-    chosen = {
-        "embedder": as_embedder(embedding),
-        "llm": as_language_model(llm),
-        "splitter": _core_splitter(splitter),
-    }
-    if vectorstore is not None:
+    """Options as the core takes them, with its own objects in the place of LangChain's.
+
+    `embedder` is what the embedding is called there.
+    """
+    read = {name: _core_value(name, value) for name, value in options.items()}
+    store = read.pop("vectorstore", None)
+    of_store = {name: read.pop(name, None) for name in STORE_OPTIONS}
+    if store is not None:
         if embedding is not None:
             raise InvalidParameter(
                 "embedding must be None where vectorstore is given: the store embeds by itself. "
                 "Make the store with that embedding."
             )
-        is_wrapped = isinstance(vectorstore, LangChainDenseStore)
-        if not is_wrapped:
-            vectorstore = LangChainDenseStore(
-                vectorstore, max_results=max_results, store_filter=store_filter
-            )
-        chosen["dense_store"] = vectorstore
-    return {
-        **{name: value for name, value in chosen.items() if value is not None},
-        **options,
-    }
+        is_wrapped = isinstance(store, LangChainDenseStore)
+        read["dense_store"] = (
+            store if is_wrapped else LangChainDenseStore(store, **of_store)
+        )
+    if embedding is not None:
+        read[embedder] = as_embedder(embedding)
+    return read
+
+
+def _core_value(name: str, value: Any) -> Any:
+    """A model, a splitter or a retriever of LangChain's as the core's."""
+    if name == "llm":
+        return as_language_model(value)
+    if name == "token_encoder":
+        return as_embedder(value)
+    if name == "splitter":
+        return _core_splitter(value)
+    if name == "evidence" and isinstance(value, IndexRetriever):
+        return value.index
+    return value
 
 
 def core_documents(
@@ -439,23 +468,6 @@ def core_documents(
 def _begins_later(start: Any) -> bool:
     """Whether a splitter's `start_index` says that something stands before."""
     return isinstance(start, int) and start > 0
-
-
-def vectorstore_of(index: Any) -> VectorStore | None:
-    """The LangChain store an index searches, if it was given one."""
-    store = getattr(index, "dense_store", None)  # D3 has none
-    return store.vectorstore if isinstance(store, LangChainDenseStore) else None
-
-
-def _bound(index: Index, options: Mapping[str, Any]) -> Index:
-    """The index, known to its store; the paper's indexes no heading path."""
-    if index.preset == "paper":
-        splitter = options.get("splitter")
-        if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
-            index.splitter = splitter.core
-    if isinstance(index.dense_store, LangChainDenseStore):
-        index.dense_store.index = index
-    return index
 
 
 def _core_splitter(splitter: Any) -> Any:
@@ -479,25 +491,3 @@ def _core_splitter(splitter: Any) -> Any:
             f"{type(splitter).__name__}."
         )
     return splitter
-
-
-def hit_document(hit: Hit, store: CorpusStore, *, lists: bool = False) -> Document:
-    """A hit as a LangChain document with JSON metadata.
-
-    The text is without blank lines before and white space after it, and offsets moved with it.
-    """
-    chunk = trimmed(hit.chunk)
-    meta = store.document(chunk.doc_id).meta
-    metadata = {
-        **without_page_starts(meta),
-        "doc_id": chunk.doc_id,
-        **heading_notes(chunk, lists=lists),
-        "start_index": chunk.start,
-        "end_index": chunk.end,
-        "score": float(hit.score),
-        "rank": hit.rank,
-        **oversize_notes(chunk),
-        **source_notes(chunk),
-        **page_notes(meta, chunk),
-    }
-    return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)

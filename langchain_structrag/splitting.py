@@ -129,7 +129,7 @@ class StructureSplitter(TextSplitter):
         """The chunks of every document, in order. The documents are not changed."""
         if self._has_own_split_text():
             return super().split_documents(check_documents(documents))
-        names = Names()
+        names = ChunkNames()
         chunks: list[Document] = []
         for document in check_documents(documents):
             chunks += names.numbered(self._documents(document))
@@ -239,7 +239,7 @@ class StructureSplitter(TextSplitter):
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
 
 
-class Names:
+class ChunkNames:
     """The ids of one call: those that came before are numbered."""
 
     def __init__(self) -> None:

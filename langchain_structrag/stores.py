@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,10 @@ from langchain_core.vectorstores import VectorStore
 
 from langchain_structrag.store_filters import StoreFilter, known_filter
 from structrag.asking.requests import Ranking, Search
-from structrag.asking.steps import adrive, drive
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.stores import (
+    HostStore,
     Match,
     as_similarities,
     documents_of,
@@ -30,7 +30,7 @@ from structrag.index.index import Index
 
 
 @dataclass
-class LangChainDenseStore:
+class LangChainDenseStore(HostStore):
     """Keeps one document per (chunk, view) in a vector store.
 
     The store embeds it itself. A search is one call with the store's own filter, by view and, where
@@ -101,55 +101,36 @@ class LangChainDenseStore:
         if ids:
             self.vectorstore.delete(ids)
 
-    def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, best first.
-
-        Scores are the store's, negated where it gives distances.
-        """
-
-        options = self._options(request)
-
-        def answer(n: int) -> list[Match]:
-            query, store = request.query, self.vectorstore
-            try:
-                scored = store.similarity_search_with_score(query, k=n, **options)
-            except NotImplementedError:
-                return _ranked(store.similarity_search(query, k=n, **options), request)
-            return _matches(scored, request)
-
-        return drive(self._pages(request), answer)
-
     @property
     def label(self) -> str:
         """How errors name it."""
         return f"vector store {type(self.vectorstore).__name__}"
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` by the store's own async call."""
+    def found(self, request: Search, n: int) -> list[Match]:
+        store, asked = self.vectorstore, self._asked(request, n)
+        try:
+            scored = store.similarity_search_with_score(**asked)
+        except NotImplementedError:
+            scored = _ranked(store.similarity_search(**asked))
+        return _matches(scored, request)
 
-        options = self._options(request)
+    async def afound(self, request: Search, n: int) -> list[Match]:
+        store, asked = self.vectorstore, self._asked(request, n)
+        try:
+            scored = await store.asimilarity_search_with_score(**asked)
+        except NotImplementedError:
+            scored = _ranked(await store.asimilarity_search(**asked))
+        return _matches(scored, request)
 
-        async def answer(n: int) -> list[Match]:
-            query, store = request.query, self.vectorstore
-            try:
-                scored = await store.asimilarity_search_with_score(
-                    query, k=n, **options
-                )
-            except NotImplementedError:
-                documents = await store.asimilarity_search(query, k=n, **options)
-                return _ranked(documents, request)
-            return _matches(scored, request)
-
-        return await adrive(self._pages(request), answer)
-
-    def _options(self, request: Search) -> Mapping[str, Any]:
-        """What the store's search is given besides the query."""
+    def _asked(self, request: Search, n: int) -> dict[str, Any]:
+        """What the store's search is called with."""
+        asked = {"query": request.query, "k": n}
         if self.store_filter is None:
-            return {}
-        return self.store_filter(view_of(request), documents_of(self.index, request))
+            return asked
+        documents = documents_of(self.index, request)
+        return {**asked, **self.store_filter(view_of(request), documents)}
 
-    def _pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
-        """The paging of a search."""
+    def pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
         # Without a filter the store mixes the views, so it is asked for twice as many.
         views = len(self.index.views) if self.index is not None else 1
         first = request.n * (1 if self.store_filter else min(2, views))
@@ -171,8 +152,6 @@ def _matches(scored: Sequence[tuple[Document, float]], request: Search) -> list[
     ]
 
 
-def _ranked(documents: Sequence[Document], request: Search) -> list[Match]:
-    """`_matches` of a store that gives no scores."""
-    return _matches(
-        list(zip(documents, rank_scores(len(documents)), strict=True)), request
-    )
+def _ranked(documents: Sequence[Document]) -> list[tuple[Document, float]]:
+    """The results of a store that gives no scores, with those of their ranks."""
+    return list(zip(documents, rank_scores(len(documents)), strict=True))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from llama_index.core.callbacks import CallbackManager
-from typing_extensions import TypedDict
 
 from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.chunks.hiqa.splitter import HiQASplitterSettings
 from structrag.chunks.idms.sentence_margins import MarginFunction
+from structrag.chunks.idms.splitter import IDMSSettings
+from structrag.chunks.pic.splitter import PICSettings
+from structrag.reading.settings import ReadingSettings
+from structrag.text.cutting import SentenceSplitter
 
 
-class SectionParserArguments(TypedDict, total=False):
-    """The fields of `SectionNodeParser`."""
+class ParserArguments(TypedDict, total=False):
+    """The fields of every node parser that the core does not know."""
 
     include_metadata: bool
     include_prev_next_rel: bool
@@ -23,62 +27,48 @@ class SectionParserArguments(TypedDict, total=False):
     tokenizer: Callable[[str], Sequence[Any]] | None
     format: Literal["auto", "html", "markdown", "text"]
     drop_navigation: bool
-    language: str
-    sentence_splitter: Callable[[str], list[tuple[int, int]]] | None
     strip: bool
     add_context: bool
     metadata_lists: bool
     algorithm_version: Literal[1]
-    exclude_titles: Sequence[str]
-    plain_headings: bool
 
 
-class _ReadingParserArguments(SectionParserArguments, total=False):
+class ContentAwareParserArguments(ReadingSettings, ParserArguments, total=False):
+    """The fields of `ContentAwareNodeParser`."""
+
+    chunk_overlap: int
+    flat_chunk_size: int | None
+    min_chunk_size: int
+
+
+class FixedParserArguments(ParserArguments, total=False):
+    """The fields of `FixedNodeParser`."""
+
+    within_sections: bool
+    language: str
+    sentence_splitter: SentenceSplitter | None
+
+
+class _ReadingParserArguments(ParserArguments, total=False):
     """The fields of `ReadingNodeParser` but for its models."""
 
     min_chunk_size: int | None
-    respect_sections: bool
-    boundary_embedder: Any
-    reuse_vectors: bool
     cache: Any
     batch_size: int
     max_concurrency: int
-    prompt: str
 
 
-class PICParserArguments(_ReadingParserArguments, total=False):
-    """The fields of `PICNodeParser` but for its models."""
-
-    pseudo_instruction: Literal["summary", "mean"]
-    instructions: Sequence[str]
-    instructions_key: str | None
-    instruction_vectors: Sequence[Sequence[float]] | None
-    as_query: bool
-    threshold: Literal["mean", "median"] | float
-    threshold_sd: float
-    hysteresis: float
-    scope: Literal["auto", "document", "section"]
-    bounds: Literal["merge", "none"]
-    summary_window: int | None
+class PICParserArguments(PICSettings, _ReadingParserArguments, total=False):
+    """The fields of `PICNodeParser`."""
 
 
-class IDMSParserArguments(_ReadingParserArguments, total=False):
-    """The fields of `IDMSNodeParser` but for its models."""
+class IDMSParserArguments(IDMSSettings, _ReadingParserArguments, total=False):
+    """The fields of `IDMSNodeParser`."""
 
     target_chunk_size: int | None
-    margin: Literal["auto", "llm", "similarity", "words"] | MarginFunction
-    context: str
-    theta0: float
-    warmup: int
-    history: int | None
-    merge: Literal["weakest", "greedy", "none"]
-    normalised: bool
+    margin: str | MarginFunction
     enrich: str | IDMSEnricher
 
 
-class HiQAParserArguments(SectionParserArguments, total=False):
+class HiQAParserArguments(HiQASplitterSettings, ParserArguments, total=False):
     """The fields of `HiQANodeParser`."""
-
-    metadata: Literal["path", "section", "none"]
-    table_cells: bool
-    describe_image: Callable[[str], str] | None

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import BaseNode, NodeWithScore
-from typing_extensions import Self
+from llama_index.core.schema import NodeWithScore
 
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
-from llama_index_structrag.models import core_embedder, core_model
-from llama_index_structrag.options import (
-    D3Arguments,
-    D3Options,
-    RetrieverArguments,
-    read_options,
-)
 from llama_index_structrag.retrieving import (
-    ChunkRetriever,
+    IndexRetriever,
     dispatcher,
     prompt_of,
     template_of,
 )
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress, Usage
-from structrag.asking.settings import Asking
-from structrag.hosts.metadata import d3_notes
-from structrag.hosts.options import SHARED_BY_D3
+from structrag.asking.usage import Usage
+from structrag.hosts.kinds import D3, RetrieverKind
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
-from structrag.retrieval.d3.index import D3AddReport, D3Index
-from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.index import D3AddReport
 from structrag.retrieval.d3.results import D3Result
-from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
-from structrag.retrieval.d3.selection import Selection
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
 
 
-class D3Retriever(ChunkRetriever):
+class D3Retriever(IndexRetriever):
     """Finds the paragraphs that answer a question, by the outline (D3).
 
     First the sections of the outline that may help, then the evidence in them. With a language
@@ -87,130 +70,36 @@ class D3Retriever(ChunkRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    OPTIONS: ClassVar[type] = D3Options
-    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = SHARED_BY_D3
-
-    def __init__(
-        self,
-        index: D3Index,
-        *,
-        llm: Any = None,
-        similarity_top_k: int | None = None,
-        preset: str = "default",
-        router: str = "auto",
-        strategy: str | None = None,
-        routing: Routing | None = None,
-        selection: Selection | None = None,
-        max_tokens: int | None = 1000,
-        cross_encoder: Any = None,
-        evidence: Any = None,
-        join_adjacent: bool = False,
-        cache: Cache | str | os.PathLike[str] | None = None,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | bool | None = None,
-        timeout: float | None = None,
-        **options: Unpack[RetrieverArguments],
-    ) -> None:
-        super().__init__(index, **options)
-        self.similarity_top_k: int | None = similarity_top_k
-        self.retriever: Any = CoreD3Retriever(
-            index,
-            llm=core_model(llm),
-            preset=preset,
-            router=router,
-            strategy=strategy,
-            routing=routing,
-            selection=selection,
-            k=similarity_top_k,
-            max_tokens=max_tokens,
-            cross_encoder=cross_encoder,
-            evidence=getattr(evidence, "retriever", evidence),
-            join_adjacent=join_adjacent,
-            asking=Asking(
-                cache=cache,
-                max_concurrency=max_concurrency,
-                max_calls=max_calls,
-                progress=progress,
-                timeout=timeout,
-            ),
-        )
-
-    @classmethod
-    def from_index(cls, index: D3Index, **arguments: Unpack[D3Arguments]) -> Self:
-        """The same as calling the class."""
-        return cls(index, **read_options(cls.__name__, arguments, D3Arguments))
-
-    @classmethod
-    def from_documents(
-        cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]
-    ) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        Ids, `embed_model` and errors are those of `MultiViewRetriever.from_documents`.
-
-        Args:
-            options: The retriever's arguments, and `embed_model`, `summariser` (who condenses long
-                sections: a model, or None: extractive; default the `llm`), and other arguments of
-                structrag's `D3Index`.
-        """
-        return cls._from_documents(documents, options)
-
-    @classmethod
-    async def afrom_documents(
-        cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]
-    ) -> Self:
-        """`from_documents` on an event loop."""
-        return await cls._afrom_documents(documents, options)
-
-    @classmethod
-    def load(
-        cls, persist_dir: str | os.PathLike[str], **options: Unpack[D3Options]
-    ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
-        return cls._load(persist_dir, options)
+    KIND: ClassVar[RetrieverKind] = D3
+    retriever: CoreRetriever
 
     @property
     def usage(self) -> Usage:
         """What the questions have cost so far."""
-        usage: Usage = self.retriever.usage
-        return usage
+        return self.retriever.usage
 
     def result(self, question: str) -> D3Result:
         """The evidence, how it was found, and what that cost.
 
         With the route, the model's answers, and the calls and tokens of each stage.
         """
-        return _reported(
-            self.retriever.result(question, self.similarity_top_k, where=self.where)
-        )
+        return _reported(self.retriever.result(question, **self._limits()))
 
     async def aresult(self, question: str) -> D3Result:
         """`result` on an event loop."""
-        result = await self.retriever.aresult(
-            question, self.similarity_top_k, where=self.where
-        )
-        return _reported(result)
+        return _reported(await self.retriever.aresult(question, **self._limits()))
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
         """`result` for several questions.
 
         Their calls go out together, at most `max_concurrency` at a time.
         """
-        results = self.retriever.results(
-            questions, self.similarity_top_k, where=self.where
-        )
+        results = self.retriever.results(questions, **self._limits())
         return [_reported(result) for result in results]
 
     async def aresults(self, questions: Sequence[str]) -> list[D3Result]:
         """`results` on an event loop."""
-        results = await self.retriever.aresults(
-            questions, self.similarity_top_k, where=self.where
-        )
+        results = await self.retriever.aresults(questions, **self._limits())
         return [_reported(result) for result in results]
 
     def estimate(self, question: str) -> Estimate:
@@ -218,8 +107,7 @@ class D3Retriever(ChunkRetriever):
 
         Asks no model and embeds nothing.
         """
-        estimate: Estimate = self.retriever.estimate(question, where=self.where)
-        return estimate
+        return self.retriever.estimate(question, where=self.where)
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:
         """The evidence of a result as `retrieve` gives it."""
@@ -230,29 +118,6 @@ class D3Retriever(ChunkRetriever):
 
     async def _asearch(self, query: str) -> list[Hit]:
         return list((await self.aresult(query)).hits)
-
-    def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {**d3_notes(hit.chunk), **super()._notes(hit)}
-
-    @classmethod
-    def _new_index(
-        cls, *, embed_model: Any = None, llm: Any = None, **options: Any
-    ) -> D3Index:
-        return D3Index(**_models(embed_model, llm, options), **options)
-
-    @classmethod
-    def _opened_index(
-        cls,
-        persist_dir: str | os.PathLike[str],
-        *,
-        embed_model: Any = None,
-        llm: Any = None,
-        **options: Any,
-    ) -> D3Index:
-        options.pop("preset", None)  # the index has its own, saved with it
-        return D3Index.load(
-            persist_dir, **_models(embed_model, llm, options), **options
-        )
 
     def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
         facts = {**asdict(report), "chunks": report.paragraphs}
@@ -275,14 +140,6 @@ class D3Retriever(ChunkRetriever):
                 core.selection,
                 prompt=template_of(prompts["select_prompt"], _SELECT_PLACES),
             )
-
-
-def _models(embed_model: Any, llm: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The models of a `D3Index`; `summariser` is taken out of the options."""
-    return {
-        "embedder": core_embedder(embed_model),
-        "llm": core_model(options.pop("summariser", llm)),
-    }
 
 
 def _reported(result: D3Result) -> D3Result:

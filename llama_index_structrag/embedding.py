@@ -16,8 +16,9 @@ from llama_index.core.bridge.pydantic import (
 from typing_extensions import Self
 
 from llama_index_structrag.settings import refuse_saved
-from structrag.asking.embedding_plan import check_vectors
-from structrag.asking.requests import Embedder, acall
+from structrag.asking.calling import acall
+from structrag.asking.requests import Embedder
+from structrag.asking.texts import check_vectors
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.models.embedders import as_fixed_embedder
 
@@ -121,7 +122,7 @@ class StructragEmbedding(BaseEmbedding):
         return self._lists(vectors, [query])[0]
 
     def _lists(self, answer: Any, texts: Sequence[str]) -> list[list[float]]:
-        vectors = check_vectors(answer, texts, self.embedder.name)
+        vectors = check_vectors(answer, texts, f"embedder {self.embedder.name!r}")
         return vectors.tolist()  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -5,48 +5,30 @@ A retriever, and a postprocessor of other retrievers' nodes.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr, model_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import (
-    BaseNode,
     MetadataMode,
     NodeWithScore,
     QueryBundle,
     TextNode,
 )
-from typing_extensions import Self
 
 from llama_index_structrag.models import core_embedder
-from llama_index_structrag.options import (
-    EvidenceArguments,
-    EvidenceOptions,
-    RetrieverArguments,
-    read_options,
-)
-from llama_index_structrag.retrieving import ChunkRetriever
-from structrag.errors import (
-    InvalidParameter,
-    check_arguments,
-    check_at_least,
-    check_choice,
-)
+from llama_index_structrag.retrieving import IndexRetriever
+from structrag.errors import InvalidParameter, check_arguments
+from structrag.hosts.kinds import EVIDENCE, RetrieverKind
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.places import slice_places
-from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.retriever import ORDERS
-from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
+from structrag.hosts.retrievers import check_limits
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
-
-class EvidenceRetriever(ChunkRetriever):
+class EvidenceRetriever(IndexRetriever):
     """Finds the passages that answer a question, within a reader's tokens.
 
     Example:
@@ -82,111 +64,21 @@ class EvidenceRetriever(ChunkRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    OPTIONS: ClassVar[type] = EvidenceOptions
+    KIND: ClassVar[RetrieverKind] = EVIDENCE
+    OWN: ClassVar[Mapping[str, Any]] = {"max_tokens": 1000, "order": "rank"}
+    max_tokens: int | None
+    order: str
 
-    def __init__(
-        self,
-        index: CoreRetriever,
-        *,
-        similarity_top_k: int | None = None,
-        max_tokens: int | None = 1000,
-        order: str = "rank",
-        **options: Unpack[RetrieverArguments],
-    ) -> None:
-        super().__init__(index, **options)
-        for name, value in (
-            ("similarity_top_k", similarity_top_k),
-            ("max_tokens", max_tokens),
-        ):
-            if value is not None:
-                check_at_least(name, value, 1)
-        self.similarity_top_k: int | None = similarity_top_k
-        self.max_tokens = max_tokens
-        self.order: str = check_choice("order", order, ORDERS)
-        self.retriever = index
-
-    @classmethod
-    def from_index(
-        cls, index: CoreRetriever, **arguments: Unpack[EvidenceArguments]
-    ) -> Self:
-        """The same as calling the class."""
-        return cls(index, **read_options(cls.__name__, arguments, EvidenceArguments))
-
-    @classmethod
-    def from_documents(
-        cls, documents: Sequence[BaseNode], **options: Unpack[EvidenceOptions]
-    ) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        Ids, `embed_model` and errors are those of `MultiViewRetriever.from_documents`.
-
-        Args:
-            options: The retriever's arguments, and `embed_model`, and other arguments of
-                structrag's `EvidenceRetriever`: token_encoder, context, reading and so on.
-        """
-        return cls._from_documents(documents, options)
-
-    @classmethod
-    async def afrom_documents(
-        cls, documents: Sequence[BaseNode], **options: Unpack[EvidenceOptions]
-    ) -> Self:
-        """`from_documents` on an event loop."""
-        return await cls._afrom_documents(documents, options)
-
-    @classmethod
-    def load(
-        cls, persist_dir: str | os.PathLike[str], **options: Unpack[EvidenceOptions]
-    ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
-        return cls._load(persist_dir, options)
-
-    def _search(self, query: str) -> list[Hit]:
-        hits: list[Hit] = self.retriever.search(
-            query, self.similarity_top_k, **self._options()
-        )
-        return hits
-
-    async def _asearch(self, query: str) -> list[Hit]:
-        options = self._options()
-        hits: list[Hit] = await self.retriever.asearch(
-            query, self.similarity_top_k, **options
-        )
-        return hits
-
-    def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        before, behind = self.index.neighbours(chunk)
-        return before, behind
-
-    def _chunks(self, doc_id: str) -> list[Chunk]:
-        return list(self.index.blocks(doc_id))
-
-    def _options(self) -> dict[str, Any]:
-        return {"where": self.where, "max_tokens": self.max_tokens, "order": self.order}
+    def _core(self) -> Any:
+        top_k = self._settings.get("k")
+        check_limits(self.order, similarity_top_k=top_k, max_tokens=self.max_tokens)
+        return super()._core()
 
     def _get_prompts(self) -> PromptDictType:
         return {}
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
         """There are none."""
-
-    @classmethod
-    def _new_index(cls, *, embed_model: Any = None, **options: Any) -> CoreRetriever:
-        return CoreRetriever(core_embedder(embed_model), **_encoder_options(options))
-
-    @classmethod
-    def _opened_index(
-        cls,
-        persist_dir: str | os.PathLike[str],
-        *,
-        embed_model: Any = None,
-        **options: Any,
-    ) -> CoreRetriever:
-        embedder = core_embedder(embed_model)
-        return CoreRetriever.load(persist_dir, embedder, **_encoder_options(options))
 
 
 class EvidencePostprocessor(BaseNodePostprocessor):
@@ -266,16 +158,6 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
         slices = self._shortener.shorten(texts, query_bundle.query_str)
         return [_shortened(with_text[piece.text].node, piece) for piece in slices]
-
-
-def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with a `token_encoder` of the core."""
-    encoder = options.get("token_encoder")
-    return (
-        options
-        if encoder is None
-        else {**options, "token_encoder": core_embedder(encoder)}
-    )
 
 
 def _shortened(node: Any, piece: Slice) -> NodeWithScore:

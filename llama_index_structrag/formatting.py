@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -22,12 +22,12 @@ from llama_index.core.schema import (
     TextNode,
     TransformComponent,
 )
-from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import read_node
 from llama_index_structrag.models import core_model
-from llama_index_structrag.reading import LanguageModelField, checked_cache, node_groups
+from llama_index_structrag.parsing import shown_groups
+from llama_index_structrag.reading import LanguageModelField, checked_cache
 from structrag.asking.requests import Steps
 from structrag.asking.settings import Asking
 from structrag.asking.steps import together
@@ -132,7 +132,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
     reader: Any = Field(
         default="layout",
         exclude=True,
-        description="Who reads PDF files: 'layout', 'pdfplumber', 'docling' or a function.",
+        description="Who reads PDF files: 'layout', 'docling' or a function.",
     )
     cache: Any = Field(
         default=None,
@@ -168,7 +168,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
         """The documents in Markdown, in order. Those that come in are not changed."""
         core = self._core()
         documents: list[BaseNode] = []
-        for group in _shown(nodes, kwargs):
+        for group in shown_groups(
+            nodes, bool(kwargs.get("show_progress")), "Formatting documents"
+        ):
             results = core.runner.run(self._steps(core, group))
             documents += self._in_markdown(group, results)
         return documents
@@ -177,7 +179,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
         """The same by the model's own asynchronous calls."""
         core = self._core()
         documents: list[BaseNode] = []
-        for group in _shown(nodes, kwargs):
+        for group in shown_groups(
+            nodes, bool(kwargs.get("show_progress")), "Formatting documents"
+        ):
             results = await core.runner.arun(self._steps(core, group))
             documents += self._in_markdown(group, results)
         return documents
@@ -305,18 +309,6 @@ def _opened(
     ):
         keys.append(PAGES_KEY)
     return document, pdf
-
-
-def _shown(
-    nodes: Sequence[BaseNode], options: Mapping[str, Any]
-) -> Iterable[list[BaseNode]]:
-    """The nodes in groups, with a bar of progress if asked for."""
-    show_progress = bool(options.get("show_progress"))
-    groups = node_groups(nodes)
-    shown: Iterable[list[BaseNode]] = get_tqdm_iterable(
-        groups, show_progress, "Formatting documents"
-    )
-    return shown
 
 
 def _text(node: BaseNode) -> str:

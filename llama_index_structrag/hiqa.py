@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
@@ -10,18 +11,20 @@ from typing_extensions import Self, Unpack
 
 from llama_index_structrag.arguments import HiQAParserArguments
 from llama_index_structrag.conversion import show_index_text, show_text
-from llama_index_structrag.parsing import SectionNodeParser, Splitter
-from llama_index_structrag.settings import NamedFunction
+from llama_index_structrag.parsing import StructureNodeParser
+from llama_index_structrag.settings import with_settings
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.segments import segment_notes
-from structrag.hosts.splitters import UNLIMITED, defaults_of
+from structrag.hosts.splitters import UNLIMITED
 from structrag.records import Chunk
-from structrag.text.tokens import TokenCounter
 
-_DEFAULTS = defaults_of(HiQASplitter)
+if TYPE_CHECKING:
+    _Fields = StructureNodeParser
+else:
+    _Fields = with_settings(StructureNodeParser, HiQASplitter)
 
 
-class HiQANodeParser(SectionNodeParser):
+class HiQANodeParser(_Fields):
     """Nodes are texts, tables and images, embedded under their titles (HiQA).
 
     Example:
@@ -46,24 +49,16 @@ class HiQANodeParser(SectionNodeParser):
     does not apply is "", 0 or False.
     """
 
+    CORE: ClassVar[Any] = HiQASplitter
+
     chunk_size: int = Field(
-        default=_DEFAULTS["max_tokens"],
+        default=512,
         gt=0,
         description="Most tokens of a node's text as it is embedded, path included.",
     )
-    metadata: Literal["path", "section", "none"] = Field(
-        default=_DEFAULTS["metadata"],
-        description="What is embedded with the text: the path, the section's own title, or "
-        "nothing.",
-    )
-    table_cells: bool = Field(
-        default=_DEFAULTS["table_cells"],
-        description="Whether all cells of tables are embedded, not only their labels.",
-    )
-    describe_image: NamedFunction = Field(
-        default=None,
-        description="Vision model: a function from an image's address to a caption; None: none.",
-    )
+
+    def __init__(self, **settings: Unpack[HiQAParserArguments]) -> None:
+        super().__init__(**settings)
 
     @classmethod
     def class_name(cls) -> str:
@@ -72,29 +67,19 @@ class HiQANodeParser(SectionNodeParser):
     @classmethod
     def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """As published: a section's text whole, however long, and tables never cut."""
-        arguments: dict[str, Any] = {"chunk_size": UNLIMITED, **settings}
-        return cls(**arguments)
+        return cls._preset(UNLIMITED, settings)
 
     @classmethod
     def code(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """With the limit of the published code, 8,000 tokens a node."""
-        arguments: dict[str, Any] = {
-            "chunk_size": HiQASplitter.code().max_tokens,
-            **settings,
-        }
-        return cls(**arguments)
+        return cls._preset(HiQASplitter.code().max_tokens, settings)
 
-    def core_splitter(
-        self, limit: int, counter: TokenCounter, *, context: bool = True
-    ) -> Splitter:
-        metadata = self.metadata if context and self.add_context else "none"
-        settings = {
-            **self.shared(HiQASplitter, self),
-            "metadata": metadata,
-            "max_tokens": limit,
-            "counter": counter,
-        }
-        return HiQASplitter(**settings)
+    @classmethod
+    def _preset(cls, chunk_size: int | None, settings: Mapping[str, Any]) -> Self:
+        return cls(**{"chunk_size": chunk_size, **settings})
+
+    def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
+        return {} if titles else {"metadata": "none"}
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
         if chunk.kind != "text" or self.metadata != "path":

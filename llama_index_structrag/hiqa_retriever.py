@@ -2,53 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import (
-    BaseNode,
     MetadataMode,
     NodeRelationship,
     NodeWithScore,
     RelatedNodeInfo,
     TextNode,
 )
-from typing_extensions import Self
 
 from llama_index_structrag.conversion import show_index_text
-from llama_index_structrag.options import (
-    HiQAArguments,
-    HiQAOptions,
-    RetrieverArguments,
-    read_options,
-)
-from llama_index_structrag.retrieving import ChunkRetriever, aretrieved
+from llama_index_structrag.retrieving import IndexRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
-from structrag.asking.requests import Ranking, Search
+from structrag.hosts.kinds import HIQA, RetrieverKind
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
 from structrag.hosts.segments import (
     EngineResult,
+    EngineRoute,
     check_packing,
-    hit_segment_notes,
     indexed_segments,
     packed,
-    segment_ranking,
-    with_segments,
 )
 from structrag.index.corpus import CorpusStore
-from structrag.index.index import Index
 from structrag.records import Chunk, Document, Hit
-from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
-
-class HiQARetriever(ChunkRetriever):
+class HiQARetriever(IndexRetriever):
     """Finds segments among many look-alike documents (HiQA, equation 2).
 
     Vectors, BM25 and critical keywords are put together.
@@ -94,135 +78,53 @@ class HiQARetriever(ChunkRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    OPTIONS: ClassVar[type] = HiQAOptions
-    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ("preset",)
-
-    def __init__(
-        self,
-        index: Index,
-        *,
-        similarity_top_k: int = 5,
-        preset: str = "default",
-        alpha: float | str | None = None,
-        beta: float | str | None = None,
-        keywords: Iterable[str] | None = None,
-        detect_keywords: Any = True,
-        fusion: str | None = None,
-        routes: Sequence[str] | None = None,
-        diversify: str | None = None,
-        view: str = "raw",
-        order: str = "score",
-        compare_rest: bool | None = None,
-        lexical: Any = None,
-        max_tokens: int | None = None,
-        tokenizer: Any = None,
-        **options: Unpack[RetrieverArguments],
-    ) -> None:
-        super().__init__(index, **options)
-        check_packing(max_tokens)
-        self.max_tokens = max_tokens
-        self.tokenizer = tokenizer
-        self.similarity_top_k: int = similarity_top_k
-        # A string is refused below.
-        if keywords is not None and not isinstance(keywords, str):
-            keywords = list(keywords)
-        self._settings: dict[str, Any] = {
-            "k": similarity_top_k,
-            "preset": preset,
-            "alpha": alpha,
-            "beta": beta,
-            "keywords": keywords,
-            "detect_keywords": detect_keywords,
-            "fusion": fusion,
-            "routes": routes,
-            "diversify": diversify,
-            "view": view,
-            "order": order,
-            "compare_rest": compare_rest,
-        }
-        self.lexical = lexical
-
-    @classmethod
-    def from_index(cls, index: Index, **arguments: Unpack[HiQAArguments]) -> Self:
-        """The same as calling the class."""
-        return cls(index, **read_options(cls.__name__, arguments, HiQAArguments))
-
-    @classmethod
-    def from_documents(
-        cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]
-    ) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        As `MultiViewRetriever.from_documents`, with the arguments of this class in `options`.
-        """
-        return cls._from_documents(documents, options)
-
-    @classmethod
-    async def afrom_documents(
-        cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]
-    ) -> Self:
-        """`from_documents` on an event loop."""
-        return await cls._afrom_documents(documents, options)
-
-    @classmethod
-    def load(
-        cls, persist_dir: str | os.PathLike[str], **options: Unpack[HiQAOptions]
-    ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
-        return cls._load(persist_dir, options)
+    KIND: ClassVar[RetrieverKind] = HIQA
+    OWN: ClassVar[Mapping[str, Any]] = {"max_tokens": None, "tokenizer": None}
+    max_tokens: int | None
+    tokenizer: Any
 
     @property
     def lexical(self) -> Any:
         """What takes the place of BM25; None: nothing does."""
-        return self._lexical
+        return self._settings.get("lexical")
 
     @lexical.setter
     def lexical(self, lexical: Any) -> None:
-        route = (
-            LexicalRoute(lexical, self.index)
-            if isinstance(lexical, BaseRetriever)
-            else lexical
-        )
-        self.retriever: Any = CoreRetriever(self.index, **self._settings, lexical=route)
-        self._lexical = lexical
+        self._settings["lexical"] = lexical
+        self.retriever = self._core()
+
+    def _core_settings(self) -> dict[str, Any]:
+        check_packing(self.max_tokens)
+        if isinstance(self._settings.get("keywords"), Iterator):  # they are read again
+            self._settings["keywords"] = list(self._settings["keywords"])
+        settings = super()._core_settings()
+        if isinstance(self.lexical, BaseRetriever):
+            settings["lexical"] = LexicalRoute(self.lexical, self.index)
+        return settings
 
     def segments(self) -> list[TextNode]:
         """All segments as a lexical engine has to index them.
 
         The index text as text, under the segment's id.
         """
-        return segment_nodes(self.index.store, self._settings["view"])
+        return segment_nodes(self.index.store, self.retriever.source.view)
 
-    def tune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
 
         See `structrag.retrieval.hiqa.tuning.tune_steps`.
         """
-        return self._tuned(self.retriever.tune(questions, metric=metric))
+        return self._tuned(self.retriever.tune(questions))
 
-    async def atune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """`tune` on an event loop."""
-        return self._tuned(await self.retriever.atune(questions, metric=metric))
+        return self._tuned(await self.retriever.atune(questions))
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self._settings |= {"alpha": report.alpha, "beta": report.beta}
         return report
 
-    def _search(self, query: str) -> list[Hit]:
-        return self._packed(super()._search(query))
-
-    async def _asearch(self, query: str) -> list[Hit]:
-        return self._packed(await super()._asearch(query))
-
-    def _packed(self, hits: list[Hit]) -> list[Hit]:
+    def _chosen(self, hits: list[Hit]) -> list[Hit]:
         counter = token_counter(self.tokenizer)
         return packed(hits, self.index, self.max_tokens, counter, self._shown)
 
@@ -239,34 +141,9 @@ class HiQARetriever(ChunkRetriever):
             show_index_text(scored.node, hit.chunk)
         return scored
 
-    def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {
-            **super()._notes(hit),
-            **hit_segment_notes(hit.chunk, lists=self.metadata_lists),
-        }
-
-    @classmethod
-    def _new_index(cls, **options: Any) -> Index:
-        # The index itself has HiQA's in its splitter alone.
-        preset = options.pop("preset", None)
-        index = super()._new_index(**{"views": ("raw",), **options})
-        return with_segments(
-            index, options.get("node_parser") or options.get("splitter"), preset
-        )
-
-    @classmethod
-    def _opened_index(
-        cls, persist_dir: str | os.PathLike[str], **options: Any
-    ) -> Index:
-        preset = options.pop("preset", None)
-        index = super()._opened_index(persist_dir, **options)
-        return with_segments(
-            index, options.get("node_parser") or options.get("splitter"), preset
-        )
-
 
 @dataclass(frozen=True)
-class LexicalRoute:
+class LexicalRoute(EngineRoute):
     """A LlamaIndex retriever as a route of an index.
 
     Its results are mapped back to the index's segments. A result is the segment that its node id or
@@ -277,38 +154,30 @@ class LexicalRoute:
     """
 
     retriever: BaseRetriever
-    index: Index
 
-    def search(self, request: Search) -> Ranking:
-        """The segments found, best first. How many is the retriever's own setting."""
-        return self._ranking(self.retriever.retrieve(request.query))
+    def found(self, query: str) -> list[NodeWithScore]:
+        return self.retriever.retrieve(query)
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` by the retriever's own async call, else in a worker thread."""
-        return self._ranking(await aretrieved(self.retriever, request.query))
+    async def afound(self, query: str) -> list[NodeWithScore]:
+        return await aretrieved(self.retriever, query)
 
-    def _ranking(self, nodes: Sequence[NodeWithScore]) -> Ranking:
-        def describe_first() -> str:
-            node = nodes[0].node
-            return (
-                f"the id {node.node_id!r}, ref_doc_id {node.ref_doc_id!r} and start_char_idx "
-                f"{getattr(node, 'start_char_idx', None)!r}"
-            )
+    def described(self, result: NodeWithScore) -> str:
+        node = result.node
+        return (
+            f"the id {node.node_id!r}, ref_doc_id {node.ref_doc_id!r} and start_char_idx "
+            f"{getattr(node, 'start_char_idx', None)!r}"
+        )
 
-        results = [_engine_result(scored.node, scored.score) for scored in nodes]
-        return segment_ranking(results, self.index.store, describe_first)
-
-
-def _engine_result(node: BaseNode, score: float | None) -> EngineResult:
-    """What a node says of the segment that it is."""
-    return EngineResult(
-        chunk_id=node.metadata.get(CHUNK_KEY),
-        names=(node.node_id,),
-        doc_id=node.ref_doc_id,
-        start=getattr(node, "start_char_idx", None),
-        end=getattr(node, "end_char_idx", None),
-        score=score,
-    )
+    def read(self, result: NodeWithScore) -> EngineResult:
+        node = result.node
+        return EngineResult(
+            chunk_id=node.metadata.get(CHUNK_KEY),
+            names=(node.node_id,),
+            doc_id=node.ref_doc_id,
+            start=getattr(node, "start_char_idx", None),
+            end=getattr(node, "end_char_idx", None),
+            score=result.score,
+        )
 
 
 def segment_nodes(store: CorpusStore, view: str) -> list[TextNode]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from llama_index.core.bridge.pydantic import (
     BeforeValidator,
@@ -16,23 +16,18 @@ from typing_extensions import Self, Unpack
 
 from llama_index_structrag.arguments import IDMSParserArguments
 from llama_index_structrag.conversion import show_index_text
-from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
-from llama_index_structrag.settings import refuse_saved
-from structrag.asking.naming import setting_name
-from structrag.chunks.asking_splitter import ReadingSplitter
+from llama_index_structrag.settings import NamedFunction, with_settings
 from structrag.chunks.enriching.enricher import (
     ENRICHMENTS,
     as_enricher,
     enricher_settings,
     with_enrichment,
 )
-from structrag.chunks.idms.sentence_margins import MARGINS, check_margin
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.hosts.metadata import IDMS_KEYS
 from structrag.hosts.splitters import (
     UNLIMITED,
-    defaults_of,
     idms_margin,
     idms_target,
     shows_path,
@@ -40,7 +35,10 @@ from structrag.hosts.splitters import (
 from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 
-_DEFAULTS = defaults_of(IDMSSplitter)
+if TYPE_CHECKING:
+    _Fields = ReadingNodeParser
+else:
+    _Fields = with_settings(ReadingNodeParser, IDMSSplitter, "margin")
 
 
 def _read_enrich(value: Any) -> Any:
@@ -61,25 +59,7 @@ EnrichField = Annotated[
 ]
 
 
-def _read_margin(value: Any) -> Any:
-    refuse_saved("margin", value)
-    check_margin(value)
-    return value
-
-
-def _margin_name(value: Any) -> Any:
-    return value if isinstance(value, str) else {"name": setting_name(value)}
-
-
-MarginField = Annotated[
-    Any,
-    BeforeValidator(_read_margin),
-    PlainSerializer(_margin_name),
-    WithJsonSchema({"anyOf": [{"enum": list(MARGINS)}, {"type": "object"}]}),
-]
-
-
-class IDMSNodeParser(ReadingNodeParser):
+class IDMSNodeParser(_Fields):
     """Nodes end between sentences that belong together less than recent ones.
 
     What became too small is merged.
@@ -106,58 +86,34 @@ class IDMSNodeParser(ReadingNodeParser):
     titles in `heading_context`; the node's text stays, and is what language models see.
     """
 
+    CORE: ClassVar[Any] = IDMSSplitter
     KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS
 
-    min_chunk_size: int | None = Field(
-        default=_DEFAULTS["min_tokens"],
-        ge=0,
-        description="Segments of fewer tokens are merged where both fit; None: half of chunk_size.",
-    )
     target_chunk_size: int | None = Field(
         default=None,
         gt=0,
         description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size.",
     )
-    margin: MarginField = Field(
-        default=_DEFAULTS["margin"],
+    margin: NamedFunction = Field(
+        default="auto",
         description="What says that two sides belong together: llm, similarity, words, or a "
-        "function such as TransformersMargin or InformationMargin; auto: the llm, else "
+        "function such as TransformersMargin; auto: the llm, else "
         "embed_model, else words.",
-    )
-    context: str = Field(
-        default=_DEFAULTS["context"],
-        description="What stands on each side of a gap: adjacent, window:w, chunk.",
-    )
-    theta0: float = Field(
-        default=_DEFAULTS["theta0"],
-        description="The threshold until `warmup` margins were seen.",
-    )
-    warmup: int = Field(
-        default=_DEFAULTS["warmup"],
-        ge=0,
-        description="Margins seen before the threshold follows them.",
-    )
-    history: int | None = Field(
-        default=_DEFAULTS["history"],
-        ge=1,
-        description="Margins whose mean is the threshold; None: all.",
-    )
-    merge: Literal["weakest", "greedy", "none"] = Field(
-        default=_DEFAULTS["merge"], description="How segments grow."
-    )
-    prompt: str = Field(
-        default=_DEFAULTS["prompt"],
-        description="The question, with {left}, {right}, {first} and {second}.",
-    )
-    normalised: bool = Field(
-        default=_DEFAULTS["normalised"],
-        description="Whether a model's margins are (pA - pB) / (pA + pB); else pA - pB.",
     )
     enrich: EnrichField = Field(
         default="none",
         description="Whether nodes that say little get a shorter text, and dense ones "
         "explanations: none, reduce, supplement, both, paper, or an IDMSEnricher.",
     )
+
+    def __init__(
+        self,
+        *,
+        embed_model: Any = None,
+        llm: Any = None,
+        **settings: Unpack[IDMSParserArguments],
+    ) -> None:
+        super().__init__(embed_model=embed_model, llm=llm, **settings)
 
     @classmethod
     def class_name(cls) -> str:
@@ -177,47 +133,38 @@ class IDMSNodeParser(ReadingNodeParser):
         """
         core = IDMSSplitter.paper()
         enrich = settings.get("enrich", "paper")
-        sizes = {
+        published = {
+            **cls.core_settings(core),
             "chunk_size": UNLIMITED,
             "min_chunk_size": core.min_tokens,
             "target_chunk_size": core.target_tokens,
-        }
-        published = {
-            **cls.shared(IDMSSplitter, core),
-            **sizes,
             "add_context": enrich != "none",
             "plain_headings": False,
             "enrich": enrich,
+            "embed_model": embed_model,
+            "llm": llm,
         }
-        return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
+        return cls(**{**published, **settings})
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
         show_index_text(node, chunk)
 
     def core_splitter(
         self, limit: int, counter: TokenCounter, *, context: bool = True
-    ) -> Splitter:
-        context = context and self.add_context
-        least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit)
-        splitter: ReadingSplitter = self._core(limit, counter, least, context)
+    ) -> Any:
         return with_enrichment(
-            splitter,
+            super().core_splitter(limit, counter, context=context),
             self.enrich,
             max_tokens=limit,
             counter=counter,
-            into_context=context,
+            into_context=context and self.add_context,
         )
 
-    def _core(
-        self, limit: int, counter: TokenCounter, least: int | None, context: bool
-    ) -> IDMSSplitter:
-        settings = self.settings_of(IDMSSplitter)
-        settings["margin"] = idms_margin(self.margin, self.embed_model, self.llm)
-        return IDMSSplitter(
-            **settings,
-            min_tokens=least,
-            target_tokens=idms_target(self.target_chunk_size, self.chunk_size),
-            max_tokens=limit,
-            heading_path=context and shows_path(self.enrich, settings),
-            counter=counter,
-        )
+    def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
+        sections = {"respect_sections": self.respect_sections}
+        return {
+            "margin": idms_margin(self.margin, self.embed_model, self.llm),
+            "min_tokens": self._least(limit, limit),
+            "target_tokens": idms_target(self.target_chunk_size, self.chunk_size),
+            "heading_path": titles and shows_path(self.enrich, sections),
+        }

@@ -2,67 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM, ChatMessage, ChatResponse
 
 from llama_index_structrag.embedding import StructragEmbedding
-from structrag.asking.counted import CallTokens, counted, reported_tokens
-from structrag.asking.naming import setting_name
+from structrag.asking.counted import CallTokens, reported_tokens
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.hosts.models import (
-    JsonAnswers,
-    LogProbabilities,
-    answer_counter,
-    attribute_text,
-    class_path,
-    margin_model,
-    other_settings,
-    reading_limit,
-    setting_text,
-    settings_of,
-    settings_text,
-    weights_held,
-)
+from structrag.hosts.models import HostEmbedder, HostModel
+from structrag.hosts.naming import host_name
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
-from structrag.models.margins import Masses
-
-# What changes the vectors or the answers of a model beside its name. Only these are read: a name
-# never holds a secret.
-_EMBEDDING_SETTINGS = (
-    "dimensions",
-    "embed_dim",
-    "max_length",
-    "mode",
-    "normalize",
-    "pooling",
-    "query_instruction",
-    "text_instruction",
-    "truncate_dim",
-)
-_LLM_SETTINGS = ("max_tokens", "seed", "system_prompt", "temperature", "top_p")
-# Those that are told by a digest: long, or full of a provider's own settings.
-_OTHER_SETTINGS = (
-    "additional_kwargs",
-    "completion_to_prompt",
-    "generate_kwargs",
-    "messages_to_prompt",
-    "model_kwargs",
-    "query_wrapper_prompt",
-    "reasoning_effort",
-    "stop",
-    "top_k",
-)
-_UNNAMED = ("", "unknown", None)  # what LlamaIndex's base classes call a model
 
 
-class LlamaIndexEmbedder:
+class LlamaIndexEmbedder(HostEmbedder):
     """A `BaseEmbedding` as an embedder of the core.
 
     Queries use the model's query embedding, documents its batches.
@@ -75,10 +31,9 @@ class LlamaIndexEmbedder:
 
     Args:
         embed_model: The model.
-        name: For cache keys and saved indexes; default: class, model name and the settings that
-            change vectors, never a key. Of a model that is called "unknown", as LlamaIndex calls
-            one that gives itself no name, module and class and its public settings. Give one where
-            those do not tell two models apart.
+        name: For cache keys and saved indexes; default: the class with the model's name and
+            settings, never a key. One that names no model and holds other objects, such as a
+            client, needs a name to share a cache.
         max_tokens: What the model reads of a text; longer texts are then embedded in windows
             instead of being truncated. None: what the object tells, as HuggingFaceEmbedding does by
             its `max_length`, else every text goes in whole.
@@ -88,9 +43,6 @@ class LlamaIndexEmbedder:
             ValueError).
     """
 
-    name: str
-    max_tokens: int | None
-
     def __init__(
         self, embed_model: BaseEmbedding, name: str = "", max_tokens: int | None = None
     ) -> None:
@@ -99,34 +51,23 @@ class LlamaIndexEmbedder:
                 f"embed_model must be a LlamaIndex BaseEmbedding; got {type(embed_model).__name__}."
             )
         self.embed_model = embed_model
-        self.name = name or _embedding_name(embed_model)
-        self.max_tokens, self._counter = reading_limit(embed_model, max_tokens)
+        super().__init__(embed_model, name, max_tokens)
 
-    def count_tokens(self, text: str) -> int:
-        """The model's tokens of a text, for windows.
+    def _documents(self, texts: list[str]) -> list[list[float]]:
+        return self.embed_model.get_text_embedding_batch(texts)
 
-        An estimate where its tokenizer is not at hand.
-        """
-        return self._counter(text)
+    def _query(self, text: str) -> list[float]:
+        return self.embed_model.get_query_embedding(text)
 
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
-        """One vector a text."""
-        if query:
-            return [self.embed_model.get_query_embedding(text) for text in texts]
-        return self.embed_model.get_text_embedding_batch(list(texts))
+    async def _adocuments(self, texts: list[str]) -> list[list[float]]:
+        return await self.embed_model.aget_text_embedding_batch(texts)
 
-    async def aembed(
-        self, texts: Sequence[str], *, query: bool = False
-    ) -> list[list[float]]:
-        """`embed` with the model's asynchronous calls."""
-        if query:
-            calls = [self.embed_model.aget_query_embedding(text) for text in texts]
-            return list(await asyncio.gather(*calls))
-        return await self.embed_model.aget_text_embedding_batch(list(texts))
+    async def _aquery(self, text: str) -> list[float]:
+        return await self.embed_model.aget_query_embedding(text)
 
 
-class LlamaIndexModel:
-    """An `LLM` as a language model of the core.
+class LlamaIndexModel(HostModel):
+    """An `LLM` as a language model of the core; chat models get a user's message.
 
     Example:
         >>> from llama_index.core.llms import MockLLM
@@ -135,15 +76,12 @@ class LlamaIndexModel:
 
     Args:
         llm: The model.
-        name: For cache keys and saved indexes; default: class, model name and sampling settings,
-            never a key; of a model called "unknown" as in `LlamaIndexEmbedder`.
+        name: For cache keys and saved indexes, as in `LlamaIndexEmbedder`.
         normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
 
     Raises:
         InvalidParameter: `llm` is none of LlamaIndex's (a ValueError).
     """
-
-    name: str
 
     def __init__(self, llm: LLM, name: str = "", *, normalised: bool = True) -> None:
         if not isinstance(llm, LLM):
@@ -151,171 +89,56 @@ class LlamaIndexModel:
                 f"llm must be a LlamaIndex LLM; got {type(llm).__name__}."
             )
         self.llm = llm
-        self._log_probabilities = LogProbabilities(
-            normalised=normalised, tokens=_tokens_of_answer
-        )
-        self._json_answers = JsonAnswers()
-        self._weigher = margin_model(llm, normalised=normalised)
-        self.count_tokens: Callable[[str], int] | None = answer_counter(
-            llm
-        )  # None where it has no tokenizer at hand
-        self.name = (name or _llm_name(llm)) + ("" if normalised else "|not normalised")
-
-    def complete(self, prompt: str) -> str:
-        """The answer to a prompt; chat models get a user's message."""
-        return _counted_text(self._ask(prompt, {}))
-
-    async def acomplete(self, prompt: str) -> str:
-        """`complete` with the model's asynchronous call."""
-        return _counted_text(await self._aask(prompt, {}))
+        super().__init__(llm, name or _llm_name(llm), normalised=normalised)
 
     def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
         if self.llm.metadata.is_chat_model:
             return self.llm.chat([ChatMessage(content=prompt)], **parameters)
+        _check_completion(parameters)
         return self.llm.complete(prompt, **parameters)
 
     async def _aask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
         if self.llm.metadata.is_chat_model:
             return await self.llm.achat([ChatMessage(content=prompt)], **parameters)
+        _check_completion(parameters)
         return await self.llm.acomplete(prompt, **parameters)
 
-    def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
-        """The answer to a prompt, held to a JSON schema.
+    @staticmethod
+    def _text(answer: Any) -> str:
+        is_chat = isinstance(answer, ChatResponse)
+        return (answer.message.content or "") if is_chat else str(answer.text)
 
-        Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
-        """
-        if not self.llm.metadata.is_chat_model:
-            return self.complete(prompt)
-        return _counted_text(
-            self._json_answers.answer(schema, partial(self._ask, prompt))
-        )
+    @staticmethod
+    def _tokens(answer: Any) -> CallTokens | None:
+        """Providers report them beside the answer, or in it as it came."""
+        raw: Any = getattr(answer, "raw", None)
+        beside = reported_tokens(getattr(answer, "additional_kwargs", None))
+        is_mapping = isinstance(raw, Mapping)
+        usage = raw.get("usage") if is_mapping else getattr(raw, "usage", None)
+        return beside or reported_tokens(usage)
 
-    async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
-        """`complete_json` with the model's asynchronous call."""
-        if not self.llm.metadata.is_chat_model:
-            return await self.acomplete(prompt)
-        answer = await self._json_answers.aanswer(schema, partial(self._aask, prompt))
-        return _counted_text(answer)
-
-    @cached_property
-    def unnormalised(self) -> LlamaIndexModel:
-        """The same model with margins pA - pB. Both count in `masses`."""
-        if not self._log_probabilities.normalised:
-            return self
-        other = LlamaIndexModel(self.llm, self.name, normalised=False)
-        other._log_probabilities.masses = self._log_probabilities.masses
-        if self._weigher is not None:
-            other._weigher = self._weigher.unnormalised
-        return other
-
-    @property
-    def masses(self) -> Masses:
-        """The probability that the options of `choose` had together so far.
-
-        Near 0 the model wanted to answer something else, and its margins say little.
-        """
-        return (self._weigher or self._log_probabilities).masses
-
-    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second.
-
-        By the log-probabilities of the answer, or by the logits of a model of transformers that
-        runs in this process; None for a model without them.
-        """
-        if self._weigher is not None:
-            return self._weigher.choose(prompt, options)
-        ask = partial(self._ask, prompt)
-        return self._log_probabilities.margin(options, _top_of_answer, ask)
-
-    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """`choose` with the model's asynchronous call."""
-        if self._weigher is not None:
-            return await asyncio.to_thread(self._weigher.choose, prompt, options)
-        ask = partial(self._aask, prompt)
-        return await self._log_probabilities.amargin(options, _top_of_answer, ask)
+    @staticmethod
+    def _top(answer: Any) -> list[tuple[str, float]]:
+        tokens = getattr(answer, "logprobs", None) or [[]]
+        return [(part.token, float(part.logprob)) for part in tokens[0]]
 
 
-def _counted_text(answer: Any) -> str:
-    """The text of an answer, with the tokens that the provider reports."""
-    is_chat = isinstance(answer, ChatResponse)
-    text = (answer.message.content or "") if is_chat else answer.text
-    return counted(text, _tokens_of_answer(answer))
+def _check_completion(parameters: Mapping[str, Any]) -> None:
+    """A model that is no chat model is not held to a schema."""
+    if "response_format" in parameters:
+        raise TypeError("complete() takes no response_format")
 
 
-def _tokens_of_answer(answer: Any) -> CallTokens | None:
-    """The tokens of the call behind an answer.
-
-    Providers report them beside the answer, or in it as it came.
-    """
-    raw = getattr(answer, "raw", None)
-    usage = (
-        raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
-    )
-    return reported_tokens(
-        getattr(answer, "additional_kwargs", None)
-    ) or reported_tokens(usage)
-
-
-def _top_of_answer(answer: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of an answer with their log-probabilities.
-
-    [] if there are none.
-    """
-    tokens = getattr(answer, "logprobs", None) or [[]]
-    return [(part.token, float(part.logprob)) for part in tokens[0]]
-
-
-def _embedding_name(model: BaseEmbedding) -> str:
-    return _name(model, model.model_name, _EMBEDDING_SETTINGS)
-
-
-def _llm_name(model: LLM) -> str:
-    return _name(model, model.metadata.model_name, _LLM_SETTINGS)
-
-
-def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
-    if model_name in _UNNAMED:
-        return f"{class_path(model)}({settings_text(_attributes(model))})"
-    kind = (
-        model.class_name() if "class_name" in vars(type(model)) else class_path(model)
-    )
-    parts = [kind, str(model_name)]
-    for name in settings:
-        value = getattr(model, name, None)
-        if value is not None:
-            parts.append(f"{name}={_shown(value)}")
-    for name in _OTHER_SETTINGS:
-        value = getattr(model, name, None)
-        if value and not _is_default(value):
-            parts.append(f"{name}={setting_text(value)}")
-    names_shown = {*settings, *_OTHER_SETTINGS, "model", "model_name"}
-    others = {**other_settings(model, names_shown), **weights_held(model)}
-    return ":".join([*parts, *(f"{name}={value}" for name, value in others.items())])
-
-
-def _attributes(model: Any) -> dict[str, str]:
-    """The settings of a model that has no name."""
-    attributes = {}
-    for name, value in settings_of(model).items():
-        text = None if _is_default(value) else attribute_text(value)
-        if isinstance(value, BaseEmbedding):
-            text = _embedding_name(value)
-        elif isinstance(value, LLM):
-            text = _llm_name(value)
-        if text is not None:
-            attributes[name] = text
-    return attributes
-
-
-def _is_default(value: Any) -> bool:
-    """Whether it is a function that LlamaIndex gives every model."""
-    return callable(value) and str(getattr(value, "__module__", "")).startswith(
-        "llama_index.core."
-    )
-
-
-def _shown(value: Any) -> str:
-    return setting_name(value) if callable(value) else str(value)
+def _llm_name(llm: LLM) -> str:
+    """The name made for a model, with what makes its prompts."""
+    extra: dict[str, Any] = {"model_name": llm.metadata.model_name}
+    for name in ("messages_to_prompt", "completion_to_prompt", "query_wrapper_prompt"):
+        part = getattr(llm, name, None)
+        module = str(getattr(part, "__module__", ""))
+        is_default = callable(part) and module.startswith("llama_index.core.")
+        if part is not None and not is_default:
+            extra[name] = part
+    return host_name(llm, extra)
 
 
 def core_embedder(value: Any) -> Embedder | None:

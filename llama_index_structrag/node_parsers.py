@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from llama_index.core.bridge.pydantic import Field, model_validator
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from llama_index_structrag.parsing import (
-    SectionNodeParser,
-    Splitter,
-    StructureNodeParser,
+from llama_index.core.bridge.pydantic import Field, model_validator
+from typing_extensions import Self, Unpack
+
+from llama_index_structrag.arguments import (
+    ContentAwareParserArguments,
+    FixedParserArguments,
 )
+from llama_index_structrag.parsing import StructureNodeParser
+from llama_index_structrag.settings import with_settings
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.hosts.splitters import check_overlap
-from structrag.text.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    _ContentAware = StructureNodeParser
+    _Fixed = StructureNodeParser
+else:
+    _ContentAware = with_settings(StructureNodeParser, ContentAwareSplitter, "context")
+    _Fixed = with_settings(
+        StructureNodeParser,
+        FixedSplitter,
+        "context",
+        "exclude_titles",
+        "plain_headings",
+    )
 
 
-class ContentAwareNodeParser(SectionNodeParser):
+class ContentAwareNodeParser(_ContentAware):
     """Nodes are the smallest titled divisions of a document (MC-indexing, section 3).
 
     Those above `chunk_size` are cut.
@@ -41,6 +56,8 @@ class ContentAwareNodeParser(SectionNodeParser):
     names its keys.
     """
 
+    CORE: ClassVar[Any] = ContentAwareSplitter
+
     chunk_overlap: int = Field(
         default=0,
         ge=0,
@@ -59,6 +76,9 @@ class ContentAwareNodeParser(SectionNodeParser):
         "never.",
     )
 
+    def __init__(self, **settings: Unpack[ContentAwareParserArguments]) -> None:
+        super().__init__(**settings)
+
     @classmethod
     def class_name(cls) -> str:
         return "ContentAwareNodeParser"
@@ -68,21 +88,16 @@ class ContentAwareNodeParser(SectionNodeParser):
         check_overlap(self.chunk_overlap, self.chunk_size)
         return self
 
-    def core_splitter(
-        self, limit: int, counter: TokenCounter, *, context: bool = True
-    ) -> Splitter:
-        return ContentAwareSplitter(
-            **self.shared(ContentAwareSplitter, self),
-            max_tokens=limit,
-            flat_max_tokens=self.flat_chunk_size,
-            min_tokens=self.min_chunk_size,
-            overlap=min(self.chunk_overlap, limit // 2),
-            context=context and self.add_context,
-            counter=counter,
-        )
+    def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
+        return {
+            "flat_max_tokens": self.flat_chunk_size,
+            "min_tokens": self.min_chunk_size,
+            "overlap": min(self.chunk_overlap, limit // 2),
+            "context": titles,
+        }
 
 
-class FixedNodeParser(StructureNodeParser):
+class FixedNodeParser(_Fixed):
     """Nodes are runs of whole sentences packed up to `chunk_size`.
 
     It is the papers' baseline (FLC-100, 200, 300).
@@ -95,27 +110,22 @@ class FixedNodeParser(StructureNodeParser):
         ['It moves water. Rinse it.', 'Oil the shaft.']
     """
 
+    CORE: ClassVar[Any] = FixedSplitter
+
     chunk_size: int = Field(
         default=300, gt=0, description="Most tokens of a node's text as it is embedded."
-    )
-    within_sections: bool = Field(
-        default=False, description="Whether nodes end where sections do."
     )
     add_context: bool = Field(
         default=False,
         description="With within_sections: whether nodes carry their titles.",
     )
 
+    def __init__(self, **settings: Unpack[FixedParserArguments]) -> None:
+        super().__init__(**settings)
+
     @classmethod
     def class_name(cls) -> str:
         return "FixedNodeParser"
 
-    def core_splitter(
-        self, limit: int, counter: TokenCounter, *, context: bool = True
-    ) -> Splitter:
-        return FixedSplitter(
-            **self.shared(FixedSplitter, self),
-            max_tokens=limit,
-            context=context and self.add_context,
-            counter=counter,
-        )
+    def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
+        return {"context": titles}

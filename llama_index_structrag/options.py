@@ -5,9 +5,8 @@ And what is said of other arguments.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import IndexNode
@@ -16,19 +15,9 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
 )
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress
-from structrag.asking.settings import AskingOptions
 from structrag.errors import check_arguments
-from structrag.hosts.options import (
-    D3IndexSettings,
-    D3Settings,
-    EvidenceIndexSettings,
-    HiQASettings,
-    MultiViewSettings,
-)
+from structrag.hosts.options import CoreOptions
 from structrag.hosts.retrievers import alike
-from structrag.index.index import IndexSettings
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 # What users of other retrievers and stores write, and what it is called here.
@@ -51,9 +40,17 @@ HINTS = {
 SAME = {"k": "similarity_top_k", "splitter": "node_parser", "show_progress": "progress"}
 
 
-class RetrieverArguments(TypedDict, total=False):
-    """Arguments that every retriever has."""
+class RetrieverSettings(CoreOptions, total=False):
+    """What the classes of retrievers take by name besides what all of them take."""
 
+    tokenizer: Any
+
+
+class RetrieverOptions(RetrieverSettings, total=False):
+    """What `from_documents` takes by name; each retriever refuses what it does not know."""
+
+    similarity_top_k: float | None
+    k: float | None
     where: Where | None
     filters: MetadataFilters | None
     format: str
@@ -62,92 +59,18 @@ class RetrieverArguments(TypedDict, total=False):
     object_map: dict[str, Any] | None
     objects: list[IndexNode] | None
     verbose: bool
-
-
-class MultiViewArguments(MultiViewSettings, RetrieverArguments, total=False):
-    """Arguments of `MultiViewRetriever` but for its index."""
-
-    similarity_top_k: float
-    k: float
-
-
-class HiQAArguments(HiQASettings, RetrieverArguments, total=False):
-    """Arguments of `HiQARetriever` but for its index."""
-
-    similarity_top_k: int
-    k: int
-    keywords: Iterable[str] | None
-    max_tokens: int | None
-    tokenizer: Any
-
-
-class D3Arguments(D3Settings, RetrieverArguments, total=False):
-    """Arguments of `D3Retriever` but for its index."""
-
-    similarity_top_k: int | None
-    k: int | None
-    cache: Cache | str | os.PathLike[str] | None
-    max_concurrency: int
-    max_calls: int | None
-    progress: Progress | bool | None
-    timeout: float | None
-
-
-class EvidenceArguments(RetrieverArguments, total=False):
-    """Arguments of `EvidenceRetriever` but for its index."""
-
-    similarity_top_k: int | None
-    k: int | None
-    max_tokens: int | None
-    order: str
-
-
-class HostOptions(IndexSettings, total=False):
-    """What an index of LlamaIndex's models takes."""
-
     embed_model: Any
-    llm: Any
     node_parser: Any
     splitter: Any
     vector_store: BasePydanticVectorStore | None
     show_progress: bool
-    verify: bool
-
-
-class MultiViewOptions(MultiViewArguments, HostOptions, total=False):
-    """Arguments of `MultiViewRetriever.from_documents`."""
-
-
-class HiQAOptions(HiQAArguments, HostOptions, total=False):
-    """Arguments of `HiQARetriever.from_documents`."""
-
-
-class D3Options(D3IndexSettings, D3Arguments, total=False):
-    """Arguments of `D3Retriever.from_documents`."""
-
-    summariser: Any
-    embed_model: Any
-    batch_size: int
-    show_progress: bool
-    verify: bool
-
-
-class EvidenceOptions(
-    EvidenceIndexSettings, EvidenceArguments, AskingOptions, total=False
-):
-    """Arguments of `EvidenceRetriever.from_documents`."""
-
-    embed_model: Any
-    show_progress: bool
-    verify: bool
 
 
 def read_options(
-    what: str, options: Mapping[str, Any], known: type, added: Iterable[str] = ()
+    what: str, options: Mapping[str, Any], known: Iterable[str]
 ) -> dict[str, Any]:
-    """The options by their own names.
-
-    Raises UnknownArgument for a name that neither the typed dict `known` nor `added` has.
-    """
-    check_arguments(what, options, [*known.__annotations__, *added], HINTS)
+    """The options by their own names. Raises UnknownArgument for one that is not known."""
+    names = list(known)
+    names += [name for name, own in SAME.items() if own in names]
+    check_arguments(what, options, names, HINTS)
     return alike(dict(options), SAME)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from llama_index.core.bridge.pydantic import (
     BaseModel,
@@ -36,7 +36,6 @@ from llama_index_structrag.conversion import (
 )
 from llama_index_structrag.settings import (
     IdFunc,
-    NamedFunction,
     Tokenizer,
     picklable,
     span_id,
@@ -44,30 +43,29 @@ from llama_index_structrag.settings import (
 )
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
+from structrag.asking.steps import remembering, together
+from structrag.chunks.asking_splitter import answered, groups_of
 from structrag.errors import check_arguments, check_choice
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.fitting import fitted_steps, hide_longest
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.parents import Parent, parent_of, under_titles
 from structrag.hosts.places import original_span, trimmed, trusted_start
-from structrag.hosts.splitters import defaults_of
+from structrag.hosts.splitters import defaults_of, hints_of
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
-from structrag.text.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter, count_tokens
 
-# What the core and other parsers call what has another name here.
-PARSER_HINTS = {
-    "max_tokens": "Pass chunk_size=.",
-    "min_tokens": "Pass min_chunk_size=.",
-    "counter": "Pass tokenizer=.",
-    "length_function": "Pass tokenizer=.",
-    "embedding": "Pass embed_model=.",
-    "embeddings": "Pass embed_model=.",
-}
+PARSER_HINTS = hints_of(
+    counter="tokenizer",
+    length_function="tokenizer",
+    embedding="embed_model",
+    embeddings="embed_model",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePlace:
     """An incoming node's place in its original document."""
 
     # The original document: the node's SOURCE, or the node itself.
@@ -76,7 +74,7 @@ class Place:
     base: int | None  # offset of the node's text in the original; None: unknown
 
 
-def place_of(node: BaseNode) -> Place:
+def place_of(node: BaseNode) -> NodePlace:
     """Where a node's text lies in the document that it came from.
 
     A node without a SOURCE is its own document; offsets of another parser are trusted where their
@@ -88,9 +86,9 @@ def place_of(node: BaseNode) -> Place:
     )
     source = node.source_node
     if source is None:
-        return Place(node.as_related_node_info(), node.node_id, start or 0)
+        return NodePlace(node.as_related_node_info(), node.node_id, start or 0)
     mark = stable_uuid(text) if start is None else start
-    return Place(source, f"{source.node_id}@{mark}", start)
+    return NodePlace(source, f"{source.node_id}@{mark}", start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class Inherited:
     """What the nodes made of one node take over from it."""
 
     node: BaseNode
-    place: Place
+    place: NodePlace
     parent: Parent  # the same for metadata, with the titles above the node's text
     metadata: Mapping[str, Any]
     # Its longest values, kept out of the embedded text to keep the limit.
@@ -162,14 +160,6 @@ def inherit(
     return Inherited(node, place, parent, metadata, tuple(excluded), tokens, True)
 
 
-class Splitter(Protocol):
-    """A splitter of the core."""
-
-    def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document, in reading order."""
-        ...
-
-
 class StructureNodeParser(NodeParser):
     """Base of the node parsers; subclasses say how documents are split.
 
@@ -182,6 +172,8 @@ class StructureNodeParser(NodeParser):
     model_config: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid", arbitrary_types_allowed=True
     )
+
+    CORE: ClassVar[Any]  # the core's splitter
 
     chunk_size: int = Field(
         default=1024,
@@ -200,13 +192,6 @@ class StructureNodeParser(NodeParser):
     drop_navigation: bool = Field(
         default=True,
         description="HTML: leave out nav and elements whose role is navigation.",
-    )
-    language: str = Field(
-        default="english", description="Language of the sentences, an English name."
-    )
-    sentence_splitter: NamedFunction = Field(
-        default=None,
-        description="In place of our sentence rules: a text to [(start, end), ...]; None: ours.",
     )
     strip: bool = Field(
         default=True,
@@ -229,6 +214,12 @@ class StructureNodeParser(NodeParser):
         description="Callable from number in the document and document to an id.",
     )
 
+    if TYPE_CHECKING:  # the settings of the core are fields as well
+
+        def __init__(self, **settings: Any) -> None: ...
+
+        def __getattr__(self, name: str) -> Any: ...
+
     @model_validator(mode="before")
     @classmethod
     def _drop_none(cls, data: Any) -> Any:
@@ -250,6 +241,8 @@ class StructureNodeParser(NodeParser):
     @model_validator(mode="after")
     def _check_settings(self) -> Self:
         check_choice("language", self.language, LANGUAGES)
+        counter = token_counter(self.tokenizer) if self.tokenizer else count_tokens
+        self.core_splitter(self.chunk_size, counter)
         return self
 
     @classmethod
@@ -258,22 +251,32 @@ class StructureNodeParser(NodeParser):
         return cls(**settings)
 
     @classmethod
-    def shared(cls, splitter: type, values: Any) -> dict[str, Any]:
-        """The settings that this class shares with a splitter of the core.
+    def core_settings(cls, values: Any) -> dict[str, Any]:
+        """The settings that the core's splitter has by the same name, as `values` has them."""
+        names = sorted(defaults_of(cls.CORE).keys() & cls.model_fields.keys())
+        settings = {name: getattr(values, name) for name in names}
+        return {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in settings.items()
+        }
 
-        Those of the same name, as `values` has them. The splitter is a dataclass.
-        """
-        settings = {}
-        for name in sorted(defaults_of(splitter).keys() & cls.model_fields.keys()):
-            value = getattr(values, name)
-            settings[name] = tuple(value) if isinstance(value, list) else value
-        return settings
-
-    @abstractmethod
     def core_splitter(
         self, limit: int, counter: TokenCounter, *, context: bool = True
-    ) -> Splitter:
+    ) -> Any:
         """The core's splitter for these settings and a limit of `limit` tokens."""
+        own = self._sizes(limit, context and self.add_context)
+        return self.CORE(
+            **{
+                **self.core_settings(self),
+                "max_tokens": limit,
+                "counter": counter,
+                **own,
+            }
+        )
+
+    @abstractmethod
+    def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
+        """The core's settings that have another name here."""
 
     def get_nodes_from_documents(
         self, documents: Sequence[Any], show_progress: bool = False, **kwargs: Any
@@ -292,15 +295,26 @@ class StructureNodeParser(NodeParser):
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
-        counter = token_counter(self.tokenizer)
-        shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
-        families = [Runner().run(self._node_steps(node, counter)) for node in shown]
+        runner = self._runner()
+        families: list[list[BaseNode]] = []  # the children of each node
+        for group in shown_groups(nodes, show_progress):
+            families += runner.run(self._group_steps(group, runner))
         return self._finished(nodes, families)
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
     ) -> list[BaseNode]:
         return await asyncio.to_thread(self._parse_nodes, nodes, show_progress, **kw)
+
+    def _runner(self) -> Runner:
+        return Runner()
+
+    def _group_steps(
+        self, nodes: Sequence[BaseNode], runner: Runner
+    ) -> Steps[list[list[BaseNode]]]:
+        counter = token_counter(self.tokenizer)
+        steps = [self._node_steps(node, counter) for node in nodes]
+        return together([remembering(answered(one, runner)) for one in steps])
 
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, LlamaDocument]
@@ -401,16 +415,17 @@ class StructureNodeParser(NodeParser):
         }
 
 
-class SectionNodeParser(StructureNodeParser):
-    """Base of the node parsers that go by sections."""
-
-    exclude_titles: list[str] = Field(
-        default_factory=list,
-        description="Titles, in any case, of sections left out with everything below them.",
+def shown_groups(
+    nodes: Sequence[BaseNode], show_progress: bool, what: str = "Parsing nodes"
+) -> Iterable[list[BaseNode]]:
+    """The nodes in groups of bounded text, with a bar of progress if asked for."""
+    groups = groups_of(
+        nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE))
     )
-    plain_headings: bool = Field(
-        default=True, description="Whether headings are looked for in plain text."
+    shown: Iterable[list[BaseNode]] = get_tqdm_iterable(
+        list(groups), show_progress, what
     )
+    return shown
 
 
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:

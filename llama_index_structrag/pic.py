@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self, Unpack
 
 from llama_index_structrag.arguments import PICParserArguments
-from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
+from llama_index_structrag.settings import with_settings
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.hosts.metadata import PIC_KEYS
-from structrag.hosts.splitters import UNLIMITED, defaults_of
-from structrag.text.tokens import TokenCounter
+from structrag.hosts.splitters import UNLIMITED
 
-_DEFAULTS = defaults_of(PICSplitter)
+if TYPE_CHECKING:
+    _Fields = ReadingNodeParser
+else:
+    _Fields = with_settings(
+        ReadingNodeParser, PICSplitter, "context", "instruction_vectors"
+    )
 
 
-class PICNodeParser(ReadingNodeParser):
+class PICNodeParser(_Fields):
     """Nodes are runs of sentences relevant to a pseudo-instruction, or not.
 
     The pseudo-instruction is, for example, the document's summary.
@@ -40,60 +44,21 @@ class PICNodeParser(ReadingNodeParser):
     LLM should have given a summary and did not.
     """
 
+    CORE: ClassVar[Any] = PICSplitter
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
 
-    min_chunk_size: int | None = Field(
-        default=_DEFAULTS["min_tokens"],
-        ge=0,
-        description="Wished least tokens of a node, at most half of chunk_size; None: a third of "
-        "it.",
-    )
-    pseudo_instruction: Literal["summary", "mean"] = Field(
-        default=_DEFAULTS["pseudo_instruction"],
-        description="The LLM's summary (without an LLM the central sentences), or the mean vector.",
-    )
-    instructions: list[str] = Field(
-        default_factory=list, description="Questions or texts in place of the summary."
-    )
-    instructions_key: str | None = Field(
-        default=_DEFAULTS["instructions_key"],
-        description="Metadata key under which a document has instructions of its own.",
-    )
     instruction_vectors: list[list[float]] | None = Field(
-        default=_DEFAULTS["instruction_vectors"],
-        description="The same as vectors of embed_model, one a row.",
+        default=None, description="Instructions as vectors of embed_model, one a row."
     )
-    as_query: bool = Field(
-        default=_DEFAULTS["as_query"],
-        description="Whether the summary is embedded as a query, not as sentences are.",
-    )
-    threshold: Literal["mean", "median"] | float = Field(
-        default=_DEFAULTS["threshold"], description="Or a number."
-    )
-    threshold_sd: float = Field(
-        default=_DEFAULTS["threshold_sd"],
-        description="Standard deviations added to the mean or median.",
-    )
-    hysteresis: float = Field(
-        default=_DEFAULTS["hysteresis"],
-        ge=0,
-        description="Standard deviations by which it must be passed.",
-    )
-    scope: Literal["auto", "document", "section"] = Field(
-        default=_DEFAULTS["scope"], description="What shares a threshold."
-    )
-    bounds: Literal["merge", "none"] = Field(
-        default=_DEFAULTS["bounds"], description="How small runs grow."
-    )
-    prompt: str = Field(
-        default=_DEFAULTS["prompt"],
-        description="What the LLM is asked, with {title} and {text}.",
-    )
-    summary_window: int | None = Field(
-        default=_DEFAULTS["summary_window"],
-        ge=100,
-        description="Estimated tokens that the LLM is given at once; None: all.",
-    )
+
+    def __init__(
+        self,
+        *,
+        embed_model: Any = None,
+        llm: Any = None,
+        **settings: Unpack[PICParserArguments],
+    ) -> None:
+        super().__init__(embed_model=embed_model, llm=llm, **settings)
 
     @classmethod
     def class_name(cls) -> str:
@@ -111,27 +76,9 @@ class PICNodeParser(ReadingNodeParser):
         The document's summary, the mean, no size bounds, sections not looked at.
         """
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0, "add_context": False}
-        published = {**cls.shared(PICSplitter, PICSplitter.paper()), **sizes}
-        return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
+        published = {**cls.core_settings(PICSplitter.paper()), **sizes}
+        models = {"embed_model": embed_model, "llm": llm}
+        return cls(**{**published, **models, **settings})
 
-    def core_splitter(
-        self, limit: int, counter: TokenCounter, *, context: bool = True
-    ) -> Splitter:
-        least = (
-            None
-            if self.min_chunk_size is None
-            else min(self.min_chunk_size, limit // 2)
-        )
-        return self._core(limit, counter, least, context and self.add_context)
-
-    def _core(
-        self, limit: int, counter: TokenCounter, least: int | None, context: bool
-    ) -> PICSplitter:
-        settings = self.settings_of(PICSplitter)
-        return PICSplitter(
-            **settings,
-            min_tokens=least,
-            max_tokens=limit,
-            context=context,
-            counter=counter,
-        )
+    def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
+        return {"min_tokens": self._least(limit, limit // 2), "context": titles}

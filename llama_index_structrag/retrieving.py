@@ -6,19 +6,18 @@ It can be made, changed, saved and searched.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, replace
 from functools import cache, partial
-from typing import Any, ClassVar
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
-from llama_index.core.llms import LLM
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import BaseNode, IndexNode, NodeWithScore, QueryBundle
@@ -38,27 +37,37 @@ from llama_index_structrag.conversion import (
     link_chunks,
 )
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
-from llama_index_structrag.models import LlamaIndexModel, core_embedder
-from llama_index_structrag.options import HINTS, RetrieverArguments, Where, read_options
+from llama_index_structrag.models import core_embedder, core_model
+from llama_index_structrag.options import (
+    HINTS,
+    RetrieverOptions,
+    RetrieverSettings,
+    Where,
+    read_options,
+)
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.hosts.metadata import score_notes
-from structrag.hosts.places import beside
+from structrag.hosts.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.hosts.retrievers import (
     chosen_embedding,
     lost_retriever,
     results_of,
     warn_of_chunks,
 )
-from structrag.index.corpus import CorpusStore
-from structrag.index.index import Index
-from structrag.index.views import Prompts
 from structrag.records import Chunk, Document, Hit
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 dispatcher = get_dispatcher(__name__)
+CORE_NAMES = {"node_parser": "splitter", "vector_store": "dense_store"}
+_PLACES = ("title", "text")
+# The templates of views, each with its places.
+_PROMPTS = {"merged": _PLACES, "summary": _PLACES, "keywords": _PLACES}
+HOST_NAMES = {core: host for host, core in CORE_NAMES.items()}
 ARGUMENT_HINTS = {
     **HINTS,
     "k": "Pass similarity_top_k=.",
@@ -67,17 +76,17 @@ ARGUMENT_HINTS = {
 
 
 class IndexRetriever(ToolRetriever):
-    """A retriever over a structrag `Index`. Subclasses set `retriever` and `similarity_top_k`."""
+    """A retriever over a structrag index. What it is made of stands in its KIND."""
 
-    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ()  # arguments that the index has too
-    OPTIONS: ClassVar[type] = RetrieverArguments  # the arguments of `from_documents`
+    KIND: ClassVar[RetrieverKind]
+    OWN: ClassVar[Mapping[str, Any]] = {}  # settings that the core is not made with
     retriever: Any  # the core's, a `Retriever`
-    similarity_top_k: float | None
 
     def __init__(
         self,
         index: Any,
         *,
+        similarity_top_k: float | None = None,
         where: Where | None = None,
         filters: MetadataFilters | None = None,
         format: str = "auto",
@@ -86,17 +95,128 @@ class IndexRetriever(ToolRetriever):
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
         verbose: bool = False,
-        **unknown: Any,
+        **settings: Unpack[RetrieverSettings],
     ) -> None:
-        check_arguments(
-            type(self).__name__, unknown, arguments_of(type(self)), ARGUMENT_HINTS
-        )
+        kind = type(self)
+        check_arguments(kind.__name__, settings, kind._arguments(), ARGUMENT_HINTS)
         super().__init__(callback_manager, object_map, objects, verbose)
-        bind(index)
+        store = getattr(index, "dense_store", None)
+        if isinstance(store, LlamaIndexDenseStore):
+            store.index = index
         self.index = index
         self.where: Any = where_of(where, filters)
         self.format = format
         self.metadata_lists = metadata_lists
+        chosen: dict[str, Any] = {**self.OWN, **settings}
+        for name in self.OWN:
+            setattr(self, name, chosen.pop(name))
+        self._settings = chosen
+        if similarity_top_k is not None:
+            self._settings["k"] = similarity_top_k
+        self.retriever = self._core()
+        self.similarity_top_k: float | None = self._settings.get(
+            "k", getattr(self.retriever, "k", None)
+        )
+
+    @classmethod
+    def from_index(cls, index: Any, **arguments: Unpack[RetrieverOptions]) -> Self:
+        """The same as calling the class."""
+        return cls(index, **read_options(cls.__name__, arguments, cls._arguments()))
+
+    @classmethod
+    def from_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[RetrieverOptions]
+    ) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. Their `doc_id` is their identity.
+
+        Args:
+            options: The arguments of this class, and those of structrag's class that is its `index`
+                (such as `cache`, `max_calls`, `progress`), with LlamaIndex's objects in their
+                place: `embed_model` (an embedding model or what structrag's `Index` takes; None:
+                that of LlamaIndex's `Settings`, and where none is set LSA, with a warning; "lsa"
+                says that LSA is meant; where its object does not tell how much the model reads of a
+                text, `LlamaIndexEmbedder(embed_model, max_tokens=512)`), `llm` (writes summaries
+                and keywords; None: extractive), `vector_store` (keeps the vectors), `node_parser`
+                (the heading path is indexed unless it has `add_context=False`) and `store` (where
+                all is kept: a folder, "lancedb:FOLDER" or "milvus:PLACE"). `k`, `splitter` and
+                `show_progress` are other names of `similarity_top_k`, `node_parser` and `progress`.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        retriever = cls._over(cls.KIND.index, "from_documents", options)
+        with lost_retriever("from_documents", "add", options.get("cache")):
+            retriever.add(documents)
+        return retriever
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[RetrieverOptions]
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        retriever = cls._over(cls.KIND.index, "afrom_documents", options)
+        with lost_retriever("afrom_documents", "aadd", options.get("cache")):
+            await retriever.aadd(documents)
+        return retriever
+
+    @classmethod
+    def load(
+        cls, persist_dir: str | os.PathLike[str], **options: Unpack[RetrieverOptions]
+    ) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._over(partial(cls.KIND.index.load, persist_dir), "load", options)
+
+    @classmethod
+    def _over(cls, make: Callable[..., Any], what: str, options: Any) -> Self:
+        """A retriever over the index that `make` returns; `what` was called, for errors."""
+        own = cls._arguments()
+        known = [*own, *cls._index_options(what)]
+        options = read_options(f"{cls.__name__}.{what}", options, known)
+        embed_model = options.pop("embed_model", None)
+        if embed_model is None and not options.get("token_encoder"):
+            # The property of this name would make OpenAI's model where none was set.
+            embed_model = getattr(Settings, "_embed_model", None)
+        if embed_model is not None or not (
+            what == "load"
+            or options.get("vector_store")
+            or options.get("token_encoder")
+        ):
+            embed_model = chosen_embedding("embed_model", embed_model)
+        arguments, for_index = cls.KIND.divided(options, own, what)
+        index = make(**_core_options(for_index, embed_model, cls.KIND.embedder))
+        cls.KIND.finish(index, options.get("node_parser"), options.get("preset"))
+        return cls(index, **{**cls.KIND.saved(index), **arguments})
+
+    @classmethod
+    def _arguments(cls) -> list[str]:
+        """The names of what the class is made with, but for its index."""
+        parameters = [
+            *signature(
+                cls.__init__
+            ).parameters.values(),  # a user's class may have more
+            *signature(IndexRetriever.__init__).parameters.values(),
+        ]
+        names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+        others = ("self", "index", "k", "asking")
+        names += [*cls.KIND.settings, *cls.OWN]
+        return [name for name in dict.fromkeys(names) if name not in others]
+
+    @classmethod
+    def _index_options(cls, what: str) -> list[str]:
+        """What the index takes, with LlamaIndex's names."""
+        names = cls.KIND.index_options(what)
+        return ["embed_model", *(HOST_NAMES.get(name, name) for name in names)]
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         """Another retriever over the same index.
@@ -105,125 +225,74 @@ class IndexRetriever(ToolRetriever):
         """
         return copy(self)
 
+    def _core(self) -> Any:
+        """The retriever of the core with the settings."""
+        if not self.KIND.settings:
+            return self.index
+        return self.KIND.core(self.index, **self._core_settings())
+
+    def _core_settings(self) -> dict[str, Any]:
+        """The settings as the core takes them."""
+        return _core_options(self._settings)
+
+    def _limits(self) -> dict[str, Any]:
+        """What a search is given besides the question."""
+        own = {
+            name: getattr(self, name) for name in self.OWN if name in self.KIND.limits
+        }
+        return {"k": self.similarity_top_k, "where": self.where, **own}
+
     def _search(self, query: str) -> list[Hit]:
         """The hits for a query."""
-        hits: list[Hit] = self.retriever.search(
-            query, self.similarity_top_k, where=self.where
-        )
+        hits: list[Hit] = self.retriever.search(query, **self._limits())
         return hits
 
     async def _asearch(self, query: str) -> list[Hit]:
         """`_search` on an event loop."""
-        hits: list[Hit] = await self.retriever.asearch(
-            query, self.similarity_top_k, where=self.where
-        )
+        hits: list[Hit] = await self.retriever.asearch(query, **self._limits())
         return hits
 
-    @classmethod
-    def _from_documents(
-        cls, documents: Sequence[BaseNode], options: Mapping[str, Any]
-    ) -> Self:
-        """A retriever over documents, with the options of `from_documents`."""
-        retriever = cls._with_index("from_documents", cls._new_index, options)
-        with lost_retriever("from_documents", "add", options.get("cache")):
-            retriever.add(documents)
-        return retriever
-
-    @classmethod
-    async def _afrom_documents(
-        cls, documents: Sequence[BaseNode], options: Mapping[str, Any]
-    ) -> Self:
-        """`_from_documents` on an event loop."""
-        retriever = cls._with_index("afrom_documents", cls._new_index, options)
-        with lost_retriever("afrom_documents", "aadd", options.get("cache")):
-            await retriever.aadd(documents)
-        return retriever
-
-    @classmethod
-    def _load(
-        cls, persist_dir: str | os.PathLike[str], options: Mapping[str, Any]
-    ) -> Self:
-        """A retriever over a saved index, with the options of `from_documents`."""
-        return cls._with_index("load", partial(cls._opened_index, persist_dir), options)
-
-    @classmethod
-    def _new_index(cls, **options: Any) -> Any:
-        """An empty index such as the retriever searches."""
-        return Index(**index_options(**options))
-
-    @classmethod
-    def _opened_index(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Any:
-        """A saved index such as the retriever searches."""
-        return Index.load(persist_dir, **index_options(**options))
-
-    @classmethod
-    def _with_index(
-        cls, what: str, make: Callable[..., Any], options: Mapping[str, Any]
-    ) -> Self:
-        """A retriever with the index that `make` returns.
-
-        `what` was called, for errors. Options that are the class's arguments stay here, shared ones
-        go to both.
-        """
-        arguments = arguments_of(cls)
-        # A user's subclass may have some.
-        added = [name for name in arguments if name != "index"]
-        options = read_options(f"{cls.__name__}.{what}", options, cls.OPTIONS, added)
-        options["embed_model"] = cls._embedding(what, options)
-        for_retriever, for_index = {}, {}
-        for name, value in options.items():
-            if name in arguments:
-                for_retriever[name] = value
-            is_shared = name in cls.SHARED_OPTIONS and value is not None
-            if name not in arguments or is_shared:
-                for_index[name] = value
-        return cls(make(**for_index), **for_retriever)
-
-    @classmethod
-    def _embedding(cls, what: str, options: Mapping[str, Any]) -> Any:
-        """The embedding model for an index.
-
-        That of the options, else of LlamaIndex's `Settings`; LSA is never taken without a word.
-        """
-        embed_model = options.get("embed_model")
-        if embed_model is None and not options.get("token_encoder"):
-            # The property of this name would make OpenAI's model where none was set.
-            embed_model = getattr(Settings, "_embed_model", None)
-            if embed_model is None and (what == "load" or options.get("vector_store")):
-                return None
-        elif embed_model is None:
-            return None
-        return chosen_embedding("embed_model", embed_model)
-
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self.nodes_of(self._search(query_bundle.query_str))
+        return self.nodes_of(self._chosen(self._search(query_bundle.query_str)))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self.nodes_of(await self._asearch(query_bundle.query_str))
+        return self.nodes_of(self._chosen(await self._asearch(query_bundle.query_str)))
+
+    def _chosen(self, hits: list[Hit]) -> list[Hit]:
+        """Those of the hits that are results."""
+        return hits
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""
-        document = cache(self._store.document)  # an engine is asked once
-        return list(
-            results_of(hits, lambda hit: self._result(hit, document(hit.chunk.doc_id)))
-        )
+        document = cache(self.index.store.document)  # an engine is asked once
 
-    def _result(self, hit: Hit, document: Document) -> NodeWithScore:
-        """A hit as a search gives it."""
-        return self._node(hit, document)
+        def linked(hit: Hit) -> NodeWithScore:
+            scored = self._node(hit, document(hit.chunk.doc_id))
+            link_chunks(scored.node, *neighbours_of(self.index, hit.chunk))
+            return scored
+
+        return list(results_of(hits, linked))
+
+    def docstore(self) -> SimpleDocumentStore:
+        """All chunks as nodes, as `PrevNextNodePostprocessor` wants them beside the hits."""
+        docstore = SimpleDocumentStore()
+        for doc_id in self.index.document_ids:
+            document = self.index.store.document(doc_id)
+            chunks: list[Chunk | None] = [None, *chunks_of(self.index, doc_id), None]
+            for before, chunk, after in zip(
+                chunks, chunks[1:], chunks[2:], strict=False
+            ):
+                if chunk is not None:
+                    node = self._node(Hit(chunk, 0.0, 0), document).node
+                    link_chunks(node, before, after)
+                    docstore.add_documents([node])
+        return docstore
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
-        return hit_to_node(hit, document, self._notes(hit), lists=self.metadata_lists)
-
-    def _notes(self, hit: Hit) -> dict[str, Any]:
-        """What metadata tells of a hit besides its document and place."""
-        return score_notes(hit)
-
-    @property
-    def _store(self) -> CorpusStore:
-        """Where the hits' chunks and documents are."""
-        store: CorpusStore = self.index.store
-        return store
+        lists = self.metadata_lists
+        return hit_to_node(
+            hit, document, self.KIND.notes(hit, lists=lists), lists=lists
+        )
 
     @dispatcher.span
     def add(self, documents: Sequence[BaseNode]) -> Any:
@@ -276,7 +345,7 @@ class IndexRetriever(ToolRetriever):
         self.index.save(persist_dir)
 
     def _get_prompts(self) -> PromptDictType:
-        return prompts_of(self.index.view_settings.prompts)
+        return prompts_of(self.index.view_settings.prompts, _PROMPTS)
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
         """Take templates for documents added from now on.
@@ -284,50 +353,8 @@ class IndexRetriever(ToolRetriever):
         Adding a document again makes its views anew.
         """
         settings = self.index.view_settings
-        templates = updated_prompts(settings.prompts, prompts)
+        templates = updated_prompts(settings.prompts, _PROMPTS, prompts)
         self.index.view_settings = replace(settings, prompts=templates)
-
-
-def arguments_of(cls: type) -> list[str]:
-    """The names of the arguments of a retriever."""
-    parameters = [
-        *inspect.signature(cls.__init__).parameters.values(),  # type: ignore[misc]
-        *inspect.signature(IndexRetriever.__init__).parameters.values(),
-    ]
-    names = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    return [name for name in dict.fromkeys(names) if name != "self"]
-
-
-class ChunkRetriever(IndexRetriever):
-    """A retriever whose hits know what stands beside them in their document."""
-
-    def _result(self, hit: Hit, document: Document) -> NodeWithScore:
-        scored = super()._result(hit, document)
-        link_chunks(scored.node, *self._beside(hit.chunk))
-        return scored
-
-    def docstore(self) -> SimpleDocumentStore:
-        """All chunks as nodes, as `PrevNextNodePostprocessor` wants them beside the hits."""
-        docstore = SimpleDocumentStore()
-        for doc_id in self.index.document_ids:
-            document = self._store.document(doc_id)
-            chunks: list[Chunk | None] = [None, *self._chunks(doc_id), None]
-            for before, chunk, behind in zip(
-                chunks, chunks[1:], chunks[2:], strict=False
-            ):
-                if chunk is not None:
-                    scored = self._node(Hit(chunk, 0.0, 0), document)
-                    link_chunks(scored.node, before, behind)
-                    docstore.add_documents([scored.node])
-        return docstore
-
-    def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
-        """What stands before and behind a hit."""
-        return beside(self._store.reader(), chunk)
-
-    def _chunks(self, doc_id: str) -> list[Chunk]:
-        """What a document consists of, in reading order."""
-        return self._store.chunks(doc_id)
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
@@ -337,42 +364,35 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
     return await retriever.aretrieve(query)
 
 
-_PLACES = ("title", "text")
-# The templates of views, each with its places.
-_PROMPTS = {
-    "merged": _PLACES,
-    "summary": _PLACES,
-    "keywords": _PLACES,
-    "context": (*_PLACES, "surroundings"),
-}
-
-
-def index_options(
-    *,
-    embed_model: Any = None,
-    llm: Any = None,
-    node_parser: Any = None,
-    vector_store: Any = None,
-    **options: Any,
+def _core_options(
+    options: Mapping[str, Any], embed_model: Any = None, embedder: str = ""
 ) -> dict[str, Any]:
-    """The arguments of `Index` for LlamaIndex's objects; `options` are passed on."""
-    chosen = {
-        "embedder": core_embedder(embed_model),
-        "llm": LlamaIndexModel(llm) if isinstance(llm, LLM) else llm,
-        "splitter": _core_splitter(node_parser),
-        "dense_store": _dense_store(vector_store, embed_model),
+    """Options as the core takes them, with its own objects in the place of LlamaIndex's.
+
+    `embedder` is what the embedding model is called there.
+    """
+    read = {
+        CORE_NAMES.get(name, name): _core_value(name, value, embed_model)
+        for name, value in options.items()
     }
-    return {
-        **{name: value for name, value in chosen.items() if value is not None},
-        **options,
-    }
+    if embed_model is not None:
+        read[embedder] = core_embedder(embed_model)
+    return read
 
 
-def bind(index: Any) -> None:
-    """Make the index known to its vector store, if it has one."""
-    store = getattr(index, "dense_store", None)
-    if isinstance(store, LlamaIndexDenseStore):
-        store.index = index
+def _core_value(name: str, value: Any, embed_model: Any) -> Any:
+    """A model, a splitter, a store or a retriever of LlamaIndex's as the core's."""
+    if name == "llm":
+        return core_model(value)
+    if name == "token_encoder":
+        return core_embedder(value)
+    if name == "node_parser":
+        return _core_splitter(value)
+    if name == "vector_store":
+        return _dense_store(value, embed_model)
+    if name == "evidence" and isinstance(value, IndexRetriever):
+        return value.retriever
+    return value
 
 
 def where_of(where: Any, filters: MetadataFilters | None) -> Any:
@@ -428,24 +448,28 @@ def template_of(prompt: BasePromptTemplate, places: Sequence[str]) -> str:
     return template
 
 
-def prompts_of(prompts: Prompts) -> dict[str, BasePromptTemplate]:
-    """The core's templates of views as LlamaIndex's."""
+def prompts_of(
+    templates: Any, places: Mapping[str, Sequence[str]]
+) -> dict[str, BasePromptTemplate]:
+    """The core's templates, fields of a record, as LlamaIndex's."""
     return {
-        f"{name}_prompt": prompt_of(getattr(prompts, name), places)
-        for name, places in _PROMPTS.items()
+        f"{name}_prompt": prompt_of(getattr(templates, name), among)
+        for name, among in places.items()
     }
 
 
 def updated_prompts(
-    prompts: Prompts, changes: Mapping[str, BasePromptTemplate]
-) -> Prompts:
+    templates: Any,
+    places: Mapping[str, Sequence[str]],
+    changes: Mapping[str, BasePromptTemplate],
+) -> Any:
     """The core's templates with those of `changes` replaced."""
     new = {
-        name: template_of(changes[f"{name}_prompt"], places)
-        for name, places in _PROMPTS.items()
+        name: template_of(changes[f"{name}_prompt"], among)
+        for name, among in places.items()
         if f"{name}_prompt" in changes
     }
-    return replace(prompts, **new)
+    return replace(templates, **new)
 
 
 def _core_splitter(node_parser: Any) -> Any:

@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 from llama_index.core.bridge.pydantic import (
     BeforeValidator,
+    Field,
     PlainSerializer,
     ValidationInfo,
     WithJsonSchema,
+    create_model,
 )
 from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
@@ -23,11 +25,12 @@ from llama_index.core.utils import get_tokenizer
 from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
 from structrag.hosts.documents import stable_uuid
+from structrag.hosts.splitters import HOST_NAMES, defaults_of, descriptions_of
 from structrag.text.tokens import TokenCounter, huggingface_counter
 
 
 @dataclass(frozen=True, slots=True)
-class TokenizerCounter:
+class LlamaIndexCounter:
     """Counts with a LlamaIndex tokenizer.
 
     That is a callable from str to the list of tokens, or to their number.
@@ -43,12 +46,12 @@ class TokenizerCounter:
 def token_counter(tokenizer: Any) -> TokenCounter:
     """The counter for a tokenizer; None: LlamaIndex's global tokenizer at this moment."""
     if tokenizer is None:
-        return TokenizerCounter(get_tokenizer())
+        return LlamaIndexCounter(get_tokenizer())
     if hasattr(tokenizer, "get_vocab"):
         return huggingface_counter(tokenizer)
     # Tiktoken's encodings refuse special tokens in a text unless asked in this way.
     encode = getattr(tokenizer, "encode_ordinary", None)
-    return TokenizerCounter(encode or getattr(tokenizer, "encode", tokenizer))
+    return LlamaIndexCounter(encode or getattr(tokenizer, "encode", tokenizer))
 
 
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
@@ -128,18 +131,6 @@ def _read_id_func(value: Any) -> Any:
     return value
 
 
-def _read_function(value: Any, info: ValidationInfo) -> Any:
-    name = str(info.field_name)
-    refuse_saved(name, value)
-    if value is not None and not callable(value):
-        raise InvalidParameter(f"{name} must be a function or None; got {value!r}.")
-    return value
-
-
-def _function_name(value: Any) -> dict[str, str] | None:
-    return None if value is None else {"name": setting_name(value)}
-
-
 def _id_func_name(value: Any) -> dict[str, str]:
     return {"id_func_name": setting_name(value), "title": "id_func"}
 
@@ -163,9 +154,68 @@ IdFunc = Annotated[
     PlainSerializer(_id_func_name, return_type=dict[str, str]),
     _SCHEMA,
 ]
-NamedFunction = Annotated[
-    Any,
-    BeforeValidator(_read_function),
-    PlainSerializer(_function_name),
-    WithJsonSchema({"type": "object"}),
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Marks a field whose model or function `to_dict` knows by its name alone.
+
+    Strings and None are saved as they are.
+
+    Attributes:
+        read: Checks a value; gives what has the name.
+        name: The name of that.
+    """
+
+    read: Callable[[Any], Any]
+    name: Callable[[Any], str] = setting_name
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return handler.generate_schema(
+            Annotated[
+                Any,
+                BeforeValidator(self._read),
+                PlainSerializer(self._saved),
+                WithJsonSchema({"type": "object"}),
+            ]
+        )
+
+    def _read(self, value: Any, info: ValidationInfo) -> Any:
+        refuse_saved(str(info.field_name), value)
+        self.read(value)
+        return value
+
+    def _saved(self, value: Any) -> Any:
+        read = self.read(value)
+        if read is None or isinstance(read, str):
+            return read
+        return {"name": self.name(read)}
+
+
+def as_it_is(value: Any) -> Any:
+    """What needs no check, since the core checks it."""
+    return value
+
+
+NamedFunction = Annotated[Any, Named(as_it_is)]
+
+
+def with_settings(base: type, splitter: type, *left_out: str) -> Any:
+    """`base` with the settings of a splitter of the core as fields, as it describes them.
+
+    Those that hosts name otherwise, and those of the names in `left_out`, are none.
+    """
+    hints, descriptions = get_type_hints(splitter), descriptions_of(splitter)
+    known = {*getattr(base, "model_fields", ()), *HOST_NAMES, "counter", *left_out}
+    added: dict[str, Any] = {}
+    for name, default in defaults_of(splitter).items():
+        if name in known:
+            continue
+        kind = hints[name]
+        if kind == Sequence[str]:
+            kind, default = list[str], list(default)
+        elif "Callable" in str(kind):
+            kind = NamedFunction
+        field = Field(default=default, description=descriptions[name])
+        added[name] = kind, field
+    return create_model(f"{splitter.__name__}Fields", __base__=base, **added)

@@ -21,16 +21,15 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from structrag.asking.requests import Ranking, Search
-from structrag.asking.steps import adrive, drive
+from structrag.asking.requests import Search
 from structrag.errors import InvalidParameter
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
 from structrag.hosts.stores import (
+    HostStore,
     Match,
     documents_of,
     entry_vectors,
-    paged_steps,
     rank_scores,
     store_metadata,
     stored_chunk,
@@ -43,7 +42,7 @@ _SEPARATOR = "\x1f"
 
 
 @dataclass
-class LlamaIndexDenseStore:
+class LlamaIndexDenseStore(HostStore):
     """Keeps one node per (chunk, view) in a vector store.
 
     With the vector that the index made (one per window of a long text). Nodes have their own
@@ -83,43 +82,34 @@ class LlamaIndexDenseStore:
         """Remove a document; its nodes go by their reference to it."""
         self.vector_store.delete(_reference(doc_id))
 
-    def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, each once, with the store's similarities.
-
-        None without a query vector.
-        """
-        if request.vector is None:
-            return []
-
-        documents = documents_of(self.index, request)
-
-        def answer(n: int) -> list[Match]:
-            return _matches(
-                self.vector_store.query(_query(request, n, documents)), request
-            )
-
-        return drive(paged_steps(self.index, request), answer)
-
     @property
     def label(self) -> str:
         """How errors name it."""
         return f"vector store {type(self.vector_store).__name__}"
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` by the store's own async query, else in a worker thread."""
+    def found(self, request: Search, n: int) -> list[Match]:
+        return _matches(self.vector_store.query(self._query(request, n)), request)
+
+    async def afound(self, request: Search, n: int) -> list[Match]:
+        query = self._query(request, n)
         if type(self.vector_store).aquery is BasePydanticVectorStore.aquery:
-            return await asyncio.to_thread(self.search, request)
-        if request.vector is None:
-            return []
+            result = await asyncio.to_thread(self.vector_store.query, query)
+        else:
+            result = await self.vector_store.aquery(query)
+        return _matches(result, request)
 
+    def _query(self, request: Search, n: int) -> VectorStoreQuery:
+        filters = [MetadataFilter(key=VIEW_KEY, value=view_of(request))]
         documents = documents_of(self.index, request)
-
-        async def answer(n: int) -> list[Match]:
-            return _matches(
-                await self.vector_store.aquery(_query(request, n, documents)), request
-            )
-
-        return await adrive(paged_steps(self.index, request), answer)
+        # Not all stores know "one of several".
+        if documents is not None and len(documents) == 1:
+            filters.append(MetadataFilter(key=DOCUMENT_KEY, value=documents[0]))
+        return VectorStoreQuery(
+            query_embedding=None if request.vector is None else request.vector.tolist(),
+            similarity_top_k=n,
+            query_str=request.query,
+            filters=MetadataFilters(filters=list(filters)),
+        )
 
 
 def filters_by_metadata(store: BasePydanticVectorStore) -> bool:
@@ -170,18 +160,3 @@ def _nodes(entry: Entry, stores_text: bool) -> list[BaseNode]:
 
 def _reference(doc_id: str) -> str:
     return f"structrag:{doc_id}"
-
-
-def _query(
-    request: Search, n: int, documents: Sequence[str] | None
-) -> VectorStoreQuery:
-    filters = [MetadataFilter(key=VIEW_KEY, value=view_of(request))]
-    # Not all stores know "one of several".
-    if documents is not None and len(documents) == 1:
-        filters.append(MetadataFilter(key=DOCUMENT_KEY, value=documents[0]))
-    return VectorStoreQuery(
-        query_embedding=None if request.vector is None else request.vector.tolist(),
-        similarity_top_k=n,
-        query_str=request.query,
-        filters=MetadataFilters(filters=list(filters)),
-    )

@@ -1,12 +1,8 @@
-"""Run one test file against many changed versions of one module, in forks of one process.
+"""Run tests against changed versions of modules, in forks of one process.
 
-`mutate.py` starts it: `python scripts/forked.py TEST_FILE MODULE_FILE VERDICTS < changes.json`. It
-collects the tests once, so a change costs a fork and the tests that run its statement, not an
-import of everything. In the fork, functions of the module get the code of the changed source. That
-cannot be done for what runs at import (constants, defaults, class bodies): its verdict is null. So
-is every verdict where tests cannot run in a fork: LanceDB has threads that do not survive it.
-
-It writes a line of JSON for each change: true (a test failed), false or null.
+`mutate.py` uses it. The tests are collected once, so that a change costs a fork and the tests that
+run its statement, not an import of everything. In the fork, functions of the module get the code of
+the changed source. What runs at import is tried in a process of its own.
 """
 
 from __future__ import annotations
@@ -14,23 +10,35 @@ from __future__ import annotations
 import ast
 import gc
 import importlib
-import json
 import math
 import os
 import pickle
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+if TYPE_CHECKING:
+    from mutate import Mutation
+
+# Processor seconds of tests, as they were without a change, that one change is worth.
+SECONDS = 60.0
+# Tests in a process of their own: fewer, as each of these files is imported again.
+IMPORT_SECONDS = 15.0
+IMPORT_FILES = 12
+# Plugins of others that take long to import.
+OPTIONS = ["-qs", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider"]
+OPTIONS += ["-p", "no:langsmith_plugin", "-p", "no:syrupy"]
 # What ends a process that counts, or waits, for too long.
 ENDED_BY_LIMITS = (signal.SIGXCPU, signal.SIGKILL)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -116,12 +124,6 @@ def code_of(code: CodeType, name: str, line: int) -> CodeType | None:
     return None
 
 
-def functions_of(file: str) -> list[FunctionType]:
-    """All living functions of a file."""
-    functions = (thing for thing in gc.get_objects() if type(thing) is FunctionType)
-    return [function for function in functions if function.__code__.co_filename == file]
-
-
 def exchange(functions: list[FunctionType], source: bytes, place: Place) -> bool:
     """Give the functions of a place the code they have in another source."""
     there = [
@@ -174,117 +176,209 @@ def in_fork(action: Callable[[], Any], seconds: float, on_clock: float) -> Any:
         return pickle.loads(result.read_bytes()) if result.exists() else None
 
 
+class Test(NamedTuple):
+    """A collected test, its seconds of a processor, and the lines that it runs by file."""
+
+    item: pytest.Item
+    seconds: float
+    lines: dict[str, set[int]]
+
+
 class Trials:
     """A plugin of pytest that runs the collected tests once for each change."""
 
-    def __init__(
-        self, file: Path, changes: list[dict[str, Any]], verdicts: Path
-    ) -> None:
-        self.file = file
-        self.source = file.read_bytes()
-        self.changes = changes
-        self.verdicts = verdicts
+    def __init__(self, mutations: Sequence[Mutation], core: Path) -> None:
+        self.mutations = mutations
+        self.core = core
+        self.killed = 0
 
     def pytest_collection(self) -> None:
-        """A failing example need not become the smallest one. conftest.py has set the profile."""
-        from hypothesis import Phase, settings  # pytest wants to see its import
+        """The same examples each time; a failing one need not become the smallest. conftest.py has
+        set the profile."""
+        from hypothesis import (  # pytest wants to see its import
+            HealthCheck,
+            Phase,
+            settings,
+        )
 
-        phases = (Phase.explicit, Phase.reuse, Phase.generate)
-        settings.register_profile("not_shrunk", settings(), phases=phases)
+        settings.register_profile(
+            "not_shrunk",
+            settings(),
+            phases=(Phase.explicit, Phase.generate),
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
         settings.load_profile("not_shrunk")
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        name = ".".join(self.file.with_suffix("").parts)
-        importlib.import_module(
-            name[name.rindex("structrag") :].removesuffix(".__init__")
-        )
-        self.functions = functions_of(str(self.file))
+        if session.testsfailed:
+            return True  # while collecting
+        files = {str(self.core / mutation.module) for mutation in self.mutations}
+        for file in files:
+            parts = Path(file).relative_to(self.core).with_suffix("").parts
+            name = ".".join((self.core.name, *parts)).removesuffix(".__init__")
+            importlib.import_module(name)
+        self.functions: dict[str, list[FunctionType]] = {file: [] for file in files}
+        for thing in gc.get_objects():
+            if type(thing) is FunctionType and thing.__code__.co_filename in files:
+                self.functions[thing.__code__.co_filename].append(thing)
         gc.freeze()  # forks do not write into what they share
-        seen = in_fork(lambda: self._watched(session), 600, 3600)
-        tree = ast.parse(self.source)
-        for change in self.changes:
-            place = place_of(tree, change["line"], change["column"])
-            verdict = None
-            if place is not None and seen is not None:
-                verdict = self._try(session, seen, change, place)
-            with self.verdicts.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(verdict) + "\n")
+        seen = in_fork(lambda: self._watched(session, files), 7200, 14400)
+        if seen is None:
+            sys.exit("A test ended the process in which all ran.")
+        failed = [
+            item for item, one in zip(session.items, seen, strict=True) if not one
+        ]
+        for item in failed:
+            print(f"fails with the core as it is: {item.nodeid}", file=sys.stderr)
+        tests = [
+            Test(item, *one)
+            for item, one in zip(session.items, seen, strict=True)
+            if one is not None
+        ]
+        for mutation in self.mutations:
+            by = self._killer(session, tests, mutation)
+            self.killed += by is not None
+            verdict = "survived" if by is None else "killed"
+            print(f"{verdict:8} {mutation}{f'  (by {by})' if by else ''}", flush=True)
         return True
 
-    def _watched(self, session: pytest.Session) -> list[tuple[float, set[int]]] | None:
-        """Processor seconds and lines of the module of each test; None if one fails."""
-        name, lines = str(self.file), set[int]()
+    def _watched(
+        self, session: pytest.Session, files: set[str]
+    ) -> list[tuple[float, dict[str, set[int]]] | None]:
+        """Seconds and lines of each test; None for one that fails."""
+        lines: dict[str, set[int]] = {}
+        idle: dict[CodeType, int] = {}
 
         def on_line(frame: Any, event: str, argument: object) -> Any:
-            lines.add(frame.f_lineno)
+            code = frame.f_code
+            ran = lines.setdefault(code.co_filename, set())
+            if frame.f_lineno in ran:
+                idle[code] = idle.get(code, 0) + 1
+                frame.f_trace_lines = idle[code] < 5000  # else loops take for ever
+            else:
+                ran.add(frame.f_lineno)
+                idle[code] = 0
             return on_line
 
         def on_call(frame: Any, event: str, argument: object) -> Any:
-            return on_line if frame.f_code.co_filename == name else None
+            code = frame.f_code
+            if code.co_filename not in files or idle.get(code, 0) > 5000:
+                return None
+            return on_line
 
-        seen = []
+        seen: list[tuple[float, dict[str, set[int]]] | None] = []
         for item in session.items:
             lines.clear()
+            idle.clear()
+            failed = session.testsfailed
             began = time.process_time()
             threading.settrace(on_call)
             sys.settrace(on_call)
             self._run(session, [item])
             sys.settrace(None)
-            seen.append((time.process_time() - began, set(lines)))
-            if session.testsfailed:
-                return None
+            ran = {file: set(numbers) for file, numbers in lines.items()}
+            passed = session.testsfailed == failed
+            seen.append((time.process_time() - began, ran) if passed else None)
         return seen
 
-    def _try(
-        self,
-        session: pytest.Session,
-        seen: list[tuple[float, set[int]]],
-        change: dict[str, Any],
-        place: Place,
-    ) -> bool | None:
-        tests = [
-            (seconds, number)
-            for number, (seconds, lines) in enumerate(seen)
-            if not lines.isdisjoint(place.lines)
-        ]
-        if not tests:
-            return False
-        items = [session.items[number] for _, number in sorted(tests)]
-        start, end = change["start"], change["end"]
-        source = (
-            self.source[:start] + f"({change['after']})".encode() + self.source[end:]
-        )
+    def _killer(
+        self, session: pytest.Session, tests: list[Test], mutation: Mutation
+    ) -> str | None:
+        """The first test that fails, or a word for what else notices a change."""
+        file = self.core / mutation.module
+        place = place_of(ast.parse(file.read_bytes()), mutation.line, mutation.column)
+        room = mutation.module.parts[0]
+        ran = [test for test in tests if str(file) in test.lines]
+        ran.sort(key=lambda test: (room not in test.item.nodeid, test.seconds))
+        if place is None:
+            return self._imported(session, ran, mutation)
+        chosen = [test for test in ran if test.lines[str(file)] & set(place.lines)]
+        total = 0.0
+        for number, test in enumerate(chosen):
+            total += test.seconds
+            if total > SECONDS:
+                chosen = chosen[: number + 1]
+                break
+        if not chosen:
+            return None
 
-        def action() -> bool | None:
-            if not exchange(self.functions, source, place):
-                return None
-            self._run(session, items)
-            return bool(session.testsfailed)
+        def action() -> tuple[bool, str | None]:
+            source = mutation.source()
+            if not exchange(self.functions[str(file)], source, place):
+                return False, None
+            return True, self._run(session, [test.item for test in chosen])
 
-        seconds = sum(seconds for seconds, _ in tests)
         try:
-            return in_fork(action, 3 + 5 * seconds, 120 + 20 * seconds)
+            done = in_fork(action, 5 + 5 * total, 120 + 20 * total)
         except TimeoutError:
-            return True  # a loop that does not end is noticed
+            return "a loop that does not end"
+        if done is None:
+            return "the end of the process"
+        exchanged, killer = done
+        return killer if exchanged else self._imported(session, ran, mutation)
+
+    def _imported(
+        self, session: pytest.Session, ran: list[Test], mutation: Mutation
+    ) -> str | None:
+        """The first test that fails in a process that imports the changed module."""
+        chosen: list[str] = []
+        files: set[str] = set()
+        total = 0.0
+        for test in ran:
+            name = test.item.nodeid
+            files.add(name.partition("::")[0])
+            total += test.seconds
+            if len(files) > IMPORT_FILES or total > IMPORT_SECONDS:
+                break
+            chosen.append(name)
+        table = next(self.core.parents[1].glob("tests/core/test_signatures.py"), None)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, self.core.name)
+            shutil.copytree(
+                self.core, copy, ignore=shutil.ignore_patterns("__pycache__")
+            )
+            (copy / mutation.module).write_bytes(mutation.source())
+            arguments = Path(folder, "tests.txt")
+            arguments.write_text("\n".join([*([str(table)] if table else []), *chosen]))
+            path = os.pathsep.join([folder, os.environ["PYTHONPATH"]])
+            command = [sys.executable, "-m", "pytest", "-x", *OPTIONS, f"@{arguments}"]
+            try:
+                done = subprocess.run(
+                    command,
+                    cwd=session.config.rootpath,
+                    env={**os.environ, "PYTHONPATH": path},
+                    capture_output=True,
+                    timeout=600,
+                )
+            except subprocess.TimeoutExpired:
+                return "a loop that does not end"
+        return "tests in a process of its own" if done.returncode else None
 
     @staticmethod
-    def _run(session: pytest.Session, items: list[pytest.Item]) -> None:
+    def _run(session: pytest.Session, items: list[pytest.Item]) -> str | None:
+        """The first of these tests that fails."""
+        failed = session.testsfailed
         for item, following in zip(items, [*items[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if session.testsfailed:
-                return
+            if session.testsfailed > failed:
+                return item.nodeid
+        return None
 
 
-def main() -> None:
-    test_file, module, verdicts = sys.argv[1:]
-    trials = Trials(Path(module).resolve(), json.load(sys.stdin), Path(verdicts))
-    options = ["-q", "--no-header", "--no-summary", "--tb=no"]
-    for plugin in ("cacheprovider", "langsmith_plugin", "syrupy"):
-        options += ["-p", f"no:{plugin}"]
-    status = pytest.main([*options, test_file], plugins=[trials])
-    if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        sys.exit(int(status))
+def try_all(mutations: Sequence[Mutation], core: Path, tests: Path) -> int:
+    """Print what notices each mutation; the number of those that something notices.
 
-
-if __name__ == "__main__":
-    main()
+    `tests` is a file of arguments of pytest, relative to the folder above its own.
+    """
+    os.chdir(tests.parents[1])
+    path = [str(core.parent), str(tests.parents[1])]
+    sys.path[:0] = path
+    path += filter(None, [os.environ.get("PYTHONPATH")])
+    os.environ["PYTHONPATH"] = os.pathsep.join(path)
+    trials = Trials(mutations, core)
+    status = pytest.main([*OPTIONS, f"@{tests}"], plugins=[trials])
+    if status != pytest.ExitCode.OK:
+        sys.exit(f"pytest ended with {status!r}")
+    return trials.killed

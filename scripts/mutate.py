@@ -1,16 +1,14 @@
-"""Change the core in small ways at random, and see whether each module's own test file notices.
+"""Change the core in small ways at random, and see whether the tests of `make check` notice.
 
-    python scripts/mutate.py --number 50 --seed 1              # a sample of the whole core
-    python scripts/mutate.py --module index/dense --every      # all changes of one module
+    python scripts/mutate.py --number 200 --seed 1   # a sample of the whole core
+    python scripts/mutate.py --module index/dense    # one change at each place of a module
 
-A mutation is killed when the test file of its module's name fails, or one that
-tests/core/test_layout_of_tests.py names for a module without one; in a sample also when the table
-of all defaults and records does. What survives is either a missing case or a change that makes no
-difference; the two are told apart by reading, so both are printed.
-
-Changes within functions are tried in forks of one process (`forked.py`), with the tests that run
-their lines. What runs at import (constants, defaults) is changed in a copy of the core, one process
-of pytest each. The checkout stays as it is.
+The tests run once as they are, to see which run which lines. A change within a function is then
+tried in a fork (`forked.py`): the tests that run its lines, those of its own room first, until one
+fails or SECONDS are over. What runs at import (constants, defaults, class bodies) is changed in a
+copy of the core and tried in a process of its own, with the tests that run the module and the table
+of all defaults. What survives is either a missing case or a change that makes no difference; the
+two are told apart by reading, so both are printed. The checkout stays as it is.
 """
 
 from __future__ import annotations
@@ -18,31 +16,17 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
-import json
 import math
-import os
 import random
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from forked import try_all
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "core"))
-
-from test_layout_of_tests import ELSEWHERE  # noqa: E402
-
 CORE = ROOT / "shared" / "structrag"
-TESTS = ROOT / "tests" / "core"
-FORKED = ROOT / "scripts" / "forked.py"
-# Plugins of others that take long to import.
-SLOW_PLUGINS = ("cacheprovider", "langsmith_plugin", "syrupy")
-QUICK = [word for plugin in SLOW_PLUGINS for word in ("-p", f"no:{plugin}")]
-SIGNATURES = TESTS / "test_signatures.py"  # about every module at once
 OPPOSITE: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
     ast.Lt: [ast.LtE, ast.GtE],
     ast.LtE: [ast.Lt, ast.Gt],
@@ -73,17 +57,10 @@ class Mutation:
     before: str
     after: str
 
-    @property
-    def test_file(self) -> Path:
-        return TESTS / self.module.parent / f"test_{self.module.name}"
-
-    def test_files(self) -> list[Path]:
-        """Its module's own test file, or those that the list of exceptions names."""
-        reason = ELSEWHERE.get(self.module.with_suffix("").as_posix(), "")
-        elsewhere = [
-            TESTS / f"{name}.py" for name in reason.partition(":")[0].split(", ")
-        ]
-        return [path for path in (self.test_file, *elsewhere) if path.exists()]
+    def source(self) -> bytes:
+        """The changed module."""
+        source = (CORE / self.module).read_bytes()
+        return source[: self.start] + f"({self.after})".encode() + source[self.end :]
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line}: {self.before}  ->  {self.after}"
@@ -180,110 +157,6 @@ def drawn(number: int, seed: int) -> list[Mutation]:
     return [chance.choice(places[key]) for key in keys]
 
 
-def environment(core: Path) -> dict[str, str]:
-    """That of a run of tests with the core that stands in the folder `core`."""
-    path = os.pathsep.join([str(core), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-def passes(test_file: Path, core: Path, timeout: float) -> bool:
-    """Whether the test file passes with the core that stands in the folder `core`."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", *QUICK, str(test_file)]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment(core),
-            capture_output=True,
-            timeout=timeout,
-        )
-    except subprocess.TimeoutExpired:
-        return False  # a loop that does not end is noticed
-    return done.returncode == 0
-
-
-def passes_changed(
-    test_file: Path, mutation: Mutation, core: Path, timeout: float
-) -> bool:
-    """Whether the test file passes with a change written into a copy of the core."""
-    file = core / "structrag" / mutation.module
-    source = file.read_bytes()
-    replacement = f"({mutation.after})".encode()
-    try:
-        file.write_bytes(
-            source[: mutation.start] + replacement + source[mutation.end :]
-        )
-        return passes(test_file, core, timeout)
-    finally:
-        file.write_bytes(source)
-
-
-def failing(
-    test_file: Path, mutations: list[Mutation], core: Path, timeout: float
-) -> list[bool]:
-    """Whether the test file fails, for each of several mutations of one module."""
-    file = core / "structrag" / mutations[0].module
-    changes = [
-        {
-            "line": m.line,
-            "column": m.column,
-            "start": m.start,
-            "end": m.end,
-            "after": m.after,
-        }
-        for m in mutations
-    ]
-    verdicts = core / "verdicts"
-    verdicts.unlink(missing_ok=True)
-    command = [sys.executable, str(FORKED), str(test_file), str(file), str(verdicts)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment(core),
-        input=json.dumps(changes),
-        text=True,
-        capture_output=True,
-    )
-    if done.returncode != 0:
-        sys.exit(
-            f"{test_file.relative_to(ROOT)}: {(done.stdout + done.stderr)[-2000:]}"
-        )
-    answers = [json.loads(line) for line in verdicts.read_text().splitlines()]
-    if None in answers and not passes(test_file, core, timeout):
-        sys.exit(f"{test_file.relative_to(ROOT)} fails with the core as it is")
-    return [
-        not passes_changed(test_file, mutation, core, timeout)
-        if answer is None
-        else answer
-        for mutation, answer in zip(mutations, answers, strict=True)
-    ]
-
-
-def killers(
-    mutations: list[Mutation], timeout: float, further: Sequence[Path] = ()
-) -> list[Path | None]:
-    """The first test file that fails, for each of several mutations of one module.
-
-    `further` files are tried after those that the module's name leads to.
-    """
-    found: dict[Mutation, Path] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(
-            CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__")
-        )
-        for test_file in [*mutations[0].test_files(), *further]:
-            left = [mutation for mutation in mutations if mutation not in found]
-            if left:
-                verdicts = failing(test_file, left, folder, timeout)
-                found |= {
-                    m: test_file
-                    for m, fails in zip(left, verdicts, strict=True)
-                    if fails
-                }
-    return [found.get(mutation) for mutation in mutations]
-
-
 def share(successes: int, trials: int) -> str:
     low, high = wilson(successes, trials)
     interval = f"95% interval {low:.0%} to {high:.0%}"
@@ -327,64 +200,20 @@ def main() -> None:
         "--module", nargs="+", help="all places of these modules or folders"
     )
     parser.add_argument(
-        "--every", action="store_true", help="all changes of a place, not one"
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=300, help="seconds for one test file"
-    )
-    parser.add_argument("--jobs", type=int, default=1, help="modules at a time")
-    parser.add_argument(
         "--list", action="store_true", help="print the mutations, run nothing"
-    )
-    parser.add_argument(
-        "--survivors", action="store_true", help="print only what survives"
     )
     arguments = parser.parse_args()
     if arguments.module:
-        mutations = chosen_modules(arguments.module)
-        if not arguments.every:
-            chance = random.Random(arguments.seed)
-            mutations = [
-                chance.choice(changes) for changes in by_place(mutations).values()
-            ]
+        chance = random.Random(arguments.seed)
+        places = by_place(chosen_modules(arguments.module)).values()
+        mutations = [chance.choice(changes) for changes in places]
     else:
         mutations = drawn(arguments.number, arguments.seed)
-    # The table of all defaults takes long; a sample shows what it notices.
-    further = [] if arguments.module else [SIGNATURES]
     if arguments.list:
         print(*mutations, sep="\n")
         return
-    groups: dict[Path, list[Mutation]] = {}
-    for mutation in mutations:
-        groups.setdefault(mutation.module, []).append(mutation)
-    by_own = by_any = 0
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = pool.map(
-            lambda group: killers(group, arguments.timeout, further), groups.values()
-        )
-        for group, found in zip(groups.values(), results, strict=True):
-            own = sum(by == m.test_file for by, m in zip(found, group, strict=True))
-            by_own += own
-            by_any += sum(by is not None for by in found)
-            print(
-                f"{group[0].module}: {own} of {len(group)} killed by its own file",
-                flush=True,
-            )
-            for mutation, by in zip(group, found, strict=True):
-                if by is None or not arguments.survivors:
-                    print(line_of(mutation, by), flush=True)
-    print(f"Killed by the module's own test file: {share(by_own, len(mutations))}")
-    print(
-        f"Killed by that, the file named for it or the table: {share(by_any, len(mutations))}"
-    )
-
-
-def line_of(mutation: Mutation, by: Path | None) -> str:
-    verdict = "survived" if by is None else "killed"
-    other = by is not None and by != mutation.test_file
-    source = f"  (by {by.relative_to(TESTS)})" if by and other else ""
-    no_file = "" if mutation.test_file.exists() else "  (no test file)"
-    return f"  {verdict:8} {mutation}{no_file}{source}"
+    killed = try_all(mutations, CORE, ROOT / "tests" / "check.txt")
+    print(f"Killed by a test of make check: {share(killed, len(mutations))}")
 
 
 if __name__ == "__main__":

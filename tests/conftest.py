@@ -21,6 +21,13 @@ settings.register_profile("without_a_clock", deadline=None)
 settings.load_profile("without_a_clock")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What loads a model is slow."""
+    for item in items:
+        if {"minilm", "smollm"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of evaluation data, which is no part of the project: STRUCTRAG_DATA, or

@@ -248,25 +248,3 @@ def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any
         result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
         found.append((llm.calls - before, result))
     return found
-
-
-class Favours:
-    """A model with likelihoods that holds one word likely after any prompt; it writes nothing."""
-
-    name = "favours"
-
-    def __init__(self, word: str) -> None:
-        self.word = word
-        self.prompts: list[str] = []
-
-    def complete(self, prompt: str) -> str:
-        raise AssertionError("nothing is to be written")
-
-    def count_tokens(self, text: str) -> int:
-        return len(text.split())
-
-    def score(
-        self, prompt: str, texts: Sequence[str], *, chat: bool = True
-    ) -> list[float]:
-        self.prompts.append(prompt)
-        return [0.0 if prompt and self.word in text.split() else -9.0 for text in texts]

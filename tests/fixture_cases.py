@@ -1,4 +1,7 @@
-"""Cases as plain text files, so that adding one needs no Python: tests/fixtures/<subject>/*.txt.
+"""Cases and examples as plain text, so that adding one needs no Python.
+
+`cases` reads tests/fixtures/<subject>/*.txt, for longer texts; `examples` the file of a test file's
+name in tests/fixtures/examples, a line an example.
 
 A case is four parts, each ended by a line of dots: its name, the input, options (`limit = 8`, one
 a line; the part may be empty) and what is expected. `{body}` at the end of
@@ -7,11 +10,13 @@ a line stands for BODY.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -22,6 +27,7 @@ BODY = (
 )
 _DOTS = re.compile(r"^\.{3,}\n", re.MULTILINE)
 _PARTS = 4
+Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -56,3 +62,23 @@ def cases(subject: str) -> list[Any]:
 def _options(text: str) -> dict[str, Any]:
     pairs = [line.partition("=") for line in text.splitlines() if line.strip()]
     return {name.strip(): json.loads(value) for name, _, value in pairs}
+
+
+def examples(test: Test) -> Test:
+    """Give a test its examples: the lines below `[its name: its arguments]`, which are Python's
+    literals, each an example."""
+    file = Path(test.__globals__["__file__"]).relative_to(FOLDER.parent)
+    text = (FOLDER / "examples" / file.with_suffix(".txt")).read_text(encoding="utf-8")
+    tables = re.findall(
+        rf"^\[{test.__name__}: (.*)\]\n((?:(?!\[test_).*\n)*)", text, re.MULTILINE
+    )
+    if not tables:
+        raise ValueError(f"{file}: no examples of {test.__name__}")
+    for names, lines in tables:
+        rows = [
+            ast.literal_eval(line)
+            for line in lines.splitlines()
+            if line and not line.startswith("#")
+        ]
+        test = pytest.mark.parametrize(names, rows)(test)
+    return test

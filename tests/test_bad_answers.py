@@ -25,7 +25,7 @@ from structrag import (
     read_text,
 )
 from structrag.asking.runner import Runner
-from structrag.hosts.models import LogProbabilities
+from structrag.hosts.models import LogProbabilities, tried
 from structrag.retrieval import Routing
 
 TEXT = """# The X100 pump
@@ -198,7 +198,6 @@ def condensing(llm: Any) -> tuple[Counts, Reasons]:
 METHODS: dict[str, Callable[[Any], tuple[Counts, Reasons]]] = {
     "MC": views(),
     "MC of the paper": views(preset="paper"),
-    "lines of context": views(views=("context",)),
     "PIC": splitting(PICSplitter(min_tokens=10)),
     "PIC of the paper": splitting(PICSplitter.paper()),
     "IDMS": splitting(IDMSSplitter(min_tokens=10, max_tokens=80)),
@@ -271,10 +270,12 @@ def once_well(fault: Callable[[str], str]) -> Callable[[str], str]:
 
 OTHERS = [("The", -0.1), ("Sure", -2.0), ("I", -3.0)]  # tokens that were not asked for
 MARGINS: dict[str, Callable[[], Any]] = {
-    "other tokens": lambda: LogProbabilities().margin(
-        ("2", "1"), lambda _: OTHERS, lambda _: ""
+    "other tokens": lambda: tried(
+        LogProbabilities().steps(("2", "1"), lambda _: OTHERS), lambda _: ""
     ),
-    "none": lambda: LogProbabilities().margin(("2", "1"), lambda _: [], lambda _: ""),
+    "none": lambda: tried(
+        LogProbabilities().steps(("2", "1"), lambda _: []), lambda _: ""
+    ),
     "None": lambda: None,
     "NaN": lambda: math.nan,
     "above 1": lambda: 7.5,

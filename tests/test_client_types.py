@@ -35,7 +35,7 @@ from structrag import (
 
 documents = [Document("x")]
 embedding = DeterministicFakeEmbedding(size=4)
-good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="rrf", cache="c")
+good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="union", cache="c")
 lc.HiQARetriever.from_documents(documents, embedding, alpha=0.5, max_tokens=10)
 lc.D3Retriever.from_texts(["x"], embedding, strategy="fused")
 lc.EvidenceRetriever.load("path", embedding, context="none")
@@ -81,13 +81,13 @@ lc.MultiViewRetriever.from_documents(documents, embedding, fusionn="rrf")  # wro
 lc.MultiViewRetriever.from_documents(documents, embedding, k="four")  # wrong
 lc.MultiViewRetriever(index=good.index, kk=3)  # wrong
 lc.HiQARetriever.from_documents(documents, embedding, embeddings=3)  # wrong
-lc.D3Retriever.from_texts(["x"], embedding, vectorstore=None)  # wrong
+lc.D3Retriever.from_texts(["x"], embedding, vector_store=None)  # wrong
 lc.EvidenceRetriever.load("path", embedding, max_token=3)  # wrong
 lc.ContentAwareTextSplitter(flat_metadata=True)  # wrong
 li.MultiViewRetriever.from_documents(nodes, similarity_top_kk=4)  # wrong
 li.MultiViewRetriever.from_documents(nodes, similarity_top_k="four")  # wrong
 li.HiQARetriever.load("path", storage_context=None)  # wrong
-li.D3Retriever.from_documents(nodes, node_parser=None)  # wrong
+li.D3Retriever.from_documents(nodes, node_parsers=None)  # wrong
 li.ContentAwareNodeParser(chunk_sise=9)  # wrong
 Index(batchsize=3)  # wrong
 Index.load("path", dense_stor=None)  # wrong

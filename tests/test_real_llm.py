@@ -133,18 +133,6 @@ def test_enrichment(llm: Any, preset: str) -> None:
     whole(enriched)
 
 
-def test_views_are_chosen(llm: Any) -> None:
-    index = Index(llm=llm, choose_views=True)
-    index.view_settings = replace(index.view_settings, summary_min_tokens=5)
-    report = index.add([document()])
-    assert (
-        report.usage["calls"] == 0 < report.usage["scored"]
-        and not report.usage["fallbacks"]
-    )
-    whole(index.chunks())
-    assert MultiViewRetriever(index).search(QUESTION)
-
-
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_views(llm: Any, preset: str) -> None:
     index = Index(llm=llm, preset=preset)
@@ -249,7 +237,7 @@ def test_the_beginning_of_a_real_document(
     ]
     for splitter in paths:
         whole(splitter.split(part, llm=llm), part.text)
-    for options in ({}, {"preset": "paper"}, {"choose_views": True}):
+    for options in ({}, {"preset": "paper"}):
         index = Index(llm=llm, **options)
         index.view_settings = replace(index.view_settings, summary_min_tokens=30)
         assert not index.add([part]).usage["failed"]

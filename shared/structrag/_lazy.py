@@ -12,6 +12,9 @@ from typing import Any
 
 # Names that are no more, in any package -> what takes their place.
 REMOVED = {
+    "InformationMargin": "Use margin='similarity', or TransformersMargin.",
+    "LikelihoodGain": "Use Index without choose_views: views are extracted, or written by llm=.",
+    "StaticTokens": "Use TransformersTokens, or leave token_encoder= out.",
     "TreeIndex": "Use Index with EvidenceRetriever or MultiViewRetriever.",
     "TreeRetriever": "Use EvidenceRetriever, or MultiViewRetriever for whole chunks.",
 }

@@ -3,8 +3,6 @@ saves what it prints."""
 
 from __future__ import annotations
 
-import json
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -73,16 +71,6 @@ def test_floor_gives_every_sentence_to_the_encoder_once(
     )
 
 
-def test_watching_ends_and_tokens_stop_at_the_encoder_limit(embedder: Any) -> None:
-    with watching(embedder.model) as seen:
-        embedder.embed(["word " * 1000])
-    embedder.embed(["one more"])
-    assert (len(seen.texts), seen.tokens(embedder.model)) == (
-        1,
-        embedder.model.max_seq_length,
-    )
-
-
 def test_given_vectors_replace_the_encoder(embedder: Any) -> None:
     given = Given()
     with encoding_by(embedder.model, given.encode):
@@ -123,40 +111,6 @@ def test_peers_that_are_installed_are_measured_and_others_named(
             assert (
                 tables[0].figures[name]["tokens"] > tables[0].figures[FLOOR]["tokens"]
             )
-
-
-def test_an_absent_peer_is_named(
-    monkeypatch: pytest.MonkeyPatch, embedder: Any
-) -> None:
-    monkeypatch.setitem(sys.modules, "chonkie", None)
-    found, absent = peers(embedder)
-    assert CHONKIE not in found
-    assert [name for name in absent if name.startswith(CHONKIE)] == [
-        f"{CHONKIE} (chonkie)"
-    ]
-
-
-def test_targets_compare_medians() -> None:
-    figures = {
-        "slow": {"wall": (2.0, 3.0, 9.0), "cpu": (1.0, 1.0, 1.0)},
-        "fast": {"wall": (1.0,) * 3, "cpu": (2.0,) * 3},
-    }
-    row = splitters._target("f", "at least 3.0", figures, "slow", "fast")
-    assert row == ("f", "at least 3.0", "3.00 (2.00-9.00)", "0.50 (0.50-0.50)", "yes")
-    assert splitters._target("f", "at most 2.9", figures, "slow", "fast")[-1] == "no"
-
-
-def test_results_are_saved_as_printed(tables: list[Any], tmp_path: Path) -> None:
-    page = splitters.publish(tables, 1, tmp_path)
-    assert (tmp_path / "splitters.md").read_text(encoding="utf-8") == page
-    saved = json.loads((tmp_path / "splitters.json").read_text(encoding="utf-8"))
-    assert [table["title"] for table in saved["tables"]] == [
-        table.title for table in tables
-    ]
-    assert all(
-        title in page
-        for title in ("### With ", "### With vectors given", "### Targets")
-    )
 
 
 def test_without_data_it_says_so(

@@ -16,6 +16,7 @@ from rooms import ROOMS
 
 import structrag
 from structrag._lazy import REMOVED
+from structrag.errors import UnknownArgument
 
 HEAVY = [
     "torch",
@@ -110,6 +111,14 @@ def test_a_removed_name_says_what_takes_its_place(name: str) -> None:
         assert name not in dir(importlib.import_module(package))
     with pytest.raises(ImportError, match=f"structrag.{name} was removed. Use .+[.]$"):
         exec(f"from structrag import {name}")
+
+
+def test_a_removed_argument_says_what_to_do_instead() -> None:
+    message = (
+        r"no argument 'choose_views'\. Leave it out: views are extracted, .* Known: "
+    )
+    with pytest.raises(UnknownArgument, match=message):
+        structrag.Index(choose_views=True)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("name", NAMES)

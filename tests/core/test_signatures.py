@@ -27,13 +27,11 @@ LONGEST = 60
 
 # By room and class, not by module. Written while something is made, read or counted.
 MUTABLE = {
-    "asking.Call",
     "asking.Usage",
     "asking._Outcome",
     "chunks.AdaptiveThreshold",
     "chunks.DocumentGaps",
     "chunks.GapModel",
-    "chunks.Scope",
     "chunks.SentenceMargins",
     "chunks.Supplement",
     "cli.Memory",
@@ -41,9 +39,9 @@ MUTABLE = {
     "hosts.JsonAnswers",
     "hosts.LogProbabilities",
     "index.Segment",
-    "index.State",
+    "index.StoreState",
     "index._Answers",
-    "ingestion.Summary",
+    "ingestion.FolderSummary",
     "ingestion._Batch",
     "models.ColbertTokens",
     "models.CrossEncoderScorer",

@@ -18,10 +18,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, multiview
 from ticking import ticking
 
-from langchain_structrag import MultiViewRetriever
-from langchain_structrag.retrieving import IndexRetriever, make_index
-from structrag.asking.requests import Ask
-from structrag.records import Hit
+from langchain_structrag import D3Retriever, MultiViewRetriever
 
 # -- as a Runnable
 
@@ -90,20 +87,6 @@ def test_a_chat_model_writes_the_views() -> None:
     )
 
 
-class Asking(IndexRetriever):
-    """A retriever whose search asks the language model first, as question-rewriting ones do."""
-
-    def _steps(self, query: str) -> Any:
-        yield [Ask(query)]
-        return []
-
-    def _search(self, query: str, k: Any = None, where: Any = None) -> list[Hit]:
-        return self.index.run(self._steps(query))
-
-    async def _asearch(self, query: str, k: Any = None, where: Any = None) -> list[Hit]:
-        return await self.index.arun(self._steps(query))
-
-
 async def test_callbacks_reach_model_calls_made_while_searching() -> None:
     runs: dict[str, list[Any]] = {"retriever": [], "model": []}
 
@@ -116,7 +99,9 @@ async def test_callbacks_reach_model_calls_made_while_searching() -> None:
         ) -> None:
             runs["model"].append(parent_run_id)
 
-    retriever = Asking(index=make_index(llm=Counting()))
+    retriever = D3Retriever.from_documents(
+        DOCUMENTS, "lsa", llm=Counting(), summariser=None, router="llm"
+    )
     retriever.invoke("q", config={"callbacks": [Recorder()]})
     await retriever.ainvoke("q", config={"callbacks": [Recorder()]})
     retriever.invoke("q")

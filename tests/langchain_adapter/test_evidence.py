@@ -12,14 +12,12 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from samples import ODD_QUESTIONS
 
 from langchain_structrag import (
     ContentAwareTextSplitter,
     EvidenceCompressor,
     EvidenceRetriever,
 )
-from structrag import EvidenceRetriever as CoreRetriever
 from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
@@ -105,53 +103,6 @@ def test_limits_of_a_search() -> None:
     )
 
 
-ROWS = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
-STOCK = f"# Stock\n\n| part | stock |\n|---|---|\n{ROWS}"
-HEADER = "| part | stock |\n|---|---|"
-
-
-@pytest.mark.parametrize(
-    ("context", "shown"), [("none", ""), ("lead", HEADER), ("all", f"Stock\n{HEADER}")]
-)
-def test_a_row_comes_behind_its_header_which_counts(context: str, shown: str) -> None:
-    question = "Which part has 287?"
-    retriever = EvidenceRetriever.from_texts([STOCK], max_tokens=40, context=context)
-    compressor = EvidenceCompressor(max_tokens=40, context=context)
-    source = Document(STOCK, metadata={"start_index": 0})
-    for best, *others in (
-        retriever.invoke(question),
-        compressor.compress_documents([source], question),
-    ):
-        assert best.metadata.get("heading_context", "") == shown
-        assert best.page_content.startswith(shown)
-        text = best.page_content.removeprefix(f"{shown}\n")
-        start = best.metadata["start_index"]
-        assert STOCK[start : start + len(text)] == text and "| part 41 |" in text
-        assert sum(count_tokens(one.page_content) for one in (best, *others)) <= 40
-
-
-def test_documents_come_and_go() -> None:
-    retriever = EvidenceRetriever.from_documents(DOCUMENTS[:1])
-    assert retriever.add_documents(DOCUMENTS).added == 1
-    assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    assert "fish" in retriever.invoke("Do they eat fish at noon?", k=1)[0].page_content
-    assert retriever.delete("cats.md")
-    assert all(
-        result.metadata["source"] == "pump.md"
-        for result in retriever.invoke("cats fish")
-    )
-    assert isinstance(retriever.index, CoreRetriever)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"order": "best"}, {"k": 0}, {"max_tokens": 0}, {"token_encoder": "nothing"}],
-)
-def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        EvidenceRetriever.from_documents(DOCUMENTS, **options)
-
-
 def test_results_of_others_are_shortened() -> None:
     text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
     found = [
@@ -205,65 +156,3 @@ def test_in_langchains_own_compression_retriever() -> None:
     )
     (short,) = retriever.invoke(QUESTION)
     assert short.page_content == "Rinse the filter every week."
-
-
-@pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
-@pytest.mark.parametrize("embedding", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_odd_questions_have_passages(embedding: Any, question: str) -> None:
-    retriever = EvidenceRetriever.from_documents(DOCUMENTS, embedding)
-    results = retriever.invoke(question, max_tokens=20)
-    assert (
-        results and sum(count_tokens(result.page_content) for result in results) <= 20
-    )
-    assert retriever.batch([question, " "], max_tokens=20) == [results, []]
-
-
-def test_below_one_sentence_its_beginning_is_given() -> None:
-    (result,) = EvidenceRetriever.from_documents(DOCUMENTS).invoke(
-        QUESTION, max_tokens=3
-    )
-    assert result.page_content == "Rinse the"
-    assert result.metadata["end_index"] - result.metadata["start_index"] == 9
-
-
-def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
-    async def change() -> tuple[list[Document], list[Document]]:
-        retriever = await EvidenceRetriever.afrom_documents(DOCUMENTS, HashTokens())
-        new = Document(
-            "Birds sing at dawn.", metadata={"source": "birds.md", "year": 2022}
-        )
-        changed = Document(
-            "Cats hunt mice.", metadata={"source": "cats.md", "year": 2023}
-        )
-        report = await retriever.aadd_documents([new, changed])
-        assert (report.added, report.replaced) == (1, 1)
-        assert await retriever.adelete("pump.md") and not await retriever.adelete(
-            "pump.md"
-        )
-        retriever.save(tmp_path / "index")
-        results, filtered = await retriever.abatch(
-            ["birds cats"] * 2, [{}, {"metadata": {"of": "this run"}}]
-        )
-        assert results == filtered
-        return results, await retriever.ainvoke(
-            "birds", where=lambda meta: meta["year"] > 2022
-        )
-
-    everything, late = asyncio.run(change())
-    assert {result.metadata["source"] for result in everything} == {
-        "birds.md",
-        "cats.md",
-    }
-    assert [result.page_content for result in late] == ["Cats hunt mice."]
-    loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens(), order="document")
-    assert {result.page_content for result in loaded.invoke("birds cats")} == {
-        result.page_content for result in everything
-    }
-
-
-def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
-    EvidenceRetriever.from_documents(DOCUMENTS, HashTokens()).save(tmp_path / "index")
-    with pytest.raises(
-        ValueError, match=r"token_encoder must be what the index at .* was built"
-    ):
-        EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))

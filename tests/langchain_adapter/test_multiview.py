@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from doubles import Favours
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
@@ -20,7 +18,7 @@ from langchain_structrag import (
     FixedTextSplitter,
     MultiViewRetriever,
 )
-from structrag.errors import IndexDamaged, InvalidParameter, UnknownArgument
+from structrag.errors import InvalidParameter, UnknownArgument
 
 KINDS = pytest.mark.parametrize("kind", ["lsa", "embedding", "vectorstore"])
 
@@ -90,97 +88,6 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
         retriever.invoke("moon", top_k=3)
 
 
-def test_the_first_results_do_not_depend_on_k() -> None:
-    retriever = multiview("embedding")
-    assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [
-        d.id for d in retriever.invoke("moon", k=2)
-    ]
-
-
-@KINDS
-def test_add_change_and_delete(kind: str) -> None:
-    retriever = multiview(kind)
-    assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    changed = Document(
-        page_content="# Pets\n\nOnly fish now.\n",
-        metadata={"source": "pets.md", "year": 2020},
-    )
-    report = retriever.add_documents([changed])
-    assert (report.added, report.replaced) == (0, 1)
-    assert not any("purr" in d.page_content for d in retriever.invoke("cats purr", k=9))
-    assert retriever.delete("pets.md")
-    # The second is deleted all the same.
-    assert not retriever.delete(["pets.md", "sky.md"])
-    assert retriever.invoke("fish") == []
-    retriever.add_documents(DOCUMENTS)
-    assert facts(retriever.invoke("cats purr")) == facts(
-        multiview(kind).invoke("cats purr")
-    )
-
-
-async def test_async_add() -> None:
-    for kind in ("lsa", "embedding", "vectorstore"):
-        retriever = multiview(kind)
-        report = await retriever.aadd_documents(
-            [
-                Document(
-                    page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"}
-                )
-            ]
-        )
-        assert report.added == 1
-        assert (await retriever.ainvoke("waves roll"))[0].metadata["doc_id"] == "sea.md"
-        assert await retriever.adelete(["sea.md", "sky.md"])
-        assert {
-            d.metadata["doc_id"] for d in await retriever.ainvoke("waves roll")
-        } == {"pets.md"}
-
-
-@KINDS
-def test_save_and_load(kind: str, tmp_path: Path) -> None:
-    store = InMemoryVectorStore(EMBEDDING)
-    by_kind: dict[str, Any] = {
-        "lsa": {},
-        "embedding": {"embedding": EMBEDDING},
-        "vectorstore": {"vectorstore": store},
-    }
-    models = by_kind[kind]
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
-    retriever.save(tmp_path / "index")
-    loaded = MultiViewRetriever.load(tmp_path / "index", k=3, **models)
-    assert facts(loaded.invoke("cats purr")) == facts(
-        retriever.invoke("cats purr", k=3)
-    )
-    assert loaded.add_documents(DOCUMENTS).unchanged == 2
-
-
-def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
-    pages = [
-        Document(
-            page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i}
-        )
-        for i in range(2)
-    ]
-    rows = [
-        Document(page_content=f"row {i} words", metadata={"source": "t.txt"})
-        for i in range(2)
-    ]
-    retriever = MultiViewRetriever.from_documents([*pages, *rows, rows[0]])
-    assert retriever.index.document_ids == [
-        "r.pdf#page=0",
-        "r.pdf#page=1",
-        "t.txt",
-        "t.txt#2",
-    ]
-    assert retriever.add_documents([*pages, *rows]).unchanged == 4
-    own = MultiViewRetriever.from_documents(
-        [Document(page_content="x", id="mine", metadata={"source": "a"})]
-    )
-    assert own.index.document_ids == ["mine"]
-    same = MultiViewRetriever.from_texts(["one", "two", "two"])
-    assert len(same.index.document_ids) == 2
-
-
 def test_from_texts_takes_metadata() -> None:
     retriever = MultiViewRetriever.from_texts(
         ["# A\n\none", "# B\n\ntwo"], metadatas=[{"n": 1}, {"n": 2}], k=1
@@ -205,21 +112,6 @@ def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"k": 0},
-        {"k": 1.5},
-        {"fusion": "best"},
-        {"views": ["title"]},
-        {"routes": "dense"},
-    ],
-)
-def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        MultiViewRetriever.from_documents(DOCUMENTS, **options)
-
-
 def test_other_bad_arguments() -> None:
     with pytest.raises(InvalidParameter, match="embedding"):
         MultiViewRetriever.from_documents(
@@ -233,15 +125,6 @@ def test_other_bad_arguments() -> None:
         MultiViewRetriever.from_documents(DOCUMENTS, chunk_siez=3)
 
 
-def test_a_model_with_likelihoods_chooses_the_views() -> None:
-    model = Favours("purr")
-    retriever = MultiViewRetriever.from_documents(
-        DOCUMENTS, llm=model, choose_views=True
-    )
-    assert model.prompts and retriever.invoke("purr")
-    assert retriever.index.usage.calls == 0 < retriever.index.usage.scored
-
-
 def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
     documents = [Document("# Pump\n\nIt leaks.", id="a"), Document("A valve.", id="b")]
@@ -253,9 +136,9 @@ def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
     )
     opened = MultiViewRetriever.load(store, EMBEDDING, k=1)
     assert opened.invoke("pump leaks") == made.invoke("pump leaks", where=None)
-    with pytest.raises(ValueError, match="path must be a folder here"):
+    with pytest.raises(ValueError, match="a folder for EvidenceRetriever"):
         EvidenceRetriever.load(store, EMBEDDING)
-    with pytest.raises(IndexDamaged, match=r"was not saved by D3Index\.save"):
+    with pytest.raises(ValueError, match="a folder for D3Index"):
         D3Retriever.load(store, EMBEDDING)
     with pytest.raises(UnknownArgument, match="Retrievers over chunks take it"):
         EvidenceRetriever.from_documents(documents, EMBEDDING, store=store)  # type: ignore[call-arg]

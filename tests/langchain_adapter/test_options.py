@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_fakes import BagOfWords
@@ -41,23 +42,7 @@ DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_field_is_a_named_argument(retriever: Any) -> None:
-    assert (
-        retriever.model_fields.keys() - {"index"}
-        <= retriever.OPTIONS.__annotations__.keys()
-    )
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("search_kwargs", "For the number of results pass k=4"),
-        ("embeddings", "Pass embedding="),
-        ("chunk_size", r"Pass splitter=ContentAwareTextSplitter\(chunk_size="),
-        ("max_call", "Did you mean 'max_calls'"),
-    ],
-)
+@examples
 def test_an_unknown_argument_is_answered(
     retriever: Any, name: str, answer: str
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,8 @@ from doubles import HashTokens
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.tracers.context import collect_runs
-from langchain_fakes import BagOfWords
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_fakes import BagOfWords, facts
 
 from langchain_structrag import (
     D3Retriever,
@@ -30,6 +33,76 @@ QUESTION = "How often do I rinse the filter of the PX-20?"
 
 def documents() -> list[Document]:
     return [Document(text, id=name) for name, text in TEXTS.items()]
+
+
+NEW = Document("# Whales\n\nThe whale sings in the deep sea.\n", id="whales")
+CHANGED = Document("# Cats\n\nCats hunt mice at night.\n", id="cats")
+MODEL: Any = FakeListChatModel(responses=["1, 2"])
+CASES: dict[str, tuple[Any, Callable[[], dict[str, Any]]]] = {
+    "multiview": (MultiViewRetriever, lambda: {"embedding": BagOfWords()}),
+    "multiview by lsa": (MultiViewRetriever, lambda: {"embedding": "lsa"}),
+    "multiview in a store": (
+        MultiViewRetriever,
+        lambda: {"vectorstore": InMemoryVectorStore(BagOfWords())},
+    ),
+    "hiqa": (HiQARetriever, lambda: {"embedding": BagOfWords()}),
+    "hiqa by lsa": (HiQARetriever, lambda: {"embedding": "lsa"}),
+    "hiqa in a store": (
+        HiQARetriever,
+        lambda: {"vectorstore": InMemoryVectorStore(BagOfWords())},
+    ),
+    "d3": (D3Retriever, lambda: {"embedding": BagOfWords()}),
+    "d3 by lsa": (D3Retriever, lambda: {"embedding": "lsa"}),
+    "d3 with a model": (
+        D3Retriever,
+        lambda: {"embedding": "lsa", "llm": MODEL, "preset": "paper"},
+    ),
+    "evidence": (EvidenceRetriever, lambda: {"embedding": HashTokens()}),
+    "evidence by lsa": (EvidenceRetriever, lambda: {"embedding": "lsa"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_documents_come_change_and_go_and_are_saved(
+    case: str, tmp_path: Path
+) -> None:
+    kind, options = CASES[case]
+    chosen = options()
+    retriever = kind.from_documents(documents(), **chosen)
+    awaited = await kind.afrom_documents(documents(), **options())
+    for question in (QUESTION, "brass valve", "nothing like it", " "):
+        found = facts(retriever.invoke(question))
+        assert found == facts(await retriever.ainvoke(question))
+        assert found == facts(await awaited.ainvoke(question))
+        assert found == facts((await retriever.abatch([question] * 2))[1])
+    assert retriever.add_documents(documents()).unchanged == 3
+    report = await retriever.aadd_documents([NEW, CHANGED])
+    assert (report.added, report.replaced) == (1, 1)
+    texts = [one.page_content for one in retriever.invoke("cats whale sea mice", k=20)]
+    assert "fish" not in "".join(texts)
+    retriever.save(tmp_path / "index")
+    loaded = kind.load(tmp_path / "index", **chosen)
+    assert facts(loaded.invoke("whale")) == facts(retriever.invoke("whale"))
+    assert loaded.add_documents([*documents()[:2], NEW, CHANGED]).unchanged == 4
+    assert retriever.delete("whales") and not retriever.delete(["whales", "cats"])
+    assert await retriever.adelete("valve")
+    assert retriever.index.document_ids == ["pump"]
+    left = retriever.invoke("whale cats valve water", k=20)
+    assert {one.metadata["doc_id"] for one in left} <= {"pump"}
+
+
+@pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
+async def test_texts_have_their_metadata(case: str) -> None:
+    kind, options = CASES[case]
+    texts, metadatas = list(TEXTS.values()), [{"n": 1}, {"n": 2}, {"n": 3}]
+    for retriever in (
+        kind.from_texts(texts, metadatas=metadatas, **options()),
+        await kind.afrom_texts(texts, metadatas=metadatas, **options()),
+    ):
+        found = retriever.invoke("Cats sleep all day", where={"n": 3})
+        assert found and {one.metadata["n"] for one in found} == {3}
+    with pytest.raises(InvalidParameter, match="metadatas"):
+        kind.from_texts(texts, metadatas=[{}], **options())
 
 
 def made(name: str) -> Any:

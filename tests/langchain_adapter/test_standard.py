@@ -16,17 +16,16 @@ from langchain_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
-from langchain_structrag.retrieving import core_documents, make_index
-from structrag.retrieval.d3.index import D3Index
 
 TEXT = (
     "# Pets\n\nIntro.\n\n## Cats\n\nCats purr.\n\n## Dogs\n\nDogs bark.\n\n## Birds\n\nBirds "
     "sing.\n"
 )
+DOCUMENTS = [Document(page_content=TEXT, metadata={"source": "pets.md"})]
 
 
 class Standard(RetrieversIntegrationTests):
-    options: dict[str, Any] = {}  # noqa: RUF012
+    options: dict[str, Any] = {"embedding": "lsa"}  # noqa: RUF012
 
     @property
     def retriever_constructor(self) -> type[BaseRetriever]:
@@ -34,13 +33,8 @@ class Standard(RetrieversIntegrationTests):
 
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
-        index = make_index(**self.options)
-        index.add(
-            core_documents(
-                [Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"
-            )
-        )
-        return {"index": index}
+        made = MultiViewRetriever.from_documents(DOCUMENTS, **self.options)
+        return {"index": made.index}
 
     @property
     def retriever_query_example(self) -> str:
@@ -64,13 +58,7 @@ class TestD3(Standard):
 
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
-        index = D3Index()
-        index.add(
-            core_documents(
-                [Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"
-            )
-        )
-        return {"index": index}
+        return {"index": D3Retriever.from_documents(DOCUMENTS, "lsa").index}
 
 
 class TestTwoHop(Standard):

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from llama_index_structrag import HiQANodeParser, IDMSNodeParser, PICNodeParser
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    FixedNodeParser,
+    HiQANodeParser,
+    IDMSNodeParser,
+    PICNodeParser,
+)
 from llama_index_structrag.arguments import (
+    ContentAwareParserArguments,
+    FixedParserArguments,
     HiQAParserArguments,
     IDMSParserArguments,
     PICParserArguments,
@@ -20,10 +28,19 @@ from llama_index_structrag.arguments import (
         (PICNodeParser, PICParserArguments, {"embed_model", "llm"}),
         (IDMSNodeParser, IDMSParserArguments, {"embed_model", "llm"}),
         (HiQANodeParser, HiQAParserArguments, set()),
+        (ContentAwareNodeParser, ContentAwareParserArguments, set()),
+        (FixedNodeParser, FixedParserArguments, set()),
     ],
 )
 def test_every_field_can_be_changed_by_name(
     parser: Any, arguments: Any, models: set[str]
 ) -> None:
     assert arguments.__annotations__.keys() | models == parser.model_fields.keys()
-    assert parser.paper(language="german").language == "german"
+    make = getattr(parser, "paper", parser)
+    assert make(language="german").language == "german"
+
+
+def test_fields_are_described_by_the_core() -> None:
+    field = PICNodeParser.model_fields["threshold_sd"]
+    assert field.default == 0.0
+    assert str(field.description).startswith("Population standard deviations added")

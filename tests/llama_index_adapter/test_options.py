@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from llama_index.core import Document, MockEmbedding, Settings
 from llama_index.core.llms import MockLLM
 from llama_index_fakes import HashEmbedding
@@ -23,7 +24,6 @@ from llama_index_structrag import (
     MultiViewRetriever,
     PICNodeParser,
 )
-from llama_index_structrag.retrieving import arguments_of
 from structrag import FunctionEmbedder, read_text
 from structrag.errors import InvalidParameter, UnknownArgument
 
@@ -52,20 +52,7 @@ def no_global_model() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_every_argument_is_named(retriever: Any) -> None:
-    named = retriever.OPTIONS.__annotations__.keys()
-    assert set(arguments_of(retriever)) - {"index"} <= named
-
-
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("storage_context", "Pass vector_store="),
-        ("transformations", "Pass node_parser="),
-        ("similarity_top_kk", "Did you mean 'similarity_top_k'"),
-    ],
-)
+@examples
 def test_an_unknown_argument_is_answered(
     retriever: Any, name: str, answer: str
 ) -> None:

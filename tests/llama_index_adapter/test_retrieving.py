@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +13,8 @@ from llama_index.core.postprocessor import (
     PrevNextNodePostprocessor,
     SimilarityPostprocessor,
 )
-from llama_index.core.vector_stores.types import (
-    FilterCondition,
-    FilterOperator,
-    MetadataFilter,
-    MetadataFilters,
-)
-from llama_index_fakes import HashEmbedding
+from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index_fakes import HashEmbedding, ListStore
 
 from llama_index_structrag import (
     D3Retriever,
@@ -26,7 +23,6 @@ from llama_index_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
-from llama_index_structrag.retrieving import where_of
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -38,6 +34,76 @@ QUESTION = "How often do I rinse the filter of the PX-20?"
 
 def documents() -> list[Document]:
     return [Document(text=text, id_=name) for name, text in TEXTS.items()]
+
+
+def first_two(prompt: str) -> str:
+    return "1, 2"
+
+
+NEW = Document(text="# Whales\n\nThe whale sings in the deep sea.\n", id_="whales")
+CHANGED = Document(text="# Cats\n\nCats hunt mice at night.\n", id_="cats")
+CASES: dict[str, tuple[Any, Callable[[], dict[str, Any]]]] = {
+    "multiview": (MultiViewRetriever, lambda: {"embed_model": HashEmbedding()}),
+    "multiview by lsa": (MultiViewRetriever, lambda: {"embed_model": "lsa"}),
+    "multiview in a store": (
+        MultiViewRetriever,
+        lambda: {
+            "embed_model": HashEmbedding(),
+            "vector_store": ListStore(nodes={}, queries=[]),
+        },
+    ),
+    "hiqa": (HiQARetriever, lambda: {"embed_model": HashEmbedding()}),
+    "hiqa by lsa": (HiQARetriever, lambda: {"embed_model": "lsa"}),
+    "hiqa in a store": (
+        HiQARetriever,
+        lambda: {
+            "embed_model": HashEmbedding(),
+            "vector_store": SimpleVectorStore(),
+        },
+    ),
+    "d3": (D3Retriever, lambda: {"embed_model": HashEmbedding()}),
+    "d3 with a model": (
+        D3Retriever,
+        lambda: {
+            "embed_model": "lsa",
+            "llm": first_two,
+            "preset": "paper",
+        },
+    ),
+    "evidence": (EvidenceRetriever, lambda: {"embed_model": HashTokens()}),
+    "evidence by lsa": (EvidenceRetriever, lambda: {"embed_model": "lsa"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_documents_come_change_and_go_and_are_saved(
+    case: str, tmp_path: Path
+) -> None:
+    kind, options = CASES[case]
+    chosen = options()
+    retriever = kind.from_documents(documents(), **chosen)
+    awaited = await kind.afrom_documents(documents(), **options())
+    same = kind.from_index(
+        retriever.index, **{"preset": "paper"} if "preset" in chosen else {}
+    )
+    for question in (QUESTION, "brass valve", "nothing like it", ""):
+        found = retriever.retrieve(question)
+        assert found == await retriever.aretrieve(question)
+        assert found == await awaited.aretrieve(question)
+        assert "llm" in chosen or found == same.retrieve(question)
+    assert retriever.add(documents()).unchanged == 3
+    report = await retriever.aadd([NEW, CHANGED])
+    assert (report.added, report.replaced) == (1, 1)
+    retriever.save(tmp_path / "index")
+    loaded = kind.load(tmp_path / "index", k=20, **chosen)
+    texts = [one.text for one in loaded.retrieve("cats whale sea mice")]
+    assert "fish" not in "".join(texts)
+    assert loaded.add([*documents()[:2], NEW, CHANGED]).unchanged == 4
+    assert retriever.delete("whales") and not retriever.delete(["whales", "cats"])
+    assert retriever.delete("valve")
+    assert retriever.index.document_ids == ["pump"]
+    left = retriever.retrieve("whale cats valve water")
+    assert {one.node.ref_doc_id for one in left} <= {"pump"}
 
 
 def made(name: str) -> Any:
@@ -108,35 +174,12 @@ def test_scores_are_from_0_to_1_so_that_a_cutoff_cuts(name: str) -> None:
 @pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
 def test_a_document_deleted_while_it_is_found_is_left_out(name: str) -> None:
     retriever = made(name)
-    hits = retriever._search(QUESTION)
+    hits = retriever.retriever.search(QUESTION)
     retriever.delete("pump")
     nodes = retriever.nodes_of(hits)
     assert [node.node.ref_doc_id for node in nodes] == [
         hit.chunk.doc_id for hit in hits if hit.chunk.doc_id != "pump"
     ]
-
-
-def test_filters_within_filters() -> None:
-    years = [Document(text=f"# {year}\n\nA pump.", id_=year, metadata={"year": int(year)})
-             for year in ("2020", "2021", "2022", "2023")]  # fmt: skip
-    after = MetadataFilter(key="year", value=2020, operator=FilterOperator.GT)
-    two = [MetadataFilter(key="year", value=year) for year in (2021, 2022)]
-    for condition, expected in (
-        (FilterCondition.OR, {"2021", "2022"}),
-        (FilterCondition.NOT, {"2023"}),
-        (FilterCondition.AND, set()),
-    ):
-        filters = MetadataFilters(
-            filters=[MetadataFilters(filters=two, condition=condition), after]
-        )
-        retriever = MultiViewRetriever.from_documents(
-            years, embed_model=HashEmbedding(), filters=filters
-        )
-        assert {node.node.ref_doc_id for node in retriever.retrieve("pump")} == expected
-    assert (
-        where_of(None, MetadataFilters(filters=[], condition=FilterCondition.OR))({})
-        is True
-    )
 
 
 def test_arguments_of_a_subclass_are_arguments_of_from_documents() -> None:

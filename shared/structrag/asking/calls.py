@@ -1,25 +1,18 @@
-"""Calls of the language model, and which of their answers are kept."""
+"""Calls of the language model: one class for each kind of request, and how they go out."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.calling import Calls, ModelCall
 from structrag.asking.counted import CallTokens, counted, told_tokens
+from structrag.asking.naming import has_name
 from structrag.asking.replies.echo import without_echo
-from structrag.asking.requests import (
-    Ask,
-    Calls,
-    Choose,
-    Failed,
-    LanguageModel,
-    ModelCall,
-)
+from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
 from structrag.errors import (
     InvalidAnswer,
     ModelFailed,
@@ -29,220 +22,184 @@ from structrag.errors import (
 )
 
 
-@dataclass(slots=True)
 class Call:
-    """A call of the language model, and which requests it answers."""
+    """A call of the language model, and which requests it answers.
 
-    request: Ask | Choose
-    key: str
-    named: bool  # whether its model has a name, so that the answer can be kept
-    positions: list[int] = field(default_factory=list)
-
-
-def model_for(
-    request: Ask | Choose, default: LanguageModel | None
-) -> LanguageModel | Failed:
-    """The model that answers a request, or `Failed` where none can.
-
-    It is the one that the request names, else the default.
+    Attributes:
+        model: That of the request, else the runner's.
+        unasked: Why no model can answer; None where one can.
+        method, further: Of the model, and its arguments behind the prompt.
+        shape: What the answer is held to, for the cache key.
+        positions: Of the requests.
     """
-    llm = request.llm if isinstance(request, Ask) else None
-    llm = default if llm is None else llm
-    if llm is None:
-        return Failed(
-            NoModel("There is no language model; pass one as llm=..."), asked=False
-        )
-    if isinstance(request, Choose) and not (
-        hasattr(llm, "choose") or hasattr(llm, "achoose")
-    ):
-        error = ModelFailed(
-            f"The language model {llm.name!r} cannot weigh two options."
-        )
-        return Failed(error, asked=False)
-    if isinstance(request, Choose) and not request.normalised:
-        return getattr(llm, "unnormalised", llm)
-    return llm
+
+    def __init__(
+        self, request: Any, model: Any, method: str, further: tuple[Any, ...]
+    ) -> None:
+        self.request = request
+        self.model = model
+        self.method = method
+        self.further = further
+        self.shape: tuple[str, ...] = ()
+        self.unasked: Failed | None = None
+        self.positions: list[int] = []
+        if model is None:
+            error = NoModel("There is no language model; pass one as llm=...")
+            self.unasked = Failed(error, asked=False)
+
+    @property
+    def who(self) -> str:
+        return f"language model {self.model.name!r}"
+
+    @property
+    def key(self) -> str:
+        """Of the model's name, and of all in the request that the answer depends on."""
+        asked = (self.request.component, *self.shape, self.request.prompt)
+        return cache_key("ask", self.model.name, *asked)
+
+    @property
+    def group(self) -> object:
+        """Equal for calls that may go out together; None: this one goes alone."""
+        many = can(self.model, f"{self.method}_many")
+        return (id(self.model), self.further) if many else None
+
+    def alone(self) -> ModelCall:
+        """The call that answers the request."""
+        arguments = (self.request.prompt, *self.further)
+        return ModelCall(self.who, self.model, self.method, arguments)
+
+    def with_others(self, prompts: list[str]) -> ModelCall:
+        """The call that answers several prompts of one group."""
+        arguments = (prompts, *self.further)
+        return ModelCall(self.who, self.model, f"{self.method}_many", arguments)
+
+    def checked(self, answer: Any) -> Any:
+        """The model's answer as the request promises it, else `Failed`."""
+        raise NotImplementedError
+
+    def cached(self, cache: Cache | None) -> tuple[Any] | None:
+        """The answer that the cache holds; None without one, and for a damaged one."""
+        may_hold = cache is not None and self.request.use_cache
+        entry = cache.get(self.key) if cache is not None and may_hold else None
+        if not isinstance(entry, dict) or "answer" not in entry:
+            return None
+        answer, tokens = entry["answer"], entry.get("tokens")
+        if isinstance(self.checked(answer), Failed):
+            return None
+        return (counted(answer, CallTokens(*tokens) if tokens else None),)
+
+    def keep(self, cache: Cache | None, answer: Any) -> None:
+        """Keep an answer with its tokens, whether whoever asks can use it or not.
+
+        Asking again would cost the same and mostly say the same. Failed calls are asked again.
+        """
+        may_keep = self.request.use_cache and not isinstance(answer, Failed)
+        if cache is not None and may_keep and has_name(self.model.name):
+            tokens = told_tokens(answer)
+            told = {} if tokens is None else {"tokens": tokens}
+            cache.put(self.key, {"answer": answer, **told})
 
 
-def cached_entry(
-    cache: Cache | None, key: str, request: Ask | Choose
-) -> dict[str, Any] | None:
-    """The cache's entry for a request, or None without one.
+class AskCall(Call):
+    """A prompt, answered by a string without the prompt itself where the model repeats it."""
 
-    Under "answer" it holds the model's answer. An entry that is damaged counts as none.
-    """
-    entry = cache.get(key) if cache is not None and is_cached(request) else None
-    if not isinstance(entry, dict) or "answer" not in entry:
-        return None
-    if isinstance(usable_answer(request, entry["answer"]), Failed):
-        return None
-    tokens = entry.get("tokens")
-    return {"answer": counted(entry["answer"], CallTokens(*tokens) if tokens else None)}
+    def __init__(self, request: Ask, default: LanguageModel | None) -> None:
+        model = default if request.llm is None else request.llm
+        schema = request.schema
+        if schema is not None and can(model, "complete_json"):
+            super().__init__(request, model, "complete_json", (schema,))
+        else:
+            super().__init__(request, model, "complete", ())
+        if schema is not None:
+            self.shape = (json.dumps(schema, sort_keys=True),)
 
-
-def entry_of(answer: Any) -> dict[str, Any]:
-    """What the cache keeps of an answer: it, and its tokens."""
-    tokens = told_tokens(answer)
-    return (
-        {"answer": answer} if tokens is None else {"answer": answer, "tokens": tokens}
-    )
-
-
-def fill_in(answers: list[Any], job: Sequence[Call], of_calls: Sequence[Any]) -> None:
-    """Put the answer of each call where its requests stand."""
-    for call, answer in zip(job, of_calls, strict=True):
-        for position in call.positions:
-            answers[position] = answer
-
-
-def ask_key(model: str, request: Ask | Choose) -> str:
-    """The cache key of an answer to a request.
-
-    It is made of the model's name and of everything in the request that the answer depends on.
-    """
-    schema = request.schema if isinstance(request, Ask) else None
-    shape = [] if schema is None else [json.dumps(schema, sort_keys=True)]
-    parts = (request.component, *request.options, *shape, request.prompt)
-    return cache_key("ask", model, *parts)
-
-
-def usable_answer(request: Ask | Choose, answer: Any) -> Any:
-    """The model's answer as the request promises it, else `Failed`.
-
-    To a prompt a string, without the prompt itself where the model repeats it; to a choice a margin
-    from -1 to 1 or None.
-    """
-    if isinstance(request, Ask):
+    def checked(self, answer: Any) -> Any:
         if isinstance(answer, str):
-            return counted(without_echo(request.prompt, answer), told_tokens(answer))
+            text = without_echo(self.request.prompt, answer)
+            return counted(text, told_tokens(answer))
         return Failed(
             InvalidAnswer(
                 f"The language model must return a string; got {type(answer).__name__}."
             )
         )
-    try:
-        margin = None if answer is None else float(answer)
-    except (TypeError, ValueError, OverflowError):
-        margin = math.nan
-    if margin is None:
-        return None
-    if -1.0 <= margin <= 1.0:
-        return counted(margin, told_tokens(answer))
-    return Failed(
-        InvalidAnswer(
-            f"A choice must be answered by a margin from -1 to 1, or None; got {answer!r}."
+
+
+class ChooseCall(Call):
+    """A choice, answered by a margin from -1 to 1 or None."""
+
+    def __init__(self, request: Choose, default: LanguageModel | None) -> None:
+        other = (
+            default if request.normalised else getattr(default, "unnormalised", None)
         )
-    )
+        model = default if other is None else other
+        super().__init__(request, model, "choose", (request.options,))
+        self.shape = request.options
+        if model is not None and not can(model, "choose"):
+            error = ModelFailed(f"The {self.who} cannot weigh two options.")
+            self.unasked = Failed(error, asked=False)
+
+    def checked(self, answer: Any) -> Any:
+        if answer is None:
+            return None
+        try:
+            margin = float(answer)
+        except (TypeError, ValueError, OverflowError):
+            margin = math.nan
+        if -1.0 <= margin <= 1.0:
+            return counted(margin, told_tokens(answer))
+        return Failed(
+            InvalidAnswer(
+                f"A choice must be answered by a margin from -1 to 1, or None; got {answer!r}."
+            )
+        )
 
 
-def is_cached(request: Ask | Choose) -> bool:
-    """Whether equal requests may share one answer."""
-    return not isinstance(request, Ask) or request.use_cache
+CALLS: dict[type, Any] = {Ask: AskCall, Choose: ChooseCall}
 
 
-def is_kept(request: Ask | Choose, answer: Any) -> bool:
-    """Whether equal requests of later runs are given this answer.
-
-    Every answer is kept, whether whoever asks can use it or not: asking again would cost the same
-    and mostly say the same. Failed calls are asked again.
-    """
-    return is_cached(request) and not isinstance(answer, Failed)
-
-
-def jobs_of(
-    calls: Sequence[Call], default: LanguageModel | None, most: int
-) -> list[list[Call]]:
-    """The calls in lists, each sent to its model at once.
-
-    Prompts for a model with `complete_many`, and choices between equal options for one with
-    `choose_many`, go at most `most` together. All others go alone.
-    """
+def jobs_of(calls: Sequence[Call], most: int) -> list[list[Call]]:
+    """The calls in lists of at most `most`, each sent to its model at once."""
     jobs: list[list[Call]] = []
-    open_jobs: dict[Any, list[Call]] = {}
+    open_jobs: dict[object, list[Call]] = {}
     for call in calls:
-        model = model_for(call.request, default)
-        goes_alone = picks(model, call.request) or takes_schema(model, call.request)
-        if goes_alone or not hasattr(model, _method_for_many(call.request)):
-            jobs.append([call])
-            continue
-        options = call.request.options if isinstance(call.request, Choose) else None
-        group = (id(model), options)
-        job = open_jobs.get(group)
-        if job is None or len(job) == most:
-            job = open_jobs[group] = []
+        job = open_jobs.get(call.group)
+        if call.group is None or job is None or len(job) == most:
+            job = open_jobs[call.group] = []
             jobs.append(job)
         job.append(call)
     return jobs
 
 
-def picks(model: Any, request: Ask | Choose) -> bool:
-    """Whether a request is answered by the model's `pick`."""
-    can = hasattr(model, "pick") or hasattr(model, "apick")
-    return isinstance(request, Ask) and bool(request.options) and can
-
-
-def takes_schema(model: Any, request: Ask | Choose) -> bool:
-    """Whether a request is answered by the model's `complete_json`."""
-    can = hasattr(model, "complete_json") or hasattr(model, "acomplete_json")
-    return isinstance(request, Ask) and request.schema is not None and can
-
-
-def _method_for_many(request: Ask | Choose) -> str:
-    return "choose_many" if isinstance(request, Choose) else "complete_many"
-
-
-def asking(job: Sequence[Call], default: LanguageModel | None) -> Calls[list[Any]]:
+def asking(job: Sequence[Call]) -> Calls[list[Any]]:
     """What the model answers to each call, or `Failed`.
 
     `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets
     another number of answers, is asked call by call. Errors raised on purpose pass through.
     """
     if len(job) > 1:
-        try:
-            answers = list((yield _together(job, default)))
-        except TimedOut as error:
-            return [Failed(error)] * len(job)
-        except StructragError:
-            raise
-        except Exception:  # noqa: BLE001 - what a host's model raises is a failed call, no crash
-            answers = []
-        if len(answers) == len(job):
-            return answers
+        prompts = [call.request.prompt for call in job]
+        answers = yield from _answer(job[0].with_others(prompts))
+        if isinstance(answers, Failed) and isinstance(answers.reason, TimedOut):
+            return [answers] * len(job)
+        if isinstance(answers, Sequence) and len(answers) == len(job):
+            return list(answers)
     answers = []
     for call in job:
-        try:
-            answers.append((yield _alone(call, default)))
-        except TimedOut as error:
-            answers.append(Failed(error))
-        except StructragError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            answers.append(Failed(error))
+        answers.append((yield from _answer(call.alone())))
     return answers
 
 
-def _alone(call: Call, default: LanguageModel | None) -> ModelCall:
-    """The call of the model's method that answers one request."""
-    request = call.request
-    model: Any = model_for(request, default)
-    by = partial(ModelCall, _who(model), model)
-    if isinstance(request, Choose):
-        return by("choose", (request.prompt, request.options))
-    if picks(model, request):
-        return by("pick", (request.prompt, request.options))
-    if takes_schema(model, request):
-        return by("complete_json", (request.prompt, request.schema))
-    return by("complete", (request.prompt,))
+def _answer(call: ModelCall) -> Calls[Any]:
+    try:
+        return (yield call)
+    except TimedOut as error:
+        return Failed(error)
+    except StructragError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what a host's model raises is a failed call
+        return Failed(error)
 
 
-def _together(job: Sequence[Call], default: LanguageModel | None) -> ModelCall:
-    """The call that answers a job of several."""
-    first = job[0].request
-    model: Any = model_for(first, default)
-    prompts = [call.request.prompt for call in job]
-    arguments = (prompts, first.options) if isinstance(first, Choose) else (prompts,)
-    return ModelCall(_who(model), model, _method_for_many(first), arguments)
-
-
-def _who(model: LanguageModel) -> str:
-    return f"language model {model.name!r}"
+def can(model: Any, method: str) -> bool:
+    """Whether a model has a method, or its awaited form."""
+    return hasattr(model, method) or hasattr(model, f"a{method}")

@@ -9,23 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.calls import ask_key, cached_entry, is_cached, model_for
-from structrag.asking.embedding_plan import EmbeddingPlan
+from structrag.asking.calls import CALLS
 from structrag.asking.requests import (
     Ask,
     Choose,
     Embed,
     Embedder,
-    Failed,
     Request,
     Score,
     Steps,
     T,
-    Usage,
 )
 from structrag.asking.runner import Runner
-from structrag.asking.scoring_plan import ScoringPlan
 from structrag.asking.steps import drive, rewrite
+from structrag.asking.texts import WORKS
+from structrag.asking.usage import Usage
 from structrag.text.tokens import count_tokens
 
 StandIn = Callable[[Ask | Choose, int], Any]
@@ -90,22 +88,25 @@ class DryRun:
 
     def count_texts(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
         """Count texts to embed, less those counted before or cached."""
-        usage = self.stages[stage]
-        new = self._new(texts, "embed", embedder.name)
-        missing = EmbeddingPlan(
-            Embed(new), embedder, self.runner.cache, usage, 1
-        ).missing
-        usage.embedded += len(missing)
-        usage.embedding_tokens += sum(map(count_tokens, missing))
+        self._count(stage, Embed(tuple(texts)), embedder, "embed", embedder.name)
+
+    def _count(self, stage: str, request: Any, model: Any, *kind: object) -> None:
+        new = [
+            t for t in dict.fromkeys(request.texts) if (*kind, t) not in self._counted
+        ]
+        self._counted.update((*kind, text) for text in new)
+        request = replace(request, texts=tuple(new))
+        usage, cache = self.stages[stage], self.runner.cache
+        work = WORKS[type(request)](request, model, cache, usage, 1)
+        work.count(work.missing)
 
     def _count_embed(self, request: Request) -> Request:
         """Count texts for their model; pass them on with none named."""
         if not isinstance(request, Embed):
             return request
-        model: Any = self.runner.embedder if request.embedder is None else None
-        if request.brings_embedder:
-            model = request.embedder
-        # Instant models, and those made of the runner's own, cost too little to count.
+        own = self.runner.embedder
+        model: Any = own if request.embedder is None else request.embedder
+        # Instant models cost too little to count.
         if model is not None and not getattr(model, "instant", False):
             self.count_texts(self.stage_of(request), request.texts, model)
         return replace(request, embedder=None)
@@ -116,40 +117,26 @@ class DryRun:
         if isinstance(request, Embed):
             return np.full((len(request.texts), 4), 0.5, dtype=np.float32)
         if isinstance(request, Score):
-            self._count_score(request)
+            scorer = getattr(request.scorer, "name", "") or id(request.scorer)
+            kind = ("score", scorer, request.query)
+            self._count(self.stage_of(request), request, request.scorer, *kind)
             return [0.0] * len(request.texts)
         return []
 
-    def _count_score(self, request: Score) -> None:
-        usage = self.stages[self.stage_of(request)]
-        scorer = getattr(request.scorer, "name", "") or id(request.scorer)
-        new = self._new(request.texts, "score", scorer, request.query)
-        plan = ScoringPlan(replace(request, texts=new), self.runner.cache, usage, 1)
-        usage.scored += len(plan.missing)
-
     def _answer_call(self, request: Ask | Choose) -> Any:
-        llm = model_for(request, self.runner.llm)
-        if isinstance(llm, Failed):
-            return llm
+        call = CALLS[type(request)](request, self.runner.llm)
+        if call.unasked is not None:
+            return call.unasked
         usage = self.stages[self.stage_of(request)]
-        key = ask_key(llm.name, request)
-        entry = cached_entry(self.runner.cache, key, request)
-        if entry is not None:
+        held = call.cached(self.runner.cache)
+        if held is not None:
             usage.cache_hits += 1
-            return entry["answer"]
-        if not is_cached(request) or ("ask", key) not in self._counted:
-            self._counted.add(("ask", key))
+            return held[0]
+        if not request.use_cache or ("ask", call.key) not in self._counted:
+            self._counted.add(("ask", call.key))
             usage.calls += 1
             usage.prompt_tokens += count_tokens(request.prompt)
         return self.stand_in(request, len(self._counted))
-
-    def _new(self, texts: Sequence[str], *kind: object) -> tuple[str, ...]:
-        """The different texts that were not counted before, which they are now."""
-        new = tuple(
-            text for text in dict.fromkeys(texts) if (*kind, text) not in self._counted
-        )
-        self._counted.update((*kind, text) for text in new)
-        return new
 
 
 def _nothing(request: Ask | Choose, number: int) -> Any:

@@ -8,72 +8,43 @@ import threading
 import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from structrag.asking.cache import Cache
-from structrag.asking.calls import (
-    Call,
-    ask_key,
-    asking,
-    cached_entry,
-    entry_of,
-    fill_in,
-    is_cached,
-    is_kept,
-    jobs_of,
-    model_for,
-    usable_answer,
-)
-from structrag.asking.counted import tokens_of
-from structrag.asking.embedding_plan import (
-    NO_VECTORS,
-    EmbeddingPlan,
-    batches_of,
-    check_tokens,
-)
-from structrag.asking.failures import (
-    AT_A_QUESTION,
-    WHILE_ADDING,
-    acall_models,
-    call_models,
-    raised_by,
-)
+from structrag.asking.calling import Calls, ModelCall, acall_models, call_models
+from structrag.asking.calls import CALLS, Call, asking, jobs_of
+from structrag.asking.counted import CallTokens, tokens_of
+from structrag.asking.failures import AT_A_QUESTION, raised_by
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
-    Array,
     Ask,
-    Calls,
     Choose,
     Embed,
     Embedder,
     EmbedTokens,
     Failed,
     LanguageModel,
-    ModelCall,
     Request,
     Route,
     Score,
     Search,
     Steps,
     T,
-    TokenVectors,
-    Usage,
-    acall,
 )
-from structrag.asking.scoring_plan import ScoringPlan
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import adrive, drive, in_thread
+from structrag.asking.texts import WORKS, TextWork, VectorWork
+from structrag.asking.usage import Usage
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
-from structrag.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 # what `progress` is told
-ASKING, EMBEDDING, SCORING = "asking the language model", "embedding", "scoring"
+ASKING = "asking the language model"
 
 
 class Runner:
@@ -105,8 +76,6 @@ class Runner:
         self.cache: Cache | None = as_cache(self.asking.cache)
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
-        # What functions of requests made of `embedder`.
-        self._derived: dict[Any, Embedder] = {}
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
@@ -123,9 +92,10 @@ class Runner:
                 and not has_name(model.name)
             ):
                 warnings.warn(
-                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: a "
-                    "lambda or a function inside another has no name. Wrap it in one that takes "
-                    "name=..., such as FunctionModel and FunctionEmbedder.",
+                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: it "
+                    "holds a function or an object that nothing tells from others. Wrap it in a "
+                    "class that takes name=..., such as FunctionModel, FunctionEmbedder or those "
+                    "of the adapters.",
                     stacklevel=3,
                 )
 
@@ -160,11 +130,10 @@ class Runner:
 
     def _answer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
-        timeout = self.asking.timeout
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         if granted:
-            jobs = jobs_of(granted, self.llm, self.asking.batch_size)
+            jobs = jobs_of(granted, self.asking.batch_size)
             pool = ThreadPoolExecutor(min(self.asking.max_concurrency, len(jobs)))
             done = 0
             try:
@@ -173,33 +142,28 @@ class Runner:
                         contextvars.copy_context().run,
                         call_models,
                         self._asking(job),
-                        timeout,
+                        self.asking.timeout,
                     )
                     for job in jobs
                 ]
                 for job, future in zip(jobs, futures, strict=True):
-                    of_calls = future.result()
-                    fill_in(answers, job, of_calls)
-                    outcome.note(of_calls)
-                    done += len(job)
+                    done += self._note(job, future.result(), answers, outcome)
                     self._report(ASKING, done, len(calls))
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
         self._check_budget(granted, calls)
         for i, request in enumerate(requests):
-            if isinstance(request, Embed | EmbedTokens | Score):
-                answers[i] = call_models(self._calls_for(request, outcome), timeout)
-            elif isinstance(request, Search):
-                route = self._route(request)
-                with _route_errors(route):
-                    answers[i] = route.search(request)
+            if isinstance(request, Search):
+                answers[i] = call_models(self._searching(request), None)
+            elif type(request) in WORKS:
+                of_models = self._working(request, outcome)
+                answers[i] = call_models(of_models, self.asking.timeout)
         return answers
 
     async def _aanswer(
         self, requests: Sequence[Request], outcome: _Outcome
     ) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
-        timeout = self.asking.timeout
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         gate = self._gates.setdefault(
@@ -210,39 +174,39 @@ class Runner:
         async def ask(job: list[Call]) -> None:
             nonlocal done
             async with gate:
-                of_calls = await acall_models(self._asking(job), timeout)
-            fill_in(answers, job, of_calls)
-            outcome.note(of_calls)
-            done += len(job)
+                of_calls = await acall_models(self._asking(job), self.asking.timeout)
+            done += self._note(job, of_calls, answers, outcome)
             self._report(ASKING, done, len(calls))
 
-        jobs = jobs_of(granted, self.llm, self.asking.batch_size)
-        await _all_or_none([ask(job) for job in jobs])
+        await _all_or_none(
+            [ask(job) for job in jobs_of(granted, self.asking.batch_size)]
+        )
         self._check_budget(granted, calls)
 
         async def search(i: int, request: Search) -> None:
-            route = self._route(request)
-            with _route_errors(route):
-                answers[i] = await acall(route, "search", request)
+            answers[i] = await acall_models(self._searching(request), None)
 
         await _all_or_none(
             [search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)]
         )
         for i, request in enumerate(requests):
-            if isinstance(request, Embed | EmbedTokens | Score):
-                of_models = await in_thread(self._calls_for, request, outcome)
-                answers[i] = await acall_models(of_models, timeout)
+            if type(request) in WORKS:
+                of_models = await in_thread(self._working, request, outcome)
+                answers[i] = await acall_models(of_models, self.asking.timeout)
         return answers
 
-    def _route(self, request: Search) -> Route:
-        if request.searcher is not None:
-            return request.searcher
-        if request.route not in self.routes:
+    def _searching(self, request: Search) -> Calls[Any]:
+        """The call of a route. Errors name the caller's, and pass unchanged from ours."""
+        route = request.searcher or self.routes.get(request.route)
+        if route is None:
             raise InvalidParameter(
                 f"routes must hold every route that is searched: one of {sorted(self.routes)}; got "
                 f"{request.route!r}."
             )
-        return self.routes[request.route]
+        name = getattr(route, "label", f"route {type(route).__name__}")
+        is_ours = getattr(route, "is_ours", False)
+        with nullcontext() if is_ours else raised_by(name, AT_A_QUESTION):
+            return (yield ModelCall(name, route, "search", (request,)))
 
     # -- the language model
 
@@ -256,19 +220,31 @@ class Runner:
         for i, request in enumerate(requests):
             if not isinstance(request, Ask | Choose):
                 continue
-            llm = model_for(request, self.llm)
-            if isinstance(llm, Failed):
-                answers[i] = llm
-                continue
-            key = ask_key(llm.name, request)
-            entry = cached_entry(self.cache, key, request)
-            if entry is not None:
-                answers[i] = entry["answer"]
+            call = CALLS[type(request)](request, self.llm)
+            held = None if call.unasked else call.cached(self.cache)
+            if call.unasked:
+                answers[i] = call.unasked
+            elif held is not None:
+                (answers[i],) = held
                 self.usage.cache_hits += 1
-                continue
-            new = Call(request, key, has_name(llm.name))
-            calls.setdefault(key if is_cached(request) else i, new).positions.append(i)
+            else:
+                key = call.key if request.use_cache else i
+                calls.setdefault(key, call).positions.append(i)
         return list(calls.values())
+
+    def _note(
+        self,
+        job: list[Call],
+        of_calls: Sequence[Any],
+        answers: list[Any],
+        outcome: _Outcome,
+    ) -> int:
+        """Put the answers of a job where its requests stand; how many there are."""
+        for call, answer in zip(job, of_calls, strict=True):
+            for position in call.positions:
+                answers[position] = answer
+        outcome.note(of_calls)
+        return len(job)
 
     def _grant(self, calls: list[Call]) -> list[Call]:
         """The calls that `max_calls` allows, the first ones."""
@@ -290,119 +266,55 @@ class Runner:
             )
 
     def _asking(self, job: list[Call]) -> Calls[list[Any]]:
-        answers = yield from asking(job, self.llm)
-        return [
-            self._finished(call, answer)
-            for call, answer in zip(job, answers, strict=True)
-        ]
+        answers = yield from asking(job)
+        return [self._finished(*pair) for pair in zip(job, answers, strict=True)]
 
     def _finished(self, call: Call, answer: Any) -> Any:
         """The answer counted, checked and kept; Failed if it is none."""
-        if isinstance(answer, Failed):
-            with self._lock:
-                self.usage.calls += 1
-                self.usage.failed += 1
-            return answer
-        answer = usable_answer(call.request, answer)
-        tokens = tokens_of(call.request.prompt, answer)
+        tokens = CallTokens(0, 0)
+        if not isinstance(answer, Failed):
+            answer = call.checked(answer)
+            tokens = tokens_of(call.request.prompt, answer)
         with self._lock:
             self.usage.calls += 1
             self.usage.failed += isinstance(answer, Failed)
             self.usage.prompt_tokens += tokens.prompt
             self.usage.answer_tokens += tokens.answer
-        if self.cache is not None and call.named and is_kept(call.request, answer):
-            self.cache.put(call.key, entry_of(answer))
+        call.keep(self.cache, answer)
         return answer
 
     # -- embedders and scorers
 
-    def _calls_for(
-        self, request: Embed | EmbedTokens | Score, outcome: _Outcome
-    ) -> Calls[Any]:
-        """The calls that answer a request.
+    def _working(self, request: Any, outcome: _Outcome) -> Calls[Any]:
+        """The calls that answer a request of texts.
 
         This may take long, and the calls do not: the cache is read here, and an embedder made.
         """
-        cache, usage, size = self.cache, self.usage, self.asking.batch_size
+        model = self._model_of(request)
+        size = self.asking.batch_size
+        work = WORKS[type(request)](request, model, self.cache, self.usage, size)
+        return self._worked(work, outcome)
+
+    def _worked(self, work: TextWork, outcome: _Outcome) -> Calls[Any]:
+        answer = yield from work.calls(self._report)
+        if isinstance(work, VectorWork) and len(answer):
+            outcome.check_width(work, int(answer.shape[1]))
+        return answer
+
+    def _model_of(self, request: Embed | EmbedTokens | Score) -> Any:
+        """The request's model, or the runner's."""
         if isinstance(request, Score):
-            return self._scoring(ScoringPlan(request, cache, usage, size))
+            return request.scorer
         if isinstance(request, EmbedTokens):
-            return self._embedding_tokens(request)
-        if not request.texts:
-            return self._embedding(None, outcome)
-        plan = EmbeddingPlan(request, self._embedder(request), cache, usage, size)
-        return self._embedding(plan, outcome)
-
-    def _embedder(self, request: Embed) -> Embedder:
-        """The request's model, the runner's, or what is made of that."""
-        chosen: Any = request.embedder
-        if request.brings_embedder:
-            return chosen  # type: ignore[no-any-return]
-        if self.embedder is None:
+            return request.encoder
+        embedder = self.embedder if request.embedder is None else request.embedder
+        if embedder is None and request.texts:
             raise NoModel("There is no embedder; pass one as embedder=...")
-        if chosen is None:
-            return self.embedder
-        if chosen not in self._derived:
-            self._derived[chosen] = chosen(self.embedder, self.asking.progress)
-        return self._derived[chosen]
-
-    def _embedding(self, plan: EmbeddingPlan | None, outcome: _Outcome) -> Calls[Array]:
-        if plan is None:
-            return NO_VECTORS
-        query = plan.request.query
-        for batch in plan.batches():
-            who = f"embedder {plan.name!r}"
-            vectors = yield from _named(who, plan.embedder, "embed", batch, query=query)
-            plan.take(batch, vectors)
-            if not query:
-                self._report(EMBEDDING, plan.done, len(plan.missing))
-        return outcome.of_one_width(plan)
-
-    def _embedding_tokens(self, request: EmbedTokens) -> Calls[list[TokenVectors]]:
-        encoder, query = request.encoder, request.query
-        answers: list[TokenVectors] = []
-        for batch in batches_of(request.texts, self.asking.batch_size):
-            who = f"token encoder {encoder.name!r}"
-            answer = yield from _named(who, encoder, "embed_tokens", batch, query=query)
-            answers += check_tokens(answer, batch, encoder.name)
-            with self._lock:
-                self.usage.embedded += len(batch)
-                self.usage.embedding_tokens += sum(map(count_tokens, batch))
-            if not query:
-                self._report(EMBEDDING, len(answers), len(request.texts))
-        return answers
-
-    def _scoring(self, plan: ScoringPlan) -> Calls[list[float]]:
-        query, scorer = plan.request.query, plan.request.scorer
-        for batch in plan.batches():
-            scores = yield from _named(
-                f"scorer {plan.label!r}", scorer, "score", query, batch
-            )
-            plan.take(batch, scores)
-            self._report(SCORING, plan.done, len(plan.missing))
-        return plan.result()
+        return embedder
 
     def _report(self, what: str, done: int, total: int) -> None:
         if callable(self.asking.progress):
             self.asking.progress(what, done, total)
-
-
-def _route_errors(route: Route) -> AbstractContextManager[None]:
-    """Names a caller's route that raises; our own errors pass unchanged."""
-    if getattr(route, "is_ours", False):
-        return nullcontext()
-    name = getattr(route, "label", f"route {type(route).__name__}")
-    return raised_by(name, AT_A_QUESTION)
-
-
-def _named(
-    who: str, model: Any, method: str, *arguments: Any, **options: Any
-) -> Calls[Any]:
-    """Call a caller's model; errors name it."""
-    # Only texts that are no question are being added.
-    cure = AT_A_QUESTION if options.get("query", True) else WHILE_ADDING
-    with raised_by(who, cure):
-        return (yield ModelCall(who, model, method, arguments, options))
 
 
 @dataclass(slots=True)
@@ -415,17 +327,14 @@ class _Outcome:
     # by id; the embedder is kept, so that no other gets its id
     widths: dict[int, tuple[Embedder, int]] = field(default_factory=dict)
 
-    def of_one_width(self, plan: EmbeddingPlan) -> Array:
-        """The vectors of a plan; InvalidAnswer if earlier ones had another width."""
-        matrix = plan.result()
-        width = int(matrix.shape[1])
-        _, expected = self.widths.setdefault(id(plan.embedder), (plan.embedder, width))
+    def check_width(self, work: VectorWork, width: int) -> None:
+        """InvalidAnswer if earlier vectors of the embedder had another width."""
+        _, expected = self.widths.setdefault(id(work.model), (work.model, width))
         if width != expected:
             raise InvalidAnswer(
-                f"The embedder {plan.name!r} returned vectors of {expected} dimensions, then of "
+                f"The {work.who} returned vectors of {expected} dimensions, then of "
                 f"{width}; one model must always return the same."
             )
-        return matrix
 
     def note(self, answers: Sequence[Any]) -> None:
         """Count the answers of a job."""

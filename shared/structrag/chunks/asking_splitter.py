@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from structrag.asking.failures import fallbacks_of
-from structrag.asking.requests import Embed, Embedder, Failed, Progress, Request, Steps
+from structrag.asking.requests import Embed, Failed, Request, Steps
 from structrag.asking.runner import Runner
-from structrag.asking.steps import intercept, noting_failures, rewrite, together
+from structrag.asking.steps import ask, intercept, noting_failures, rewrite, together
 from structrag.chunks.series import Series
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
@@ -21,8 +21,6 @@ from structrag.models.lsa import LsaEmbedder
 from structrag.records import Chunk, Document
 
 T = TypeVar("T")
-# As a boundary embedder: the static vectors of the runner's own encoder.
-STATIC = "static"
 # Of the LSA of one document. 256 take several times longer and find no better boundaries.
 OWN_DIMENSIONS = 64
 # Documents of up to 1,000 characters, or so much text, that are read together.
@@ -138,12 +136,12 @@ def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
 
 
 def read_boundary_embedder(value: Any) -> Any:
-    """None, "static", or an embedder.
+    """None, or an embedder.
 
-    Any other string names a static model, anything else is what `as_embedder` takes.
+    A string names a static model, anything else is what `as_embedder` takes.
     """
-    if value is None or value == STATIC:
-        return value
+    if value is None:
+        return None
     if isinstance(value, str | os.PathLike):
         # With the packages of an extra.
         from structrag.models.static import StaticEmbedder
@@ -161,8 +159,6 @@ def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
         return (yield from steps)
     if hasattr(embedder, "fit"):
         return (yield from with_own_vectors(steps, embedder))
-    if embedder == STATIC:
-        embedder = static_of_runner
 
     def change(request: Request) -> Request:
         return (
@@ -172,13 +168,6 @@ def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
         )
 
     return (yield from rewrite(steps, change))
-
-
-def static_of_runner(encoder: Embedder, progress: Progress | None) -> Embedder:
-    """The static vectors of a runner's own encoder."""
-    from structrag.models.static import static_of  # with the packages of an extra
-
-    return static_of(encoder, progress=progress)
 
 
 def answered(steps: Steps[T], runner: Runner) -> Steps[T]:
@@ -216,8 +205,8 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
 
     def answer(request: Request) -> Steps[Any]:
         nonlocal embedder, fitted_on
-        if not isinstance(request, Embed) or request.brings_embedder:
-            return (yield [request])[0]
+        if not isinstance(request, Embed) or request.embedder is not None:
+            return (yield from ask(request))
         if not request.query and request.texts != fitted_on:
             embedder, fitted_on = unfitted.fit(request.texts), request.texts
         return embedder.embed(request.texts)

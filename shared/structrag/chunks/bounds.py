@@ -19,7 +19,7 @@ Run = tuple[int, int]  # first unit, behind the last
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SizeLimits:
     """Between how many tokens a segment should have.
 
     `most` is kept where units allow, `least` where neighbours do.
@@ -53,7 +53,7 @@ def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
 def join_small(
     runs: Sequence[Run],
     sizes: Sequence[int],
-    limits: Limits,
+    limits: SizeLimits,
     closeness: Callable[[Run, Run], float],
 ) -> list[Run]:
     """Join runs below `least` with a neighbour where both fit `most`.
@@ -112,7 +112,10 @@ def _fitting_pairs(
 
 
 def split_large(
-    runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affinity: Sequence[float]
+    runs: Sequence[Run],
+    sizes: Sequence[int],
+    limits: SizeLimits,
+    affinity: Sequence[float],
 ) -> list[Run]:
     """Split runs above `most` until all fit or are one unit."""
     if limits.most is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from structrag.chunks.bounds import Run
 from structrag.chunks.divisions import Division, grouped
 from structrag.chunks.fitter import Fitter
 from structrag.chunks.units import Unit, units_of
@@ -23,12 +24,28 @@ class Zone:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class UnitScope:
     """Units that share a threshold: a document's, or one section's."""
 
     path: tuple[str, ...]  # heading titles; () for the document
     units: tuple[Unit, ...]
     zones: tuple[Zone, ...]
+    first: int = 0  # number of the first unit in the document
+
+    @property
+    def sizes(self) -> list[int]:
+        """The tokens of each unit."""
+        return [unit.tokens for unit in self.units]
+
+    @property
+    def room(self) -> int | None:
+        """That of the first zone."""
+        return self.zones[0].room
+
+    @property
+    def run(self) -> Run:
+        """The units by their numbers in the document."""
+        return self.first, self.first + len(self.units)
 
     @property
     def start(self) -> int:
@@ -45,22 +62,25 @@ def scopes_of(
     fitter: Fitter,
     divisions: Sequence[Division],
     *,
-    by_section: bool,
+    by_zone: bool,
     respect_sections: bool,
-) -> list[Scope]:
-    """The scopes of a document, in order. No division gives none."""
-    scopes: list[Scope] = []
+) -> list[UnitScope]:
+    """The scopes of a document, in order: one a zone, or one. No division gives none."""
+    scopes: list[UnitScope] = []
     units: list[Unit] = []
     zones: list[Zone] = []
-    for group in grouped(divisions, apart=by_section or respect_sections):
+    number = 0
+    for group in grouped(divisions, apart=respect_sections):
         room = fitter.room(group)
         first = len(units)
         for division in group:
             units += units_of(fitter.outline, division, fitter.cutter, room)
         zones.append(Zone(first, len(units), room))
-        if by_section:
-            scopes.append(Scope(group[0].section.path, tuple(units), tuple(zones)))
+        if by_zone:
+            path = group[0].section.path
+            scopes.append(UnitScope(path, tuple(units), tuple(zones), number))
+            number += len(units)
             units, zones = [], []
     if units:
-        scopes.append(Scope((), tuple(units), tuple(zones)))
+        scopes.append(UnitScope((), tuple(units), tuple(zones)))
     return scopes

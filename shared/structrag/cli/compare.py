@@ -25,8 +25,8 @@ from structrag.cli.options import (
 )
 from structrag.cli.printing import print_items, show_progress
 from structrag.cli.tables import (
-    Part,
-    Table,
+    ReportPart,
+    ReportTable,
     embedder_text,
     percent,
     points,
@@ -83,7 +83,7 @@ def compare(
         )
 
 
-def _parts(comparison: Comparison, max_tokens: int) -> list[Part]:
+def _parts(comparison: Comparison, max_tokens: int) -> list[ReportPart]:
     units = comparison.units
     size = (
         f"{amount(comparison.documents, 'document')}, "
@@ -91,14 +91,14 @@ def _parts(comparison: Comparison, max_tokens: int) -> list[Part]:
         f"{amount(units['table'], 'table')}, {amount(units['code'], 'block')} of code. "
         f"At most {max_tokens} tokens a chunk."
     )
-    test = Part("Self-test", None, [comparison.no_selftest])
+    test = ReportPart("Self-test", None, [comparison.no_selftest])
     if comparison.selftest:
         test = _selftest(comparison.selftest, comparison.embedder)
     of_chunks = [_chunks(comparison), _cost(comparison)] if comparison.methods else []
-    return [Part(notes=[size]), *of_chunks, test]
+    return [ReportPart(notes=[size]), *of_chunks, test]
 
 
-def _chunks(comparison: Comparison) -> Part:
+def _chunks(comparison: Comparison) -> ReportPart:
     head = ["method", "chunks", "tokens min", "median", "p95", "max"]
     head += ["sentences cut", "tables cut", "code cut"]
     rows = []
@@ -110,10 +110,10 @@ def _chunks(comparison: Comparison) -> Part:
         "Cut: no single chunk holds the whole of it. "
         "What alone is longer than the limit is cut by every method that keeps the limit."
     )
-    return Part("Chunks", Table(head, rows), [note])
+    return ReportPart("Chunks", ReportTable(head, rows), [note])
 
 
-def _cost(comparison: Comparison) -> Part:
+def _cost(comparison: Comparison) -> ReportPart:
     head = [
         "method",
         "seconds to split",
@@ -137,10 +137,10 @@ def _cost(comparison: Comparison) -> Part:
         "LLM calls are those that splitting takes if it is given a language model; "
         "it works without, and none was made here."
     )
-    return Part("Cost", Table(head, rows), [note])
+    return ReportPart("Cost", ReportTable(head, rows), [note])
 
 
-def _selftest(test: SelfTestReport, embedder: str) -> Part:
+def _selftest(test: SelfTestReport, embedder: str) -> ReportPart:
     kinds = list(next(iter(test.recall.values())))
     base = next(iter(test.recall))
     asked = {kind: test.recall[base][kind].n for kind in kinds}
@@ -155,7 +155,7 @@ def _selftest(test: SelfTestReport, embedder: str) -> Part:
             cells += [percent(recall[kind]), difference]
         rows.append(cells)
     title = "Self-test: finding sections without labels"
-    return Part(title, Table(head, rows), _about(test, asked, embedder))
+    return ReportPart(title, ReportTable(head, rows), _about(test, asked, embedder))
 
 
 def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequence[str]:

@@ -28,8 +28,8 @@ from structrag.cli.options import (
 )
 from structrag.cli.printing import print_items, show_progress
 from structrag.cli.tables import (
-    Part,
-    Table,
+    ReportPart,
+    ReportTable,
     embedder_text,
     percent,
     points,
@@ -144,7 +144,7 @@ def _check_folder(output: Path) -> None:
         raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
 
 
-def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
+def _parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
     count = len(evaluation.questions)
     notes = [
         f"{amount(count, 'question')}, {amount(evaluation.documents, 'document')}, "
@@ -169,9 +169,9 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
         evaluation, depths, lambda method: method.recall, percent, depths[-1]
     )
     parts = [
-        Part(notes=notes),
-        Part("Recall within a token budget", at_budgets),
-        Part("Recall among the first k chunks", at_depths),
+        ReportPart(notes=notes),
+        ReportPart("Recall within a token budget", at_budgets),
+        ReportPart("Recall among the first k chunks", at_depths),
     ]
     if len(evaluation.methods) > 1:
         note = (
@@ -184,8 +184,10 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
         rows = [[name, *cells] for name, _, *cells in table.rows[1:]]
         head = [name for name in table.head if name != "chunks"]
         parts.append(
-            Part(
-                f"Difference to {evaluation.methods[0].name}", Table(head, rows), [note]
+            ReportPart(
+                f"Difference to {evaluation.methods[0].name}",
+                ReportTable(head, rows),
+                [note],
             )
         )
     return parts
@@ -207,7 +209,7 @@ def _table(
     values: Callable[[MethodScores], Mapping[str, Estimate]],
     shown: Callable[[Estimate], str],
     sized: str = "",
-) -> Table:
+) -> ReportTable:
     """One row a method.
 
     `sized`, such as "first 5", adds the mean tokens of so many chunks.
@@ -226,4 +228,4 @@ def _table(
         if sized:
             row.append(f"{method.tokens[sized]:,.0f}")
         rows.append(row)
-    return Table(head, rows)
+    return ReportTable(head, rows)

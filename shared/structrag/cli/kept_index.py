@@ -21,6 +21,7 @@ from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.ingesting import IngestReport, ingest, show_files
+from structrag.ingestion.summary import write_json
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -67,8 +68,7 @@ class Memory:
     max_tokens: int = 0  # of the chunks of multiview
     # The files and folders that were named.
     roots: list[str] = field(default_factory=list)
-    # file -> size, time of its last change in nanoseconds, format, reader
-    files: dict[str, list[Any]] = field(default_factory=dict)
+    files: dict[str, FileState] = field(default_factory=dict)
 
 
 class KeptIndex:
@@ -131,6 +131,9 @@ class KeptIndex:
             content = json.loads(file.read_text(encoding="utf-8"))
             version = content.pop("version")
             memory = Memory(**content)
+            memory.files = {
+                name: FileState(*state) for name, state in memory.files.items()
+            }
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _unusable(folder, f"{file.name} is damaged") from error
         if version != VERSION:
@@ -150,7 +153,7 @@ class KeptIndex:
         """The index as it was saved, or an empty one."""
         place = self.folder / self.method if self.folder is not None else None
         if place is None or not place.is_dir():
-            return _empty(self.method, model, self.memory.max_tokens, **options)
+            return empty_index(self.method, model, self.memory.max_tokens, **options)
         if self.method == "evidence":
             return EvidenceRetriever.load(place, model, **options)
         options["splitter"] = ContentAwareSplitter(max_tokens=self.memory.max_tokens)
@@ -179,7 +182,10 @@ class KeptIndex:
             raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
         states = self._states(paths, format, reader)
-        changed = [name for name in states if self._is_changed(name, states[name])]
+        known = self.memory.files
+        changed = [
+            name for name, state in states.items() if not state.is_same(known.get(name))
+        ]
         counts = Counter(unchanged=len(states) - len(changed))
         try:
             counts["removed"] += self._remove_gone()
@@ -235,19 +241,17 @@ class KeptIndex:
         self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
         self.folder.mkdir(parents=True, exist_ok=True)
         self._write_memory()  # what a search goes by, if this is broken off
-        report = ingest(
+        report = fill_store(
             list(states),
             self.folder / self.method,
-            make=partial(
-                _made, self.method, self.memory.embedder, self.memory.max_tokens
-            ),
-            workers=workers,
+            self.method,
+            self.memory.embedder,
+            self.memory.max_tokens,
+            workers,
             runner=runner,
             format=format,
             reader=reader,
             isolated=isolated,
-            remove_missing=True,
-            progress=partial(show_files, show_progress),
         )
         self.index = self._opened(
             embedder_of(self.memory.embedder), {"progress": show_progress}
@@ -261,8 +265,6 @@ class KeptIndex:
             name: state for name, state in states.items() if name in indexed
         }
         self._write_memory()
-        for sentence in report.errors.values():
-            show_progress.say(f"left out: {sentence}")
         if not self.index.document_ids:
             raise nothing_read(paths, [*map(Path, states)])
         return report
@@ -279,15 +281,15 @@ class KeptIndex:
 
     def _states(
         self, paths: Sequence[Path], format: str, reader: str
-    ) -> dict[str, list[Any]]:
+    ) -> dict[str, FileState]:
         """The files of these paths and of those named before, each with its state."""
         roots = filter(Path.exists, map(Path, self.memory.roots))
         files = files_of([*paths, *roots], without=self.folder)
         names = map(os.path.abspath, files)
-        return {name: _state(name, format, reader) for name in names}
+        return {name: file_state(name, format, reader) for name in names}
 
     def _add(
-        self, documents: Sequence[Document], states: dict[str, list[Any]]
+        self, documents: Sequence[Document], states: dict[str, FileState]
     ) -> Counter[str]:
         """Add documents, and say how many there were of each kind."""
         if not documents:
@@ -298,9 +300,6 @@ class KeptIndex:
         return Counter(
             added=report.added, replaced=report.replaced, unchanged=report.unchanged
         )
-
-    def _is_changed(self, name: str, state: list[Any]) -> bool:
-        return self.memory.files.get(name) != state or not FileState(*state[:2]).is_sure
 
     def _remove_gone(self) -> int:
         gone = [name for name in self.memory.files if is_gone(name)]
@@ -328,18 +327,12 @@ class KeptIndex:
     def _write_memory(self) -> None:
         assert self.folder is not None  # noqa: S101
         content = {"version": VERSION, **asdict(self.memory)}
-        file = self.folder / f"{self.method}.json"
-        unfinished = file.with_suffix(f".{os.getpid()}.part")
-        unfinished.write_text(json.dumps(content), encoding="utf-8")
-        os.replace(unfinished, file)
+        write_json(self.folder / f"{self.method}.json", content)
 
     # -- searching
 
     def search(self, query: str, k: int, paths: Sequence[Path] = ()) -> list[Hit]:
         """The best hits, in the files and folders named, or in all."""
-        retriever = self.index
-        if self.method == "multiview":
-            retriever = MultiViewRetriever(self.index, k=k)
         where = None
         if paths:
             places = [Path(os.path.abspath(path)) for path in paths]
@@ -350,8 +343,15 @@ class KeptIndex:
             }
             if len(ids) < len(self.memory.files):
                 where = lambda meta: meta.get("source") in ids  # noqa: E731
-        hits: list[Hit] = retriever.search(query, k, where=where)
-        return hits
+        return search_index(self.index, query, k, where)
+
+
+def search_index(index: Any, query: str, k: int, where: Any = None) -> list[Hit]:
+    """The best hits in the index of either method."""
+    if isinstance(index, Index):
+        index = MultiViewRetriever(index)
+    hits: list[Hit] = index.search(query, k, where=where)
+    return hits
 
 
 def _made(method: str, embedder: str, max_tokens: int) -> Any:
@@ -359,10 +359,35 @@ def _made(method: str, embedder: str, max_tokens: int) -> Any:
 
     It is made in the process that fills it.
     """
-    return _empty(method, embedder_of(embedder), max_tokens)
+    return empty_index(method, embedder_of(embedder), max_tokens)
 
 
-def _empty(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
+def fill_store(
+    files: Sequence[str],
+    store: Path | str,
+    method: str,
+    embedder: str,
+    max_tokens: int,
+    workers: int | None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest files for a method, and name those that are left out."""
+    report = ingest(
+        files,
+        store,
+        make=partial(_made, method, embedder, max_tokens),
+        workers=workers,
+        remove_missing=True,
+        progress=partial(show_files, show_progress),
+        **options,
+    )
+    for sentence in report.errors.values():
+        show_progress.say(f"left out: {sentence}")
+    return report
+
+
+def empty_index(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
+    """An empty index for a method."""
     if method == "evidence":
         return EvidenceRetriever(model, **options)
     splitter = ContentAwareSplitter(max_tokens=max_tokens)
@@ -390,8 +415,3 @@ def _unusable(folder: Path, why: str) -> InvalidParameter:
     return InvalidParameter(
         f"The index in {str(folder)!r} cannot be used: {why}. Delete it, or give another folder."
     )
-
-
-def _state(name: str, format: str, reader: str) -> list[Any]:
-    """What tells that a file changed or is to be read otherwise."""
-    return [*file_state(name), format, reader]

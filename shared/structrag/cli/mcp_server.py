@@ -31,7 +31,7 @@ INSTRUCTIONS = (
 )
 
 
-class Passage(TypedDict):
+class FoundPassage(TypedDict):
     """A passage that was found."""
 
     document: str  # as `outline` and `read_section` take it
@@ -47,7 +47,7 @@ class Passage(TypedDict):
     score: float
 
 
-class Entry(TypedDict):
+class OutlineEntry(TypedDict):
     """A document, or a section of one."""
 
     document: str
@@ -62,7 +62,7 @@ class Entry(TypedDict):
 class Contents(TypedDict):
     """A part of a list of documents or sections."""
 
-    entries: list[Entry]
+    entries: list[OutlineEntry]
     first: int  # the place of the first in the whole list, from 0
     total: int  # how many the whole list has
 
@@ -117,7 +117,9 @@ class Library:
             self._looked = monotonic()
             return changes
 
-    def find(self, query: str, k: int | None, max_tokens: int | None) -> list[Passage]:
+    def find(
+        self, query: str, k: int | None, max_tokens: int | None
+    ) -> list[FoundPassage]:
         """Passages for a query. Raises InvalidParameter if it is blank."""
         if not query.strip():
             raise InvalidParameter(
@@ -186,10 +188,10 @@ class Library:
                 more=cut < end,
             )
 
-    def _passage(self, hit: Hit) -> Passage:
+    def _passage(self, hit: Hit) -> FoundPassage:
         chunk = hit.chunk
         document = self._document(chunk.doc_id)
-        return Passage(
+        return FoundPassage(
             document=self._shown(chunk.doc_id),
             title=document.title,
             path=list(chunk.path),
@@ -207,12 +209,12 @@ class Library:
         sections = parse(self._document(name)).sections
         return max(section.ordinal for section in sections if section.start <= place)
 
-    def _entry(self, name: str, section: Section | None) -> Entry:
+    def _entry(self, name: str, section: Section | None) -> OutlineEntry:
         document = self._document(name)
         start, end = (
             (0, len(document.text)) if section is None else (section.start, section.end)
         )
-        return Entry(
+        return OutlineEntry(
             document=self._shown(name),
             section=section.ordinal if section else 0,
             title=section.title if section else document.title,
@@ -253,7 +255,7 @@ def server_of(library: Library) -> MCPServer[Any]:
     )
 
     @server.tool()
-    def evidence(question: str, max_tokens: int = 1000) -> list[Passage]:
+    def evidence(question: str, max_tokens: int = 1000) -> list[FoundPassage]:
         """The passages that answer a question, best first.
 
         Together they have at most so many tokens.
@@ -262,7 +264,7 @@ def server_of(library: Library) -> MCPServer[Any]:
             return library.find(question, None, max_tokens)
 
     @server.tool()
-    def search(query: str, k: int = 5) -> list[Passage]:
+    def search(query: str, k: int = 5) -> list[FoundPassage]:
         """The k best passages for words or a question.
 
         Each is a paragraph, table or list.

@@ -71,7 +71,7 @@ Format = Annotated[
 Reader = Annotated[
     str,
     typer.Option(
-        help="Who reads PDF files: layout, pdfplumber or docling.",
+        help="Who reads PDF files: layout or docling.",
         callback=one_of("--reader", PDF_READERS),
     ),
 ]

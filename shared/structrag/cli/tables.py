@@ -12,13 +12,13 @@ WIDTH = 110  # of prose in plain text
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows under a head.
 
     The first column is to the left, the others to the right.
 
     Example:
-        >>> print(table_text(Table(["method", "chunks"], [["mc", "12"]]), markdown=True))
+        >>> print(table_text(ReportTable(["method", "chunks"], [["mc", "12"]]), markdown=True))
         | method | chunks |
         | ------ | -----: |
         | mc     |     12 |
@@ -29,20 +29,20 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """A part of a report: a title, a table and notes.
 
     Example:
-        >>> report_text([Part("Cost", notes=["None was made."])], markdown=True)
+        >>> report_text([ReportPart("Cost", notes=["None was made."])], markdown=True)
         '## Cost\\n\\nNone was made.'
     """
 
     title: str = ""  # "": none
-    table: Table | None = None
+    table: ReportTable | None = None
     notes: Sequence[str] = ()
 
 
-def report_text(parts: Sequence[Part], *, markdown: bool) -> str:
+def report_text(parts: Sequence[ReportPart], *, markdown: bool) -> str:
     """The parts one below the other, with blank lines between."""
     blocks = []
     for part in parts:
@@ -58,7 +58,7 @@ def report_text(parts: Sequence[Part], *, markdown: bool) -> str:
     return "\n\n".join(blocks)
 
 
-def table_text(table: Table, *, markdown: bool) -> str:
+def table_text(table: ReportTable, *, markdown: bool) -> str:
     """The table with columns of equal width."""
     widths = [
         max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)

@@ -14,7 +14,7 @@ import numpy as np
 from structrag.asking.requests import Progress
 from structrag.chunks.asking_splitter import runner_for
 from structrag.errors import check_at_least
-from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
+from structrag.evaluation.estimates import Estimate, estimates
 from structrag.evaluation.measure import Span, spans_of
 from structrag.evaluation.needs import model_calls, split_counted
 from structrag.evaluation.passages import Passages
@@ -24,7 +24,6 @@ from structrag.evaluation.selftest import (
     FEWEST,
     SelfTest,
     make_selftest,
-    passage_scores,
     selftest_scores,
 )
 from structrag.evaluation.spans import chunking_error
@@ -233,20 +232,11 @@ def _tested(
     recall: dict[str, dict[str, Estimate]] = {}
     difference: dict[str, dict[str, Estimate]] = {}
     for name, of_method in chunks.items():
-        if isinstance(of_method, Passages):
-            scores = passage_scores(
-                test, documents, of_method, embedder=embedder, progress=progress
-            )
-        else:
-            scores = selftest_scores(
-                test, documents, of_method, embedder=embedder, progress=progress
-            )
+        scores = selftest_scores(
+            test, documents, of_method, embedder=embedder, progress=progress
+        )
         base = base or scores
-        recall[name] = {kind: estimate(values) for kind, values in scores.items()}
-        difference[name] = {
-            kind: estimated_difference(values, base[kind])
-            for kind, values in scores.items()
-        }
+        recall[name], difference[name] = estimates(scores, base)
     return SelfTestReport(test.budget, test.headings, test.left_out, recall, difference)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from structrag.evaluation.aggregate import paired_bootstrap
@@ -44,3 +44,14 @@ def estimated_difference(first: Sequence[float], second: Sequence[float]) -> Est
     """
     interval = paired_bootstrap(first, second)
     return Estimate(interval.difference, interval.low, interval.high, interval.n)
+
+
+def estimates(
+    scores: Mapping[str, Sequence[float]], base: Mapping[str, Sequence[float]]
+) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+    """By name the mean of the scores, and their mean difference to those of `base`."""
+    means, differences = {}, {}
+    for name, values in scores.items():
+        means[name] = estimate(values)
+        differences[name] = estimated_difference(values, base[name])
+    return means, differences

@@ -11,11 +11,16 @@ import numpy as np
 from structrag.asking.requests import Progress
 from structrag.chunks.asking_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
+from structrag.evaluation.estimates import Estimate, estimates
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.needs import split_counted
 from structrag.evaluation.passages import PassageRanking, Passages, search_passages
-from structrag.evaluation.searched import Chunks, Ranking, check_documents, search_all
+from structrag.evaluation.searched import (
+    Chunks,
+    RankedSpans,
+    check_documents,
+    search_all,
+)
 from structrag.evaluation.spans import span_recall
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
@@ -149,7 +154,7 @@ def evaluate(
     asked = [question.question for question in questions]
     methods: list[MethodScores] = []
     for name, splitter in splitters.items():
-        rankings: Sequence[Ranking | PassageRanking]
+        rankings: Sequence[RankedSpans | PassageRanking]
         if isinstance(splitter, Passages):
             retriever = splitter.retriever([], model)
             n_chunks = retriever.add(documents).chunks
@@ -175,7 +180,9 @@ def evaluate(
         for k in depths:
             handed = [ranking.tokens_of_first(k) for ranking in rankings]
             tokens[f"first {k}"] = float(np.mean(handed))
-        methods.append(_summed(name, n_chunks, scores, base, tokens))
+        recall, difference = estimates(scores, base)
+        values = {point: tuple(of_point) for point, of_point in scores.items()}
+        methods.append(MethodScores(name, n_chunks, recall, difference, tokens, values))
     return Evaluation(
         documents=len(documents),
         questions=tuple(asked),
@@ -184,27 +191,6 @@ def evaluate(
         depths=tuple(depths),
         budgets=tuple(budgets),
         methods=tuple(methods),
-    )
-
-
-def _summed(
-    name: str,
-    chunks: int,
-    scores: Mapping[str, Sequence[float]],
-    base: Mapping[str, Sequence[float]],
-    tokens: Mapping[str, float],
-) -> MethodScores:
-    """A method's estimates, also as differences to the `base` scores."""
-    difference = {}
-    for point, values in scores.items():
-        difference[point] = estimated_difference(values, base[point])
-    return MethodScores(
-        name=name,
-        chunks=chunks,
-        recall={point: estimate(values) for point, values in scores.items()},
-        difference=difference,
-        tokens=tokens,
-        scores={point: tuple(values) for point, values in scores.items()},
     )
 
 
@@ -226,23 +212,18 @@ def _split(
 
 def _scores(
     questions: Sequence[GoldQuestion],
-    rankings: Sequence[Ranking | PassageRanking],
+    rankings: Sequence[RankedSpans | PassageRanking],
     measure: SpanMeasure,
     depths: Sequence[int],
     budgets: Sequence[int],
 ) -> dict[str, list[float]]:
     """Point -> the recall of each question."""
-    retrieved: dict[str, list[list[Span]]] = {}
-    for k in depths:
-        retrieved[f"first {k}"] = [ranking.first(k) for ranking in rankings]
-    for budget in budgets:
-        retrieved[f"{budget} tokens"] = [
-            ranking.within(budget, measure) for ranking in rankings
-        ]
-    scores = {}
-    for point, all_spans in retrieved.items():
-        pairs = zip(questions, all_spans, strict=True)
-        scores[point] = [
-            question_recall(question, spans, measure) for question, spans in pairs
-        ]
+    scores: dict[str, list[float]] = {}
+    for question, ranking in zip(questions, rankings, strict=True):
+        retrieved = {f"first {k}": ranking.first(k) for k in depths}
+        for budget in budgets:
+            retrieved[f"{budget} tokens"] = ranking.within(budget, measure)
+        for point, spans in retrieved.items():
+            recall = question_recall(question, spans, measure)
+            scores.setdefault(point, []).append(recall)
     return scores

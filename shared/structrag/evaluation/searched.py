@@ -20,11 +20,11 @@ Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading 
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankedSpans:
     """What was found for one question, best first.
 
     Example:
-        >>> Ranking((("d", 0, 90), ("d", 90, 180)), (20, 22)).first(1)
+        >>> RankedSpans((("d", 0, 90), ("d", 90, 180)), (20, 22)).first(1)
         [('d', 0, 90)]
     """
 
@@ -71,7 +71,7 @@ def search_all(
     embedder: Any = None,
     views: Sequence[str] = ("raw",),
     progress: Progress | None = None,
-) -> list[Ranking]:
+) -> list[RankedSpans]:
     """Search all documents for every question, by vectors and BM25.
 
     A ranking has at least k chunks, and enough to fill `budget` tokens, where there are so many.
@@ -98,11 +98,11 @@ def search_all(
 
 def _search(
     retriever: MultiViewRetriever, question: str, k: int, budget: int
-) -> Ranking:
+) -> RankedSpans:
     """The first k chunks, and more until they fill the budget."""
     while True:
         hits = retriever.search(question, k)
         tokens = tuple(hit.chunk.n_tokens for hit in hits)
         if len(hits) < k or sum(tokens) >= budget:  # fewer than k: these are all
-            return Ranking(tuple(spans_of(hit.chunk for hit in hits)), tokens)
+            return RankedSpans(tuple(spans_of(hit.chunk for hit in hits)), tokens)
         k *= 2

@@ -24,11 +24,15 @@ from typing import Any, TypeVar
 import regex
 
 from structrag.asking.requests import Progress
-from structrag.evaluation.budget import recall_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure
-from structrag.evaluation.passages import Passages, search_passages, withheld_documents
+from structrag.evaluation.passages import (
+    PassageRanking,
+    Passages,
+    search_passages,
+    withheld_documents,
+)
 from structrag.evaluation.references import NUMBERED, Reference, references
-from structrag.evaluation.searched import Chunks, search_all
+from structrag.evaluation.searched import Chunks, RankedSpans, search_all
 from structrag.evaluation.spans import span_recall
 from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
 from structrag.reading.outline import Outline
@@ -125,7 +129,7 @@ def make_selftest(
 def selftest_scores(
     test: SelfTest,
     documents: Sequence[Document],
-    chunks: Chunks,
+    chunks: Chunks | Passages,
     *,
     embedder: Any = None,
     progress: Progress | None = None,
@@ -134,48 +138,34 @@ def selftest_scores(
 
     Recall is the share of the section asked for, white space aside, that `test.budget` tokens of
     the best chunks hold. All documents are searched by vectors (`embedder`; None: LSA) and BM25
-    over what is left of the chunks' texts.
+    over what is left of the chunks' texts; with `Passages` by `EvidenceRetriever` over what is left
+    of the documents.
     """
-    left = {}
-    for doc_id, of_document in chunks.items():
-        left[doc_id] = withheld_chunks(of_document, test.withheld)
     asked = [question.question for question in test.questions]
-    rankings = search_all(
-        documents, left, asked, budget=test.budget, embedder=embedder, progress=progress
-    )
+    rankings: list[RankedSpans] | list[PassageRanking]
+    if isinstance(chunks, Passages):
+        left = withheld_documents(documents, test.withheld)
+        rankings = search_passages(
+            chunks.retriever(left, embedder),
+            asked,
+            budgets=[test.budget],
+            progress=progress,
+        )
+    else:
+        rankings = search_all(
+            documents,
+            {name: withheld_chunks(chunks[name], test.withheld) for name in chunks},
+            asked,
+            budget=test.budget,
+            embedder=embedder,
+            progress=progress,
+        )
     measure = SpanMeasure(test.texts)
     scores: dict[str, list[float]] = {}
-    for question, ranking in zip(test.questions, rankings, strict=True):
-        value = recall_at_budget(
-            [question.gold], ranking.spans, test.budget, measure, sizes=ranking.tokens
-        )
-        scores.setdefault(question.kind, []).append(value or 0.0)
-    return scores
-
-
-def passage_scores(
-    test: SelfTest,
-    documents: Sequence[Document],
-    passages: Passages,
-    *,
-    embedder: Any = None,
-    progress: Progress | None = None,
-) -> dict[str, list[float]]:
-    """`selftest_scores` of `EvidenceRetriever`, over the documents without what is withheld."""
-    retriever = passages.retriever(
-        withheld_documents(documents, test.withheld), embedder
-    )
-    asked = [question.question for question in test.questions]
-    rankings = search_passages(
-        retriever, asked, budgets=[test.budget], progress=progress
-    )
-    measure = SpanMeasure(test.texts)
-    scores: dict[str, list[float]] = {}
-    for question, ranking in zip(test.questions, rankings, strict=True):
-        value = span_recall(
-            [question.gold], ranking.within(test.budget, measure), measure
-        )
-        scores.setdefault(question.kind, []).append(value or 0.0)
+    found = [ranking.within(test.budget, measure) for ranking in rankings]
+    for question, spans in zip(test.questions, found, strict=True):
+        recall = span_recall([question.gold], spans, measure)
+        scores.setdefault(question.kind, []).append(recall or 0.0)
     return scores
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
+from typing import NamedTuple
 
 from structrag.errors import check_choice
 from structrag.evaluation.measure import Span, SpanCover, SpanMeasure
@@ -37,15 +38,13 @@ def span_recall(
         0.8
     """
     check_choice("mode", mode, _MODES)
-    gold = list(gold)
-    cover = SpanCover(retrieved, measure)
-    gold_cover = SpanCover(gold, measure)
-    if not gold_cover.total:
-        return None
-    if mode == "any":
+    gold, retrieved = list(gold), list(retrieved)
+    sizes = _sizes(gold, retrieved, measure)
+    if sizes and mode == "any":
+        cover = SpanCover(retrieved, measure)
         sized = [(span, measure.size(*span)) for span in gold]
         return max(cover.covered(span) / size for span, size in sized if size)
-    return _shared(gold_cover, cover) / gold_cover.total
+    return sizes and sizes.shared / sizes.gold
 
 
 def paper_recall(
@@ -75,10 +74,8 @@ def span_precision(
         >>> span_precision([("d", 0, 10)], [("d", 0, 40)], SpanMeasure(unit="char"))
         0.25
     """
-    gold_cover, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not gold_cover.total:
-        return None
-    return _shared(gold_cover, cover) / cover.total if cover.total else 0.0
+    sizes = _sizes(gold, retrieved, measure)
+    return sizes and (sizes.shared / sizes.retrieved if sizes.retrieved else 0.0)
 
 
 def span_f1(
@@ -88,10 +85,8 @@ def span_f1(
 
     2 |shared| / (|retrieved| + |gold|). None without gold.
     """
-    gold_cover, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not gold_cover.total:
-        return None
-    return 2 * _shared(gold_cover, cover) / (gold_cover.total + cover.total)
+    sizes = _sizes(gold, retrieved, measure)
+    return sizes and 2 * sizes.shared / (sizes.gold + sizes.retrieved)
 
 
 def span_iou(
@@ -101,11 +96,8 @@ def span_iou(
 
     |shared| / |retrieved ∪ gold|. None without gold.
     """
-    gold_cover, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not gold_cover.total:
-        return None
-    shared = _shared(gold_cover, cover)
-    return shared / (gold_cover.total + cover.total - shared)
+    sizes = _sizes(gold, retrieved, measure)
+    return sizes and sizes.shared / (sizes.gold + sizes.retrieved - sizes.shared)
 
 
 def chunking_error(
@@ -159,5 +151,20 @@ def _trim(span: Span, texts: Mapping[str, str]) -> Span:
     return doc_id, start + left, start + max(left, len(piece.rstrip()))
 
 
-def _shared(first: SpanCover, second: SpanCover) -> int:
-    return sum(second.covered(span) for span in first.spans())
+class _Sizes(NamedTuple):
+    """Units of the gold, of what was retrieved, and of what is both."""
+
+    gold: int
+    retrieved: int
+    shared: int
+
+
+def _sizes(
+    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
+) -> _Sizes | None:
+    """The sizes of both unions; None without gold."""
+    first, second = SpanCover(gold, measure), SpanCover(retrieved, measure)
+    if not first.total:
+        return None
+    shared = sum(second.covered(span) for span in first.spans())
+    return _Sizes(first.total, second.total, shared)

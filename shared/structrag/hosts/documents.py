@@ -24,7 +24,13 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from structrag.errors import check_choice
 from structrag.hosts.metadata import FORMAT_KEY
 from structrag.reading.file_titles import own_title
-from structrag.reading.files import FORMATS, PDF_SUFFIX, SUFFIXES, read_text
+from structrag.reading.files import (
+    FORMATS,
+    PDF_SUFFIX,
+    SUFFIXES,
+    format_of_file,
+    read_text,
+)
 from structrag.reading.flat import (
     LONG,
     MARKED_NOWHERE,
@@ -193,8 +199,7 @@ def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
         return str(metadata[FORMAT_KEY])
     types = [_media_type(metadata[key]) for key in TYPE_KEYS if metadata.get(key)]
     by_type = next((MEDIA_TYPES[name] for name in types if name in MEDIA_TYPES), None)
-    suffix = PurePath(file_of(metadata)).suffix.lower()
-    format = by_type or SUFFIXES.get(suffix, "auto")
+    format = by_type or format_of_file(file_of(metadata), text)
     is_rendered = format == "html" and not _TAG_FIRST.match(text)
     return "auto" if is_rendered else format
 

@@ -14,14 +14,17 @@ from structrag.hosts.metadata import FORMAT_KEY
 from structrag.reading.decoding import decoded
 from structrag.reading.files import (
     OFFICE_SUFFIXES,
-    SUFFIXES,
-    detect_format,
     find_files,
-    kinds_of,
+    format_of_file,
     other_files,
 )
 from structrag.reading.flat import warn_if_flat
 from structrag.reading.opening import MAX_BYTES, check_reader, file_bytes
+from structrag.text.amounts import amount
+
+MOST_NAMES = 5  # of files left out for one reason; the others are a number
+_OTHER_KIND = "no Markdown, HTML, text or PDF"
+_OFFICE = "read by docling or Unstructured, whose documents from_docling and from_unstructured take"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class FileReading:
         'layout'
 
     Attributes:
-        reader: "layout", "pdfplumber", "docling" or a function, as in `structrag.read_file`.
+        reader: "layout", "docling" or a function, as in `structrag.read_file`.
         isolated: Whether each PDF is read in a process of its own, with limits.
         password: For encrypted files.
     """
@@ -81,37 +84,34 @@ class FileReading:
     def load_all(self, path: Path) -> Iterator[tuple[Path, LoadedText]]:
         """The file, or those of a folder, each with its text.
 
-        Those of a folder are what `find_files` gives. A file of a folder that cannot be read is
-        left out with a warning, and so are Word files and their like, and a folder with nothing to
-        read.
+        Those of a folder are what `find_files` gives. What is left out of a folder is told in one
+        warning at the end, with names and reasons: files of other kinds, Word files and their like,
+        what cannot be read.
 
         Raises:
             InvalidDocument: nothing is there, or the file itself cannot be read.
         """
-        files = list(find_files(path))
-        others = other_files(path)
-        office = [file for file in others if file.suffix.lower() in OFFICE_SUFFIXES]
-        if office:
-            warnings.warn(
-                f"{kinds_of(office)} in {str(path)!r} left out: docling or Unstructured read such "
-                "files, and from_docling or from_unstructured take what they read.",
-                stacklevel=2,
-            )
-        if not files:
-            skipped = f" ({kinds_of(others)} skipped)" if others else ""
-            warnings.warn(
-                f"No Markdown, HTML, text or PDF file in {str(path)!r}{skipped}.",
-                stacklevel=2,
-            )
-        for file in files:
+        left_out: dict[str, list[str]] = {}  # by the reason
+
+        def leave_out(file: Path, reason: str) -> None:
+            left_out.setdefault(reason, []).append(file.name)
+
+        read = 0
+        for file in find_files(path, left_out=leave_out):
             try:
                 loaded = self.load(file)
             except StructragError as error:
                 if file == path:
                     raise
-                warnings.warn(f"A file was left out: {error}", stacklevel=2)
+                leave_out(file, str(error))
                 continue
+            read += 1
             yield file, loaded
+        for file in sorted(other_files(path)):
+            is_office = file.suffix.lower() in OFFICE_SUFFIXES
+            leave_out(file, _OFFICE if is_office else _OTHER_KIND)
+        if left_out or not read:
+            warnings.warn(_told(path, read, left_out), stacklevel=2)
 
     def _load_pdf(self, source: Path | bytes) -> LoadedText:
         # With the packages of an extra.
@@ -137,6 +137,18 @@ class FileReading:
         return LoadedText(document.text, {FORMAT_KEY: "markdown", **title, **facts})
 
 
+def _told(path: Path, read: int, left_out: dict[str, list[str]]) -> str:
+    """What was left out of a folder: how many, why, and the first names."""
+    count = sum(map(len, left_out.values()))
+    parts = [f"{amount(read, 'file')} of {str(path)!r} read, {count} left out."]
+    for reason, names in left_out.items():
+        shown = ", ".join(names[:MOST_NAMES])
+        others = len(names) - MOST_NAMES
+        more = f" and {amount(others, 'other')}" if others > 0 else ""
+        parts.append(f"{shown}{more}: {reason.rstrip('.')}.")
+    return " ".join(parts)
+
+
 def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedText:
     """The text of a file that is no PDF.
 
@@ -144,7 +156,7 @@ def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedT
     """
     text, undecodable = decoded(data, name)
     kind = MEDIA_TYPES.get((media_type or "").partition(";")[0].strip().lower())
-    format = kind or SUFFIXES.get(Path(name).suffix.lower()) or detect_format(text)
+    format = kind or format_of_file(name, text)
     facts: dict[str, Any] = {FORMAT_KEY: format}
     if undecodable:
         facts["undecodable"] = undecodable

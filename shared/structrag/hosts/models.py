@@ -1,359 +1,23 @@
-"""A host framework's models: their names, limits and log-probabilities.
-
-A name is for cache keys and saved indexes: it tells two models apart, is equal in every process,
-and holds no secret.
-"""
+"""What both adapters' models do alike: answers, JSON, margins, vectors, and their tokens."""
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Generator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import dataclass, field
-from functools import partial
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 from structrag.asking.counted import CallTokens, counted
-from structrag.asking.naming import digest, setting_name
+from structrag.asking.requests import T
 from structrag.asking.steps import adrive, drive
-from structrag.errors import check_at_least
-from structrag.models.embedders import model_label
+from structrag.hosts.encoders import answer_counter, margin_model, reading_limit
+from structrag.hosts.naming import host_name
 from structrag.models.margins import Masses, two_way_of_top
-from structrag.models.transformers_margin import TransformersMargin
-from structrag.models.weights import encoder_label, weights_label
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter
 
-# Words in the name of an attribute whose value is left out.
-SECRETS = frozenset({
-    "apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential", "credentials",
-    "header", "headers", "key", "passwd", "password", "secret", "token",
-})  # fmt: skip
-# What changes no answer and no vector.
-OPERATIONAL = frozenset({
-    "async_client", "cache", "cache_folder", "callback_manager", "callbacks", "config_factories",
-    "custom_get_token_ids", "default_request_timeout", "disable_streaming", "embed_batch_size",
-    "embeddings_cache", "exception_key", "exceptions_to_handle", "http_async_client",
-    "http_client", "max_retries", "metadata", "num_workers", "output_version", "profile",
-    "rate_limiter", "request_timeout", "show_progress", "show_progress_bar", "stream",
-    "streaming", "tags", "timeout", "verbose",
-})  # fmt: skip
-# Words in the name of a field in which a model keeps what it did.
-RECORDS = frozenset({
-    "answer", "answers", "async", "call", "calls", "count", "counter", "history", "last", "total",
-    "usage", "used",
-})  # fmt: skip
-
-
-# -- what stands in a model's name
-
-
-def class_path(value: Any) -> str:
-    """Module and qualified name of the value's class."""
-    return f"{type(value).__module__}.{type(value).__qualname__}"
-
-
-def is_setting(name: str) -> bool:
-    """Whether an attribute of this name belongs into a model's name.
-
-    It is public, no secret, and can change what the model gives.
-    """
-    if name.startswith("_") or name in OPERATIONAL:
-        return False
-    return SECRETS.isdisjoint(_words(name))
-
-
-def settings_of(value: Any) -> dict[str, Any]:
-    """The public attributes of an object by name.
-
-    Those that are None, secret or without effect are left out. Of a Pydantic model its fields. Of
-    any other object what it holds, and what it holds of its constructor's arguments behind an
-    underscore; numbers only if the constructor has them as arguments, since others may count calls.
-    """
-    fields = getattr(type(value), "model_fields", None)
-    if isinstance(fields, Mapping):
-        shown_fields = [name for name, field in fields.items() if not field.exclude]
-        settings = {name: getattr(value, name, None) for name in shown_fields}
-    else:
-        settings = _settings_held(value)
-    return {
-        name: part
-        for name, part in settings.items()
-        if part is not None and is_setting(name)
-    }
-
-
-def other_settings(value: Any, shown_names: Collection[str]) -> dict[str, str]:
-    """A digest of the settings that a model's name does not show.
-
-    Where the server is, and how answers are drawn: all fields of plain types, and mappings of them,
-    that are not as the class sets them, without counters and other records. Without any, nothing.
-    """
-    fields: Any = getattr(type(value), "model_fields", {})
-    others = {
-        name: part
-        for name, part in settings_of(value).items()
-        if name not in shown_names
-        and RECORDS.isdisjoint(_words(name))
-        and _is_changed(getattr(fields.get(name), "default", None), part)
-    }
-    return {"settings": digest(_described(others))} if others else {}
-
-
-def _is_changed(default: Any, value: Any) -> bool:
-    """Whether a plain setting or mapping differs from the default."""
-    if isinstance(value, Mapping):
-        return bool(value) and value != default
-    return is_plain(value) and value != "" and value != default
-
-
-def is_plain(value: Any) -> bool:
-    """Whether it is a string, a number or a truth value."""
-    return isinstance(value, str | int | float)
-
-
-def setting_text(value: Any) -> str:
-    """A setting as it stands in a name.
-
-    A number as it is, anything else as a digest of all but its secrets.
-    """
-    return repr(value) if isinstance(value, int | float) else digest(_described(value))
-
-
-def attribute_text(value: Any) -> str | None:
-    """An attribute as the name made for a model has it.
-
-    None for one that may change as the model works, such as a list of its calls.
-    """
-    if is_plain(value):
-        return setting_text(value)
-    # A SentenceTransformer.
-    if hasattr(value, "encode") and hasattr(value, "max_seq_length"):
-        return repr(model_label(value))
-    is_function = hasattr(value, "__qualname__") or isinstance(value, partial)
-    return setting_name(value) if is_function else None
-
-
-def settings_text(settings: Mapping[str, str]) -> str:
-    """Settings as they stand in a name: `a=1, b=#5f...`."""
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
-
-
-def _settings_held(value: Any) -> dict[str, Any]:
-    """What an object that is no Pydantic model holds, by name."""
-    held = getattr(value, "__dict__", {})
-    arguments = _arguments(type(value))
-    settings = {}
-    for name, part in held.items():
-        # A number that is no argument may count calls.
-        if name in arguments or not isinstance(part, int | float):
-            settings[name] = part
-    for name in arguments:
-        if f"_{name}" in held:
-            settings[name] = held[f"_{name}"]
-    return settings
-
-
-def _described(value: Any) -> str:
-    """A setting as text without its secrets, equal for equal settings."""
-    if value is None or is_plain(value):
-        return repr(value)
-    if isinstance(value, Mapping):
-        settings = {
-            str(name): part for name, part in value.items() if is_setting(str(name))
-        }
-        parts = [
-            f"{name!r}: {_described(part)}" for name, part in sorted(settings.items())
-        ]
-        return f"{{{', '.join(parts)}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_described, value))}]"
-    if isinstance(value, set | frozenset):
-        return f"{{{', '.join(sorted(map(_described, value)))}}}"
-    if callable(value):
-        return setting_name(value)
-    return class_path(value) + _described(_parts_of(value))
-
-
-def _parts_of(value: Any) -> dict[str, Any]:
-    """The settings of an object within a setting."""
-    settings = settings_of(value)
-    if hasattr(type(value), "model_fields"):
-        return settings
-    # What is no Pydantic model may hold clients, records and itself.
-    return {name: part for name, part in settings.items() if is_plain(part)}
-
-
-def _words(name: str) -> set[str]:
-    return set(
-        re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-    )
-
-
-def _arguments(kind: type) -> list[str]:
-    """The names of the constructor's arguments, in their order."""
-    try:
-        return list(inspect.signature(kind).parameters)
-    except (TypeError, ValueError):  # of some classes written in C nothing tells
-        return []
-
-
-def weights_held(model: Any) -> dict[str, str]:
-    """What tells a model in this process from others of its name.
-
-    As it stands in a name: the weights that the host's model or embedding model holds, and how it
-    draws answers.
-    """
-    encoder, (transformer, _) = _encoder(model), transformer_of(model)
-    if encoder is not None:
-        return _filled({"weights": encoder_label(encoder)})
-    if transformer is None:
-        return {}
-    drawing: Any = getattr(transformer, "generation_config", None)
-    changed = drawing.to_diff_dict() if hasattr(drawing, "to_diff_dict") else {}
-    changed.pop("transformers_version", None)
-    settings = [changed, getattr(_pipeline(model), "_forward_params", None)]
-    return _filled(
-        {"weights": weights_label(transformer), "drawing": digest(_described(settings))}
-    )
-
-
-def _filled(settings: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in settings.items() if value}
-
-
-# -- what an embedding model reads
-
-_HELD = ("client", "_client", "model", "_model")  # where hosts keep the encoder
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderCounter:
-    """Counts tokens as a SentenceTransformer does, its special tokens included."""
-
-    encoder: Any
-
-    def __call__(self, text: str) -> int:
-        # Tokenizers refuse lone surrogates.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return len(
-            self.encoder.tokenizer(text, truncation=False, verbose=False)["input_ids"]
-        )
-
-
-def reading_limit(
-    model: Any, max_tokens: int | None = None
-) -> tuple[int | None, TokenCounter]:
-    """How many tokens an embedding model reads, and what counts them.
-
-    The limit is `max_seq_length` or `max_length` of the object itself, or `max_seq_length` of the
-    SentenceTransformer that it holds; None if nothing tells. The counter is its tokenizer, or an
-    estimate.
-
-    Args:
-        max_tokens: The limit in place of what the object tells.
-
-    Raises:
-        InvalidParameter: `max_tokens` is no number from 1.
-    """
-    encoder = _encoder(model)
-    counter: TokenCounter = count_tokens if encoder is None else EncoderCounter(encoder)
-    if max_tokens is not None:
-        check_at_least("max_tokens", max_tokens, 1)
-        return max_tokens, counter
-    limits = [
-        getattr(model, "max_seq_length", None),
-        getattr(model, "max_length", None),
-        getattr(encoder, "max_seq_length", None),
-    ]
-    return next((limit for limit in limits if _is_limit(limit)), None), counter
-
-
-def _encoder(model: Any) -> Any:
-    """The SentenceTransformer that the model holds, or None."""
-    for name in _HELD:
-        candidate = getattr(model, name, None)
-        if hasattr(candidate, "encode") and _is_limit(
-            getattr(candidate, "max_seq_length", None)
-        ):
-            return candidate
-    return None
-
-
-def _is_limit(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-# -- a transformers model within a host's model
-
-
-def margin_model(model: Any, *, normalised: bool = True) -> TransformersMargin | None:
-    """Weighs options by the transformers model within the host's model.
-
-    Such models are in HuggingFacePipeline, ChatHuggingFace and HuggingFaceLLM. None where there is
-    none, or it is no causal one.
-    """
-    transformer, tokenizer = transformer_of(model)
-    if transformer is None:
-        return None
-    return TransformersMargin(transformer, tokenizer, normalised=normalised)
-
-
-def transformer_of(model: Any) -> tuple[Any, Any]:
-    """The causal transformers model of a host's model, and its tokenizer.
-
-    Both None where it holds none.
-    """
-    pipeline = _pipeline(model)
-    pairs = [
-        (getattr(model, "_model", None), getattr(model, "_tokenizer", None)),
-        (getattr(pipeline, "model", None), getattr(pipeline, "tokenizer", None)),
-    ]
-    for transformer, tokenizer in pairs:
-        is_encoder_decoder = getattr(
-            getattr(transformer, "config", None), "is_encoder_decoder", True
-        )
-        if hasattr(transformer, "forward") and hasattr(tokenizer, "encode"):
-            return (None, None) if is_encoder_decoder else (transformer, tokenizer)
-    return None, None
-
-
-def _pipeline(model: Any) -> Any:
-    """The transformers pipeline in a host's model, or one level deeper."""
-    holder = getattr(model, "llm", None)
-    return getattr(model, "pipeline", None) or getattr(holder, "pipeline", None)
-
-
-def answer_counter(model: Any) -> TokenCounter | None:
-    """Counts tokens by the tokenizer of a host's language model.
-
-    That is the tokenizer of a transformers model it holds, or its `tokenizer` with `encode`. None
-    without either, or where `tokenizer` is a name, as in LlamaIndex's OpenAILike. What a host
-    counts by itself is not asked, since some would download a tokenizer for it.
-    """
-    _, held = transformer_of(model)
-    tokenizer = held or getattr(model, "tokenizer", None)
-    has_tokenizer = hasattr(tokenizer, "encode") and not isinstance(tokenizer, str)
-    return AnswerCounter(tokenizer) if has_tokenizer else None
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerCounter:
-    """Counts tokens by a tokenizer's `encode`."""
-
-    tokenizer: Any
-
-    def __call__(self, text: str) -> int:
-        return len(self.tokenizer.encode(text))
-
-
-# -- log-probabilities of a host's language model
+Vectors = list[list[float]]
 
 # The most likely first tokens of an answer with their log-probabilities.
 Top = Sequence[tuple[str, float]]
@@ -422,24 +86,6 @@ class LogProbabilities:
             self.works = -1
         return None
 
-    def margin(
-        self,
-        options: tuple[str, str],
-        read: Callable[[Any], Top],
-        call: Callable[[Mapping[str, Any]], Any],
-    ) -> float | None:
-        """The margin as in `steps`, the model asked by `call(parameters)`."""
-        return drive(self.steps(options, read), _caught(call))
-
-    async def amargin(
-        self,
-        options: tuple[str, str],
-        read: Callable[[Any], Top],
-        call: Callable[[Mapping[str, Any]], Awaitable[Any]],
-    ) -> float | None:
-        """`margin` with calls that are awaited."""
-        return await adrive(self.steps(options, read), _acaught(call))
-
 
 @dataclass(slots=True)
 class JsonAnswers:
@@ -477,43 +123,35 @@ class JsonAnswers:
         self.takes = False
         return answer
 
-    def answer(
-        self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]
-    ) -> Any:
-        """The answer as in `steps`, the model asked by `call(parameters)`."""
-        return drive(self.steps(schema), _caught(call))
 
-    async def aanswer(
-        self,
-        schema: Mapping[str, Any],
-        call: Callable[[Mapping[str, Any]], Awaitable[Any]],
-    ) -> Any:
-        """`answer` with calls that are awaited."""
-        return await adrive(self.steps(schema), _acaught(call))
-
-
-def _caught(
+def tried(
+    steps: Generator[Mapping[str, Any], Any, T],
     call: Callable[[Mapping[str, Any]], Any],
-) -> Callable[[Mapping[str, Any]], Any]:
+) -> T:
+    """What steps return whose parameters are tried by `call`."""
+
     def answer(parameters: Mapping[str, Any]) -> Any:
         try:
             return call(parameters)
         except Exception as error:  # noqa: BLE001 - the steps judge it
             return error
 
-    return answer
+    return drive(steps, answer)
 
 
-def _acaught(
+async def atried(
+    steps: Generator[Mapping[str, Any], Any, T],
     call: Callable[[Mapping[str, Any]], Awaitable[Any]],
-) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+) -> T:
+    """`tried` by calls that are awaited."""
+
     async def answer(parameters: Mapping[str, Any]) -> Any:
         try:
             return await call(parameters)
-        except Exception as error:  # noqa: BLE001 - as in `_caught`
+        except Exception as error:  # noqa: BLE001 - as in `tried`
             return error
 
-    return answer
+    return await adrive(steps, answer)
 
 
 def _is_refusal(error: Exception) -> bool:
@@ -521,3 +159,153 @@ def _is_refusal(error: Exception) -> bool:
         isinstance(error, TypeError | ValueError | NotImplementedError)
         or getattr(error, "status_code", None) in REFUSED
     )
+
+
+class HostEmbedder:
+    """An embedding model of a host framework as an embedder of structrag."""
+
+    name: str
+    max_tokens: int | None
+
+    def __init__(
+        self,
+        model: Any,
+        name: str,
+        max_tokens: int | None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name or host_name(model, extra)
+        self.max_tokens, self._counter = reading_limit(model, max_tokens)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def count_tokens(self, text: str) -> int:
+        """The model's tokens of a text, for windows; an estimate without its tokenizer."""
+        return self._counter(text)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        """One vector a text."""
+        if query:
+            return [self._query(text) for text in texts]
+        return self._documents(list(texts))
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        """`embed` by the model's own async calls."""
+        if query:
+            return list(await asyncio.gather(*map(self._aquery, texts)))
+        return await self._adocuments(list(texts))
+
+    def _documents(self, texts: list[str]) -> Vectors:
+        raise NotImplementedError
+
+    def _query(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+    async def _adocuments(self, texts: list[str]) -> Vectors:
+        raise NotImplementedError
+
+    async def _aquery(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+
+class HostModel:
+    """A language model of a host framework as one of structrag.
+
+    Each host says how a prompt is asked with some parameters, and what of an answer is its text,
+    its tokens and the log-probabilities of its first token.
+    """
+
+    name: str
+
+    def __init__(self, model: Any, name: str, *, normalised: bool) -> None:
+        self.name = name if normalised else f"{name}|not normalised"
+        self._weighing = LogProbabilities(normalised=normalised, tokens=self._tokens)
+        self._json = JsonAnswers()
+        self._weigher = margin_model(model, normalised=normalised)
+        # by the model's own tokenizer; None where it has none at hand
+        self.count_tokens: TokenCounter | None = answer_counter(model)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    async def _aask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _text(answer: Any) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _tokens(answer: Any) -> CallTokens | None:
+        raise NotImplementedError
+
+    @staticmethod
+    def _top(answer: Any) -> Top:
+        raise NotImplementedError
+
+    def complete(self, prompt: str) -> str:
+        """The answer's text."""
+        return self._counted(self._ask(prompt, {}))
+
+    async def acomplete(self, prompt: str) -> str:
+        """`complete` by the model's own async call."""
+        return self._counted(await self._aask(prompt, {}))
+
+    def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """The answer's text, held to a JSON schema.
+
+        Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
+        """
+        return self._counted(
+            tried(self._json.steps(schema), partial(self._ask, prompt))
+        )
+
+    async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """`complete_json` by the model's own async call."""
+        answer = await atried(self._json.steps(schema), partial(self._aask, prompt))
+        return self._counted(answer)
+
+    def _counted(self, answer: Any) -> str:
+        text: str = self._text(answer)
+        return counted(text, self._tokens(answer))
+
+    @cached_property
+    def unnormalised(self) -> Any:
+        """The same model with margins pA - pB. Both count in `masses`."""
+        if not self._weighing.normalised:
+            return self
+        other = copy(self)
+        other.name = f"{self.name}|not normalised"
+        other._weighing = replace(self._weighing, normalised=False)
+        other._weigher = self._weigher and self._weigher.unnormalised
+        return other
+
+    @property
+    def masses(self) -> Masses:
+        """The probability that the options of `choose` had together so far.
+
+        Near 0 the model wanted to answer something else, and its margins say little.
+        """
+        return (self._weigher or self._weighing).masses
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """The margin of the first option over the second.
+
+        By the log-probabilities of the answer, or by the logits of a model of transformers that
+        runs in this process; None for a model without them.
+        """
+        if self._weigher is not None:
+            return self._weigher.choose(prompt, options)
+        steps = self._weighing.steps(options, self._top)
+        return tried(steps, partial(self._ask, prompt))
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """`choose` by the model's own async call."""
+        if self._weigher is not None:
+            return await asyncio.to_thread(self._weigher.choose, prompt, options)
+        steps = self._weighing.steps(options, self._top)
+        return await atried(steps, partial(self._aask, prompt))

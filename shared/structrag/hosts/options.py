@@ -1,98 +1,69 @@
-"""Settings of retrievers that both adapters pass on as they are."""
+"""The options of the adapters' retrievers that the core takes as they are, for type checkers.
+
+Which of them a class takes is read from the core (`RetrieverKind`), and others are refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from structrag.asking.settings import Asking
-from structrag.index.opening import Address
+from structrag.index.index import IndexSettings
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.multihop.hops import SelfAskPrompts
 from structrag.text.tokens import TokenCounter
 
-# Options of a D3 retriever that its index has too.
-SHARED_BY_D3 = (
-    "llm",
-    "preset",
-    "cache",
-    "max_concurrency",
-    "max_calls",
-    "progress",
-    "timeout",
-)
 
+class CoreOptions(IndexSettings, total=False):
+    """Arguments of the core's retrievers and indexes, by their own names."""
 
-class MultiViewSettings(TypedDict, total=False):
-    """Settings of `MultiViewRetriever`."""
-
-    preset: str
+    llm: Any
+    # of how is searched
     routes: Sequence[str] | None
-    views: Sequence[str]
     fusion: str | None
     weights: Mapping[str, float] | None
     order: str
     pool: int | None
-
-
-class HiQASettings(TypedDict, total=False):
-    """Settings of `HiQARetriever`."""
-
-    preset: str
+    max_tokens: int | None
     alpha: float | str | None
     beta: float | str | None
+    keywords: Iterable[str] | int | None
     detect_keywords: Any
-    fusion: str | None
-    routes: Sequence[str] | None
     diversify: str | None
     view: str
-    order: str
     lexical: Any
     compare_rest: bool | None
-
-
-class D3Settings(TypedDict, total=False):
-    """Settings of `D3Retriever`."""
-
-    llm: Any
-    preset: str
     router: str
     strategy: str | None
     routing: Routing | None
     selection: Selection | None
-    max_tokens: int | None
     cross_encoder: Any
     evidence: Any
     join_adjacent: bool
-
-
-class D3IndexSettings(TypedDict, total=False):
-    """Arguments of `D3Index`."""
-
+    # of what is indexed
+    summariser: Any
     summary_tokens: int | None
     whole_tokens: int | None
     section_tokens: int | None
     paragraph_tokens: int | None
-    window_tokens: int
-    keywords: int | None
     prompt: str | None
     part_tokens: int
     exclude_titles: Sequence[str]
     plain_headings: bool
     counter: TokenCounter
-    language: str
-    store: Address | None
-    stems: bool
-    dtype: str
-    asking: Asking | None
-
-
-class EvidenceIndexSettings(TypedDict, total=False):
-    """Arguments of `EvidenceRetriever` that stay with what it has read."""
-
     token_encoder: Any
     context: str
     reading: Reading | None
-    language: str
-    asking: Asking | None
+    verify: bool
+
+
+class SelfAskOptions(TypedDict, total=False):
+    """Arguments of the core's `SelfAsk` but for its retriever and model."""
+
+    max_followups: int
+    min_followups: int
+    token_budget: int | None
+    evidence_tokens: int
+    prompts: SelfAskPrompts | None

@@ -5,20 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from structrag.asking.requests import Search, Steps, T
 from structrag.asking.runner import Runner
+from structrag.asking.steps import ask
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
     InvalidParameter,
     ModelFailed,
     UnknownDocument,
+    check_at_least,
+    check_choice,
+    checked_k,
 )
-from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
+from structrag.retrieval.evidence.limits import ORDERS
+from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
 
@@ -62,7 +67,7 @@ class HostRetriever(Retriever):
             )
         most = None if k is None else checked_k(k)
         searcher = _Searcher(self.retrieve, self.aretrieve)
-        (results,) = yield [Search(ROUTE, query, None, 0, searcher=searcher)]
+        results = yield from ask(Search(ROUTE, query, None, 0, searcher=searcher))
         return [
             Hit(self.chunk_of(result), 1 / rank, rank)
             for rank, result in enumerate(results[:most], start=1)
@@ -172,6 +177,27 @@ def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[R
         yield result
 
 
+def trace_notes(
+    result: SelfAskResult, shown: Callable[[Sequence[Hit]], list[Any]]
+) -> dict[str, Any]:
+    """How self-ask came to its answer, in values of JSON; `shown` is what stands for hits."""
+    trace = [
+        {
+            "follow_up": hop.follow_up,
+            "answer": hop.answer,
+            "evidence": shown(hop.evidence),
+            "cost": asdict(hop.cost),
+        }
+        for hop in result.trace
+    ]
+    return {
+        "trace": trace,
+        "stopped": result.stopped,
+        "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
+        "failures": result.failures,
+    }
+
+
 def chosen_embedding(argument: str, embedding: Any) -> Any:
     """The embedding for the core, None for LSA.
 
@@ -192,9 +218,17 @@ def chosen_embedding(argument: str, embedding: Any) -> Any:
         warnings.warn(
             f"{NO_MODEL}, so vectors are made by LSA from the words of the documents themselves. "
             f"Pass a model as {argument}=..., or {argument}={LSA!r} where LSA is meant.",
-            stacklevel=6,
+            stacklevel=4,
         )
     return None if isinstance(embedding, str) and embedding == LSA else embedding
+
+
+def check_limits(order: str, **limits: float | None) -> None:
+    """Raise InvalidParameter for limits of evidence that are not allowed."""
+    check_choice("order", order, ORDERS)
+    for name, limit in limits.items():
+        if limit is not None:
+            check_at_least(name, limit, 1)
 
 
 def warn_of_chunks(are_chunks: Iterable[bool]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from structrag.asking.requests import Ranking
+from structrag.asking.requests import Ranking, Search
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.hosts.metadata import HIQA_HIT_KEYS, HIQA_KEYS, chunk_notes, full_notes
@@ -40,6 +40,47 @@ class EngineResult:
     start: Any = None
     end: Any = None
     score: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRoute:
+    """A host's retriever as a route of an index, in the place of BM25.
+
+    Its results are mapped back to the index's segments; see `segment_ranking`. How many it finds is
+    the retriever's own setting. A host's class says how it is asked and what its results are.
+    """
+
+    retriever: Any
+    index: Index
+
+    def search(self, request: Search) -> Ranking:
+        """The segments found, best first."""
+        return self._ranking(self.found(request.query))
+
+    async def asearch(self, request: Search) -> Ranking:
+        """`search` by the retriever's own async call, if it has one."""
+        return self._ranking(await self.afound(request.query))
+
+    def found(self, query: str) -> Sequence[Any]:
+        raise NotImplementedError
+
+    async def afound(self, query: str) -> Sequence[Any]:
+        raise NotImplementedError
+
+    def read(self, result: Any) -> EngineResult:
+        """What a result says of the segment that it is."""
+        raise NotImplementedError
+
+    def described(self, result: Any) -> str:
+        """What a result that is no segment says, for the message of the error."""
+        raise NotImplementedError
+
+    def _ranking(self, results: Sequence[Any]) -> Ranking:
+        return segment_ranking(
+            [self.read(result) for result in results],
+            self.index.store,
+            lambda: self.described(results[0]),
+        )
 
 
 def segment_ranking(

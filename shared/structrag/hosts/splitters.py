@@ -1,20 +1,53 @@
-"""A host's settings as those of a splitter of the core."""
+"""A host's settings as those of a splitter of the core, which declares them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
+from inspect import cleandoc
 from typing import Any
 
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 
 UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
+# Of the core -> of both hosts.
+HOST_NAMES = {
+    "max_tokens": "chunk_size",
+    "flat_max_tokens": "flat_chunk_size",
+    "min_tokens": "min_chunk_size",
+    "target_tokens": "target_chunk_size",
+    "overlap": "chunk_overlap",
+    "heading_path": "add_context",
+}
+_ATTRIBUTE = re.compile(r"^ {4}(\w[\w, ]*): (?!As in )(.*(?:\n {8}.*)*)", re.MULTILINE)
+
+
+def hints_of(**others: str) -> dict[str, str]:
+    """What to pass in place of the core's names, and of `others`."""
+    return {name: f"Pass {own}=." for name, own in {**HOST_NAMES, **others}.items()}
 
 
 def defaults_of(splitter: type) -> dict[str, Any]:
     """The defaults of a splitter of the core, by name."""
     return {field.name: field.default for field in fields(splitter)}
+
+
+def descriptions_of(splitter: type) -> dict[str, str]:
+    """What the docstrings of a splitter of the core say of its settings, by name.
+
+    Example:
+        >>> from structrag.chunks.fixed import FixedSplitter
+        >>> descriptions_of(FixedSplitter)["within_sections"]
+        'Whether chunks end at section borders (MC's FLC-content).'
+    """
+    found: dict[str, str] = {}
+    for kind in reversed(splitter.__mro__):
+        attributes = cleandoc(kind.__doc__ or "").partition("\nAttributes:\n")[2]
+        for names, text in _ATTRIBUTE.findall(attributes):
+            found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return found
 
 
 def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
@@ -26,23 +59,19 @@ def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
         >>> take_settings(FixedSplitter, settings), settings
         ({'language': 'german'}, {'format': 'html'})
     """
-    return {
-        field.name: settings.pop(field.name)
-        for field in fields(splitter)
-        if field.name in settings
-    }
+    names = settings.keys() & defaults_of(splitter).keys()
+    return {name: settings.pop(name) for name in names}
 
 
 def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
     """The settings of a splitter that are not its class's defaults.
 
-    Those of the names in `left_out` do not count.
+    Those of the names in `left_out`, and those that hosts name otherwise, do not count.
     """
-    values = {name: getattr(splitter, name) for name in defaults_of(type(splitter))}
     return {
-        name: values[name]
+        name: getattr(splitter, name)
         for name, default in defaults_of(type(splitter)).items()
-        if name not in left_out and values[name] != default
+        if name not in {*left_out, *HOST_NAMES} and getattr(splitter, name) != default
     }
 
 
@@ -77,9 +106,8 @@ def idms_target(target: int | None, max_tokens: int) -> int:
 
     None: the same share of the limit as by default, at least 1.
     """
-    defaults = defaults_of(IDMSSplitter)
     if target is not None:
         return target
-    return max(
-        1, max_tokens * int(defaults["target_tokens"]) // int(defaults["max_tokens"])
-    )
+    defaults = defaults_of(IDMSSplitter)
+    share = int(defaults["target_tokens"]), int(defaults["max_tokens"])
+    return max(1, max_tokens * share[0] // share[1])

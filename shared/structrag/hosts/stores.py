@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Ranking, Search
+from structrag.asking.steps import adrive, drive
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.index.entries import Entry
 from structrag.index.index import Index
@@ -19,6 +20,45 @@ from structrag.records import Chunk
 MOST_DOCUMENTS = 200  # that a filter names
 # A chunk's id, None for what is not of the index, and its score.
 Match = tuple[str | None, float]
+
+
+class HostStore:
+    """A host's vector store in place of an index's own vectors.
+
+    Attributes:
+        index: Whose store this is; set once that is made.
+        wants_vectors: Whether the index makes the vectors; else the store embeds by itself.
+    """
+
+    index: Index | None
+    wants_vectors: bool
+
+    def search(self, request: Search) -> Ranking:
+        """The best chunks of the view, each once, best first.
+
+        None where the store wants vectors and the question has none.
+        """
+        if self.wants_vectors and request.vector is None:
+            return []
+        return drive(self.pages(request), lambda n: self.found(request, n))
+
+    async def asearch(self, request: Search) -> Ranking:
+        """`search` by the store's own async call."""
+        if self.wants_vectors and request.vector is None:
+            return []
+        return await adrive(self.pages(request), lambda n: self.afound(request, n))
+
+    def pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
+        """How many results to ask for, turn by turn."""
+        return paged_steps(self.index, request)
+
+    def found(self, request: Search, n: int) -> list[Match]:
+        """The store's best `n`."""
+        raise NotImplementedError
+
+    async def afound(self, request: Search, n: int) -> list[Match]:
+        """`found` by the store's own async call."""
+        raise NotImplementedError
 
 
 def paged_steps(

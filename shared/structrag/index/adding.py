@@ -11,24 +11,14 @@ import numpy as np
 
 from structrag.asking.failures import fallbacks_of
 from structrag.asking.progress import TellDocuments
-from structrag.asking.requests import (
-    COUNTS,
-    Array,
-    Embed,
-    Embedder,
-    Failed,
-    Request,
-    Steps,
-    T,
-    Usage,
-    fallbacks_line,
-)
-from structrag.asking.steps import keeping, noting_failures, together
+from structrag.asking.requests import Array, Embed, Embedder, Failed, Request, Steps, T
+from structrag.asking.steps import ask, keeping, noting_failures, together
+from structrag.asking.usage import COUNTS, Usage, fallbacks_line
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
-from structrag.index.entries import Entry, Level, Vectors, fingerprint
-from structrag.index.routes import HostVectors
+from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
+from structrag.index.host_vectors import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
 from structrag.records import Block, Chunk, Document
 from structrag.text.amounts import amount
@@ -120,9 +110,10 @@ def checked_documents(
 
 
 class Adding:
-    """One call of `Index.add`. All documents are checked when it is made, before anything changes.
+    """One call of `add`. All documents are checked when it is made, before anything changes.
 
     Args:
+        levels: How documents are prepared at each level of the store, the first one first.
         settings: The name of all that decides an entry besides its document.
 
     Raises:
@@ -136,14 +127,14 @@ class Adding:
         *,
         store: CorpusStore,
         host: HostVectors,
-        how: Preparation,
+        levels: Mapping[str, Preparation],
         usage: Usage,
         settings: str,
         known_only: bool = False,
     ) -> None:
         self.store = store
         self.host = host
-        self.how = how
+        self.levels = levels
         self.usage = usage
         self.documents: list[Document] = checked_documents(
             documents, store if known_only else None
@@ -159,7 +150,7 @@ class Adding:
         self.chunks: int = 0
         # What fell back in this call -> why, the first time.
         self.reasons: dict[str, str] = {}
-        self.rows: Counter[str] = Counter()  # at the store's further levels
+        self.further: Counter[str] = Counter()  # chunks at the store's further levels
 
     def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
         """The documents that need work, with fingerprints, in groups prepared together.
@@ -179,7 +170,7 @@ class Adding:
                 self.unchanged += 1
                 continue
             group.append((document, of_document))
-            size += len(document.text) // 1000 + 1
+            size += self.size(document)
             if size >= GROUP:
                 yield group
                 tell(number + 1)
@@ -188,11 +179,21 @@ class Adding:
             yield group
         tell(len(self.documents))
 
-    def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
-        """Prepare a group."""
-        return prepare_steps(group, self.how)
+    def size(self, document: Document) -> int:
+        """How much of a group a document is."""
+        return len(document.text) // 1000 + 1
 
-    def put(self, prepared: Prepared) -> None:
+    def steps(self, group: list[tuple[Document, str]]) -> Steps[PreparedGroup]:
+        """Prepare a group at all levels."""
+        if len(self.levels) == 1:
+            (how,) = self.levels.values()
+            return (yield from prepare_steps(group, how, self.store.held))
+        prepared: list[PreparedGroup] = yield from together(
+            [prepare_steps(group, how) for how in self.levels.values()]
+        )
+        return at_levels(dict(zip(self.levels, prepared, strict=True)), self.store.held)
+
+    def put(self, prepared: PreparedGroup) -> None:
         """Store what was prepared, document by document."""
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
         self.reasons = {**prepared.reasons, **self.reasons}
@@ -205,10 +206,14 @@ class Adding:
         for entry in prepared.entries:
             self.replaced += entry.document.id in ids_there
             self.added += entry.document.id not in ids_there
-            self.chunks += len(entry.chunks)
-            self.rows.update(
+            self.chunks += self.rows(entry)
+            self.further.update(
                 {name: len(level.chunks) for name, level in entry.levels.items()}
             )
+
+    def rows(self, entry: Entry) -> int:
+        """How many rows an entry has at the first level."""
+        return len(entry.chunks)
 
     def _put_with_host(self, entries: Sequence[Entry]) -> None:
         """Store documents here, and their vectors in the host's store."""
@@ -252,7 +257,7 @@ class Splitter(Protocol):
 _Split = tuple[tuple[Chunk, ...], Array | None]
 
 
-class Read(NamedTuple):
+class ReadDocument(NamedTuple):
     """What a document was read as."""
 
     chunks: tuple[Chunk, ...]
@@ -270,14 +275,12 @@ class Preparation:
     embedder: Embedder | None
     overflow: str  # "windows" or "truncate": texts longer than the encoder reads
     window_tokens: int | None
-    # which documents the store has as the entries have them
-    held: Callable[[Sequence[Entry]], set[str]] = lambda entries: set()
     # document id -> answers; None: they are not kept
     kept: dict[str, dict[Request, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedGroup:
     """Entries for the store, with the views that fell back."""
 
     entries: list[Entry]
@@ -287,15 +290,14 @@ class Prepared:
 
 
 def at_levels(
-    first: Prepared,
-    further: Mapping[str, Prepared],
-    held: Callable[[Sequence[Entry]], set[str]],
-) -> Prepared:
-    """The same documents prepared at several levels, as one entry each.
+    by_level: Mapping[str, PreparedGroup], held: Callable[[Sequence[Entry]], set[str]]
+) -> PreparedGroup:
+    """The same documents prepared at several levels, the first one first, as one entry each.
 
-    `further` has the levels below the first by name. Entries that the store has,
-    as `held` tells, are left out.
+    Entries that the store has, as `held` tells, are left out.
     """
+    further = dict(by_level)
+    first = further.pop(next(iter(by_level)))
     entries = []
     fallbacks, reasons = +first.fallbacks, dict(first.reasons)
     for prepared in further.values():
@@ -304,7 +306,7 @@ def at_levels(
     for i, entry in enumerate(first.entries):
         of_levels = {name: prepared.entries[i] for name, prepared in further.items()}
         levels = {
-            name: Level(of_level.chunks, of_level.views, of_level.vectors)
+            name: LevelEntry(of_level.chunks, of_level.views, of_level.vectors)
             for name, of_level in of_levels.items()
         }
         degraded = entry.degraded + sum(
@@ -313,15 +315,22 @@ def at_levels(
         entries.append(replace(entry, levels=levels, degraded=degraded))
     unchanged = held(entries)
     new = [entry for entry in entries if entry.document.id not in unchanged]
-    return Prepared(new, fallbacks, reasons, len(entries) - len(new))
+    return PreparedGroup(new, fallbacks, reasons, len(entries) - len(new))
+
+
+def _none_held(_: Sequence[Entry]) -> set[str]:
+    return set()
 
 
 def prepare_steps(
-    group: Sequence[tuple[Document, str]], how: Preparation
-) -> Steps[Prepared]:
+    group: Sequence[tuple[Document, str]],
+    how: Preparation,
+    held: Callable[[Sequence[Entry]], set[str]] = _none_held,
+) -> Steps[PreparedGroup]:
     """Prepare documents given with their fingerprints.
 
-    All language-model calls go out together, then all texts together.
+    All language-model calls go out together, then all texts together. Of documents that the store
+    has, as `held` tells, nothing is embedded.
     """
     read = yield from read_steps(group, how)
     entries = []
@@ -342,16 +351,16 @@ def prepare_steps(
         reasons = {**views.reasons, **why, **reasons}
         entries.append(entry)
         raw_vectors.append(of_document.vectors)
-    held = how.held(entries)
-    new = [i for i, entry in enumerate(entries) if entry.document.id not in held]
+    there = held(entries)
+    new = [i for i, entry in enumerate(entries) if entry.document.id not in there]
     entries, raw_vectors = [entries[i] for i in new], [raw_vectors[i] for i in new]
     unchanged = len(group) - len(entries)
     if how.embedder is not None and entries:
         entries = yield from _with_vectors(entries, raw_vectors, how)
-    return Prepared(entries, fallbacks, reasons, unchanged)
+    return PreparedGroup(entries, fallbacks, reasons, unchanged)
 
 
-def _to_make_again(read: Read) -> int:
+def _to_make_again(read: ReadDocument) -> int:
     """How many chunks are to be made again.
 
     They lack what a model should have given. All are made again where a call failed, and none where
@@ -364,7 +373,7 @@ def _to_make_again(read: Read) -> int:
 
 def read_steps(
     group: Sequence[tuple[Document, str]], how: Preparation
-) -> Steps[list[Read]]:
+) -> Steps[list[ReadDocument]]:
     """What documents are read as, given with their fingerprints."""
     failures: list[list[Failed]] = [[] for _ in group]
     splitting = []
@@ -379,7 +388,7 @@ def read_steps(
         ]
     )
     return [
-        Read(chunks, vectors, failures[i], viewed[i])
+        ReadDocument(chunks, vectors, failures[i], viewed[i])
         for i, (chunks, vectors) in enumerate(split)
     ]
 
@@ -459,7 +468,7 @@ def _with_vectors(
         for entry, raw in zip(entries, raw_vectors, strict=True)
     ]
     texts = [text for by_view in windows for text in texts_of(by_view)]
-    (matrix,) = yield [Embed(tuple(texts))]
+    matrix = yield from ask(Embed(tuple(texts)))
     embedded = []
     first = 0
     for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from string import ascii_lowercase
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request, Score, Usage
+from structrag.asking.requests import Ask, Choose, Failed, Request
 from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
 from structrag.index.adding import (
     Adding,
     Preparation,
-    Read,
+    ReadDocument,
     read_steps,
     texts_of,
     windows_of,
@@ -33,35 +34,6 @@ RATING = "5"
 
 
 @dataclass(frozen=True, slots=True)
-class IndexCost:
-    """The cost of one stage, or of several added up.
-
-    Names and tokens are as in `Usage`.
-    """
-
-    calls: int = 0  # of the language model
-    prompt_tokens: int = 0
-    embedded: int = 0  # texts to embed
-    embedding_tokens: int = 0
-    cache_hits: int = 0  # answers, vectors and scores that the cache holds already
-    scored: int = 0  # texts to score, for views that are chosen
-
-    def __add__(self, other: IndexCost) -> IndexCost:
-        return IndexCost(
-            *(getattr(self, name) + getattr(other, name) for name in self.__slots__)
-        )
-
-    def __str__(self) -> str:
-        return (
-            f"{amount(self.calls, 'language-model call')}, "
-            f"{amount(self.prompt_tokens, 'token')} of prompts; "
-            f"{amount(self.embedded, 'text')} to embed, {amount(self.embedding_tokens, 'token')}; "
-            f"{amount(self.cache_hits, 'cache hit')}"
-            + (f"; {amount(self.scored, 'text')} to score" if self.scored else "")
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
     """What `Index.add` would do and cost.
 
@@ -75,17 +47,23 @@ class Estimate:
     documents: int = 0
     unchanged: int = 0
     chunks: int = 0
-    stages: Mapping[str, IndexCost] = field(default_factory=dict)
+    stages: Mapping[str, Usage] = field(default_factory=dict)
 
     @property
-    def total(self) -> IndexCost:
+    def total(self) -> Usage:
         """All stages together."""
-        return sum(self.stages.values(), IndexCost())
+        return sum(self.stages.values(), Usage())
 
     def __str__(self) -> str:
+        total = self.total
         return (
-            f"{amount(self.documents, 'document')} to add or replace, "
-            f"{self.unchanged:,} unchanged; {amount(self.chunks, 'chunk')}; {self.total}"
+            f"{amount(self.documents, 'document')} to add or replace, {self.unchanged:,} "
+            f"unchanged; {amount(self.chunks, 'chunk')}; "
+            f"{amount(total.calls, 'language-model call')}, "
+            f"{amount(total.prompt_tokens, 'token')} of prompts; "
+            f"{amount(total.embedded, 'text')} to embed, "
+            f"{amount(total.embedding_tokens, 'token')}; "
+            f"{amount(total.cache_hits, 'cache hit')}"
         )
 
 
@@ -96,22 +74,25 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
     for group in work.groups():
         # Without a cache, each group of documents that are prepared together asks anew.
         dry.forget()
-        read = _read(dry, group, work.how)
+        (how,) = work.levels.values()
+        read = _read(dry, group, how)
         documents += len(group)
         chunks += sum(len(of_document.chunks) for of_document in read)
-    stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
+    stages = {stage: dry.stages[stage] for stage in (SPLIT, VIEWS, INDEX)}
     return Estimate(documents, work.unchanged, chunks, stages)
 
 
 def _read(
     dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation
-) -> list[Read]:
+) -> list[ReadDocument]:
     """What documents are read as. What that costs and what is embedded is counted."""
     if how.kept is not None:  # what stands in for answers is not to be kept
         how = replace(
             how, kept={name: dict(answers) for name, answers in how.kept.items()}
         )
-    read: list[Read] = dry.run(read_steps(group, how), embedded=with_own_vectors)
+    read: list[ReadDocument] = dry.run(
+        read_steps(group, how), embedded=with_own_vectors
+    )
     if how.embedder is not None:
         for of_document in read:
             raw = of_document.vectors is None
@@ -121,14 +102,8 @@ def _read(
 
 
 def _stage_of(request: Request) -> str:
-    if isinstance(request, Score):  # splitters have nothing scored
-        return VIEWS
     is_view = isinstance(request, Ask) and request.component.startswith("views.")
     return VIEWS if is_view else SPLIT
-
-
-def _cost(usage: Usage) -> IndexCost:
-    return IndexCost(*(getattr(usage, count.name) for count in fields(IndexCost)))
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:

@@ -5,44 +5,38 @@ Documents go in, and are split, given views, embedded and stored. One route can 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from structrag.asking.naming import has_name, setting_name
-from structrag.asking.requests import Embedder, Request, Search, Steps, Usage
+from structrag.asking.requests import Embedder, Search, Steps
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import (
-    IndexDamaged,
     InvalidParameter,
     check_at_least,
     check_choice,
-    check_ids,
+    check_query,
+    checked_k,
 )
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
-from structrag.index.entries import ALGORITHM_VERSION, fingerprint
+from structrag.index.document_index import DocumentIndex, check_embedder
+from structrag.index.entries import ALGORITHM_VERSION
 from structrag.index.estimating import Estimate, estimate
+from structrag.index.host_vectors import DenseStore, HostVectors
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.lexical import Bm25
-from structrag.index.opening import Address, engine_of, open_store
-from structrag.index.routes import (
-    DenseStore,
-    HostVectors,
-    OwnRoute,
-    check_query,
-    checked_k,
-    ranked_rows,
-)
-from structrag.index.snapshot import Reader, Settings
+from structrag.index.opening import Address
+from structrag.index.routes import OwnRoute, ranked_rows
+from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
-from structrag.models.likelihood_gain import LikelihoodGain, check_gives_likelihoods
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
 from structrag.text.terms import tokenizer_for
@@ -64,7 +58,6 @@ class IndexSettings(AskingOptions, total=False):
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
-    choose_views: bool
     asking: Asking | None
     store: Address | None
 
@@ -81,7 +74,7 @@ class IndexOptions(IndexSettings, total=False):
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 
 
-class Index:
+class Index(DocumentIndex[AddReport, SearchedLevel]):
     """Documents in several views, searchable by vectors and by BM25.
 
     Example:
@@ -101,8 +94,7 @@ class Index:
         llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None:
             extractive.
         splitter: Default `ContentAwareSplitter()`.
-        views: Some of "raw", "summary", "keywords" and "context", which is off by default: the raw
-            text under a line that says what surrounds it.
+        views: Some of "raw", "summary" and "keywords".
         preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections,
             two calls a section, Okapi BM25, texts truncated at what the encoder reads).
         dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
@@ -120,22 +112,22 @@ class Index:
             of the paper's figures.
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
-        choose_views: Whether the language model chooses keywords and the sentences of summaries
-            among extracted ones, by how much likelier the section makes them, instead of writing
-            them. It must give likelihoods, as `TransformersModel` does.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
             vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
             timeout.
     """
 
-    # Options that a saved index restores, besides its views.
+    # Options that a saved index restores, with its embedder's name.
     SAVED: ClassVar[tuple[str, ...]] = (
+        "views",
         "preset",
         "language",
         "stems",
         "dtype",
         "lexical",
+        "embedder",
     )
+    FITS_ENGINES: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -154,7 +146,6 @@ class Index:
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
-        choose_views: bool = False,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
@@ -174,46 +165,38 @@ class Index:
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
             whole_summaries=paper,
-            scorer=_gain_of(llm) if choose_views else None,
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
         self.dense_store = dense_store
-        self.runner: Runner = Runner(
-            llm=llm, embedder=self.embedder, asking=asking_of(asking, options, Index)
-        )
-        self.address = store
-        self.host: HostVectors = HostVectors(dense_store, self.view_settings.names)
         self._check_for_dense_store()
-        memory = Store(
-            {FIRST_LEVEL: self.view_settings.names},
-            dtype=dtype,
-            lexical=lexical or ("okapi" if paper else "lucene"),
-            tokenizer=tokenizer_for(language, stems=stems),
+        super().__init__(
+            Store(
+                {FIRST_LEVEL: self.view_settings.names},
+                dtype=dtype,
+                lexical=lexical or ("okapi" if paper else "lucene"),
+                tokenizer=tokenizer_for(language, stems=stems),
+            ),
+            Runner(
+                llm=llm,
+                embedder=self.embedder,
+                asking=asking_of(asking, options, Index),
+            ),
+            store,
+            HostVectors(dense_store, self.view_settings.names),
         )
-        self.store: CorpusStore = (
-            memory if store is None else self._opened(store, memory.settings)
-        )
-        # Answers, of documents with failed calls.
-        self.kept: dict[str, dict[Request, Any]] = {}
-        self.level: SearchedLevel | None = None
-        if isinstance(self.store, Store):
-            self.level = SearchedLevel(
-                self.store, None if dense_store else self.embedder
-            )
 
-    def _opened(self, address: Address, settings: Settings) -> CorpusStore:
-        """The store at an address, with what is there."""
-        if engine_of(address) is not None:
-            self._check_for_engine(settings)
-        store = open_store(address, settings, self._config(settings))
-        if store.config:
-            check_embedder(address, store.config, self.embedder.name)
-        return store
+    def _searched(self, store: Store) -> dict[str, SearchedLevel]:
+        embedder = None if self.dense_store else self.embedder
+        return {FIRST_LEVEL: SearchedLevel(store, embedder)}
 
     def _check_for_engine(self, settings: Settings) -> None:
-        """Refuse what an engine cannot keep or count."""
-        check_embedder_for_engine(self.embedder)
+        if hasattr(self.embedder, "fit"):
+            raise InvalidParameter(
+                f"embedder must be a model where an engine keeps the documents; got "
+                f"{self.embedder.name!r}, whose vectors change with every document. Pass "
+                "embedder=..., or a folder as store."
+            )
         if self.dense_store is not None:
             raise InvalidParameter(
                 "dense_store must be None where an engine keeps the documents: it keeps their "
@@ -241,58 +224,12 @@ class Index:
     def views(self) -> tuple[str, ...]:
         return self.view_settings.names
 
-    @property
-    def document_ids(self) -> list[str]:
-        """In the order of their first adding."""
-        return self.store.document_ids
-
-    @property
-    def usage(self) -> Usage:
-        """What this index has cost since it was made or loaded."""
-        return self.runner.usage
-
-    def __len__(self) -> int:
-        """The number of chunks."""
-        return len(self.store)
-
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or of all, in reading order.
 
         Documents are in the order of `document_ids`. Raises InvalidParameter for an unknown id.
         """
         return self.store.chunks(doc_id)
-
-    def add(self, documents: Iterable[Document]) -> AddReport:
-        """Add documents, or replace those that changed.
-
-        A few hundred chunks are added at a time, each document whole.
-
-        Raises:
-            InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
-                nothing has changed.
-            InvalidAnswer: the embedder returned NaN, or another shape or dimension. That document
-                and those prepared with it are not in.
-            ModelFailed: the embedder or the host's store raised (the cause is attached). What was
-                finished before is kept, and cached calls are not repeated. A document that the
-                host's store refused is not in, nor is its earlier version.
-            BudgetExceeded: `max_calls` is reached.
-        """
-        return self._add(self._adding(documents))
-
-    async def aadd(self, documents: Iterable[Document]) -> AddReport:
-        """`add` on an event loop."""
-        return await self._aadd(self._adding(documents))
-
-    def update(self, documents: Iterable[Document]) -> AddReport:
-        """`add` for documents that must be there already.
-
-        If one is not, InvalidParameter is raised, and nothing has changed.
-        """
-        return self._add(self._adding(documents, known_only=True))
-
-    async def aupdate(self, documents: Iterable[Document]) -> AddReport:
-        """`update` on an event loop."""
-        return await self._aadd(self._adding(documents, known_only=True))
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
         """What `add` would cost: no model is asked, nothing changes.
@@ -303,82 +240,26 @@ class Index:
         and keywords are counted as long as the extracted ones. The calls of a splitter whose
         questions depend on answers are counted with answers as long as they may be (PIC's summaries
         of summaries: at most so many), its texts with chunks cut by LSA in the model's place.
-        Further rounds of IDMS's supplements, distilling a static model and what a host's store
-        embeds are left out. Raises InvalidParameter as `add` does.
+        Further rounds of IDMS's supplements and what a host's store embeds are left out. Raises
+        InvalidParameter as `add` does.
         """
         return estimate(self._adding(documents), self.runner)
 
-    def _adding(
-        self, documents: Iterable[Document], *, known_only: bool = False
-    ) -> Adding:
-        """One call of `add` or `update`, its documents checked."""
-        return Adding(
-            documents,
-            store=self.store,
-            host=self.host,
-            how=self._preparation(),
-            usage=self.usage,
-            settings=self.settings_name(),
-            known_only=known_only,
-        )
-
-    def _preparation(self) -> Preparation:
-        """How documents are prepared.
-
-        Without a cache, a document's answers are kept until none of its calls fails.
-        """
-        # Its vectors are made when all texts are there.
+    def _preparing(self) -> Callable[..., Adding]:
+        # Vectors of an embedder that is fitted are made when all texts are there.
         fitted = hasattr(self.embedder, "fit")
-        return Preparation(
+        how = Preparation(
             self.splitter,
             self.view_settings,
             self.embedder if self.host.wants_our_vectors and not fitted else None,
             self.overflow,
             self.window_tokens,
-            self.store.held,
-            self.kept
-            if self.runner.cache is None and self.runner.llm is not None
-            else None,
+            self._kept(FIRST_LEVEL),
         )
+        return partial(Adding, levels={FIRST_LEVEL: how})
 
-    def _add(self, work: Adding) -> AddReport:
-        try:
-            for group in work.groups(self.runner.asking.progress):
-                work.put(self.run(work.steps(group)))
-        finally:
-            self._keep()
+    def _report(self, work: Adding) -> AddReport:
         return work.report()
-
-    async def _aadd(self, work: Adding) -> AddReport:
-        try:
-            for group in work.groups(self.runner.asking.progress):
-                prepared = await self.arun(work.steps(group))
-                await asyncio.to_thread(work.put, prepared)
-        finally:
-            await asyncio.to_thread(self._keep)
-        return work.report()
-
-    def delete(self, doc_id: str | Iterable[str]) -> bool:
-        """Remove one document or several; False if any is missing.
-
-        It goes from every view, and from the host's store. Raises InvalidParameter for what is no
-        id, before anything is removed.
-        """
-        if not isinstance(doc_id, str):
-            names = check_ids("doc_id", doc_id)
-            # All, whatever the first says.
-            deleted = [self.delete(name) for name in names]
-            return all(deleted)
-        self.host.forget(doc_id, self.store)
-        self.kept.pop(doc_id, None)
-        was_there = self.store.delete(doc_id)
-        self._keep()
-        return was_there
-
-    def _keep(self) -> None:
-        """Write what has changed to the index's address, if it has one."""
-        if self.address is not None:
-            self.save(self.address)
 
     def search(
         self,
@@ -440,23 +321,9 @@ class Index:
 
         A corpus-dependent embedder has been fitted to what is there.
         """
-        return self.store.reader() if self.level is None else self.level.reader()
-
-    @property
-    def own_store(self) -> Store:
-        """The store of an index that keeps its documents itself.
-
-        Raises InvalidParameter for an index whose documents an engine keeps.
-        """
-        if isinstance(self.store, Store):
-            return self.store
-        raise only_in_engine(self.address)
-
-    def own_reader(self) -> Reader:
-        """`reader`; raises as `own_store` does."""
-        if self.level is None:
-            raise only_in_engine(self.address)
-        return self.level.reader()
+        level = self.levels.get(FIRST_LEVEL, self.store)
+        reader: CorpusReader = level.reader()
+        return reader
 
     def query_vectors(self, reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
         """The queries' vectors for searches of a reader, in one call.
@@ -486,47 +353,6 @@ class Index:
             return Search(route, query, vector, n, where, self.dense_store)
         return Search(route, query, vector, n, where, OwnRoute(reader))
 
-    def run(self, steps: Steps[T]) -> T:
-        """Drive steps with this index's models and routes."""
-        return self.runner.run(steps)
-
-    async def arun(self, steps: Steps[T]) -> T:
-        """`run` on an event loop."""
-        return await self.runner.arun(steps)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder, moved into place when complete.
-
-        Only documents that are not there yet are written. LSA's vectors are written too if they
-        have been made: by a search or `warm_up` after the last change. A host's vector store is
-        saved by its own means.
-        Raises InvalidParameter where the path holds something else, SaveFailed where the system
-        refuses to write; what was there before is unchanged then.
-        """
-        config = self.config()
-        if not has_name(f"{config['embedder']}{config['settings']}"):
-            warnings.warn(
-                "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda or a function inside another): another process cannot tell whether it "
-                "has the same one, and makes its documents anew or refuses the embedder. Use a "
-                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
-                stacklevel=2,
-            )
-        self._keep_fits()
-        self.store.save(path, config=config)
-
-    def warm_up(self) -> None:
-        """Make what the first search would make.
-
-        With LSA these are its vectors, which `save` then writes; else little.
-        """
-        self.reader()
-
-    def _keep_fits(self) -> None:
-        """Have what is fitted to the documents saved with them."""
-        if self.level is not None:
-            self.level.keep_fit()
-
     @classmethod
     def load(
         cls,
@@ -552,31 +378,50 @@ class Index:
             InvalidParameter: the embedder, or a saved option, is another one than the index was
                 built with.
         """
-        if options.get("store") is not None:
-            raise InvalidParameter(
-                "store must be left out of load: the path says what is opened."
-            )
-        store = open_store(path, verify=verify)
-        arguments = _with_saved(path, store.config, options, cls)
-        if not isinstance(store, Store):
-            arguments["store"] = path
-        index = cls(embedder=embedder, **arguments)
-        check_embedder(path, store.config, index.embedder.name)
-        if isinstance(store, Store):
-            index._open(store)
-        return index
+        return cls._loaded(path, verify, {**options, "embedder": embedder})
 
-    def _open(self, store: Store) -> None:
-        """Take a saved store in the place of the empty one."""
-        self.store = store
-        if self.level is not None:
-            self.level.store = store
+    @classmethod
+    def _with_saved(
+        cls, address: Address, store: CorpusStore, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        saved = {name: store.config[name] for name in cls.SAVED if name != "embedder"}
+        saved["views"] = tuple(saved["views"])
+        for name in saved.keys() & options.keys():
+            option = _names_of(options[name]) if name == "views" else options[name]
+            if option is not None and option != saved[name]:
+                raise InvalidParameter(
+                    f"{name} of the index at {os.fspath(address)!r} is {saved[name]!r}; got "
+                    f"{options[name]!r}. Leave it out, or build a new index."
+                )
+        return {**options, **saved}
+
+    def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
+        check_embedder(address, saved, self.embedder.name)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder, moved into place when complete.
+
+        Only documents that are not there yet are written. LSA's vectors are written too if they
+        have been made: by a search or `warm_up` after the last change. A host's vector store is
+        saved by its own means. Warns of a model without a name, which no other process knows.
+        Raises InvalidParameter where the path holds something else, SaveFailed where the system
+        refuses to write; what was there before is unchanged then.
+        """
+        config = self.config()
+        if not has_name(f"{config['embedder']}{config['settings']}"):
+            warnings.warn(
+                "the index is saved with an embedder, model, splitter or counter that has no name "
+                "(a lambda, a function inside another, a host's object that holds one): another "
+                "process cannot tell whether it has the same one, and makes its documents anew or "
+                "refuses the embedder. Use a function of a module, or what takes name=..., such as "
+                "FunctionEmbedder, FunctionModel and the adapters' models.",
+                stacklevel=2,
+            )
+        super().save(path)
 
     def config(self) -> dict[str, Any]:
         """What is saved: options that `load` restores, names of models and settings."""
-        return self._config(self.store.settings)
-
-    def _config(self, settings: Settings) -> dict[str, Any]:
+        settings = self.store.settings
         return {
             "views": list(self.views),
             "preset": self.preset,
@@ -604,10 +449,6 @@ class Index:
             ]
         )
 
-    def fingerprint(self, document: Document) -> str:
-        """What decides a document's entry: itself, every setting and model name."""
-        return fingerprint(document, self.settings_name())
-
 
 def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
     """The splitter, or that of the preset for None.
@@ -630,76 +471,3 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
 def _names_of(views: str | Sequence[str]) -> tuple[str, ...]:
     """The views, of which one may stand alone."""
     return (views,) if isinstance(views, str) else tuple(views)
-
-
-def _gain_of(llm: Any) -> LikelihoodGain:
-    """What chooses views by the likelihoods of a language model."""
-    check_gives_likelihoods("llm (with choose_views=True)", llm)
-    return LikelihoodGain(llm)
-
-
-def _with_saved(
-    path: str | os.PathLike[str],
-    config: Mapping[str, Any],
-    options: Mapping[str, Any],
-    kind: type[Index],
-) -> dict[str, Any]:
-    """The options of an index of this kind saved with `config`.
-
-    Those are the saved ones, and `options` for the rest.
-
-    Raises InvalidParameter where `options` contradict the saved ones, IndexDamaged where `config`
-    is not that of such an index.
-    """
-    if not {"views", "embedder", *kind.SAVED} <= config.keys():
-        raise IndexDamaged(
-            f"{os.fspath(path)!r} was not saved by {kind.__name__}.save: its manifest lacks the "
-            "configuration. Open it with Store.load."
-        )
-    saved = {
-        "views": tuple(config["views"]),
-        **{name: config[name] for name in kind.SAVED},
-    }
-    for name in saved.keys() & options.keys():
-        option = _names_of(options[name]) if name == "views" else options[name]
-        if option is not None and option != saved[name]:
-            raise InvalidParameter(
-                f"{name} of the index at {os.fspath(path)!r} is {saved[name]!r}; got "
-                f"{options[name]!r}. Leave it out, or build a new index."
-            )
-    return {**options, **saved}
-
-
-def only_in_engine(address: Address | None) -> InvalidParameter:
-    """That an index must keep its documents itself."""
-    return InvalidParameter(
-        f"index must keep its documents itself here; those of this one are in "
-        f"{str(address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
-    )
-
-
-def check_embedder_for_engine(embedder: Embedder) -> None:
-    """Raise InvalidParameter for one that is fitted to all documents."""
-    if hasattr(embedder, "fit"):
-        raise InvalidParameter(
-            f"embedder must be a model where an engine keeps the documents; got "
-            f"{embedder.name!r}, whose vectors change with every document. Pass "
-            "embedder=..., or a folder as store."
-        )
-
-
-def check_embedder(
-    path: str | os.PathLike[str], config: Mapping[str, Any], name: str
-) -> None:
-    """Raise InvalidParameter unless `name` is the embedder the index was built with."""
-    if name != config["embedder"] and not has_name(config["embedder"]):
-        raise InvalidParameter(
-            f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
-            "has no name, a lambda or a function inside another. Build it again with "
-            "FunctionEmbedder(function, name=...)."
-        )
-    if name != config["embedder"]:
-        raise InvalidParameter(
-            f"embedder must be the one the index at {os.fspath(path)!r} was built with, "
-            f"{config['embedder']!r}; got {name!r}. Pass that one, or build a new index."
-        )

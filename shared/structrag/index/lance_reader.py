@@ -18,7 +18,6 @@ from structrag.index.engine_rows import (
     HEAD,
     WINDOW,
     EngineFilter,
-    Head,
     first_id,
     id_of_row,
     key_of,
@@ -26,6 +25,7 @@ from structrag.index.engine_rows import (
     read_head,
     row_of_id,
 )
+from structrag.index.entries import DocumentRow
 from structrag.index.lance_tables import (
     LIST_ROWS,
     literal,
@@ -74,19 +74,19 @@ class LanceReader(EngineReader):
         columns = self._where(f"kind = {HEAD}", ["id", "document"])
         return [json.loads(name) for _, name in sorted(zip(*columns, strict=True))]
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
         condition = f"kind = {HEAD} AND document IN ({literals(map(quoted, doc_ids))})"
         pairs = zip(*self._where(condition, ["id", "record"]), strict=True)
         return [read_head(row_id, record) for row_id, record in pairs]
 
-    def _all_heads(self) -> list[Head]:
+    def _all_heads(self) -> list[DocumentRow]:
         pairs = zip(*self._where(f"kind = {HEAD}", ["id", "record"]), strict=True)
         return [read_head(row_id, record) for row_id, record in sorted(pairs)]
 
-    def last_key(self) -> int:
-        """The highest key of a document; -1 without one."""
+    @property
+    def next_key(self) -> int:
         (ids,) = self._where(f"kind = {HEAD}", ["id"])
-        return key_of(max(ids, default=-1))
+        return key_of(max(ids, default=-1)) + 1
 
     def ids_of(self, doc_ids: Sequence[str]) -> list[int]:
         """The ids of all rows of some documents."""

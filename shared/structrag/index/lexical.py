@@ -148,6 +148,16 @@ class Bm25:
     def saturation(self) -> float:
         return 0.0 if self.k1 is None else self.k1
 
+    def norm(self, length: Any, average: float) -> Any:
+        """K of texts with `length` terms, a number or an array, among ones of `average` terms."""
+        relative = length / (average or 1.0)
+        return self.saturation * (1 - self.b + self.b * relative)
+
+
+def idf(n_rows: float, df: Any) -> Any:
+    """Lucene's, above 0 for any `df`, a number or an array, up to `n_rows`."""
+    return np.log1p((n_rows - df + 0.5) / (df + 0.5))
+
 
 @dataclass(frozen=True, slots=True)
 class TermRows:
@@ -499,9 +509,9 @@ class LexicalIndex:
         """A term's idf from its `df` rows, times Okapi's k1 + 1."""
         n_rows = self._size[0]
         if self.bm25.method == "lucene":
-            return math.log(1 + (n_rows - df + 0.5) / (df + 0.5))
-        idf = math.log(n_rows - df + 0.5) - math.log(df + 0.5)
-        return (idf if idf >= 0 else OKAPI_FLOOR * self._mean_idf) * (
+            return float(idf(n_rows, df))
+        okapi = math.log(n_rows - df + 0.5) - math.log(df + 0.5)
+        return (okapi if okapi >= 0 else OKAPI_FLOOR * self._mean_idf) * (
             self.bm25.saturation + 1
         )
 

@@ -17,11 +17,12 @@ from structrag.index.engine_rows import (
     CHUNK_BITS,
     HEAD,
     EngineFilter,
-    Head,
     first_id,
     quoted,
     read_head,
 )
+from structrag.index.entries import DocumentRow
+from structrag.index.lexical import idf
 from structrag.index.milvus_client import MOST_HITS, MilvusDatabase
 from structrag.index.milvus_collections import (
     CHUNKS,
@@ -33,9 +34,9 @@ from structrag.index.milvus_collections import (
     vectors_of,
     version_of,
 )
-from structrag.index.milvus_state import State, unpacked
+from structrag.index.milvus_state import StoreState, unpacked
 from structrag.index.snapshot import Settings
-from structrag.index.term_weights import RowCounts, idf, number_of
+from structrag.index.term_weights import RowCounts, number_of
 
 KEPT = 60.0  # seconds that replaced documents stay for those who still read them
 
@@ -55,9 +56,9 @@ class MilvusReader(EngineReader):
         self,
         database: MilvusDatabase,
         settings: Settings,
-        state: State,
-        counts: Callable[[State, str], list[RowCounts]],
-        state_now: Callable[[], State],
+        state: StoreState,
+        counts: Callable[[StoreState, str], list[RowCounts]],
+        state_now: Callable[[], StoreState],
     ) -> None:
         super().__init__(database.place, settings)
         self.state = state
@@ -79,17 +80,17 @@ class MilvusReader(EngineReader):
     def document_ids(self) -> list[str]:
         return [head.record["id"] for head in self._all_heads()]
 
-    def _all_heads(self) -> list[Head]:
+    def _all_heads(self) -> list[DocumentRow]:
         heads = self._heads_where([f"kind == {HEAD}"])
         if not heads and len(self):
             self._database.check([CHUNKS])
         return heads
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
         names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
         return self._heads_where([f"kind == {HEAD}", f"document in {names}"])
 
-    def _heads_where(self, condition: Sequence[str]) -> list[Head]:
+    def _heads_where(self, condition: Sequence[str]) -> list[DocumentRow]:
         rows = self._where(CHUNKS, condition, ["id", "row", "part", "record"])
         for row in rows:
             self._versions[key_of_row(row["row"])] = version_of(row["id"])
@@ -97,6 +98,10 @@ class MilvusReader(EngineReader):
             read_head(first_id(key_of_row(row)), record)
             for row, record in sorted(_joined(rows).items())
         ]
+
+    @property
+    def next_key(self) -> int:
+        return self.state.next_key
 
     def version(self, key: int) -> int:
         """The version of a document whose head was read."""
@@ -189,7 +194,7 @@ class MilvusReader(EngineReader):
         for number, times in Counter(map(number_of, terms)).items():
             frequency = sum(part.frequency(number) for part in parts)
             if frequency:
-                weights[number] = times * idf(n_rows, frequency)
+                weights[number] = times * float(idf(n_rows, frequency))
         if not weights:
             return []
         ranking = self._search(terms_of(view), "terms", weights, n, chosen)

@@ -7,7 +7,6 @@ is a digest of 32 bits.
 
 from __future__ import annotations
 
-import math
 import zlib
 from base64 import b64decode, b64encode
 from collections import Counter
@@ -34,12 +33,6 @@ def numbered(terms: Iterable[str]) -> Counter[int]:
     return Counter(map(number_of, terms))
 
 
-def norm(bm25: Bm25, length: int, average: float) -> float:
-    """What BM25 adds in the denominator, in a row of `length` terms."""
-    relative = length / average if average else 0.0
-    return bm25.saturation * (1 - bm25.b + bm25.b * relative)
-
-
 def weights_of(
     counts: Mapping[int, int], bm25: Bm25, average: float
 ) -> dict[int, float]:
@@ -51,7 +44,7 @@ def weights_of(
     """
     if not counts:
         return {NO_TERM: 1.0}
-    below = norm(bm25, sum(counts.values()), average)
+    below = bm25.norm(sum(counts.values()), average)
     return {number: count / (count + below) for number, count in counts.items()}
 
 
@@ -59,17 +52,12 @@ def counts_of(
     weights: Mapping[int, float], length: int, bm25: Bm25, average: float
 ) -> dict[int, int]:
     """The counts that `weights_of` was given."""
-    below = norm(bm25, length, average)
+    below = bm25.norm(length, average)
     return {
         int(number): round(below * weight / (1 - weight))
         for number, weight in weights.items()
         if int(number) != NO_TERM
     }
-
-
-def idf(n_rows: int, frequency: int) -> float:
-    """Lucene's, as `lexical` has it."""
-    return math.log(1 + (n_rows - frequency + 0.5) / (frequency + 0.5))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.replies.lists import parse_answer
-from structrag.asking.requests import Ask, Failed, Scorer, Steps, why_unusable
+from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import InvalidParameter, check_at_least, check_template
-from structrag.index.chosen_views import (
-    Sections,
-    chosen_keywords_steps,
-    chosen_summaries_steps,
-)
-from structrag.index.context_lines import (
-    CONTEXT_PROMPT,
-    extracted_lines,
-    read_line,
-    surroundings,
-)
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
@@ -33,7 +22,6 @@ from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
 VIEWS = ("raw", "summary", "keywords")
-ALL_VIEWS = (*VIEWS, "context")
 
 Plan = list[tuple[int, str]]  # (position of a chunk, which prompt of `Prompts`)
 
@@ -120,21 +108,18 @@ class Prompts:
         >>> from structrag import Index
         >>> index = Index(prompts=Prompts(summary="Summarise {text}"))
 
-    Templates have the place {text} and may have {title}, that of the context also {surroundings},
-    the section around the text; other braces are doubled.
+    Templates have the place {text} and may have {title}; other braces are doubled.
     """
 
     # Summary and keywords in one call, answered by a JSON object.
     merged: str = MERGED_PROMPT
     summary: str = SUMMARY_PROMPT
     keywords: str = KEYWORDS_PROMPT
-    context: str = CONTEXT_PROMPT  # the line of the view "context"
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             label = f"The prompt {name!r}"
-            optional = ["title", "surroundings"] if name == "context" else ["title"]
-            check_template(label, getattr(self, name), ["text"], optional=optional)
+            check_template(label, getattr(self, name), ["text"], optional=["title"])
 
     @classmethod
     def paper(cls) -> Prompts:
@@ -150,8 +135,7 @@ class ViewSettings:
     """How views are made.
 
     Attributes:
-        names: Which views, of "raw", "summary", "keywords" and "context" (the raw view under a line
-            that says what surrounds it).
+        names: Which views, of "raw", "summary" and "keywords".
         with_context: Whether the heading path stands in front of raw and summary (preset `paper`:
             not), and whether the raw view keeps the heading line.
         merged: One language-model call a section instead of two.
@@ -163,8 +147,6 @@ class ViewSettings:
             section and its titles, or close to them (`NearWords`); else those are left out.
         whole_summaries: Whether a language model's summary stays as it is (preset `paper`); else
             one above 10 sentences or 200 words is shortened, and one longer than its text is none.
-        scorer: Chooses keywords and the sentences of summaries among extracted ones, so that no
-            language model is asked for them; None: it writes them.
     """
 
     names: tuple[str, ...] = VIEWS
@@ -176,13 +158,12 @@ class ViewSettings:
     language: str = "english"
     invented_keywords: bool = False
     whole_summaries: bool = False
-    scorer: Scorer | None = None
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.names if name not in ALL_VIEWS]
+        unknown = [name for name in self.names if name not in VIEWS]
         if unknown or not self.names or len(set(self.names)) != len(self.names):
             raise InvalidParameter(
-                f"views must be some of {', '.join(map(repr, ALL_VIEWS))}, each once; got "
+                f"views must be some of {', '.join(map(repr, VIEWS))}, each once; got "
                 f"{self.names!r}."
             )
         check_at_least("summary_min_tokens", self.summary_min_tokens, 0)
@@ -222,22 +203,13 @@ def view_steps(
     titles = [" > ".join(path) or document.title for path in paths]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
-    around = (
-        surroundings(chunks, bodies)
-        if "context" in settings.names
-        else [""] * len(chunks)
-    )
-    sections = _Sections(titles, bodies, around)
-    answers = yield from _answered(plan, sections, settings, counter)
-    if settings.scorer is not None:
-        yield from _choose(answers, chunks, sections, long, settings, settings.scorer)
+    answers = yield from _answered(plan, titles, bodies, settings, counter)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
         "summary": lambda: _summaries(
             chunks, bodies, long, answers.summaries, settings
         ),
         "keywords": lambda: _keywords(chunks, bodies, answers.keywords, settings),
-        "context": lambda: _in_context(chunks, sections, answers.contexts, settings),
     }
     texts = {name: make[name]() for name in settings.names}
     return ViewTexts(texts, answers.fallbacks, answers.reasons, answers.failed)
@@ -245,11 +217,10 @@ def view_steps(
 
 @dataclass(slots=True)
 class _Answers:
-    """The usable summaries, keywords and contexts, by position, and what fell back."""
+    """The usable summaries and keywords, by position, and what fell back."""
 
     summaries: dict[int, str] = field(default_factory=dict)
     keywords: dict[int, list[str]] = field(default_factory=dict)
-    contexts: dict[int, str] = field(default_factory=dict)
     fallbacks: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
     failed: int = 0
@@ -267,14 +238,6 @@ class _Answers:
         elif kind != "summary":
             self.fall_back("keywords", answer)
 
-    def take_context(self, i: int, answer: str | Failed) -> None:
-        """Take a chunk's line, or count that it will be extracted."""
-        line = "" if isinstance(answer, Failed) else read_line(answer)
-        if line:
-            self.contexts[i] = line
-        else:
-            self.fall_back("context", answer)
-
     def fall_back(self, view: str, answer: str | Failed) -> None:
         """Count a view that will be extracted, as this is no answer."""
         self.fallbacks[view] += 1
@@ -282,28 +245,18 @@ class _Answers:
         self.failed += isinstance(answer, Failed)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sections:
-    """What the prompts show of each chunk."""
-
-    titles: Sequence[str]
-    bodies: Sequence[str]
-    around: Sequence[str]  # the section that holds it; "" where no context is wanted
-
-    def fill(self, template: str, i: int) -> str:
-        return template.format(
-            title=self.titles[i], text=self.bodies[i], surroundings=self.around[i]
-        )
-
-
 def _answered(
-    plan: Plan, sections: _Sections, settings: ViewSettings, counter: TokenCounter
+    plan: Plan,
+    titles: Sequence[str],
+    bodies: Sequence[str],
+    settings: ViewSettings,
+    counter: TokenCounter,
 ) -> Steps[_Answers]:
     """Ask what is planned, and read the answers."""
     templates = {kind: getattr(settings.prompts, kind) for _, kind in plan}
     asks = [
         Ask(
-            sections.fill(templates[kind], i),
+            templates[kind].format(title=titles[i], text=bodies[i]),
             component=f"views.{kind}",
             schema=SCHEMAS.get(templates[kind]),
         )
@@ -312,39 +265,9 @@ def _answered(
     answers = (yield asks) if asks else []
     usable = _Answers()
     for (i, kind), answer in zip(plan, answers, strict=True):
-        if kind == "context":
-            usable.take_context(i, answer)
-        else:
-            title, body = sections.titles[i], sections.bodies[i]
-            usable.take(
-                i, kind, answer, *_read(kind, answer, title, body, settings, counter)
-            )
+        read = _read(kind, answer, titles[i], bodies[i], settings, counter)
+        usable.take(i, kind, answer, *read)
     return usable
-
-
-def _choose(
-    answers: _Answers,
-    chunks: Sequence[Chunk],
-    sections: _Sections,
-    long: Sequence[bool],
-    settings: ViewSettings,
-    scorer: Scorer,
-) -> Steps[None]:
-    """Fill in keywords and summaries that are chosen among extracted ones."""
-    headings = [
-        chunk.path[-1] if chunk.path and settings.with_context else ""
-        for chunk in chunks
-    ]
-    of = Sections(sections.titles, headings, sections.bodies, settings.language)
-    if "keywords" in settings.names:
-        filled = [i for i, body in enumerate(sections.bodies) if body.strip()]
-        chosen = yield from chosen_keywords_steps(of, filled, scorer)
-        answers.keywords.update({i: words for i, words in chosen.items() if words})
-    if "summary" in settings.names:
-        places = [i for i, is_long in enumerate(long) if is_long]
-        answers.summaries.update(
-            (yield from chosen_summaries_steps(of, places, scorer))
-        )
 
 
 def _read(
@@ -376,9 +299,6 @@ def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -
     if not settings.use_llm:
         return plan
     for i, body in enumerate(bodies):
-        plan += [(i, "context")] * ("context" in settings.names)
-        if settings.scorer is not None:  # the other views are chosen, not written
-            continue
         summary = "summary" in settings.names and long[i]
         keywords = "keywords" in settings.names and bool(body.strip())
         if summary and keywords and settings.merged:
@@ -420,24 +340,6 @@ def _summaries(
             continue
         path = _heading_path(chunk) if settings.with_context else ""
         texts.append(f"{path}\n{summary}" if path else summary)
-    return tuple(texts)
-
-
-def _in_context(
-    chunks: Sequence[Chunk],
-    sections: _Sections,
-    contexts: dict[int, str],
-    settings: ViewSettings,
-) -> tuple[str | None, ...]:
-    """The raw view, each text under its line. A section that is one chunk needs none."""
-    extracted = extracted_lines(sections.around, settings.language)
-    texts: list[str | None] = []
-    for i, raw in enumerate(_raw(chunks, sections.bodies, settings)):
-        line = contexts.get(i) or extracted[i]
-        is_told = " ".join(sections.around[i].split()) == " ".join(
-            sections.bodies[i].split()
-        )
-        texts.append(raw if is_told and i not in contexts else f"{line}\n{raw}")
     return tuple(texts)
 
 

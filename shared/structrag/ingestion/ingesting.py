@@ -27,6 +27,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.corpus import CorpusStore
+from structrag.index.document_index import check_same_config
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.opening import Address, engine_of, open_store
@@ -36,13 +37,19 @@ from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.one_model import BATCH_SIZE
 from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import (
-    Summary,
+    FolderSummary,
     read_summary,
     summary_path,
     write_summary,
 )
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
-from structrag.ingestion.workers import ProcessRunner, Replies, Runner, Worker, packed
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
+from structrag.ingestion.workers import (
+    ProcessRunner,
+    Replies,
+    Worker,
+    WorkerPool,
+    packed,
+)
 from structrag.reading.files import FORMATS, find_files
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -250,7 +257,7 @@ def _maker(store: Address, embedding: Any, one_model: bool) -> Callable[..., Any
     return partial(kind, embedding)
 
 
-def _runner(name: str, embedding: Any, one_model: bool) -> Runner:
+def _runner(name: str, embedding: Any, one_model: bool) -> WorkerPool:
     if name == "process":
         return ProcessRunner(embedding, one_model)
     from structrag.ingestion.ray_workers import RayRunner
@@ -317,7 +324,7 @@ class _Batch:
     number: int
     states: dict[str, FileState]  # by path, in order
     waiting: deque[tuple[str, ...]]
-    done: list[Done] = field(default_factory=list)
+    done: list[TaskResult] = field(default_factory=list)
     at_work: int = 0
 
     @property
@@ -334,7 +341,7 @@ class _Ingestion:
         place: Path | None,
         setup: bytes,
         reading: str,
-        runner: Runner,
+        runner: WorkerPool,
         workers: int | None,
         max_seconds: float,
         report: Callable[[Progress], None],
@@ -348,9 +355,9 @@ class _Ingestion:
         self.began = time.monotonic()
         self.workers: list[Worker] = []
         self.replies: Replies = Queue()
-        self.store: CorpusStore | None = None
+        self._store: CorpusStore | None = None
         self.config: Mapping[str, Any] = {}
-        self.summary = Summary()
+        self.summary = FolderSummary()
         self.is_settled = False  # whether what all vectors share is there
         self.batches: dict[int, _Batch] = {}  # given out or to be, and not stored yet
         self.n_batches = 0  # made so far
@@ -363,6 +370,12 @@ class _Ingestion:
         self.changes_saved = 0
 
     # -- the index
+
+    @property
+    def store(self) -> CorpusStore:
+        """The index's store, once it is open."""
+        assert self._store is not None  # noqa: S101
+        return self._store
 
     def open(self) -> None:
         """Start a worker, and open or make its retriever's index."""
@@ -379,7 +392,7 @@ class _Ingestion:
                 ready, worker.is_ready = reply, True
         self.failed_starts = 0
         self.config, self.is_settled = ready.config, ready.is_settled
-        self.store = self._opened(ready)
+        self._store = self._opened(ready)
         made_from = {**self.config, "reading": self.reading}
         if self.place is not None:
             summary = read_summary(summary_path(self.place))
@@ -418,15 +431,9 @@ class _Ingestion:
             )
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
-        for name, value in self.config.items():
-            if saved.get(name) != value:
-                raise InvalidParameter(
-                    f"{name} must be what the index at {str(self.address)!r} was built with, "
-                    f"{saved.get(name)!r}; got {value!r}. Pass that, or ingest into a new folder."
-                )
+        check_same_config(self.address, saved, self.config, "ingest into a new folder")
 
     def _save(self) -> None:
-        assert self.store is not None  # noqa: S101
         self.store.save(self.address, config=self.config)
         self.summary.report = self._counts()
         if self.place is not None:
@@ -438,7 +445,6 @@ class _Ingestion:
 
     def work(self, files: Iterable[str], save_every: float) -> None:
         """Have all files prepared, and store what comes."""
-        assert self.store is not None  # noqa: S101
         files = list(files)
         self.total = len(files)
         batches = self._batches(files)
@@ -492,13 +498,12 @@ class _Ingestion:
 
     def _changed(self, files: Sequence[str]) -> Iterator[tuple[str, FileState]]:
         """The files that may have changed since, with their states."""
-        assert self.store is not None  # noqa: S101
         for start in range(0, len(files), LOOKED_UP):
             states = self._states(files[start : start + LOOKED_UP])
             same = [
                 path
                 for path, state in states.items()
-                if state.is_sure and self.summary.files.get(path) == state
+                if state.is_same(self.summary.files.get(path))
             ]
             there = self.store.fingerprints(same)
             self.n_files += len(there)
@@ -573,7 +578,6 @@ class _Ingestion:
         return [] if is_at_work else waiting[:1]
 
     def _task(self, batch: _Batch) -> Task:
-        assert self.store is not None  # noqa: S101
         paths = batch.waiting.popleft()
         batch.at_work += 1
         present = self.store.fingerprints(paths)
@@ -599,19 +603,18 @@ class _Ingestion:
             ):
                 worker.kill()  # its end is a reply
 
-    def _take(self, worker: Worker, reply: Ready | Done | Stopped | None) -> None:
+    def _take(self, worker: Worker, reply: Ready | TaskResult | Stopped | None) -> None:
         if isinstance(reply, Stopped):
             raise while_preparing(reply.error, reply.paths)
         if isinstance(reply, Ready):
             worker.is_ready, self.failed_starts = True, 0
-        elif isinstance(reply, Done):
+        elif isinstance(reply, TaskResult):
             worker.task = None
             batch = self.batches[reply.number]
             batch.at_work -= 1
             batch.done.append(reply)
             self.is_settled = self.is_settled or reply.is_settled
             if reply.shared:
-                assert self.store is not None  # noqa: S101
                 self.store.shared.update(reply.shared)
         elif not worker.is_ready:
             self._failed_start(worker)
@@ -642,7 +645,7 @@ class _Ingestion:
             f"last one {worker.ending()}. It needs more memory or more than "
             f"{self.max_seconds:g} seconds, or the file is damaged."
         )
-        batch.done.append(Done(batch.number, errors={path: sentence}))
+        batch.done.append(TaskResult(batch.number, errors={path: sentence}))
 
     # -- what was prepared
 
@@ -654,7 +657,6 @@ class _Ingestion:
             self._tell()
 
     def _put(self, batch: _Batch) -> None:
-        assert self.store is not None  # noqa: S101
         prepared: dict[str, Entry] = {}
         errors: dict[str, str] = {}
         for done in batch.done:
@@ -685,7 +687,6 @@ class _Ingestion:
 
         Where one cannot be kept, they are stored one by one.
         """
-        assert self.store is not None  # noqa: S101
         try:
             self.store.put_all(list(entries.values()))
         # Such as metadata that cannot be kept.
@@ -706,7 +707,6 @@ class _Ingestion:
 
     def remove_missing(self) -> None:
         """Delete documents whose files are gone."""
-        assert self.store is not None  # noqa: S101
         for path in list(self.summary.files):
             if is_gone(path):
                 self.counts["removed"] += self.store.delete(path)
@@ -720,7 +720,7 @@ class _Ingestion:
             for worker in self.workers:
                 worker.close()
         finally:
-            if self.store is not None:
+            if self._store is not None:
                 self._save()
 
     def _tell(self) -> None:

@@ -17,9 +17,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from structrag.errors import InvalidParameter, ModelFailed, require
-from structrag.ingestion.one_model import Answered, Asked, ModelFacts, ModelServer
+from structrag.ingestion.one_model import (
+    ModelFacts,
+    ModelReply,
+    ModelRequest,
+    ModelServer,
+)
 from structrag.ingestion.worker import Preparer, started
-from structrag.ingestion.workers import Replies, Runner, Worker
+from structrag.ingestion.workers import Replies, Worker, WorkerPool
 
 Place = tuple[str, list[str]]  # the driver's working folder, and where it finds modules
 
@@ -56,8 +61,8 @@ class ModelActor:
     def facts(self) -> ModelFacts:
         return self._made().facts
 
-    def answer(self, asked: Asked) -> bytes:
-        answers: SimpleQueue[Answered] = SimpleQueue()
+    def answer(self, asked: ModelRequest) -> bytes:
+        answers: SimpleQueue[ModelReply] = SimpleQueue()
         self._made().asked.put((asked, answers.put))
         return pickle.dumps(answers.get())
 
@@ -90,16 +95,16 @@ def _loaded(place: Place, pickled: bytes) -> Any:
     return pickle.loads(pickled)
 
 
-def _asked(model: Any, asked: Asked) -> Answered:
+def _asked(model: Any, asked: ModelRequest) -> ModelReply:
     """What a model's actor answers.
 
     One that has died is started again by Ray, and asked again.
     """
     ray: Any = require("ray", extra="ray")
     try:
-        answer: Answered = pickle.loads(ray.get(model.answer.remote(asked)))
+        answer: ModelReply = pickle.loads(ray.get(model.answer.remote(asked)))
     except ray.exceptions.RayError as error:
-        return Answered(
+        return ModelReply(
             failure=f"the model's actor ended {1 + TRIES} times ({_kind(error)})"
         )
     return answer
@@ -109,7 +114,7 @@ def _kind(error: BaseException) -> str:
     return f"Ray's {type(error).__name__}"
 
 
-class RayRunner(Runner):
+class RayRunner(WorkerPool):
     """Actors of the cluster at RAY_ADDRESS, or of a Ray started here.
 
     One that this process has started or joined before is used as it is.

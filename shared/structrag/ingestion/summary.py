@@ -15,7 +15,7 @@ SUFFIX = ".ingested.json"
 
 
 @dataclass(slots=True)
-class Summary:
+class FolderSummary:
     """What is known of the files of an index.
 
     Attributes:
@@ -37,7 +37,7 @@ def summary_path(store: Path) -> Path:
     return store.with_name(store.name + SUFFIX)
 
 
-def read_summary(path: Path) -> Summary:
+def read_summary(path: Path) -> FolderSummary:
     """The summary at a path; empty if it cannot be read.
 
     It saves work and decides nothing: without it every file is read again.
@@ -45,14 +45,14 @@ def read_summary(path: Path) -> Summary:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         files = {name: FileState(*state) for name, state in content["files"].items()}
-        return Summary(
+        return FolderSummary(
             content["made_from"], files, dict(content["errors"]), content["report"]
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return Summary()
+        return FolderSummary()
 
 
-def write_summary(path: Path, summary: Summary) -> None:
+def write_summary(path: Path, summary: FolderSummary) -> None:
     """Replace the summary in one step."""
     content = {
         "report": summary.report,
@@ -60,10 +60,15 @@ def write_summary(path: Path, summary: Summary) -> None:
         "made_from": summary.made_from,
         "files": summary.files,
     }
+    write_json(path, content, indent=1)
+
+
+def write_json(path: Path, content: Mapping[str, Any], **options: Any) -> None:
+    """Replace a file in one step by what JSON makes of `content`."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(unfinished, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
+            json.dump(content, file, **options)
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

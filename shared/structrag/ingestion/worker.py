@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from structrag.asking.requests import COUNTS, Embed, EmbedTokens, Request, Steps
+from structrag.asking.requests import Embed, EmbedTokens, Request, Steps
+from structrag.asking.usage import COUNTS
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
@@ -26,18 +27,17 @@ from structrag.errors import (
     ModelFailed,
     StructragError,
 )
+from structrag.index.document_index import DocumentIndex
 from structrag.index.entries import Entry
-from structrag.index.index import Index
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
-from structrag.ingestion.one_model import Answered, Asked, RemoteEmbedder
+from structrag.ingestion.one_model import ModelReply, ModelRequest, RemoteEmbedder
 from structrag.ingestion.stopping import refusal
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.reading.files import read_file
 from structrag.records import Document
-from structrag.retrieval.d3.index import D3AddReport, D3Index
+from structrag.retrieval.d3.index import D3AddReport
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
-from structrag.retrieval.evidence.store import KIND
 from structrag.retrieval.multiview import MultiViewRetriever
 
 GARBAGE = 100_000  # new objects after which circles are looked for
@@ -80,7 +80,7 @@ class Preparer:
     """A retriever that prepares documents without keeping them."""
 
     def __init__(
-        self, setup: Setup, ask: Callable[[Asked], Answered] | None = None
+        self, setup: Setup, ask: Callable[[ModelRequest], ModelReply] | None = None
     ) -> None:
         if setup.model is None or ask is None:
             retriever = setup.make()
@@ -90,42 +90,32 @@ class Preparer:
             retriever = retriever.index
         self.retriever = retriever
         self.reading: Mapping[str, Any] = setup.reading
-        if isinstance(retriever, Index):
-            if retriever.dense_store is not None:
-                raise InvalidParameter(
-                    "make must give an index without a dense_store: several processes cannot "
-                    "write to a host's store in turns. Add its documents in one process."
-                )
-            self.collected: Collected = Collected(retriever.own_store)
-            retriever.store = self.collected
-            if retriever.level is not None:
-                retriever.level.store = self.collected
-        elif isinstance(retriever, EvidenceRetriever):
-            self.collected = retriever.store.store = Collected(retriever.store.store)
-        elif isinstance(retriever, D3Index):
-            self.collected = retriever.store = Collected(retriever.own_store)
-        else:
+        if not isinstance(retriever, DocumentIndex):
             raise InvalidParameter(
                 "make must give an EvidenceRetriever, an Index, a MultiViewRetriever or a D3Index; "
                 f"got {type(retriever).__name__}. Add documents to others by their own add."
             )
+        if retriever.host.dense_store is not None:
+            raise InvalidParameter(
+                "make must give an index without a dense_store: several processes cannot "
+                "write to a host's store in turns. Add its documents in one process."
+            )
+        self.collected: Collected = Collected(retriever.own_store)
+        retriever.use(self.collected)
         self.before: dict[str, Any] = dict.fromkeys(COUNTS, 0)
         self.chunks: int = 0  # of the task at hand
         self.at_fault: str = ""  # the file after which a model was down
 
     def ready(self) -> Ready:
-        config = self.retriever.config()
-        if isinstance(self.retriever, EvidenceRetriever):
-            config["kind"] = KIND
         embedder = getattr(self.retriever, "embedder", None)
         return Ready(
             self.collected.settings,
-            config,
+            self.retriever.config(),
             hasattr(embedder, "fit"),
             self._is_settled(),
         )
 
-    def done(self, task: Task) -> Done | Stopped:
+    def done(self, task: Task) -> TaskResult | Stopped:
         """Prepare the files of a task. Stopped by an error that other files would meet too."""
         self.collected.entries = {}
         self.collected.present = task.fingerprints
@@ -145,7 +135,7 @@ class Preparer:
         counts = self.retriever.usage.as_dict()
         usage = {name: counts[name] - self.before[name] for name in COUNTS}
         self.before = counts
-        return Done(
+        return TaskResult(
             task.number,
             [entries[document.id] for document in documents if document.id in entries],
             self.chunks,
@@ -162,7 +152,7 @@ class Preparer:
             isinstance(retriever, EvidenceRetriever)
             and retriever.token_encoder is not None
         ):
-            return retriever.store.quantiser is not None
+            return retriever.level.quantiser is not None
         return True
 
     def _read(self, paths: Sequence[str]) -> tuple[list[Document], dict[str, str]]:
@@ -254,7 +244,7 @@ def _portable(error: StructragError) -> StructragError:
 
 
 def started(
-    setup: Callable[[], Setup], ask: Callable[[Asked], Answered] | None
+    setup: Callable[[], Setup], ask: Callable[[ModelRequest], ModelReply] | None
 ) -> tuple[Preparer | None, Ready | Stopped]:
     """A worker's preparer and first words; None where it cannot begin."""
     try:
@@ -277,10 +267,10 @@ def main() -> None:
     os.dup2(2, 1)  # what a model prints must not be taken for a reply
     requests = sys.stdin.buffer
 
-    def ask(asked: Asked) -> Answered:
+    def ask(asked: ModelRequest) -> ModelReply:
         _send(replies, asked)
         try:
-            answer: Answered = pickle.load(requests)
+            answer: ModelReply = pickle.load(requests)
         except EOFError:
             os._exit(1)  # the driver is gone
         return answer

@@ -15,8 +15,13 @@ from queue import Queue
 from typing import Any
 
 from structrag.errors import InvalidParameter
-from structrag.ingestion.one_model import Answered, Asked, ModelFacts, ModelServer
-from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.ingestion.one_model import (
+    ModelFacts,
+    ModelReply,
+    ModelRequest,
+    ModelServer,
+)
+from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
@@ -25,7 +30,7 @@ _START = (
 _PATIENCE = 10.0  # seconds in which a worker without work may end by itself
 
 # (worker, what it says; None: it has ended)
-Replies = Queue[tuple["Worker", Ready | Done | Stopped | None]]
+Replies = Queue[tuple["Worker", Ready | TaskResult | Stopped | None]]
 
 
 def packed(setup: Setup) -> bytes:
@@ -82,7 +87,7 @@ class Worker(ABC):
         """Let it end; one that is at work is killed."""
 
 
-class Runner(ABC):
+class WorkerPool(ABC):
     """Where workers run.
 
     Attributes:
@@ -102,7 +107,7 @@ class Runner(ABC):
         """End the model; workers have ended before."""
 
 
-class ProcessRunner(Runner):
+class ProcessRunner(WorkerPool):
     """Processes of this machine; with one model, that is in this process."""
 
     def __init__(self, embedding: Any, one_model: bool) -> None:
@@ -148,7 +153,7 @@ class ProcessWorker(Worker):
     def pid(self) -> int:
         return self._process.pid
 
-    def tell(self, answer: Answered) -> None:
+    def tell(self, answer: ModelReply) -> None:
         """Send it what it asked the driver's model for."""
         self._send(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
 
@@ -168,7 +173,7 @@ class ProcessWorker(Worker):
                 except Exception:  # noqa: BLE001 - it ended, perhaps amid a word
                     self.replies.put((self, None))
                     return
-                if isinstance(reply, Asked) and self.server is not None:
+                if isinstance(reply, ModelRequest) and self.server is not None:
                     self.server.asked.put((reply, self.tell))
                 else:
                     self.replies.put((self, reply))

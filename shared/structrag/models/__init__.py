@@ -9,13 +9,10 @@ from structrag._lazy import lazy_names
 if TYPE_CHECKING:
     from structrag.models.bundled import minilm
     from structrag.models.colbert import ColbertTokens
-    from structrag.models.cross_encoder import CrossEncoderScorer
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
-    from structrag.models.information_margin import InformationMargin
-    from structrag.models.likelihood_gain import LikelihoodGain
     from structrag.models.llm import FunctionModel
     from structrag.models.lsa import LsaEmbedder
-    from structrag.models.monot5 import MonoT5
+    from structrag.models.scorers import CrossEncoderScorer, MonoT5
     from structrag.models.static import StaticEmbedder
     from structrag.models.summariser import TransformersSummariser
     from structrag.models.token_vectors import TransformersTokens
@@ -24,13 +21,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ColbertTokens": "structrag.models.colbert",
-    "CrossEncoderScorer": "structrag.models.cross_encoder",
+    "CrossEncoderScorer": "structrag.models.scorers",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
-    "InformationMargin": "structrag.models.information_margin",
-    "LikelihoodGain": "structrag.models.likelihood_gain",
     "LsaEmbedder": "structrag.models.lsa",
-    "MonoT5": "structrag.models.monot5",
+    "MonoT5": "structrag.models.scorers",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
     "TransformersMargin": "structrag.models.transformers_margin",
@@ -44,8 +39,6 @@ __all__ = [
     "CrossEncoderScorer",
     "FunctionEmbedder",
     "FunctionModel",
-    "InformationMargin",
-    "LikelihoodGain",
     "LsaEmbedder",
     "MonoT5",
     "SentenceTransformerEmbedder",

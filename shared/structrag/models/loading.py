@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
         what: What the model must be, for the message.
 
     Raises:
-        InvalidParameter: there is no such model on this machine, or the folder holds several GGUF
-            files.
+        InvalidParameter: there is no such model on this machine, the folder holds several GGUF
+            files, or a model object comes without a tokenizer.
         MissingExtra: a name or folder was given and transformers is not installed, or gguf and
             accelerate for a GGUF file.
     """
@@ -39,7 +40,66 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
         name, options = _gguf(tokenizer)
         load = package.AutoTokenizer.from_pretrained
         tokenizer = load_local("tokenizer", load, name, what, **options)
+    if tokenizer is None:
+        raise InvalidParameter("tokenizer must be given with a model object; got None.")
     return model, tokenizer
+
+
+def load_labelled(
+    model: Any, tokenizer: Any, kind: str, what: str
+) -> tuple[Any, Any, str]:
+    """`load_pair`, and what the model goes by: its name or path, else its class."""
+    given = model if isinstance(model, str) else ""
+    model, tokenizer = load_pair(model, tokenizer, kind, what)
+    label = given or getattr(getattr(model, "config", None), "_name_or_path", "")
+    return model, tokenizer, str(label or type(model).__name__)
+
+
+class Lock:
+    """A lock that stays behind when its owner is pickled or deeply copied."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
+        return Lock, ()
+
+
+def pad_of(tokenizer: Any) -> int:
+    """The id of the padding token; 0 without one."""
+    return getattr(tokenizer, "pad_token_id", None) or 0
+
+
+def batch_of(
+    rows: Sequence[Sequence[int]],
+    pad: int,
+    device: Any,
+    *,
+    read: int = 0,
+    left: bool = False,
+) -> dict[str, Any]:
+    """Token ids and attention mask of rows, padded at the right or left.
+
+    `read` tokens in front of each row are in a cache.
+    """
+    torch: Any = require("torch", extra="models")
+    width = max(map(len, rows))
+    ids, mask = [], []
+    for row in rows:
+        blank = width - len(row)
+        before, behind = (blank, 0) if left else (0, blank)
+        ids.append([pad] * before + [*row] + [pad] * behind)
+        mask.append([0] * before + [1] * (read + len(row)) + [0] * behind)
+    return {
+        "input_ids": torch.tensor(ids, device=device),
+        "attention_mask": torch.tensor(mask, device=device),
+    }
 
 
 def _gguf(name: str) -> tuple[str, dict[str, str]]:

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.asking.requests import Ask, Choose, Failed, Request, Steps
+from structrag.asking.steps import ask
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
+from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
 
 FloatArray = NDArray[np.float64]
@@ -137,7 +139,14 @@ def window_similarity(
     after = sums[high] - sums[gaps]
     dots = np.einsum("ij,ij->i", before, after)
     lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    cosines = np.divide(dots, lengths, out=np.zeros(n - 1), where=lengths > 1e-9)
+    return _cosines(dots, lengths, inside)
+
+
+def _cosines(
+    dots: FloatArray, lengths: FloatArray, inside: NDArray[np.bool_]
+) -> FloatArray:
+    """The cosines of products and lengths; 0 for nothing, NaN between scopes."""
+    cosines = np.divide(dots, lengths, out=np.zeros(len(dots)), where=lengths > 1e-9)
     same: FloatArray = np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
     return same
 
@@ -189,6 +198,56 @@ def similarity_margins(
     of an average gap of this document.
     """
     return squash(window_similarity(vectors, window, scopes))
+
+
+def word_margins(
+    texts: Sequence[str],
+    window: int = 4,
+    scopes: Sequence[tuple[int, int]] | None = None,
+    *,
+    language: str = "english",
+) -> FloatArray:
+    """`similarity_margins` of TF-IDF vectors fitted on the texts themselves.
+
+    Term frequency is sublinear; the vectors are never made dense. n texts give (n - 1,), NaN
+    between two `scopes`. Texts without any word but stop words have the cosine 0. O(words x
+    window).
+    """
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    n = len(texts)
+    low, high, inside = window_bounds(n, window, scopes)
+    if n < 2:
+        return np.zeros(0)
+    tokenizer = tokenizer_for(language)
+    vectorizer = TfidfVectorizer(
+        sublinear_tf=True, tokenizer=tokenizer, token_pattern=None, lowercase=False
+    )
+    try:
+        rows: Any = vectorizer.fit_transform(texts)
+    except ValueError:  # no text has a term
+        return np.where(inside, 0.0, np.nan)
+    gaps = np.arange(1, n)
+
+    def sums(first: Any, last: Any) -> Any:
+        """Row i: the sum of the rows from first[i] to last[i]."""
+        lengths = last - first
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        columns = np.arange(ends[-1]) - np.repeat(ends[:-1] - first, lengths)
+        return csr_matrix((np.ones(ends[-1]), columns, ends), shape=(n - 1, n)) @ rows
+
+    before, behind = sums(low, gaps), sums(gaps, high)
+    lengths = np.sqrt(_dots(before, before) * _dots(behind, behind))
+    dots = _dots(before, behind)
+    return squash(_cosines(dots, lengths, inside))
+
+
+def _dots(left: Any, right: Any) -> FloatArray:
+    """The products of the rows of two sparse matrices."""
+    sums = left.multiply(right).sum(axis=1)
+    dots: FloatArray = np.asarray(sums, dtype=np.float64).ravel()
+    return dots
 
 
 def two_way(
@@ -300,7 +359,7 @@ def weigh_steps(
     if source:
         margins = yield from _margins(questions, options, component, source, normalised)
         return margins, source
-    answer = (yield [Choose(questions[0], options, component, normalised)])[0]
+    answer = yield from ask(Choose(questions[0], options, component, normalised))
     if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
         if required:
             raise answer.reason

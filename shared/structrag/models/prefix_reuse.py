@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.errors import require
+from structrag.models.loading import batch_of
 
 Row = Sequence[int]  # the token ids of a prompt
 
@@ -89,12 +90,7 @@ def _pass(
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
-    ids, mask = _padded(rows, width, pad, n_read)
-    inputs: dict[str, Any] = {
-        "input_ids": torch.tensor(ids, device=device),
-        "attention_mask": torch.tensor(mask, device=device),
-        **options,
-    }
+    inputs = {**batch_of(rows, pad, device, read=n_read), **options}
     accepted = inspect.signature(model.forward).parameters
     if cache is None and "use_cache" not in options and "use_cache" in accepted:
         inputs["use_cache"] = False
@@ -112,18 +108,6 @@ def _pass(
     if begin is None:
         logits = logits[list(range(len(rows))), [places.index(place) for place in last]]
     return logits, getattr(output, "past_key_values", None)
-
-
-def _padded(
-    rows: Sequence[Row], width: int, pad: int, n_read: int
-) -> tuple[list[list[int]], list[list[int]]]:
-    """The rows with padding at the right, and their attention mask."""
-    ids, mask = [], []
-    for row in rows:
-        missing = width - len(row)
-        ids.append([*row, *[pad] * missing])
-        mask.append([1] * (n_read + len(row)) + [0] * missing)
-    return ids, mask
 
 
 @dataclass(eq=False, slots=True)
@@ -171,7 +155,7 @@ class PrefixReader:
         n_read = self._cut(n_read)
         if n_read < prefix:
             self._append(rows[0][n_read:prefix])
-        return self._spread([row[prefix:] for row in rows])
+        return _in_passes(self.model, [row[prefix:] for row in rows], self._behind)
 
     def likelihoods(
         self, prefix: Row, rows: Sequence[Row], ends: Sequence[int] = ()
@@ -197,18 +181,7 @@ class PrefixReader:
         def read(some: Sequence[Row]) -> Any:
             logits = after_prefix.expand(len(some), -1, -1)
             if any(some):
-                repeated = copy.deepcopy(self._cache)
-                repeated.batch_repeat_interleave(len(some))
-                filled = [row or [self.pad] for row in some]
-                behind, _ = _pass(
-                    self.model,
-                    filled,
-                    self.pad,
-                    len(self.ids),
-                    repeated,
-                    0,
-                    use_cache=True,
-                )
+                behind = self._behind([row or [self.pad] for row in some], begin=0)
                 logits = torch.cat([logits.to(behind.dtype), behind], dim=1)
             return _added_logs(logits, some, ends)
 
@@ -226,6 +199,9 @@ class PrefixReader:
             self.forget()
             self._place = place
         return bool(self.usable)
+
+    def __reduce__(self) -> tuple[type[PrefixReader], tuple[Any, int, int]]:
+        return PrefixReader, (self.model, self.pad, self.least)
 
     def forget(self) -> None:
         """Drop the prefix."""
@@ -257,18 +233,15 @@ class PrefixReader:
         self.ids, self._cache = [*ids, *row], filled
         return logits
 
-    def _spread(self, rows: Sequence[Row]) -> Any:
-        """Read rows, each behind a copy of the prefix; logits of `last_logits`."""
-
-        def read(some: Sequence[Row]) -> Any:
-            repeated = copy.deepcopy(self._cache)  # a pass writes into its cache
-            repeated.batch_repeat_interleave(len(some))
-            n_read = len(self.ids)
-            return _pass(self.model, some, self.pad, n_read, repeated, use_cache=True)[
-                0
-            ]
-
-        return _in_passes(self.model, rows, read)
+    def _behind(self, rows: Sequence[Row], begin: int | None = None) -> Any:
+        """Read rows, each behind a copy of the prefix; the logits of `_pass`."""
+        repeated = copy.deepcopy(self._cache)  # a pass writes into its cache
+        repeated.batch_repeat_interleave(len(rows))
+        n_read = len(self.ids)
+        logits, _ = _pass(
+            self.model, rows, self.pad, n_read, repeated, begin, use_cache=True
+        )
+        return logits
 
     def _probe(self, row: Row) -> bool | None:
         """Whether a cache gives the logits of a pass without one.
@@ -289,7 +262,9 @@ class PrefixReader:
             self._append(head)
             if self._cut(half) != half:
                 return False
-            repeated = self._spread([row[half:] for row in rows])
+            repeated = _in_passes(
+                self.model, [row[half:] for row in rows], self._behind
+            )
             alone = self._append(head[half:])
         except CACHE_ERRORS:
             return False

@@ -2,7 +2,7 @@
 
 They are a hundred times faster than an encoder and know nothing of word order or of context. What
 they are good for is where a text changes its subject: the boundaries of `PICSplitter` and
-`IDMSSplitter`.
+`IDMSSplitter`. model2vec distils them from an encoder.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from structrag.asking.requests import Array, Embedder, Progress
+from structrag.asking.requests import Array
 from structrag.errors import InvalidParameter, require
-from structrag.models.distilling import NAME, distil, own_tokenizer
-from structrag.models.static_files import load_model, save_model
 from structrag.text.tokens import without_lone_surrogates
 
 BATCH = 256
+_DISTILLED = (
+    "model2vec distils one from an encoder: "
+    "model2vec.distill.distill(encoder).save_pretrained(folder)."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +33,8 @@ class StaticEmbedder:
     """An embedder that takes the mean of its tokens' fixed vectors.
 
     Example:
-        >>> from structrag import FunctionEmbedder
-        >>> from structrag.models import StaticEmbedder
-        >>> lengths = FunctionEmbedder(lambda words: [[len(w), 1.0] for w in words], "lengths")
-        >>> static = StaticEmbedder.distil(lengths, texts=["one two three"], cache=False)
-        >>> static.embed(["one three", ""]).shape
-        (2, 2)
+        >>> static = StaticEmbedder.load("minilm.static")  # doctest: +SKIP
+        >>> splitter = PICSplitter(boundary_embedder=static)  # doctest: +SKIP
 
     Texts of any length are read whole. A text without a token that has a vector (an empty one, one
     of unknown characters) gets the zero vector. Queries are embedded as documents are. Equal texts
@@ -43,8 +42,8 @@ class StaticEmbedder:
 
     Attributes:
         model: A `model2vec.StaticModel`.
-        name: For cache keys and saved indexes; it must tell models apart. Default: the name it was
-            saved with, else a checksum of its vectors.
+        name: For cache keys and saved indexes; it must tell models apart. Default: a checksum of
+            the vectors.
 
     Raises:
         InvalidParameter: no static model, or one whose vectors are not finite or do not belong to
@@ -62,18 +61,16 @@ class StaticEmbedder:
         if not isinstance(self.model, package.StaticModel):
             raise InvalidParameter(
                 f"model must be a model2vec.StaticModel; got {type(self.model).__name__}. Use "
-                "StaticEmbedder.load for a folder and StaticEmbedder.distil for an encoder."
+                f"StaticEmbedder.load for a folder. {_DISTILLED}"
             )
         if not isinstance(self.name, str):
             raise InvalidParameter(f"name must be a string; got {self.name!r}.")
         _check_vectors(self.model)
         if not self.name:
+            weights = self.model.weights
             digest = sha256(self.model.embedding.tobytes())
-            digest.update(
-                b"" if self.model.weights is None else self.model.weights.tobytes()
-            )
-            name = self.model.config.get(NAME) or f"static/{digest.hexdigest()[:12]}"
-            object.__setattr__(self, "name", str(name))
+            digest.update(b"" if weights is None else weights.tobytes())
+            object.__setattr__(self, "name", f"static/{digest.hexdigest()[:12]}")
 
     @property
     def dimension(self) -> int:
@@ -96,70 +93,48 @@ class StaticEmbedder:
         """`embed` in a worker thread."""
         return await asyncio.to_thread(self.embed, texts, query=query)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a folder in model2vec's format.
-
-        A static model that is there is replaced. Raises InvalidParameter if something else is
-        there, or nothing can be written.
-        """
-        self.model.config[NAME] = self.name
-        save_model(self.model, folder)
-
     @classmethod
     def load(cls, model: str | os.PathLike[str], *, name: str = "") -> StaticEmbedder:
-        """A static model from a folder or the name of one.
+        """A static model of model2vec, from a folder or by its name.
 
-        The folder is one in model2vec's format, so that its published models can be used too. A
-        name is that of a model downloaded before; nothing is downloaded. `name`: as in the class.
+        A name is that of a model downloaded before; nothing is downloaded. `name`: as in the class.
 
         Raises:
             InvalidParameter: there is no such model, or its files are broken or do not fit
                 together.
             MissingExtra: the package model2vec is not installed.
         """
-        return cls(load_model(model), name)
-
-    @classmethod
-    def distil(
-        cls,
-        encoder: Any,
-        tokenizer: Any = None,
-        *,
-        dimensions: int = 256,
-        texts: Sequence[str] | None = None,
-        cache: str | os.PathLike[str] | bool = True,
-        progress: Progress | None = None,
-    ) -> StaticEmbedder:
-        """An encoder's static vectors: made once, then read from a folder.
-
-        See `structrag.models.distilling.distil` for the arguments.
-        """
-        model = distil(
-            encoder,
-            tokenizer,
-            dimensions=dimensions,
-            texts=texts,
-            cache=cache,
-            progress=progress,
-        )
-        return cls(model)
+        package: Any = require("model2vec", extra="static")
+        folder = _folder_of(model)
+        try:
+            static = package.StaticModel.from_pretrained(folder, max_length=None)
+            static.embedding = np.asarray(static.embedding, dtype=np.float32)
+        except Exception as error:
+            raise InvalidParameter(
+                f"model must be the folder of a static model of model2vec; {str(folder)!r} cannot "
+                f"be read: {error}. {_DISTILLED}"
+            ) from error
+        return cls(static, name)
 
 
-def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedder:
-    """Static vectors of an encoder with a tokenizer, from the default folder.
-
-    An encoder that is instant is returned as it is. Raises InvalidParameter for one without a
-    tokenizer: what it costs to embed a vocabulary is for its owner to decide.
-    """
-    if getattr(encoder, "instant", False):
-        return encoder
-    if own_tokenizer(encoder) is None:
+def _folder_of(model: str | os.PathLike[str]) -> Path:
+    """The folder itself, or where a hub's name was downloaded to."""
+    if not isinstance(model, str | os.PathLike):
         raise InvalidParameter(
-            "boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a "
-            f"SentenceTransformer; {encoder.name!r} has none. Pass "
-            "boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
+            f"model must be the folder or the name of a static model; got {type(model).__name__}. "
+            f"{_DISTILLED}"
         )
-    return StaticEmbedder.distil(encoder, progress=progress)
+    if Path(model).is_dir():
+        return Path(model)
+    # model2vec would download a name that is not on this machine.
+    hub: Any = require("huggingface_hub", extra="static")
+    try:
+        return Path(hub.snapshot_download(os.fspath(model), local_files_only=True))
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(
+            "model must be a folder or the name of a static model on this machine; there is "
+            f"none at {os.fspath(model)!r}, and nothing is downloaded here. {_DISTILLED}"
+        ) from error
 
 
 def _check_vectors(model: Any) -> None:

@@ -5,13 +5,12 @@ Such as bart-large-cnn (D3, section 3.3.1).
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import load_pair
+from structrag.models.loading import Lock, load_pair
 from structrag.models.weights import weights_settings
 
 
@@ -40,6 +39,7 @@ class TransformersSummariser:
         MissingExtra: a name was given and transformers is not installed.
     """
 
+    summary_prompt: ClassVar[str] = "{text}"
     model: Any
     min_length: int = 56
     max_length: int = 142
@@ -48,7 +48,7 @@ class TransformersSummariser:
     no_repeat_ngram_size: int = 3
     max_input: int = 1024
     name: str = ""
-    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("min_length", self.min_length, 0)

@@ -6,7 +6,6 @@ Of transformers; foundation, section 7.
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import load_pair
+from structrag.models.loading import Lock, load_labelled, pad_of
 from structrag.models.margins import (
     KEEP_OPTION,
     PROMPT,
@@ -26,6 +25,7 @@ from structrag.models.margins import (
 )
 from structrag.models.prefix_reuse import PrefixReader, whole_logits
 from structrag.models.weights import weights_settings
+from structrag.text.tokens import without_lone_surrogates
 
 
 @dataclass(eq=False)
@@ -76,8 +76,8 @@ class TransformersMargin:
     prompt: str | None = None
     reuse_prefix: bool = True
     masses: Masses = field(default_factory=Masses, init=False, repr=False)
-    _reader: PrefixReader | None = field(default=None, init=False, repr=False)
-    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False)
+    _reader: PrefixReader = field(init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
@@ -85,23 +85,16 @@ class TransformersMargin:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
         if self.prompt is not None:
             check_prompt(self.prompt)
-        folder = self.model if isinstance(self.model, str) else ""
-        self.model, self.tokenizer = load_pair(
+        self.model, self.tokenizer, label = load_labelled(
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
-        if self.tokenizer is None:
-            raise InvalidParameter(
-                "tokenizer must be given with a model object; got None."
-            )
-        config = self.model.config
         if self.max_prompt_tokens is None:
-            self.max_prompt_tokens = getattr(config, "max_position_embeddings", None)
-        label = (
-            folder or getattr(config, "_name_or_path", "") or type(self.model).__name__
-        )
-        form = "" if self.normalised else "|not normalised"
+            self.max_prompt_tokens = getattr(
+                self.model.config, "max_position_embeddings", None
+            )
         self.name = self.name or "|".join((label, *weights_settings(self.model)))
-        self.name += form
+        self.name += "" if self.normalised else "|not normalised"
+        self._reader = PrefixReader(self.model, pad_of(self.tokenizer))
 
     @cached_property
     def unnormalised(self) -> TransformersMargin:
@@ -110,7 +103,6 @@ class TransformersMargin:
             return self
         other = copy.copy(self)
         other.normalised, other.name = False, f"{self.name}|not normalised"
-        other._lock = self._lock
         return other
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
@@ -210,31 +202,20 @@ class TransformersMargin:
         Those of the tokens `exact` are made in float32.
         """
         torch: Any = require("torch", extra="models")
-        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
+        if self._reader.model is not self.model:
+            self._reader = PrefixReader(self.model, self._reader.pad)
+        reader = self._reader
         with self._lock, torch.inference_mode(), exact_logits(self.model, exact):
-            if not self.reuse_prefix:
-                logits = whole_logits(self.model, rows, pad)
+            if self.reuse_prefix:
+                logits = reader.last_logits(rows)
             else:
-                if self._reader is None or self._reader.model is not self.model:
-                    self._reader = PrefixReader(self.model, pad)
-                logits = self._reader.last_logits(rows)
+                logits = whole_logits(self.model, rows, reader.pad)
             return torch.log_softmax(logits.double(), dim=-1).cpu().numpy()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in {"_lock", "_reader"}
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _reader=None, _lock=threading.Lock())
 
 
 def tokens_of_prompt(tokenizer: Any, prompt: str) -> list[int]:
     """The token ids of a prompt, in its chat template if any."""
-    # Tokenizers refuse lone surrogates.
-    prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    prompt = without_lone_surrogates(prompt)
     if getattr(tokenizer, "chat_template", None):
         messages = [{"role": "user", "content": prompt}]
         prompt = tokenizer.apply_chat_template(

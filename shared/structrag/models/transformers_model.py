@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Any
 
 from structrag.asking.counted import CallTokens, counted
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.loading import load_pair
+from structrag.models.loading import Lock, batch_of, load_labelled, pad_of
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
 from structrag.models.transformers_margin import (
@@ -23,6 +22,7 @@ from structrag.models.transformers_margin import (
 )
 from structrag.models.weights import weights_settings
 from structrag.text.amounts import amount
+from structrag.text.tokens import without_lone_surrogates
 
 CUT_MARK = "\n[...]\n"  # stands where the middle of a prompt was left out
 LEAST_WINDOW = 16
@@ -59,8 +59,8 @@ class TransformersModel:
         >>> llm = TransformersModel("Qwen/Qwen2.5-1.5B-Instruct")  # doctest: +SKIP
         >>> llm.complete("What moves water? One word.")  # doctest: +SKIP
         'Pumps.'
-        >>> llm.pick("What moves water?", ["a pump", "a heron"])  # doctest: +SKIP
-        'a pump'
+        >>> llm.choose("What moves water?", ("a pump", "a heron")) > 0  # doctest: +SKIP
+        True
 
     Pass it as `llm=` wherever one is taken, in the core and in both frameworks. Answers are the
     most likely ones, token by token, and go through the model in batches. A chat template is used
@@ -100,35 +100,25 @@ class TransformersModel:
     cuts: Cuts = field(default_factory=Cuts, init=False, repr=False)
     _margin: TransformersMargin = field(init=False, repr=False)
     _reader: PrefixReader = field(init=False, repr=False)
-    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
         check_at_least("max_new_tokens", self.max_new_tokens, 1)
-        folder = self.model if isinstance(self.model, str) else ""
-        self.model, self.tokenizer = load_pair(
+        self.model, self.tokenizer, label = load_labelled(
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
-        if self.tokenizer is None:
-            raise InvalidParameter(
-                "tokenizer must be given with a model object; got None."
-            )
         if self.window is None:
             self.window = (
                 getattr(self.model.config, "max_position_embeddings", None) or 4096
             )
         check_at_least("window", self.window, LEAST_WINDOW)
         self.max_new_tokens = min(self.max_new_tokens, self.window // 2)
-        label = folder or getattr(self.model.config, "_name_or_path", "")
-        label = label or type(self.model).__name__
         limits = f"window={self.window}, max_new_tokens={self.max_new_tokens}"
         self.name = self.name or "|".join(
             (label, *weights_settings(self.model), limits)
         )
         self.name += "" if self.normalised else "|not normalised"
-        self._set_up()
-
-    def _set_up(self) -> None:
         self._margin = TransformersMargin(
             self.model,
             self.tokenizer,
@@ -137,8 +127,7 @@ class TransformersModel:
             max_prompt_tokens=self.window,
             normalised=self.normalised,
         )
-        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        self._reader = PrefixReader(self.model, pad)
+        self._reader = PrefixReader(self.model, pad_of(self.tokenizer))
 
     @property
     def masses(self) -> Masses:
@@ -152,7 +141,6 @@ class TransformersModel:
             return self
         other = copy.copy(self)
         other.normalised, other.name = False, f"{self.name}|not normalised"
-        other._lock, other._reader = self._lock, self._reader
         other._margin = self._margin.unnormalised
         return other
 
@@ -187,12 +175,9 @@ class TransformersModel:
         width = max(map(len, rows))
         pad = self._reader.pad
         device = getattr(self.model, "device", "cpu")
-        ids = [[pad] * (width - len(row)) + list(row) for row in rows]
-        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
         with self._lock, torch.inference_mode():
             written = self.model.generate(
-                torch.tensor(ids, device=device),
-                attention_mask=torch.tensor(mask, device=device),
+                **batch_of(rows, pad, device, left=True),
                 max_new_tokens=self.max_new_tokens,
                 do_sample=False,
                 pad_token_id=pad,
@@ -227,12 +212,13 @@ class TransformersModel:
         """`choose` for every prompt.
 
         Options of one token each are weighed as `TransformersMargin` does, in batches, all
-        spellings of an option added up; longer ones as `pick` does.
+        spellings of an option added up; longer ones by the probability that the model
+        says just that and ends.
 
         Raises:
             InvalidParameter: the options are equal or blank.
         """
-        _check_options(options, least=2)
+        _check_options(options)
         try:
             self._margin.option_ids(options)
         except InvalidParameter:
@@ -250,21 +236,6 @@ class TransformersModel:
             self.masses.add(both.mass)
         return both
 
-    def pick(self, prompt: str, options: Sequence[str]) -> str:
-        """The most likely option; of equally likely ones the first.
-
-        What counts is the probability that the model says just that and ends, so that an option
-        that another begins with has no advantage. A single option is taken unasked.
-
-        Raises:
-            InvalidParameter: there is no option, or two are equal or one is blank.
-        """
-        _check_options(options, least=1)
-        if len(options) == 1:
-            return options[0]
-        scores = self.score(prompt, options, whole=True)
-        return options[scores.index(max(scores))]
-
     # -- likelihoods
 
     def score(
@@ -273,7 +244,6 @@ class TransformersModel:
         continuations: Sequence[str],
         *,
         whole: bool = False,
-        chat: bool = True,
     ) -> list[float]:
         """The log-likelihood of each continuation after the prompt, natural, at most 0.
 
@@ -282,14 +252,12 @@ class TransformersModel:
 
         Args:
             whole: The answer is to end there: the probability of an end token is added.
-            chat: By the chat template, as an answer. False: as plain text that runs on; an empty
-                prompt is then the beginning of a text.
         """
         if not continuations:
             return []
         torch: Any = require("torch", extra="models")
         rows = [self._continuation_ids(text) for text in continuations]
-        prefix = self._prompt_ids(prompt, 1 + max(map(len, rows)), chat=chat)
+        prefix = self._prompt_ids(prompt, 1 + max(map(len, rows)))
         ends = self._end_ids() if whole else []
         exact = {token for row in rows for token in row} | set(ends)
         scores: list[float] = []
@@ -322,19 +290,12 @@ class TransformersModel:
 
     # -- prompts
 
-    def _prompt_ids(self, prompt: str, room: int, *, chat: bool = True) -> list[int]:
+    def _prompt_ids(self, prompt: str, room: int) -> list[int]:
         """The tokens of a prompt that leaves `room` tokens to its answer.
 
         There is always one token at least.
         """
-        if chat:
-            ids = tokens_of_prompt(self.tokenizer, self._fitting(prompt, room))
-        else:
-            most = (self.window or 0) - room
-            ids = list(self.tokenizer.encode(prompt))
-            if len(ids) > most:  # what stands nearest says most about what follows
-                self._note_cut(len(ids) - most)
-                ids = ids[-most:]
+        ids = tokens_of_prompt(self.tokenizer, self._fitting(prompt, room))
         return ids or [self._beginning()]
 
     def _beginning(self) -> int:
@@ -379,25 +340,14 @@ class TransformersModel:
             )
 
     def _encode(self, text: str) -> list[int]:
-        # Tokenizers refuse lone surrogates.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = without_lone_surrogates(text)
         return list(self.tokenizer.encode(text, add_special_tokens=False))
 
-    def __getstate__(self) -> dict[str, Any]:
-        left_out = {"_lock", "_reader", "_margin"}
-        return {
-            name: value for name, value in self.__dict__.items() if name not in left_out
-        }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.RLock())
-        self._set_up()
-
-
-def _check_options(options: Iterable[str], least: int) -> None:
+def _check_options(options: Iterable[str]) -> None:
     texts = [option.strip() for option in options]
-    if len(texts) < least or len(set(texts)) < len(texts) or not all(texts):
+    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(texts):
         raise InvalidParameter(
-            f"options must be {least} or more different texts, none of them blank; got "
+            f"options must be 2 or more different texts, none of them blank; got "
             f"{list(options)!r}."
         )

@@ -52,7 +52,7 @@ def encoder_label(encoder: Any) -> str:
     weights = weights_label(encoder) or weights_label(inner)
     if not weights:
         return ""
-    settings = [type(module).__name__ + _pooling(module) for module in modules[1:]]
+    settings = [type(module).__name__ + pooling_mode(module) for module in modules[1:]]
     settings.append(str(getattr(encoder, "truncate_dim", None)))
     settings.append(
         json.dumps(getattr(inner, "ov_config", None), sort_keys=True, default=str)
@@ -63,7 +63,7 @@ def encoder_label(encoder: Any) -> str:
     )
 
 
-def _pooling(module: Any) -> str:
+def pooling_mode(module: Any) -> str:
     """How a module pools, as newer or older versions tell it."""
     older = getattr(module, "get_pooling_mode_str", None)
     return str(

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from structrag.reading.markdown import line_starts, plain_title, unify_line_ends
+from structrag.reading.markdown import line_starts, plain_title
+from structrag.reading.markdown_source import plain_source
 from structrag.records import Heading
 
 # A line of bold runs and nothing else: `**2 Methods**`, `**2** **Methods**`.
@@ -70,7 +71,7 @@ def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
 
     Fenced code is one span.
     """
-    source = unify_line_ends(text)
+    source = plain_source(text)
     lines = line_starts(source[start:], start)
     first = None
     fence = ""

@@ -10,7 +10,7 @@ import re
 import stat
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -22,6 +22,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.reading.decoding import decoded
+from structrag.reading.markdown_source import without_payloads
 from structrag.reading.opening import (
     MAX_BYTES,
     check_file,
@@ -31,7 +32,8 @@ from structrag.reading.opening import (
     shown,
     unreadable,
 )
-from structrag.records import Document, Heading
+from structrag.reading.outline import title_of_headings
+from structrag.records import Document, Layout
 from structrag.text.amounts import amount
 
 if TYPE_CHECKING:
@@ -70,7 +72,15 @@ OFFICE_SUFFIXES = frozenset(
 )
 MOST_KINDS = 5  # of files left out that are named; the others are one number
 
+# Of code that people call documents: without a suffix, its comments look like headings.
+_CODE_NAMES = re.compile(
+    r"(?:docker|make|rake|gem|vagrant|jenkins|proc|pip)file\b.*", re.I
+)
 _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
+# XML of another kind: a declaration or document type, and no page behind it.
+_OTHER_XML = re.compile(
+    r"\s*(?:<\?xml\b|<!DOCTYPE\s+(?!html)|<[\w:.-]+\s[^<>]*\bxmlns(?!:))", re.I
+)
 _HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _BLANK = re.compile(r"\s*")
 _HTML_BLOCK = re.compile(
@@ -96,6 +106,8 @@ _RST_SIGN = re.compile(
     r"|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$",
     re.MULTILINE,
 )
+_CODE_FENCE = re.compile(r"^(`{3,}).*?(?:^\1`*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_ATX_MARK = re.compile(r"(#{1,6})[ \t]+\S")
 _SAMPLE = 200_000  # characters looked at to tell the format
 
 
@@ -111,8 +123,9 @@ def read_text(
     """Make a document of a string.
 
     Args:
-        text: Markdown and plain text are taken as they are; HTML is rendered to its visible text
-            once, and all offsets then refer to that text, with `layout.source_map` leading back.
+        text: Markdown and plain text are taken as they are, but for the base64 of embedded files,
+            of which `data:image/png` stays (`meta["embedded_files"]` counts them); HTML is rendered
+            to its visible text once. Offsets refer to that text, `layout.source_map` leads back.
         format: "markdown", "html", "text", or "auto" to look at the text.
         id: Identity in an index; default `meta["source"]`, else derived from the text.
         title: Default: the front matter's title, HTML's `<title>`, the only level-1 heading when it
@@ -131,17 +144,19 @@ def read_text(
         )
     meta = dict(meta or {})
     chosen = detect_format(text) if format == "auto" else format
-    if chosen == "markdown":
-        return _read_markdown(text, id, title, meta)
-    if chosen == "text":
-        return Document(
-            text, id=id, title=title or _stem(meta), format=chosen, meta=meta
-        )
+    if chosen != "html":
+        text, source_map, embedded = without_payloads(text)
+        layout = None if source_map is None else Layout((), (), source_map)
+        meta |= {"embedded_files": embedded} if embedded else {}
+        if chosen == "markdown":
+            return _read_markdown(text, id, title, meta, layout)
+        title = title or _stem(meta)
+        return Document(text, id, title, chosen, meta, layout)
     from structrag.reading.html.reader import read_html
 
     visible, page_title, layout = read_html(text, drop_navigation=drop_navigation)
     if not title:
-        title = page_title or _title_of(layout.headings) or _stem(meta)
+        title = page_title or title_of_headings(layout.headings) or _stem(meta)
     return Document(
         visible, id=id, title=title, format="html", meta=meta, layout=layout
     )
@@ -170,17 +185,17 @@ def read_file(
 
     Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page itself
     declares (`<meta charset>`), or as Windows-1252. What cannot be decoded becomes U+FFFD, and
-    `meta["undecodable"]` counts it. The format is told by the suffix, else by the text. `id`,
-    `title`, `meta` and `drop_navigation` are as in `read_text`.
+    `meta["undecodable"]` counts it. `format_of_file` tells the format. `id`, `title`,
+    `meta` and `drop_navigation` are as in `read_text`.
 
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
-    "pdfplumber", "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
+    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
 
     A PDF can be made to crash its reader or to fill the memory. `isolated` reads it in a process of
     its own, with limits of memory and time, so that such a file is an InvalidDocument: True for
-    those of `Isolation()`, or an `Isolation`. It is for "layout" and "pdfplumber".
+    those of `Isolation()`, or an `Isolation`. It is for "layout".
 
     A long PDF or page of HTML without any heading is warned of.
 
@@ -213,7 +228,7 @@ def read_file(
         return document
     text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
     if format == "auto":
-        format = SUFFIXES.get(path.suffix.lower(), "auto")
+        format = format_of_file(path.name, text)
     settings.pop("password", None)  # of PDF files
     meta = {"source": str(path), **(settings.pop("meta", None) or {})}
     if undecodable:
@@ -338,10 +353,62 @@ def _is_regular(file: Path) -> bool:
         return False
 
 
+def format_of_file(name: str, text: str) -> str:
+    """The format of a file by its name, and by its text where the name tells little.
+
+    Example:
+        >>> format_of_file("llms.txt", "# Pumps\\n\\nText.\\n\\n## Seals\\n\\nMore.\\n")
+        'markdown'
+        >>> format_of_file("pump.py", "# Settings\\nspeed = 3\\n\\n# Helpers\\nimport os\\n")
+        'text'
+
+    Markdown and HTML are believed by their suffixes. A text file is Markdown where it has headings
+    as Markdown has them: two or more, each between blank lines. A file of another suffix may be
+    code, whose comments look like headings: it is text unless it is a page or such Markdown with
+    headings of two levels. What comes from a PDF, an Office file or an address, and what has no
+    suffix, is told by the text alone.
+    """
+    suffix = Path(name).suffix.lower()
+    known = SUFFIXES.get(suffix, "")
+    if known in ("markdown", "html"):
+        return known
+    is_code_name = bool(_CODE_NAMES.fullmatch(Path(name).name))
+    by_others = suffix == PDF_SUFFIX or suffix in OFFICE_SUFFIXES or "://" in name
+    if not known and (by_others or not (suffix or is_code_name)):
+        return detect_format(text)
+    sample = text[:_SAMPLE]
+    if not known and _starts_like_html(sample):
+        return "html"
+    return "markdown" if _has_free_headings(sample, bool(known)) else "text"
+
+
+def _has_free_headings(text: str, one_level: bool) -> bool:
+    """Whether the headings stand between blank lines, as comments of code hardly do.
+
+    A deeper one may follow at once.
+    """
+    lines = ["", *_CODE_FENCE.sub("```", text).splitlines(), ""]
+    levels = [_atx_level(line) for line in lines]
+    places = [i for i, level in enumerate(levels) if level]
+    for i in places:
+        above, below = levels[i - 1], levels[i + 1]
+        if lines[i - 1].strip() and not 0 < above < levels[i]:
+            return False
+        if lines[i + 1].strip() and not below > levels[i]:
+            return False
+    return len(places) > 1 and (one_level or len({levels[i] for i in places}) > 1)
+
+
+def _atx_level(line: str) -> int:
+    mark = _ATX_MARK.match(line)
+    return len(mark[1]) if mark else 0
+
+
 def detect_format(text: str) -> str:
     """Tell "html", "markdown" or "text" by the first 200,000 characters.
 
-    HTML begins like a page or has at least three block tags and no Markdown heading or fence;
+    HTML begins like a page or has at least three block tags and no Markdown heading or fence, and
+    does not begin like XML of another kind;
     Markdown has a heading, a fence, a link, a table's delimiter row or three lines that are bold
     as a whole. Underlined headings are of
     both Markdown and reStructuredText: it is plain text, whose headings are found by their
@@ -350,6 +417,8 @@ def detect_format(text: str) -> str:
     sample = text[:_SAMPLE]
     if _starts_like_html(sample):
         return "html"
+    if _OTHER_XML.match(sample):
+        return "text"
     tags = sum(1 for _ in zip(range(3), _HTML_BLOCK.finditer(sample), strict=False))
     bold_lines = sum(
         1 for _ in zip(range(3), _BOLD_LINE.finditer(sample), strict=False)
@@ -392,25 +461,21 @@ def _read_pdf(
     return pdf_document(path, reader=reader, **options)
 
 
-def _read_markdown(text: str, id: str, title: str, meta: dict[str, Any]) -> Document:
+def _read_markdown(
+    text: str, id: str, title: str, meta: dict[str, Any], layout: Layout | None
+) -> Document:
     """A Markdown document; headings read for its title are not read again."""
     from structrag.reading.markdown import front_matter
     from structrag.reading.sections import headings_of_markdown, remember_headings
 
     title = title or front_matter(text).title
     if title:
-        return Document(text, id=id, title=title, format="markdown", meta=meta)
+        return Document(text, id, title, "markdown", meta, layout)
     headings = headings_of_markdown(text)
-    title = _title_of(headings) or _stem(meta)
-    document = Document(text, id=id, title=title, format="markdown", meta=meta)
+    title = title_of_headings(headings) or _stem(meta)
+    document = Document(text, id, title, "markdown", meta, layout)
     remember_headings(document, headings)
     return document
-
-
-def _title_of(headings: Sequence[Heading]) -> str:
-    """The only heading of level 1 when it comes first, else ""."""
-    top = [heading for heading in headings if heading.level == 1]
-    return top[0].title if len(top) == 1 and headings[0] is top[0] else ""
 
 
 def _stem(meta: Mapping[str, Any]) -> str:

@@ -13,8 +13,8 @@ from structrag.records import Document
 LONG = 8_000  # characters, about three pages; less may well have no heading
 
 _READ_HERE = (
-    "If it has headings, read it with reader='pdfplumber' or reader='docling', or have "
-    "HiQAFormatter write its Markdown with a language model."
+    "If it has headings, read it with reader='docling', or have HiQAFormatter write its Markdown "
+    "with a language model."
 )
 MARKED_NOWHERE = (
     "None is marked in it; HiQAFormatter with a language model may see some in its "

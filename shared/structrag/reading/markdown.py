@@ -11,12 +11,19 @@ markdown-it-py alone; the tests hold the two against each other.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from structrag.reading.markdown_source import (
+    fence_end,
+    line_end,
+    plain_source,
+    unify_line_ends,
+)
 from structrag.records import Heading
 
 _SCAN = re.compile(
@@ -50,6 +57,30 @@ _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds
     (re.compile(r"<![A-Za-z]"), re.compile(r">")),
 )
 
+_TITLE_WORDS = 8  # of a title above an underline that is not its own
+_HTML_HEADING = re.compile(r"<h[1-6][\s>]", re.IGNORECASE)
+_HTML_OR_OPAQUE = re.compile(
+    r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})|<h(?P<level>[1-6])(?=[\s>])[^<>]*>"
+    r"|<(?P<opaque>!--|(?:pre|script|style|table|svg|textarea)\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_CLOSERS = {
+    "!--": re.compile("-->"),
+    **{
+        name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
+        for name in ("pre", "script", "style", "table", "svg", "textarea")
+    },
+    **{
+        str(level): re.compile(rf"</h{level}\s*>", re.IGNORECASE)
+        for level in range(1, 7)
+    },
+}
+_TAG = re.compile(r"<[^<>]*>")
+_IMAGE_TAG = re.compile(
+    r"<img\b[^<>]*?\balt=[\"']([^\"'<>]*)[\"'][^<>]*>", re.IGNORECASE
+)
+_HTML_TITLE = 2000  # characters of markup that are looked at for a title
+
 
 class FrontMatter(NamedTuple):
     """What the front matter of a file says, and where it ends."""
@@ -75,33 +106,38 @@ def front_matter(text: str) -> FrontMatter:
     return FrontMatter(block.end(), title)
 
 
-def unify_line_ends(text: str) -> str:
-    """The text with only `\\n` at line ends, of the same length.
-
-    The `\\r` of `\\r\\n` becomes a space.
-    """
-    return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
-
-
 def markdown_headings(text: str, start: int = 0) -> list[Heading]:
     """Headings outside every container, from `start` on, in order.
 
-    Setext headings span both lines. The time is linear in the text.
+    Setext headings span both lines; a sentence, or several lines, above `---` are a paragraph and a
+    rule. `<h1>` to `<h6>` at the start of a line are headings. The time is linear in the text.
     """
-    source = unify_line_ends(text)
+    source = plain_source(text)
+    return _with_html_headings(source, start, _scanned_headings(source, start))
+
+
+def parsed_headings(text: str, start: int = 0) -> list[Heading]:
+    """`markdown_headings` by markdown-it-py alone: the reference for tests."""
+    source = plain_source(text)
+    tokens = _parser().parse(source[start:])
+    headings = _headings_of(source, start, len(source), tokens)
+    return _with_html_headings(source, start, headings)
+
+
+def _scanned_headings(source: str, start: int) -> list[Heading]:
     headings: list[Heading] = []
     position = start
     anchor = start  # everything before it is settled, and no container is open there
     # An HTML block or paragraph that opens with a tag may reach this far.
     html_until = start
     while match := _SCAN.search(source, position):
-        position = _line_end(source, match.end())
+        position = line_end(source, match.end())
         kind = match.lastgroup if match.start() >= html_until else "uncertain"
         if kind == "atx":
             anchor = match.start()
             headings.append(_atx_heading(source, match, position))
         elif kind == "fence":
-            position = _fence_end(source, match["fence"], position)
+            position = fence_end(source, match["fence"], position)
         elif kind == "html":
             position, html_until = _html_end(source, match.start())
         elif kind == "underline" and _is_blank_before(source, match.start(), start):
@@ -116,12 +152,6 @@ def markdown_headings(text: str, start: int = 0) -> list[Heading]:
     return headings
 
 
-def parsed_headings(text: str, start: int = 0) -> list[Heading]:
-    """`markdown_headings` by markdown-it-py alone: the reference for tests."""
-    source = unify_line_ends(text)
-    return _headings_of(source, start, len(source), _parser().parse(source[start:]))
-
-
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
@@ -132,12 +162,6 @@ def _parser() -> MarkdownIt:
 @lru_cache(maxsize=1)
 def _inline_parser() -> MarkdownIt:
     return MarkdownIt("commonmark")
-
-
-def _line_end(source: str, position: int) -> int:
-    """The offset behind the line that holds `position`."""
-    newline = source.find("\n", position)
-    return len(source) if newline < 0 else newline + 1
 
 
 def line_starts(source: str, offset: int) -> list[int]:
@@ -181,21 +205,15 @@ def plain_title(markup: str) -> str:
     return title.strip()
 
 
-def _fence_end(source: str, fence: str, position: int) -> int:
-    pattern = rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$"
-    closing = re.compile(pattern, re.MULTILINE).search(source, position)
-    return _line_end(source, closing.end()) if closing else len(source)
-
-
 def _html_end(source: str, start: int) -> tuple[int, int]:
     """Where to scan on behind `<`, and where headings are certain again."""
     for opening, closing in _HTML_ENDS:
         if opened := opening.match(source, start):
             closed = closing.search(source, opened.end())
-            end = _line_end(source, closed.end()) if closed else len(source)
+            end = line_end(source, closed.end()) if closed else len(source)
             return end, end
     blank = _BLANK_LINE.search(source, start)
-    return _line_end(source, start), blank.start() if blank else len(source)
+    return line_end(source, start), blank.start() if blank else len(source)
 
 
 def _is_blank_before(source: str, line_start: int, start: int) -> bool:
@@ -246,7 +264,83 @@ def _headings_of(
         if token.type != "heading_open" or token.level > 0 or not token.map:
             continue
         first, last = (lines[min(row, len(lines) - 1)] for row in token.map)
-        if first < end:
-            title = plain_title(tokens[i + 1].content)
-            headings.append(Heading(int(token.tag[1:]), title, first, last))
+        content = tokens[i + 1].content
+        is_rule = token.markup == "-" and not _is_underlined(
+            content, source[first:last]
+        )
+        if first < end and not is_rule:
+            level = int(token.tag[1:])
+            headings.append(Heading(level, plain_title(content), first, last))
     return headings
+
+
+def _is_underlined(content: str, lines: str) -> bool:
+    """Whether a paragraph above `---` is a title.
+
+    It is one short line. One that ends as a sentence does, or that is long, has an underline of its
+    own length.
+    """
+    if "\n" in content:
+        return False
+    underline = lines.strip().rpartition("\n")[2].strip()
+    if len(underline) > 3 and abs(len(underline) - len(content)) < 3:
+        return True
+    return len(content.split()) <= _TITLE_WORDS and content[-1:] not in ".,;:!"
+
+
+def _with_html_headings(
+    source: str, start: int, headings: list[Heading]
+) -> list[Heading]:
+    """The headings and those written as tags, in order."""
+    if not _HTML_HEADING.search(source, start):
+        return headings
+    tags = list(_html_headings(source, start))
+    spans = [(heading.start, heading.end) for heading in tags]
+    others = [
+        heading
+        for heading in headings
+        if not any(
+            first < heading.end and heading.start < last for first, last in spans
+        )
+    ]
+    return sorted(tags + others, key=lambda heading: heading.start)
+
+
+def _html_headings(source: str, start: int) -> Iterator[Heading]:
+    """`<h1>` to `<h6>` that begin a line, alone or behind other tags."""
+    unclosed: set[str] = set()
+    position = start
+    while match := _HTML_OR_OPAQUE.search(source, position):
+        position = match.end()
+        kind = (match["opaque"] or match["level"] or "").lower()
+        if match["fence"]:
+            position = fence_end(source, match["fence"], position)
+            continue
+        stop = len(source) if match["opaque"] else position + _HTML_TITLE
+        closing = None
+        if kind not in unclosed:
+            closing = _CLOSERS[kind].search(source, position, stop)
+        if closing is None and match["opaque"]:
+            unclosed.add(kind)
+        elif closing is None:
+            continue
+        elif match["opaque"]:
+            position = closing.end()
+        else:
+            first = max(source.rfind("\n", start, match.start()) + 1, start)
+            inner = source[match.end() : closing.start()]
+            title = plain_title(" ".join(_IMAGE_TAG.sub(r" \1 ", inner).split()))
+            if title and _begins_line(source, start, first, match.start()):
+                position = closing.end()
+                last = line_end(source, position)
+                rest = _TAG.sub("", source[position:last][:_HTML_TITLE])
+                end = position if rest.strip() else last
+                yield Heading(int(kind), title, first, end)
+
+
+def _begins_line(source: str, start: int, first: int, place: int) -> bool:
+    """Whether only tags stand before a heading's, and the line is no code or part of an item."""
+    before = source[first:place][:_HTML_TITLE]
+    if _TAG.sub("", before).strip():
+        return False
+    return before[:1] not in (" ", "\t") or not _is_blank_before(source, first, start)

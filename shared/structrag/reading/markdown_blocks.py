@@ -8,7 +8,8 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from structrag.reading.markdown import line_starts, unify_line_ends
+from structrag.reading.markdown import line_starts
+from structrag.reading.markdown_source import plain_source
 from structrag.records import Block, BlockKind
 
 _IMAGE_ONLY = re.compile(
@@ -23,8 +24,8 @@ def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
     rows and code lines are given as `cuts`. Blank lines belong to the block before them, at the
     start to the first one. Nothing but blank lines is one paragraph; an empty span has no block.
     """
-    source = unify_line_ends(text[start:end])
-    blocks = _parse(source, line_starts(source, start))
+    source = plain_source(text[start:end])
+    blocks = _parse(source, line_starts(source, start), text[start:end])
     if not blocks:
         return [Block("paragraph", start, end)] if end > start else []
     starts = [start, *(block.start for block in blocks[1:]), end]
@@ -67,7 +68,7 @@ _KINDS: dict[str, BlockKind] = {
 }
 
 
-def _parse(source: str, lines: list[int]) -> list[Block]:
+def _parse(source: str, lines: list[int], text: str) -> list[Block]:
     tokens = _parser().parse(source)
     blocks = []
     for i, token in enumerate(tokens):
@@ -77,7 +78,7 @@ def _parse(source: str, lines: list[int]) -> list[Block]:
         start, end = lines[first], lines[min(last, len(lines) - 1)]
         kind = _KINDS.get(token.type, "other")
         if kind == "paragraph":
-            kind = _paragraph_kind(source[start - lines[0] : end - lines[0]].strip())
+            kind = _paragraph_kind(text[start - lines[0] : end - lines[0]].strip())
         if kind == "list":
             blocks.append(Block(kind, start, end, _item_starts(tokens, i, lines)))
         elif kind == "table":
@@ -108,4 +109,7 @@ def _item_starts(tokens: list[Token], i: int, lines: list[int]) -> tuple[int, ..
 def _paragraph_kind(text: str) -> BlockKind:
     if text.startswith(("!", "[")) and _IMAGE_ONLY.fullmatch(text):
         return "image"
-    return "math" if text.startswith("$$") and text.endswith("$$") else "paragraph"
+    is_math = text.startswith(("$$", "\\[", "\\begin{")) and text.endswith(
+        ("$$", "\\]", "}")
+    )
+    return "math" if is_math else "paragraph"

@@ -15,7 +15,7 @@ from structrag.errors import (
 )
 
 MAX_BYTES = 200_000_000
-PDF_READERS = ("layout", "pdfplumber", "docling")  # those that have a name
+PDF_READERS = ("layout", "docling")  # those that have a name
 _SHOWN = 200  # characters of a path that an error shows
 
 

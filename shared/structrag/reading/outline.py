@@ -100,6 +100,12 @@ def build_outline(
     return Outline(document, sections, find_blocks)
 
 
+def title_of_headings(headings: Sequence[Heading]) -> str:
+    """The only heading of level 1 if it comes first, else ""."""
+    top = [heading for heading in headings if heading.level == 1]
+    return top[0].title if len(top) == 1 and headings[0] is top[0] else ""
+
+
 class _Parsed(NamedTuple):
     """An outline without its document, which it would keep alive."""
 

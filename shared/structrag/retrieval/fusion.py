@@ -1,14 +1,13 @@
 """Put the rankings of several routes together.
 
-Pure functions on keys (rows or chunk ids) and scores. Every result is ordered by (-round(score, 9),
-tie key). The tie key is what the caller passes as `tie_key`; without one, keys are compared
-themselves, which is document order for row numbers.
+Pure functions on keys (rows or chunk ids) and scores. Ties are in the order of the keys, which is
+document order for row numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
@@ -16,27 +15,27 @@ import numpy as np
 import xxhash
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least
+from structrag.errors import InvalidAnswer, check_at_least
 from structrag.index.ranking import SCORE_DIGITS, as_ranking
 
 Key = TypeVar("Key", bound=Hashable)
-TieKey = Callable[[Any], Any] | None
 C = 60  # of reciprocal rank fusion, as Cormack et al. (2009) chose it
 FloatArray = NDArray[np.float64]
 
 
-def minmax(scores: ArrayLike) -> FloatArray:
+def minmax(scores: ArrayLike, *, constant: float | None = None) -> FloatArray:
     """(x - min) / (max - min), in [0, 1].
 
-    A constant list, one score included, gives 1.0 if the value is above 0, else 0.0. An empty one
-    gives an empty one. Raises InvalidAnswer for NaN or infinity.
+    A constant list, one score included, gives `constant`; with None 1.0 if the value is above 0,
+    else 0.0. An empty one gives an empty one. Raises InvalidAnswer for NaN or infinity.
     """
     values = _finite(scores)
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
     if low == high:
-        return np.full(len(values), 1.0 if high > 0 else 0.0)
+        constant = float(high > 0) if constant is None else constant
+        return np.full(len(values), constant)
     result: FloatArray = (values - low) / (high - low)
     return result
 
@@ -50,24 +49,6 @@ def maxnorm(scores: ArrayLike) -> FloatArray:
     highest = float(values.max(initial=0.0))
     result: FloatArray = values / highest if highest > 0 else values
     return result
-
-
-def normalised_parts(
-    routes: Sequence[Mapping[Any, float]],
-    normalise: Sequence[Callable[[ArrayLike], FloatArray]],
-    *,
-    weights: Sequence[float] | None = None,
-) -> list[FloatArray]:
-    """What each route adds to a sum: weight x normalised scores.
-
-    They stay in the route's order. `normalise` has one function a route, such as `minmax` for
-    cosines and `maxnorm` for BM25, whose lowest possible score is 0. Weights default to 1 each.
-    """
-    parts = []
-    all_weights = _weights(weights, len(routes))
-    for route, normalised, weight in zip(routes, normalise, all_weights, strict=True):
-        parts.append(weight * normalised(list(route.values())))
-    return parts
 
 
 def sum_of_parts(
@@ -84,55 +65,22 @@ def sum_of_parts(
     return as_ranking(rows, totals, k)
 
 
-def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
-    """The best min-max normalised score of each key over all routes.
-
-    Keys are in order of first appearance (MC-indexing, `fusion="maxscore"`).
-    """
-    best: dict[Key, float] = {}
-    for route in routes:
-        for key, score in zip(
-            route, minmax(list(route.values())).tolist(), strict=True
-        ):
-            best[key] = max(best.get(key, 0.0), score)
-    return best
-
-
-def ranked(
-    scores: Mapping[Key, float], *, tie_key: TieKey = None
-) -> list[tuple[Key, float]]:
-    """The items of `scores`, best first."""
-
-    def order(item: tuple[Key, float]) -> tuple[float, Any]:
-        key, score = item
-        return -round(score, SCORE_DIGITS), key if tie_key is None else tie_key(key)
-
-    return sorted(scores.items(), key=order)
-
-
-def reciprocal_rank_fusion(
-    rankings: Sequence[Iterable[Key]],
-    *,
-    c: float = C,
-    weights: Sequence[float] | None = None,
-    tie_key: TieKey = None,
-) -> list[tuple[Key, float]]:
-    """Add up weight / (c + rank) over the rankings, best first.
+def reciprocal_rank_fusion(rankings: Sequence[Iterable[Key]]) -> list[Key]:
+    """Keys by the sum of 1 / (60 + rank) over the rankings, best first.
 
     Ranks are from 1 (Cormack et al., 2009). A key counts once per ranking, at its first position;
     one that a ranking lacks gets nothing from it.
     """
-    check_at_least("c", c, 0)
-    totals: dict[Key, float] = {}
-    for ranking, weight in zip(rankings, _weights(weights, len(rankings)), strict=True):
+    totals: dict[Any, float] = {}
+    for ranking in rankings:
         for rank, key in enumerate(dict.fromkeys(ranking), start=1):
-            totals[key] = totals.get(key, 0.0) + weight / (c + rank)
-    return ranked(totals, tie_key=tie_key)
+            totals[key] = totals.get(key, 0.0) + 1 / (C + rank)
+    return sorted(totals, key=lambda key: (-round(totals[key], SCORE_DIGITS), key))
 
 
-def reciprocal_ranks(n: int, *, weight: float = 1.0) -> FloatArray:
-    """weight / (60 + rank) for ranks 1 to n. `reciprocal_rank_fusion` adds these up."""
-    parts: FloatArray = weight / (C + np.arange(1, n + 1, dtype=np.float64))
+def reciprocal_ranks(n: int) -> FloatArray:
+    """1 / (60 + rank) for ranks 1 to n. `reciprocal_rank_fusion` adds these up."""
+    parts: FloatArray = 1 / (C + np.arange(1, n + 1, dtype=np.float64))
     return parts
 
 
@@ -169,13 +117,13 @@ def union(rankings: Sequence[Iterable[Key]], size: int) -> list[Key]:
     """
     complete = [list(dict.fromkeys(ranking)) for ranking in rankings]
     chosen = {key for ranking in complete for key in ranking[: max(0, size)]}
-    return [key for key, _ in reciprocal_rank_fusion(complete) if key in chosen]
+    return [key for key in reciprocal_rank_fusion(complete) if key in chosen]
 
 
 def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
     """Rank 1 of each ranking in turn, then rank 2, ...
 
-    It ends with `k` different keys (MC-indexing, "roundrobin").
+    It ends with `k` different keys.
     """
     missing = object()
     taken: dict[Any, None] = {}
@@ -198,15 +146,3 @@ def _finite(scores: ArrayLike) -> FloatArray:
             "before."
         )
     return values
-
-
-def _weights(weights: Sequence[float] | None, n: int) -> Sequence[float]:
-    if weights is None:
-        return [1.0] * n
-    if len(weights) != n:
-        raise InvalidParameter(
-            f"weights must have one value for each of the {n} routes; got {len(weights)}."
-        )
-    for weight in weights:
-        check_at_least("weights", weight, 0)
-    return weights

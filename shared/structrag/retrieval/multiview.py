@@ -9,22 +9,18 @@ from math import prod
 from typing import Any
 
 from structrag.asking.requests import Steps, T
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, check_at_least, check_choice, check_query
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
-from structrag.index.routes import check_query, ranked_rows
+from structrag.index.routes import ranked_rows
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     FloatArray,
     alternating,
-    max_score,
     maxnorm,
     minmax,
-    normalised_parts,
-    ranked,
     reciprocal_rank_fusion,
     reciprocal_ranks,
-    round_robin,
     sum_of_parts,
     union,
     union_size,
@@ -32,8 +28,7 @@ from structrag.retrieval.fusion import (
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
 
 ROUTES = ("dense", "bm25")
-FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
-WEIGHTED = ("minmax", "rrf")
+FUSIONS = ("minmax", "union")
 # Route -> row -> its score there, best first.
 ByRoute = Mapping[str, Mapping[int, float]]
 # Chunks taken from each route at most, so that the first k do not depend on k.
@@ -82,10 +77,10 @@ class MultiViewRetriever(Retriever):
             of the questions and two for the other half, always the same for a question.
         routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
         views: Which of the index's views; default all.
-        fusion: "minmax" (scores brought to [0, 1] by route, then added), "rrf", "union",
-            "roundrobin" or "maxscore". Default by preset.
+        fusion: "minmax" (scores brought to [0, 1] by route, then added; default) or "union" (the
+            best of each view joined; preset "paper").
         weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1
-            each; for "minmax" and "rrf".
+            each; for "minmax".
         order: "score", or "document" for reading order.
         pool: Chunks that each route may bring, at least `k`. None: 1,000 of the index's own routes,
             100 of a host's vector store, each view of which is one query.
@@ -93,12 +88,11 @@ class MultiViewRetriever(Retriever):
     A hit's score is from 0 to 1, which a chunk has that is first on every route; it is for one
     question. A blank question has no hits. A hit's `routes` and `scores` are its ranks and scores
     on the routes that found it, such as "dense:raw". Its `parts` are what each added to its score:
-    with "minmax" its score there brought to [0, 1], times the weight; with "rrf" and "roundrobin"
-    weight / (60 + rank); with "union" the same by view ("raw"); all of these as shares of the best
-    sum that there can be. They add up to the score; with "maxscore" the score is the highest of
-    them. A chunk that fills up to `k` and that no route found has none, and the score of the last
-    one found. `chunk.extras["views_hit"]` names the views that had the chunk among their first k
-    (k' for "union").
+    with "minmax" its score there brought to [0, 1], times the weight; with "union" 1 / (60 + rank)
+    in each view ("raw"); as shares of the best sum that there can be. They add up to the score. A
+    chunk that fills up to `k` and that no route found has none, and the score of the last one
+    found. `chunk.extras["views_hit"]` names the views that had the chunk among their first k (k'
+    for "union").
     """
 
     def __init__(
@@ -134,10 +128,10 @@ class MultiViewRetriever(Retriever):
         self.routes: tuple[str, ...] = tuple(
             f"{kind}:{view}" for kind in self.kinds for view in self.views
         )
-        if weights and self.fusion not in WEIGHTED:
+        if weights and self.fusion != "minmax":
             raise InvalidParameter(
-                f"weights are for fusion {' or '.join(map(repr, WEIGHTED))}; {self.fusion!r} takes "
-                "none. Leave weights out, or choose one of these."
+                "weights are for fusion 'minmax'; 'union' takes none. Leave weights out, or pass "
+                "fusion='minmax'."
             )
         self.weights: list[float] = _route_weights(weights or {}, self.routes)
 
@@ -180,48 +174,26 @@ class MultiViewRetriever(Retriever):
 
     def _fused(self, routes: ByRoute) -> _Fused:
         """The rankings that are fused: the routes', or with "union" the views'."""
-        rankings: Mapping[str, Collection[int]] = routes
-        if self.fusion == "union":
-            rankings = {view: self._view_ranking(routes, view) for view in self.views}
-        return _Fused(routes, rankings, self._parts(routes, rankings))
-
-    def _view_ranking(self, routes: ByRoute, view: str) -> list[int]:
-        """The ranking of a view's route, or of its routes fused."""
-        rankings = [routes[f"{kind}:{view}"] for kind in self.kinds]
-        return [row for row, _ in reciprocal_rank_fusion(rankings)]
-
-    def _parts(
-        self, routes: ByRoute, rankings: Mapping[str, Collection[int]]
-    ) -> dict[str, FloatArray]:
-        """What each ranking adds to its rows' scores, in its order."""
         if self.fusion == "minmax":
-            normalise = [
-                maxnorm if route.startswith("bm25") else minmax for route in routes
-            ]
-            scaled = normalised_parts(
-                list(routes.values()), normalise, weights=self.weights
-            )
-            return dict(zip(routes, scaled, strict=True))
-        if self.fusion == "maxscore":
-            return {
-                route: minmax(list(scores.values())) for route, scores in routes.items()
-            }
-        weights = self.weights if self.fusion == "rrf" else [1.0] * len(rankings)
-        return {
-            name: reciprocal_ranks(len(ranking), weight=weight)
-            for (name, ranking), weight in zip(rankings.items(), weights, strict=True)
-        }
+            parts = {}
+            for (route, scores), weight in zip(
+                routes.items(), self.weights, strict=True
+            ):
+                normalise = maxnorm if route.startswith("bm25") else minmax
+                parts[route] = weight * normalise(list(scores.values()))
+            return _Fused(routes, routes, parts)
+        views = {}
+        for view in self.views:
+            of_view = [routes[f"{kind}:{view}"] for kind in self.kinds]
+            views[view] = reciprocal_rank_fusion(of_view)
+        parts = {view: reciprocal_ranks(len(rows)) for view, rows in views.items()}
+        return _Fused(routes, views, parts)
 
     def _best(self) -> float:
         """The score of a chunk that is first on every route."""
-        if self.fusion == "maxscore":
-            return 1.0
-        if self.fusion in WEIGHTED:
-            total = sum(self.weights)
-        else:
-            total = len(self.views if self.fusion == "union" else self.routes)
-        first = 1.0 if self.fusion == "minmax" else float(reciprocal_ranks(1)[0])
-        return total * first or 1.0  # all weights may be 0
+        if self.fusion == "minmax":
+            return sum(self.weights) or 1.0  # all may be 0
+        return len(self.views) * float(reciprocal_ranks(1)[0])
 
     def _union_size(self, k: float, query: str) -> int:
         """How many of each view are joined with "union"."""
@@ -230,12 +202,9 @@ class MultiViewRetriever(Retriever):
     def _chosen(self, fused: _Fused, k: float, size: int) -> list[tuple[int, float]]:
         """The chosen (row, score), best first; ties in document order."""
         rankings = list(fused.rankings.values())
-        if self.fusion in WEIGHTED:
+        if self.fusion == "minmax":
             return sum_of_parts(rankings, list(fused.parts.values()), int(k))
-        if self.fusion == "maxscore":
-            return ranked(max_score(list(fused.routes.values())))[: int(k)]
-        is_union = self.fusion == "union"
-        rows = union(rankings, size) if is_union else round_robin(rankings, int(k))
+        rows = union(rankings, size)
         ranks = _ranks(fused.rankings, set(rows))
         return [(row, sum(fused.parts_of(row, ranks).values())) for row in rows]
 
@@ -264,8 +233,7 @@ class MultiViewRetriever(Retriever):
         best = self._best()
         rows = [row for row, _ in chosen]
         ranks = _ranks(fused.routes, set(rows))
-        is_union = self.fusion == "union"
-        fused_ranks = _ranks(fused.rankings, set(rows)) if is_union else ranks
+        fused_ranks = _ranks(fused.rankings, set(rows))
         hits: list[tuple[int, Hit]] = []
         chunks = reader.chunks_at(rows)
         for rank, ((row, score), chunk) in enumerate(

@@ -65,32 +65,6 @@ def summarise(
     return " ".join(_first_words(sentences[i], max_words) for i in picked)
 
 
-def summary_of_best(
-    sentences: Sequence[str],
-    scores: Sequence[float],
-    *,
-    max_sentences: int = 10,
-    max_words: int = 200,
-) -> str:
-    """The sentences with the highest scores, in their order.
-
-    Each is taken that still fits `max_words`; the best one always, its first words where it is
-    longer. Ties: the earlier. No sentence gives "".
-
-    Example:
-        >>> summary_of_best(["It rings.", "It sings.", "It is red."], [1, 3, 2], max_sentences=2)
-        'It sings. It is red.'
-    """
-    picked: list[int] = []
-    words = 0
-    for i in sorted(range(len(sentences)), key=lambda i: (-scores[i], i)):
-        length = len(sentences[i].split())
-        if len(picked) < max_sentences and (not picked or words + length <= max_words):
-            picked.append(i)
-            words += length
-    return " ".join(_first_words(sentences[i], max_words) for i in sorted(picked))
-
-
 def sentences_of(text: str, language: str = "english") -> list[str]:
     """The sentences of a text, stripped.
 
@@ -109,11 +83,10 @@ def keywords(
     document_frequency: Mapping[str, int] | None = None,
     n_sections: int = 1,
     language: str = "english",
-    most: int | None = None,
 ) -> list[str]:
     """Phrases that tell a section from the others, best first.
 
-    There are at most `most`, or `most_keywords(text)`. Candidates are RAKE's, runs of one to four
+    There are at most `min(25, 5 + tokens / 40)`. Candidates are RAKE's, runs of one to four
     words between stop words and punctuation, and entities. They are worth tf x section idf, half as
     much again when in the heading.
 
@@ -124,7 +97,6 @@ def keywords(
     Args:
         document_frequency: In how many of the `n_sections` sections a word occurs (casefolded).
             None: all words count alike.
-        most: How many at most; None: by the length of the text.
     """
     stop = stop_words(language)
     heading_words = {word.casefold() for word in _words(heading)}
@@ -150,12 +122,7 @@ def keywords(
 
     order = {key: i for i, key in enumerate(candidates)}
     best = sorted(candidates, key=lambda key: (-round(worth(key), 9), order[key]))
-    return [shown[key] for key in best[: most_keywords(text) if most is None else most]]
-
-
-def most_keywords(text: str) -> int:
-    """Most keywords of a text: `min(25, 5 + tokens / 40)`."""
-    return min(25, 5 + count_tokens(text) // 40)
+    return [shown[key] for key in best[: min(25, 5 + count_tokens(text) // 40)]]
 
 
 def section_frequencies(texts: Sequence[str]) -> Counter[str]:

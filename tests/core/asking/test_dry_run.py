@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from doubles import HashEmbedder, ScriptedModel, Weigher
+from doubles import HashEmbedder, ScriptedModel
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,18 +108,6 @@ def test_what_the_cache_holds_is_answered_by_it() -> None:
     assert usage.cache_hits == 3  # the prompt, the vector and the score
 
 
-def test_scores_count_once_for_each_scorer_query_and_text() -> None:
-    scorer = Scorer()
-    run = DryRun(Runner())
-    first, second = run.run(
-        asking([Score("q", ("a", "b", "a"), scorer)], [Score("q", ("b",), scorer)])
-    )
-    assert first == [[0.0, 0.0, 0.0]] and second == [[0.0]]
-    assert run.stages[""].scored == 2
-    run.run(asking([Score("other", ("b",), scorer)]))
-    assert run.stages[""].scored == 3
-
-
 def test_stages_are_counted_apart_and_groups_anew_without_a_cache() -> None:
     for cache, calls in ((None, 2), (Cache(":memory:"), 1)):
         run = DryRun(
@@ -154,19 +142,3 @@ def test_texts_may_be_answered_by_others_once_they_are_counted() -> None:
     assert [answer.tolist() for answer in answers] == [[[0.0, 0.0]]] * 2
     assert run.stages[""].embedded == 2  # by each model
     assert other.texts == []
-
-
-def test_a_choice_is_taken_to_be_undecided() -> None:
-    run = DryRun(Runner(llm=Weigher(lambda prompt: 0.75)))
-    assert run.run(asking([Choose("x", ("a", "b")), Ask("x")])) == [[0.0, ""]]
-    assert run.stages[""].calls == 2
-
-
-def test_texts_for_an_instant_embedder_or_none_are_not_counted() -> None:
-    class Instant(HashEmbedder):
-        instant = True
-
-    for embedder in (Instant(), None):
-        run = DryRun(Runner(embedder=embedder))
-        ((vectors,),) = run.run(asking([Embed(("a", "b", "c"))]))
-        assert len(vectors) == 3 and run.stages[""].embedded == 0

@@ -7,27 +7,19 @@ import subprocess
 import sys
 import threading
 import time
-from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder
 
 from structrag.asking.failures import (
     NOT_ITS_OWN,
-    acall_models,
-    call_models,
     fallbacks_of,
-    raised_by,
-    within,
 )
 from structrag.asking.requests import (
     Ask,
-    Calls,
     Choose,
     Embed,
     Failed,
-    ModelCall,
     Ranking,
     Request,
     Score,
@@ -35,7 +27,7 @@ from structrag.asking.requests import (
     Steps,
 )
 from structrag.asking.runner import Runner
-from structrag.errors import InvalidParameter, ModelFailed, TimedOut
+from structrag.errors import ModelFailed, TimedOut
 from structrag.records import Chunk
 
 
@@ -83,26 +75,6 @@ def asked(runner: Runner, request: Request, on_loop: bool) -> Any:
     )
 
 
-@pytest.mark.parametrize("on_loop", [False, True])
-@pytest.mark.parametrize(
-    ("request_", "who"),
-    [
-        (Embed(("a",)), "embedder 'down'"),
-        (Score("q", ("a",), Down()), "scorer 'down'"),
-        (Search("dense:raw", "q", None, 3), "route Down"),
-    ],
-)
-def test_a_callers_object_that_raises_is_named(
-    request_: Request, who: str, on_loop: bool
-) -> None:
-    runner = Runner(embedder=Down(), routes={"dense:raw": Down()})
-    with pytest.raises(
-        ModelFailed, match=f"The {who} raised OSError: no network"
-    ) as failure:
-        asked(runner, request_, on_loop)
-    assert isinstance(failure.value.__cause__, OSError)
-
-
 @pytest.mark.timeout(20)  # on a loop it was waited for without an end
 @pytest.mark.parametrize("on_loop", [False, True])
 @pytest.mark.parametrize(
@@ -123,25 +95,6 @@ def test_our_own_route_that_raises_is_nobody_elses_failure(on_loop: bool) -> Non
     runner = Runner(embedder=Down(), routes={"dense:raw": Ours()})
     with pytest.raises(OSError, match="no network"):
         asked(runner, Search("dense:raw", "q", None, 3), on_loop)
-
-
-@pytest.mark.parametrize("on_loop", [False, True])
-@pytest.mark.parametrize("place", ["take", "_embedder"])
-def test_an_error_of_ours_beside_the_call_is_bare(
-    place: str, on_loop: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*arguments: Any) -> Any:
-        raise ZeroDivisionError("a bug")
-
-    owners = {"take": "embedding_plan.EmbeddingPlan", "_embedder": "runner.Runner"}
-    monkeypatch.setattr(f"structrag.asking.{owners[place]}.{place}", broken)
-    with pytest.raises(ZeroDivisionError, match="a bug"):
-        asked(Runner(embedder=HashEmbedder()), Embed(("a",)), on_loop)
-
-
-def test_errors_on_purpose_pass_as_they_are() -> None:
-    with pytest.raises(InvalidParameter, match="as it is"), raised_by("embedder 'x'"):
-        raise InvalidParameter("as it is")
 
 
 class Hangs:
@@ -249,56 +202,9 @@ def test_an_embedder_or_scorer_that_hangs_is_named(
     model.let.set()
 
 
-def test_a_call_in_time_keeps_its_context_and_its_own_errors() -> None:
-    variable: ContextVar[str] = ContextVar("variable")
-    variable.set("here")
-    assert within(5, "model", variable.get) == "here"
-    with pytest.raises(TimeoutError, match="the model's own"):
-        within(5, "model", raising, TimeoutError("the model's own"))
-
-
-def raising(error: Exception) -> None:
-    raise error
-
-
-@pytest.mark.parametrize("timeout", [0, -1, "5", True])
-def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
-    with pytest.raises(InvalidParameter, match="timeout must be a number of at least"):
-        Runner(timeout=timeout)
-
-
-@pytest.mark.parametrize("on_loop", [False, True])
-def test_what_a_call_raises_is_raised_where_it_was_asked_for(on_loop: bool) -> None:
-    def calls() -> Calls[list[Any]]:
-        answers: list[Any] = []
-        for texts in (("a", "b"), ("c",)):
-            try:
-                answers.append(
-                    (yield ModelCall("model", HashEmbedder(4), "embed", texts))
-                )
-            except TypeError:  # `embed` takes one list
-                answers.append("refused")
-        answers.append((yield ModelCall("model", "yes", "upper", ())))
-        return answers
-
-    limit = None
-    answers = (
-        asyncio.run(acall_models(calls(), limit))
-        if on_loop
-        else call_models(calls(), limit)
-    )
-    assert (answers[0], len(answers[1]), answers[2]) == ("refused", 1, "YES")
-
-
-def test_a_call_with_a_limit_has_a_thread_that_the_process_does_not_wait_for() -> None:
-    thread = within(5, "model 'm'", threading.current_thread)
-    assert thread.daemon and thread.name == "structrag: model 'm'"
-    assert within(None, "model 'm'", threading.current_thread).name != thread.name
-
-
 def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
     code = (
-        "import time; from structrag.asking.failures import within; from structrag.errors import "
+        "import time; from structrag.asking.calling import within; from structrag.errors import "
         "TimedOut\ntry:\n    within(0.1, 'model', time.sleep, 60)\nexcept TimedOut:\n    "
         "print('timed out')"
     )

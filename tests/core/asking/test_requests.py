@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import Any
 
@@ -10,21 +9,19 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
 
+from structrag.asking.calling import ModelCall
 from structrag.asking.requests import (
     Ask,
     Choose,
     Embed,
     EmbedTokens,
     Failed,
-    ModelCall,
     Score,
     Search,
     TokenVectors,
-    Usage,
-    acall,
-    called_in_thread,
     why_unusable,
 )
+from structrag.asking.usage import Usage
 
 
 def test_what_a_run_has_cost_reads_as_a_line() -> None:
@@ -63,18 +60,6 @@ def test_what_a_run_has_cost_reads_as_a_line() -> None:
 )
 def test_a_failed_call_reads_as_one_short_line(error: Exception, line: str) -> None:
     assert str(Failed(error)) == why_unusable(Failed(error)) == line
-
-
-def test_an_answer_that_cannot_be_used_is_shown() -> None:
-    assert why_unusable("1.\n2.") == "the answer cannot be used: '1. 2.'"
-    assert len(why_unusable("x" * 9999)) < 130
-
-
-def test_an_answer_of_eighty_characters_is_shown_whole() -> None:
-    whole = "x" * 80
-    assert why_unusable(whole) == f"the answer cannot be used: '{whole}'"
-    assert why_unusable(whole + "y") == f"the answer cannot be used: '{whole}...'"
-    assert str(Failed(ValueError("x" * 200))) == f"ValueError: {'x' * 200}"
 
 
 def test_a_run_that_asked_nothing_cost_nothing() -> None:
@@ -191,7 +176,7 @@ def test_records_take_no_attribute_that_they_do_not_have(record: Any) -> None:
 
 
 def test_what_a_request_says_when_nothing_else_is_said() -> None:
-    assert Ask("prompt") == Ask("prompt", "", True, None, (), None)
+    assert Ask("prompt") == Ask("prompt", "", True, None, None)
     assert Choose("prompt", ("1", "2")) == Choose("prompt", ("1", "2"), "", True)
     assert Embed(("text",)) == Embed(("text",), False, None)
     encoder = HashTokens()
@@ -214,36 +199,3 @@ def test_texts_of_one_kind_have_one_model_and_one_prompt() -> None:
     assert Embed(("a",)).kind == Embed(("b", "c")).kind
     assert Embed(("a",), embedder=embedder).kind == Embed(("b",), False, embedder).kind
     assert EmbedTokens(("a",), encoder).kind == EmbedTokens(("b",), encoder).kind
-
-
-def test_a_request_brings_a_model_and_not_what_makes_one() -> None:
-    assert Embed(("a",), embedder=HashEmbedder()).brings_embedder
-    assert not Embed(("a",)).brings_embedder
-    assert not Embed(
-        ("a",), embedder=lambda embedder, progress: embedder
-    ).brings_embedder
-
-
-class Waits:
-    async def acomplete(self, prompt: str, *, loud: bool = False) -> str:
-        return f"awaited {prompt} {loud}"
-
-    def complete(self, prompt: str, *, loud: bool = False) -> str:
-        return f"called {prompt} {loud}"
-
-    def score(self, query: str) -> str:
-        return f"called {query}"
-
-
-def test_a_method_that_can_be_awaited_is_and_another_runs_in_a_thread() -> None:
-    model = Waits()
-    answer = asyncio.run(acall(model, "complete", "a", loud=True))
-    assert answer == "awaited a True"
-    assert asyncio.run(acall(model, "score", "b")) == "called b"
-
-
-def test_an_exhausted_iterator_of_a_model_is_an_error_like_others() -> None:
-    replies = iter([1])
-    assert called_in_thread(next, replies) == 1
-    with pytest.raises(RuntimeError, match="raised StopIteration"):
-        called_in_thread(next, replies)

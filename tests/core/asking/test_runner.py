@@ -9,13 +9,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashTokens, ScriptedModel
-from ticking import ticking
+from doubles import HashTokens
+from fixture_cases import examples
 
 from structrag.asking.cache import Cache
 from structrag.asking.requests import (
@@ -24,7 +23,6 @@ from structrag.asking.requests import (
     Embed,
     EmbedTokens,
     Failed,
-    Score,
     Search,
     Steps,
 )
@@ -144,165 +142,7 @@ def test_answers_stand_where_their_requests_stood(drive: Drive) -> None:
     assert runner.usage.embedded == 2
 
 
-class Local:
-    """A model, an embedder and a route in one, without any method to await."""
-
-    name = "local"
-
-    def __init__(self) -> None:
-        self.threads: set[int] = set()
-        self.open, self.most, self.lock = 0, 0, threading.Lock()
-
-    def _called(self) -> None:
-        self.threads.add(threading.get_ident())
-        with self.lock:
-            self.open += 1
-            self.most = max(self.most, self.open)
-        time.sleep(0.002)
-        with self.lock:
-            self.open -= 1
-
-    def complete(self, prompt: str) -> str:
-        self._called()
-        return prompt.upper()
-
-    def choose(self, prompt: str, options: tuple[str, str]) -> float:
-        self._called()
-        return 0.25
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
-        self._called()
-        return [[float(len(text)), float(query)] for text in texts]
-
-    def search(self, request: Search) -> Any:
-        self._called()
-        return [(request.query, 1.0)]
-
-
-async def test_models_without_async_methods_run_in_worker_threads() -> None:
-    requests = [
-        Ask("one"),
-        Choose("x", ("a", "b")),
-        Embed(("aa",), query=True),
-        Search("r", "q", None, 3),
-        *[Ask(f"prompt {i}") for i in range(20)],
-    ]
-    local = Local()
-    runner = Runner(llm=local, embedder=local, routes={"r": local}, max_concurrency=3)
-    answers = await runner.arun(yields(*requests))
-    assert answers[:2] == ["ONE", 0.25]
-    assert answers[2].tolist() == [[2.0, 1.0]]
-    assert answers[3] == [("q", 1.0)]
-    assert answers[4:] == [f"PROMPT {i}" for i in range(20)]
-    assert threading.get_ident() not in local.threads
-    assert local.most <= 3
-
-
-def test_texts_are_sent_once_in_bounded_batches(drive: Drive) -> None:
-    vectors = Vectors()
-    texts = tuple("x" * (i % 7 + 1) for i in range(50))
-    answer = drive(Runner(embedder=vectors, batch_size=3), yields(Embed(texts)))[0]
-    sent = [text for batch in vectors.batches for text in batch]
-    assert max(map(len, vectors.batches)) == 3
-    assert sorted(sent) == sorted(set(texts))
-    assert answer[:, 0].tolist() == [float(len(text)) for text in texts]
-
-
-def test_concurrency_stays_within_its_limit(drive: Drive) -> None:
-    model = Model()
-    answers = drive(
-        Runner(llm=model, max_concurrency=3), yields(*(Ask(f"p{i}") for i in range(20)))
-    )
-    assert answers == [f"P{i}" for i in range(20)]
-    assert 1 < model.most <= 3
-
-
-def test_a_prompt_may_name_who_answers_it(drive: Drive) -> None:
-    own, other = Model(), Model()
-    other.name = "model-b"
-    runner = Runner(llm=own, cache=Cache(":memory:"), max_calls=3)
-    steps = (Ask("a"), Ask("a", llm=other), Ask("b", llm=other))
-    assert (
-        drive(runner, yields(*steps))
-        == drive(runner, yields(*steps))
-        == ["A", "A", "B"]
-    )
-    assert (own.asked, sorted(other.asked)) == (["a"], ["a", "b"])
-    assert drive(Runner(), yields(Ask("a", llm=other))) == ["A"]
-    assert runner.usage.as_dict()["calls"] == 3
-
-
-def test_equal_requests_are_one_call_unless_they_must_not_be_cached(
-    drive: Drive,
-) -> None:
-    model = Model()
-    assert drive(Runner(llm=model), yields(Ask("a"), Ask("a"))) == ["A", "A"]
-    assert model.asked == ["a"]
-    drive(
-        Runner(llm=model), yields(Ask("b", use_cache=False), Ask("b", use_cache=False))
-    )
-    assert model.asked == ["a", "b", "b"]
-
-
-def test_a_run_that_crashed_repeats_no_finished_call(
-    drive: Drive, tmp_path: Path
-) -> None:
-    texts = tuple(f"text {i}" for i in range(10))
-
-    def steps() -> Any:
-        asked = yield [Ask("one"), Ask("two")]
-        return asked, (yield [Embed(texts)])[0]
-
-    sent: list[str] = []
-
-    def third_fails(batch: Sequence[str]) -> Any:
-        if len(sent) == 4:
-            raise OSError("connection lost")
-        sent.extend(batch)
-        return [[1.0, 2.0]] * len(batch)
-
-    with pytest.raises(ModelFailed, match="connection lost"):
-        drive(
-            Runner(
-                llm=Model(),
-                embedder=Vectors(third_fails),
-                cache=Cache(tmp_path / "c"),
-                batch_size=2,
-            ),
-            steps(),
-        )
-    model, vectors = Model(), Vectors()
-    runner = Runner(
-        llm=model, embedder=vectors, cache=Cache(tmp_path / "c"), batch_size=2
-    )
-    assert drive(runner, steps())[0] == ["ONE", "TWO"]
-    assert model.asked == []
-    assert {text for batch in vectors.batches for text in batch} == set(texts) - set(
-        sent
-    )
-    assert runner.usage.cache_hits == 6
-
-
-def test_failed_answers_are_given_to_the_algorithm_and_not_kept(drive: Drive) -> None:
-    cache = Cache(":memory:")
-    answers = drive(
-        Runner(llm=Model(fail="bad"), cache=cache), yields(Ask("good"), Ask("bad"))
-    )
-    assert answers[0] == "GOOD"
-    assert isinstance(answers[1], Failed)
-    assert str(answers[1].reason) == "no"
-    assert drive(Runner(llm=Model(), cache=cache), yields(Ask("bad"))) == ["BAD"]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"name": "model-b"},
-        {"prompt": "q"},
-        {"component": "other"},
-        {"options": ("a", "c")},
-    ],
-)
+@examples
 def test_the_cache_key_holds_everything_that_changes_the_answer(
     change: dict[str, Any],
 ) -> None:
@@ -315,18 +155,6 @@ def test_the_cache_key_holds_everything_that_changes_the_answer(
     assert Runner(llm=model, cache=cache).run(
         yields(Choose(**{**fields, **change}))
     ) == [-0.25]
-
-
-def test_budget_makes_the_calls_it_allows_and_stops(drive: Drive) -> None:
-    model, cache = Model(), Cache(":memory:")
-    runner = Runner(llm=model, cache=cache, max_calls=3, max_concurrency=2)
-    with pytest.raises(BudgetExceeded, match="max_calls=3"):
-        drive(runner, yields(*(Ask(f"p{i}") for i in range(8))))
-    assert sorted(model.asked) == ["p0", "p1", "p2"]
-    assert runner.usage.calls == len(cache) == 3
-    again = Model()
-    drive(Runner(llm=again, cache=cache), yields(*(Ask(f"p{i}") for i in range(8))))
-    assert len(again.asked) == 5
 
 
 @pytest.mark.parametrize(
@@ -362,22 +190,6 @@ def test_vectors_of_another_length_in_the_cache_are_noticed(drive: Drive) -> Non
         )
 
 
-@pytest.mark.parametrize("margin", [2.0, float("nan"), "yes", [1]])
-def test_unusable_margins_are_failed_answers(drive: Drive, margin: Any) -> None:
-    answer = drive(Runner(llm=Model(margin=margin)), yields(Choose("p", ("a", "b"))))[0]
-    assert isinstance(answer, Failed)
-    assert isinstance(answer.reason, InvalidAnswer)
-
-
-def test_margins_of_numpy_can_be_kept(drive: Drive) -> None:
-    cache = Cache(":memory:")
-    for _ in range(2):
-        assert drive(
-            Runner(llm=Model(margin=np.float32(0.5)), cache=cache),
-            yields(Choose("p", ("a", "b"))),
-        ) == [0.5]
-
-
 def test_what_is_missing_is_named(drive: Drive) -> None:
     answers = drive(Runner(), yields(Ask("p"), Choose("p", ("a", "b"))))
     assert all(
@@ -392,31 +204,7 @@ def test_what_is_missing_is_named(drive: Drive) -> None:
         Runner(batch_size=0)
 
 
-def test_a_model_that_stops_iterating_does_not_end_the_run_in_silence() -> None:
-    def stops(texts: Sequence[str]) -> Any:
-        raise StopIteration
-
-    with pytest.raises((StopIteration, RuntimeError)):
-        Runner(embedder=Vectors(stops)).run(yields(Embed(("t",))))
-
-
-def test_the_algorithm_is_closed_when_a_model_raises(drive: Drive) -> None:
-    closed = []
-
-    def steps() -> Any:
-        try:
-            yield [Embed(("t",))]
-        finally:
-            closed.append(True)
-
-    with pytest.raises(ModelFailed, match="ZeroDivisionError"):
-        drive(Runner(embedder=Vectors(lambda texts: 1 / 0)), steps())
-    assert closed == [True]
-
-
-@pytest.mark.parametrize(
-    ("query", "cure"), [(True, "ask again"), (False, "call again")]
-)
+@examples
 def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> None:
     runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
     with pytest.raises(ModelFailed) as caught:
@@ -434,40 +222,6 @@ def test_an_error_of_ours_cancels_the_calls_that_wait(drive: Drive) -> None:
         )
     assert len(model.asked) < 50
     assert model.open <= 1
-
-
-def test_context_variables_reach_the_models(drive: Drive) -> None:
-    model = Model()
-    token = USER.set("reader")
-    try:
-        drive(Runner(llm=model), yields(Ask("a"), Ask("b")))
-    finally:
-        USER.reset(token)
-    assert model.users == {"reader"}
-
-
-def test_progress_tells_every_step(drive: Drive) -> None:
-    told: list[tuple[str, int, int]] = []
-    runner = Runner(
-        llm=Model(),
-        embedder=Vectors(),
-        batch_size=2,
-        progress=lambda *step: told.append(step),
-    )
-    drive(runner, yields(Ask("a"), Ask("b"), Embed(("t", "u", "v"))))
-    assert told == [
-        ("asking the language model", 1, 2),
-        ("asking the language model", 2, 2),
-        ("embedding", 2, 3),
-        ("embedding", 3, 3),
-    ]
-
-
-async def test_the_event_loop_keeps_running(tmp_path: Path) -> None:
-    runner = Runner(llm=Model(), cache=Cache(tmp_path / "c"), max_concurrency=2)
-    async with ticking(0) as ticks:
-        await runner.arun(yields(*(Ask(f"p{i}") for i in range(20))))
-    assert ticks() > 20
 
 
 OPTIONS = ("1", "2")
@@ -589,30 +343,6 @@ def test_one_that_fails_does_not_take_the_others_with_it(mode: str) -> None:
 
 
 @MODES
-@pytest.mark.parametrize("answer", [[0.1], 0.5, None])
-def test_an_answer_of_another_length_is_not_trusted(mode: str, answer: Any) -> None:
-    model = Awaited()
-    model.choose_many = lambda prompts, options: answer  # type: ignore[method-assign]
-    found = answers_of(
-        Runner(llm=model), [Choose("a", OPTIONS), Choose("bb", OPTIONS)], mode
-    )
-    assert found == [0.1, 0.2] and model.single == ["a", "bb"]
-
-
-@MODES
-def test_margins_are_checked_one_by_one(mode: str) -> None:
-    model = Weigher()
-    found = answers_of(
-        Runner(llm=model), [Choose("x" * 20, OPTIONS), Choose("bb", OPTIONS)], mode
-    )
-    assert (
-        isinstance(found[0], Failed)
-        and isinstance(found[0].reason, InvalidAnswer)
-        and found[1] == 0.2
-    )
-
-
-@MODES
 def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(
     mode: str,
 ) -> None:
@@ -630,54 +360,6 @@ def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(
             mode,
         )
     assert model.together == [["x", "xx"]] and len(cache) == 2
-
-
-def test_every_answer_is_kept_and_a_failed_call_is_repeated(
-    drive: Drive, tmp_path: Path
-) -> None:
-    script: list[Any] = [TimeoutError("too slow"), "", "never"]
-
-    def answer(prompt: str) -> str:
-        reply = script.pop(0)
-        if isinstance(reply, Exception):
-            raise reply
-        return str(reply)
-
-    runner = Runner(llm=ScriptedModel(answer), cache=Cache(tmp_path / "c"))
-
-    def steps() -> Any:
-        return (yield [Ask("?", "t"), Ask("?", "t")])
-
-    assert [str(failed) for failed in drive(runner, steps())] == [
-        "TimeoutError: too slow"
-    ] * 2
-    assert drive(runner, steps()) == drive(runner, steps()) == ["", ""]
-    assert (runner.usage.calls, runner.usage.failed) == (2, 1)
-
-
-def test_a_run_of_which_every_call_fails_warns_with_the_first_reason(
-    drive: Drive,
-) -> None:
-    def steps() -> Any:
-        first = yield [Ask("a"), Ask("b")]
-        return [*first, *(yield [Ask("c")])]
-
-    down = Runner(llm=ScriptedModel(ConnectionError("the service is down")))
-    with pytest.warns(
-        UserWarning, match="first with ConnectionError: the service is down"
-    ):
-        drive(down, steps())
-    assert (down.usage.calls, down.usage.failed) == (3, 3)
-
-    def now_and_then(prompt: str) -> str:
-        if prompt != "c":
-            raise TimeoutError
-        return "yes"
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        drive(Runner(llm=ScriptedModel(now_and_then)), steps())
-        drive(Runner(), steps())  # nothing was called
 
 
 def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:
@@ -709,66 +391,6 @@ def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None
         drive(Runner(embedder=embedder), steps())
 
 
-def test_a_budget_is_of_all_runs_together(drive: Drive) -> None:
-    model = Model()
-    runner = Runner(llm=model, max_calls=3)
-    assert drive(runner, yields(Ask("p0"), Ask("p1"))) == ["P0", "P1"]
-    with pytest.raises(BudgetExceeded):
-        drive(runner, yields(Ask("p2"), Ask("p3")))
-    with pytest.raises(BudgetExceeded):
-        drive(runner, yields(Ask("p4")))
-    assert sorted(model.asked) == ["p0", "p1", "p2"]
-
-
-def test_a_route_that_raises_is_named_and_one_of_ours_is_not(drive: Drive) -> None:
-    class Broken:
-        def search(self, request: Search) -> Any:
-            raise ZeroDivisionError("by zero")
-
-    class Ours(Broken):
-        is_ours = True
-
-    class Labelled(Broken):
-        label = "store 'pumps'"
-
-    search = Search("r", "q", None, 3)
-    with pytest.raises(ModelFailed, match=r"route Broken .*ask again"):
-        drive(Runner(routes={"r": Broken()}), yields(search))
-    with pytest.raises(ModelFailed, match="store 'pumps' "):
-        drive(Runner(routes={"r": Labelled()}), yields(search))
-    with pytest.raises(ZeroDivisionError, match="by zero"):
-        drive(Runner(routes={"r": Ours()}), yields(search))
-
-
-def test_a_scorer_that_raises_asks_for_the_question_again(drive: Drive) -> None:
-    class Broken:
-        name = "judge"
-
-        def score(self, query: str, texts: Sequence[str]) -> Any:
-            raise ZeroDivisionError
-
-    with pytest.raises(ModelFailed, match=r"'judge' .*Mend the cause and ask again\.$"):
-        drive(Runner(), yields(Score("q", ("a",), Broken())))
-
-
-def test_an_embedder_is_made_of_the_runners_own_once(drive: Drive) -> None:
-    made_of: list[Any] = []
-
-    def derive(embedder: Any, progress: Any) -> Any:
-        made_of.append(embedder)
-        return Vectors(lambda texts: [[7.0]] * len(texts))
-
-    own = Vectors()
-    steps = (Embed(("a",), embedder=derive), Embed(("bb",), embedder=derive))
-    runner = Runner(embedder=own)
-    for _ in range(2):
-        first, second = drive(runner, yields(*steps))
-        assert first.tolist() == second.tolist() == [[7.0]]
-    assert made_of == [own] and not own.batches
-    with pytest.raises(ModelFailed, match="no embedder"):
-        drive(Runner(), yields(steps[0]))
-
-
 def test_a_cache_warns_of_a_model_without_a_name() -> None:
     unnamed = as_embedder(lambda texts: [[1.0]] * len(texts))
     with pytest.warns(
@@ -780,53 +402,3 @@ def test_a_cache_warns_of_a_model_without_a_name() -> None:
         warnings.simplefilter("error")
         Runner(embedder=unnamed)
         Runner(embedder=Vectors(), cache=Cache(":memory:"))
-
-
-def test_the_warning_of_a_failed_run_names_the_callers_line() -> None:
-    runner = Runner(llm=ScriptedModel(ConnectionError("down")))
-    with pytest.warns(
-        UserWarning, match=r"Every call .* ConnectionError: down\."
-    ) as at:
-        runner.run(yields(Ask("a")))
-    assert at[0].filename == __file__
-
-
-def test_a_run_that_fails_waits_for_the_calls_it_began() -> None:
-    began = threading.Event()
-    ended: list[str] = []
-
-    class Slow(Model):
-        def complete(self, prompt: str) -> str:
-            if prompt == "fails":
-                began.wait(5)
-                raise ModelFailed("key refused")
-            began.set()
-            time.sleep(0.02)
-            ended.append(prompt)
-            return prompt
-
-    with pytest.raises(ModelFailed, match="key refused"):
-        Runner(llm=Slow(), max_concurrency=2).run(yields(Ask("fails"), Ask("slow")))
-    assert ended == ["slow"]
-
-
-async def test_an_awaited_run_that_fails_waits_for_what_it_cancels() -> None:
-    ended: list[str] = []
-
-    class Slow(Model):
-        async def acomplete(self, prompt: str) -> str:
-            if prompt == "fails":
-                await asyncio.sleep(0)
-                raise ModelFailed("key refused")
-            try:
-                await asyncio.sleep(60)
-            finally:
-                for _ in range(9):  # closes its connection
-                    await asyncio.sleep(0)
-                ended.append(prompt)
-            return prompt
-
-    runner = Runner(llm=Slow(), max_concurrency=2)
-    with pytest.raises(ModelFailed, match="key refused"):
-        await runner.arun(yields(Ask("fails"), Ask("slow")))
-    assert ended == ["slow"]

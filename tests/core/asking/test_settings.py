@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 
 from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, asking_of
+from structrag.asking.settings import Asking
 from structrag.errors import InvalidParameter
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.index.index import Index
@@ -21,17 +22,7 @@ from structrag.retrieval.d3.retriever import D3Retriever
 DOCUMENT = read_text("# A\n\nCats eat fish.\n\n# B\n\nPumps move water.\n", id="d")
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"batch_size": 0}, "batch_size must be a number of at least 1; got 0"),
-        (
-            {"max_concurrency": 0},
-            "max_concurrency must be a number of at least 1; got 0",
-        ),
-        ({"max_calls": -1}, "max_calls must be a number of at least 0; got -1"),
-    ],
-)
+@examples
 @pytest.mark.parametrize("make", [Asking, Runner, Index, D3Index, HiQAFormatter])
 def test_settings_out_of_range_are_refused(
     make: Any, setting: dict[str, Any], message: str
@@ -57,31 +48,10 @@ def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
         make(batchsize=3)
 
 
-@pytest.mark.parametrize("timeout", [0, 0.0009, -1])
-def test_a_timeout_is_a_millisecond_at_least(timeout: float) -> None:
-    with pytest.raises(InvalidParameter, match=r"timeout must be .* 0\.001"):
-        Asking(timeout=timeout)
-
-
 def test_the_least_of_each_setting_will_do() -> None:
     least = Asking(batch_size=1, max_concurrency=1, max_calls=0, timeout=0.001)
     assert (least.batch_size, least.max_concurrency) == (1, 1)
     assert (least.max_calls, least.timeout) == (0, 0.001)
-
-
-def test_flat_names_are_the_record() -> None:
-    assert asking_of(None, {"batch_size": 3, "max_calls": 2}, Index) == Asking(
-        batch_size=3, max_calls=2
-    )
-    assert asking_of(None, {}, Index) == Asking()
-
-
-def test_a_path_is_opened_once_for_all_who_share_the_record(tmp_path: Path) -> None:
-    asking = Asking(cache=tmp_path / "calls.sqlite")
-    assert isinstance(asking.cache, Cache)
-    assert (
-        Runner(asking=asking).cache is Index(asking=asking).runner.cache is asking.cache
-    )
 
 
 def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None:
@@ -124,15 +94,3 @@ def test_true_stands_for_a_line_on_standard_error(
         Asking(progress=3)  # type: ignore[arg-type]
     index = Index(progress=True)
     index.add([read_text("# Pumps\n\nPumps move water.")])
-
-
-def test_a_wrong_name_is_answered_with_the_nearest_and_the_list() -> None:
-    with pytest.raises(TypeError, match="Index has no argument 'qembedder'") as caught:
-        Index(qembedder=None)  # type: ignore[call-arg]
-    assert "Did you mean 'embedder'? Known: embedder, llm, splitter," in str(
-        caught.value
-    )
-    with pytest.raises(
-        InvalidParameter, match="splitter must be a splitter of structrag"
-    ):
-        Index(splitter=3)  # type: ignore[arg-type]

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -187,15 +186,6 @@ def test_failed_calls_are_noted_and_nothing_else() -> None:
     ]
 
 
-def test_failures_are_not_kept() -> None:
-    answers: dict[Request, Any] = {}
-    failed = Failed(ValueError("no"))
-    assert drive(keeping(asking([[Ask("a")]]), answers), lambda _: [failed]) == [
-        [failed]
-    ]
-    assert answers == {}
-
-
 @given(st.lists(TURNS, max_size=4))
 def test_steps_side_by_side_give_what_they_give_alone(
     algorithms: list[list[list[Request]]],
@@ -225,67 +215,6 @@ def test_on_an_event_loop_the_result_is_the_same(turns: list[list[Request]]) -> 
     assert plain(asyncio.run(run())) == plain(drive(asking(turns), World()))
 
 
-def test_an_error_of_who_answers_comes_out() -> None:
-    def fail(requests: Sequence[Request]) -> list[Any]:
-        raise OSError("no connection")
-
-    with pytest.raises(OSError, match="no connection"):
-        drive(intercept(asking([[Ask("a")]]), lambda request: (yield [request])), fail)
-
-
-class Counting(Runner):
-    """A runner that notes the requests of each round."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.rounds: list[Any] = []
-
-    def _answer(self, requests: Any, outcome: Any) -> list[Any]:
-        self.rounds.append(list(requests))
-        return super()._answer(requests, outcome)
-
-
-def test_side_by_side_all_texts_of_a_round_are_one_request() -> None:
-    runner = Counting(embedder=HashEmbedder(), llm=ScriptedModel(str.upper))
-    first = asking([[Embed(("a", "b")), Ask("one")], [Embed(("c",), query=True)]])
-    second = asking(
-        [[Ask("two"), Embed(("b",)), Embed((), query=True), Embed(("q",), query=True)]]
-    )
-    one, two = runner.run(together([first, second]))
-    assert [len(requests) for requests in runner.rounds] == [4, 1]
-    vector = HashEmbedder().vector
-    assert one[0][1] == "ONE" and np.array_equal(one[0][0], [vector("a"), vector("b")])
-    assert np.array_equal(one[1][0], [vector("c")])
-    assert two[0][0] == "TWO" and np.array_equal(two[0][1], [vector("b")])
-    assert two[0][2].shape[0] == 0 and np.array_equal(two[0][3], [vector("q")])
-    assert runner.run(together([])) == []
-
-
-def test_what_was_answered_is_not_asked_again_except_votes() -> None:
-    llm, embedder = ScriptedModel(str.upper), HashEmbedder()
-    vote = Ask("vote", use_cache=False)
-    rounds = [
-        [Ask("one"), Embed(("a", "b")), vote, vote],
-        [
-            Ask("one"),
-            Ask("two"),
-            Embed(("b", "c")),
-            Embed(("a",), query=True),
-            vote,
-            Embed(()),
-        ],
-        [Ask("two"), Embed(("c", "a"))],
-    ]
-    remembered = Runner(embedder=embedder, llm=llm).run(remembering(asking(rounds)))
-    plain = Runner(embedder=HashEmbedder(), llm=ScriptedModel(str.upper)).run(
-        asking(rounds)
-    )
-    for ours, expected in zip(remembered, plain, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(ours, expected, strict=True))
-    assert sorted(llm.prompts) == ["one", "two", "vote", "vote", "vote"]
-    assert sorted(embedder.texts) == ["a", "b", "c"] and embedder.queries == ["a"]
-
-
 def test_requests_of_different_models_are_embedded_apart() -> None:
     def embedding(*requests: Embed) -> Any:
         answers = yield list(requests)
@@ -307,29 +236,6 @@ def test_requests_of_different_models_are_embedded_apart() -> None:
         and found[1][2].shape[0] == 0
     )
     assert hash(Embed(("a",), embedder=[])) == hash(Embed(("a",)))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("cancels", [1, 3])
-def test_whoever_is_cancelled_waits_for_the_steps_in_their_thread(cancels: int) -> None:
-    running, ended = threading.Event(), threading.Event()
-
-    def steps() -> Steps[None]:
-        yield []
-        running.set()
-        time.sleep(0.2)
-        ended.set()
-
-    async def main() -> None:
-        task = asyncio.create_task(Runner().arun(steps()))
-        await asyncio.to_thread(running.wait)
-        for _ in range(cancels):
-            task.cancel()
-            await asyncio.sleep(0)
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert ended.is_set()
-
-    asyncio.run(main())
 
 
 def test_the_end_of_a_loop_waits_for_the_steps_in_their_thread() -> None:

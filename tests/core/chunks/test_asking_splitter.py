@@ -11,20 +11,15 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed
-from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import (
     ReadingSplitter,
     groups_of,
-    static_of_runner,
-    with_own_vectors,
 )
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
-from structrag.models.embedders import LsaEmbedder, SentenceTransformerEmbedder
+from structrag.models.embedders import LsaEmbedder
 from structrag.models.static import StaticEmbedder
 from structrag.reading.files import read_text
 
@@ -37,16 +32,6 @@ DOCUMENTS = [
     for d in range(3)
 ]
 SPLITTER = PICSplitter(max_tokens=60, min_tokens=10)
-
-
-def test_groups_are_bounded_and_lazy() -> None:
-    assert [len(group) for group in groups_of(range(600), lambda _: 10)] == [
-        256,
-        256,
-        88,
-    ]
-    assert [len(group) for group in groups_of(range(5), lambda _: 200_000)] == [2, 2, 1]
-    assert list(groups_of([], lambda _: 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -126,18 +111,6 @@ def test_reused_vectors_embed_nothing_twice_and_can_be_searched(
     assert hits[0].chunk.doc_id == "d2"
 
 
-def test_both_runs_cost_the_same_with_a_cache(tmp_path: Any) -> None:
-    embedder = HashEmbedder()
-    for _ in range(2):
-        list(
-            SPLITTER.split_all(
-                DOCUMENTS,
-                runner=Runner(embedder=embedder, cache=Cache(tmp_path / "cache")),
-            )
-        )
-    assert len(embedder.texts) == len(set(embedder.texts)) == 120
-
-
 pytest.importorskip("model2vec", reason="the extra 'static' is not installed")
 
 
@@ -154,9 +127,15 @@ TEXT = " ".join(subject.format(i=i) for subject in SUBJECTS for i in range(12))
 DOCUMENT = read_text(TEXT, id="d")
 
 
-STATICS = StaticEmbedder.distil(
-    HashEmbedder(128), texts=[TEXT], dimensions=16, cache=False
-)
+def _statics() -> StaticEmbedder:
+    from static_making import static_of_rows, words
+
+    found = sorted(set(TEXT.replace(".", " ").split()))
+    rows = np.vstack([np.zeros((1, 128)), HashEmbedder(128).embed(found)])
+    return static_of_rows(rows.astype(np.float32), words(["[UNK]", *found]), "hashes")
+
+
+STATICS = _statics()
 
 
 def splitter(kind: str, **settings: Any) -> Any:
@@ -167,37 +146,6 @@ def splitter(kind: str, **settings: Any) -> Any:
 
 def starts(chunks: Any) -> list[int]:
     return [chunk.start for chunk in chunks]
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A sentence-transformers model with random weights and a vocabulary of the document's
-    words."""
-    torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-    transformers = pytest.importorskip(
-        "transformers", reason="the extra 'models' is not installed"
-    )
-    package = pytest.importorskip(
-        "sentence_transformers", reason="the extra 'models' is not installed"
-    )
-    folder = tmp_path_factory.mktemp("encoder")
-    found = sorted({word.strip(".").lower() for word in TEXT.split()})
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]", ".", *found]
-    (folder / "vocab.txt").write_text("\n".join(names), encoding="utf-8")
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(names),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
-    model = package.SentenceTransformer(
-        str(folder), device="cpu", local_files_only=True
-    )
-    return SentenceTransformerEmbedder(model, name="tiny-encoder")
 
 
 @pytest.mark.parametrize("kind", ["pic", "idms"])
@@ -231,79 +179,14 @@ def test_idms_by_static_vectors_finds_the_subjects() -> None:
 
 
 @pytest.mark.parametrize("kind", ["pic", "idms"])
-def test_static_means_the_static_vectors_of_the_encoder_at_hand(
-    kind: str, encoder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STRUCTRAG_CACHE", str(tmp_path))
-    told: list[str] = []
-    runner = Runner(embedder=encoder, progress=lambda what, *_: told.append(what))
-    fast = splitter(kind, boundary_embedder="static")
-    chunks = fast.split(DOCUMENT, runner=runner)
-    assert (
-        told[0] == "distilling the encoder"
-        and len(list((tmp_path / "static").iterdir())) == 1
-    )
-    distilled = StaticEmbedder.distil(encoder)
-    assert starts(chunks) == starts(splitter(kind).split(DOCUMENT, embedder=distilled))
-    assert starts(asyncio.run(fast.asplit(DOCUMENT, embedder=encoder))) == starts(
-        chunks
-    )
-    index = Index(embedder=encoder, splitter=fast, views=("raw",))
-    report = index.add([DOCUMENT])
-    assert report.chunks == len(chunks) and report.usage["fallbacks"] == {}
-
-
-def test_tokens_of_an_encoder_are_embedded_between_its_own_special_tokens(
-    encoder: Any,
-) -> None:
-    static = StaticEmbedder.distil(encoder, cache=False)
-    tokenizer = encoder.model.tokenizer
-    names = [
-        name
-        for name, i in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-        if i > 5
-    ]
-    direct = encoder.embed(names)
-    centred = direct - direct.mean(axis=0)
-    rows = static.model.embedding[6:]
-    assert not static.model.embedding[:6].any() and static.dimension == 32
-    cosines = (centred @ centred.T) / np.outer(*[np.linalg.norm(centred, axis=1)] * 2)
-    assert np.allclose(
-        (rows @ rows.T) / np.outer(*[np.linalg.norm(rows, axis=1)] * 2),
-        cosines,
-        atol=1e-4,
-    )
-    changed = StaticEmbedder.distil(encoder, cache=False).name
-    with_other_weights = pickle.loads(pickle.dumps(encoder))
-    next(with_other_weights.model.parameters()).data += 1
-    assert (
-        changed
-        == static.name
-        != StaticEmbedder.distil(with_other_weights, cache=False).name
-    )
-
-
-@pytest.mark.parametrize("kind", ["pic", "idms"])
-def test_without_an_encoder_static_changes_nothing_and_lsa_can_be_chosen_beside_one(
-    kind: str,
-) -> None:
+def test_lsa_can_be_chosen_beside_an_encoder(kind: str) -> None:
     plain = splitter(kind).split(DOCUMENT)
-    assert splitter(kind, boundary_embedder="static").split(DOCUMENT) == plain
     own = HashEmbedder()
     assert (
         splitter(kind, boundary_embedder=LsaEmbedder(64)).split(DOCUMENT, embedder=own)
         == plain
     )
     assert not own.texts
-
-
-def test_static_vectors_are_not_kept_in_a_cache_of_answers() -> None:
-    cache = Cache(":memory:")
-    runner = Runner(embedder=STATICS, cache=cache, batch_size=2)
-    splitter("idms").split(DOCUMENT, runner=runner)
-    assert (
-        len(cache) == 0 and runner.usage.embedded == 36 and runner.usage.cache_hits == 0
-    )
 
 
 @pytest.mark.parametrize("kind", ["pic", "idms"])
@@ -316,9 +199,8 @@ def test_a_boundary_embedder_that_is_none_is_refused_at_once(
 
 
 def test_a_folder_is_a_static_model(tmp_path: Path) -> None:
-    STATICS.save(tmp_path / "own")
+    STATICS.model.save_pretrained(tmp_path / "own")
     made = splitter("idms", boundary_embedder=str(tmp_path / "own"))
-    assert made.boundary_embedder.name == STATICS.name
     assert starts(made.split(DOCUMENT)) == starts(
         splitter("idms").split(DOCUMENT, embedder=STATICS)
     )
@@ -326,41 +208,10 @@ def test_a_folder_is_a_static_model(tmp_path: Path) -> None:
 
 def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None:
     assert splitter("pic").reuse_vectors and splitter("idms").reuse_vectors
-    assert not splitter("pic", boundary_embedder="static").reuse_vectors
-    assert not splitter("idms", boundary_embedder="static").reuse_vectors
+    assert not splitter("pic", boundary_embedder=STATICS).reuse_vectors
+    assert not splitter("idms", boundary_embedder=STATICS).reuse_vectors
 
 
-def test_what_cannot_be_is_said() -> None:
-    with pytest.raises(InvalidParameter, match="texts="):
-        splitter("idms", boundary_embedder="static").split(
-            DOCUMENT, embedder=HashEmbedder()
-        )
-    static = Runner(embedder=STATICS).run(
-        _one(Embed(("cat",), embedder=static_of_runner))
-    )
-    assert np.array_equal(static, STATICS.embed(["cat"]))
-
-
-def _one(request: Embed) -> Any:
-    answers = yield [request]
-    return answers[0]
-
-
-def test_own_vectors_are_fitted_once_for_the_same_texts() -> None:
-    fitted: list[tuple[str, ...]] = []
-
-    class Counted:
-        def fit(self, texts: tuple[str, ...]) -> HashEmbedder:
-            fitted.append(texts)
-            return HashEmbedder()
-
-    def steps() -> Any:
-        rows = []
-        for texts in (("a", "b"), ("a", "b"), ("c",)):
-            rows += yield [Embed(texts)]
-            rows += yield [Embed(("a",), query=True)]
-        return rows
-
-    rows = Runner().run(with_own_vectors(steps(), Counted()))
-    assert fitted == [("a", "b"), ("c",)]
-    assert [len(matrix) for matrix in rows] == [2, 1, 2, 1, 1, 1]
+def test_static_vectors_are_distilled_by_model2vec() -> None:
+    with pytest.raises(InvalidParameter, match=r"model2vec\.distill\.distill"):
+        splitter("idms", boundary_embedder="static")

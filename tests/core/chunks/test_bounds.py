@@ -7,22 +7,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.bounds import (
-    Limits,
     Run,
+    SizeLimits,
     join_small,
     runs_of,
     split_large,
-    split_once,
 )
 from structrag.chunks.series import changes, labels, threshold_of, weighted_mean
 from structrag.errors import InvalidParameter
 
-SEVEN = np.array([0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39])
-TWENTY = [20] * 7
 values_and_sizes = st.lists(
     st.tuples(st.floats(-1, 1, allow_nan=False), st.integers(1, 60)),
     min_size=1,
@@ -36,49 +34,13 @@ def total(run: Run, sizes: Sequence[int]) -> int:
     return sum(sizes[run[0] : run[1]])
 
 
-def merged(values: np.ndarray, sizes: Sequence[int], limits: Limits) -> list[Run]:
-    mean = weighted_mean(values, sizes)
-    runs = runs_of(changes(labels(values, threshold_of(values, "mean"))), len(values))
-    return join_small(
-        runs, sizes, limits, lambda left, right: -abs(mean(left) - mean(right))
-    )
-
-
-def test_runs_lie_between_cuts() -> None:
-    assert runs_of([2, 4], 7) == [(0, 2), (2, 4), (4, 7)]
-    assert runs_of([], 3) == [(0, 3)]
-    assert runs_of([], 0) == []
-
-
-def test_a_small_run_joins_the_neighbour_of_closer_mean() -> None:
-    assert runs_of(changes(labels(SEVEN, SEVEN.mean())), 7) == [
-        (0, 2),
-        (2, 4),
-        (4, 5),
-        (5, 7),
-    ]
-    joined = merged(SEVEN, TWENTY, Limits(40, 300))
-    assert joined == [(0, 2), (2, 4), (4, 7)]
-    assert weighted_mean(SEVEN, TWENTY)((4, 7)) == pytest.approx(0.5)
-
-
-def test_the_previous_neighbour_is_taken_on_ties_and_none_where_none_fits() -> None:
-    runs = [(0, 2), (2, 3), (3, 5)]
-    sizes = [30, 30, 10, 30, 30]
-    assert join_small(runs, sizes, Limits(20, 100), lambda left, right: 0.0) == [
-        (0, 3),
-        (3, 5),
-    ]
-    assert join_small(runs, sizes, Limits(20, 65), lambda left, right: 0.0) == runs
-
-
 @settings(deadline=None)
 @given(values_and_sizes, st.integers(0, 60))
 def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
     given_units: tuple[np.ndarray, list[int]], least: int
 ) -> None:
     values, sizes = given_units
-    limits = Limits(least, 120)
+    limits = SizeLimits(least, 120)
     mean = weighted_mean(values, sizes)
 
     def closeness(left: Run, right: Run) -> float:
@@ -99,29 +61,6 @@ def test_joining_only_removes_cuts_keeps_the_limit_and_is_idempotent(
     assert join_small(runs, sizes, limits, closeness) == runs
 
 
-def test_a_large_run_is_cut_where_neighbours_are_least_alike() -> None:
-    sizes = [10, 10, 10, 10]
-    assert split_large([(0, 4)], sizes, Limits(10, 30), [0, 0.1, 0.9, 0.5]) == [
-        (0, 1),
-        (1, 4),
-    ]
-    assert split_large([(0, 4)], sizes, Limits(20, 30), [0, 0.1, 0.9, 0.5]) == [
-        (0, 2),
-        (2, 4),
-    ]
-    assert split_large([(0, 4)], sizes, Limits(0, 30), [0, 0.5, 0.5, 0.5]) == [
-        (0, 2),
-        (2, 4),
-    ]
-    assert split_large([(0, 3)], [10, 50, 10], Limits(30, 40), [0, 0.1, 0.2]) == [
-        (0, 1),
-        (1, 2),
-        (2, 3),
-    ]
-    assert split_large([(0, 4)], sizes, Limits(10, None), [0] * 4) == [(0, 4)]
-    assert split_once((0, 2), [1, 1], 5, [0, 0]) == ((0, 1), (1, 2))
-
-
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.floats(-1, 1)), min_size=1, max_size=40),
@@ -132,7 +71,7 @@ def test_splitting_keeps_the_limit_and_every_unit(
 ) -> None:
     sizes = [size for size, _ in units]
     runs = split_large(
-        [(0, len(units))], sizes, Limits(0, most), [gap for _, gap in units]
+        [(0, len(units))], sizes, SizeLimits(0, most), [gap for _, gap in units]
     )
     assert [i for first, last in runs for i in range(first, last)] == list(
         range(len(units))
@@ -140,53 +79,28 @@ def test_splitting_keeps_the_limit_and_every_unit(
     assert all(total(run, sizes) <= most or run[1] - run[0] == 1 for run in runs)
 
 
-@pytest.mark.parametrize(("least", "most"), [(-1, 5), (6, 5), (0, 0)])
+@examples
 def test_limits_that_cannot_be_kept_are_refused(least: int, most: int) -> None:
     with pytest.raises(InvalidParameter, match="tokens must be"):
-        Limits(least, most)
+        SizeLimits(least, most)
 
 
-@pytest.mark.parametrize(("least", "most"), [(0, 1), (5, 5), (7, None)])
+@examples
 def test_limits_at_their_edges_are_taken(least: int, most: int | None) -> None:
-    limits = Limits(least, most)
+    limits = SizeLimits(least, most)
     assert (limits.least, limits.most) == (least, most)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "least", "most", "joined"),
-    [
-        # The first has just the least size, and so has a pair that was joined.
-        ([10, 3, 30], 10, None, [(0, 2), (2, 3)]),
-        ([6, 4, 30], 10, None, [(0, 2), (2, 3)]),
-        ([6, 3, 30], 10, None, [(0, 3)]),
-        # Together they have just the most tokens, or one more.
-        ([30, 3], 10, 33, [(0, 2)]),
-        ([30, 3], 10, 32, [(0, 1), (1, 2)]),
-        # The smallest is first: 2 goes to 5, and 4 finds no room beside them.
-        ([4, 5, 2, 9], 6, 8, [(0, 1), (1, 3), (3, 4)]),
-        # The first of equal ones is first.
-        ([4, 4, 4], 5, 8, [(0, 2), (2, 3)]),
-        # One run takes in all the others, from either side.
-        ([1, 1, 1, 1, 1], 5, None, [(0, 5)]),
-        ([9, 1, 1, 1, 9], 9, None, [(0, 4), (4, 5)]),
-    ],
-)
+@examples
 def test_small_runs_are_joined_smallest_first(
     sizes: list[int], least: int, most: int | None, joined: list[Run]
 ) -> None:
     runs = [(i, i + 1) for i in range(len(sizes))]
-    limits = Limits(least, most)
+    limits = SizeLimits(least, most)
     assert join_small(runs, sizes, limits, lambda left, right: 0.0) == joined
 
 
-@pytest.mark.parametrize(
-    ("to_next", "joined"),
-    [
-        (2e-9, [(0, 2), (2, 5)]),  # the closer one
-        (4e-10, [(0, 3), (3, 5)]),  # less than a billionth is a tie: the previous one
-        (-2e-9, [(0, 3), (3, 5)]),
-    ],
-)
+@examples
 def test_neighbours_as_close_within_a_billionth_are_a_tie(
     to_next: float, joined: list[Run]
 ) -> None:
@@ -195,60 +109,10 @@ def test_neighbours_as_close_within_a_billionth_are_a_tie(
     def closeness(left: Run, right: Run) -> float:
         return to_next if left == (2, 3) else 0.0
 
-    assert join_small(runs, [30, 30, 10, 30, 30], Limits(20), closeness) == joined
+    assert join_small(runs, [30, 30, 10, 30, 30], SizeLimits(20), closeness) == joined
 
 
-def test_runs_that_were_joined_are_neighbours_of_the_next() -> None:
-    # 1 joins 3, then 2 joins both, then all three join 40.
-    sizes = [40, 3, 1, 2, 40]
-    runs = [(i, i + 1) for i in range(5)]
-    asked = []
-
-    def closeness(left: Run, right: Run) -> float:
-        asked.append((left, right))
-        return float(right[1] - left[0])
-
-    assert join_small(runs, sizes, Limits(10), closeness) == [(0, 4), (4, 5)]
-    assert asked == [
-        ((1, 2), (2, 3)),
-        ((2, 3), (3, 4)),
-        ((1, 3), (3, 4)),
-        ((3, 4), (4, 5)),
-        ((0, 1), (1, 4)),
-        ((1, 4), (4, 5)),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("run", "sizes", "least", "affinity", "parts"),
-    [
-        # Neighbours go together least in front of unit 3; the units outside do not count.
-        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 8, 1, 2, 0], ((1, 3), (3, 5))),
-        # Ties go to the middle: 2 + 3 and 4 + 5 are closest to even.
-        ((1, 5), [9, 2, 3, 4, 5, 9], 0, [0, 0, 1, 1, 1, 0], ((1, 3), (3, 5))),
-        # Two equal distances to the middle: the first.
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 4e-10], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 4], 0, [0, 1, 1 - 2e-9], ((0, 2), (2, 3))),
-        # The first part has just the least tokens, then one less.
-        ((0, 3), [4, 2, 7], 4, [0, 1, 2], ((0, 1), (1, 3))),
-        ((0, 3), [4, 2, 7], 5, [0, 1, 2], ((0, 2), (2, 3))),
-        ((0, 3), [7, 2, 4], 4, [0, 2, 1], ((0, 2), (2, 3))),
-        ((0, 3), [7, 2, 4], 5, [0, 2, 1], ((0, 1), (1, 3))),
-        # No place leaves both parts large enough: the middle.
-        ((1, 4), [9, 1, 1, 5], 4, [0, 0, 0, 9], ((1, 3), (3, 4))),
-    ],
-)
-def test_a_run_is_split_at_one_place(
-    run: Run, sizes: list[int], least: int, affinity: list[float], parts: object
-) -> None:
-    assert split_once(run, sizes, least, affinity) == parts
-
-
-@pytest.mark.parametrize(
-    ("most", "parts"),
-    [(14, [(0, 4)]), (13, [(0, 2), (2, 4)]), (8, [(0, 2), (2, 3), (3, 4)])],
-)
+@examples
 def test_a_run_of_exactly_the_limit_is_not_split(most: int, parts: list[Run]) -> None:
     sizes = [2, 3, 4, 5]
-    assert split_large([(0, 4)], sizes, Limits(0, most), [0, 3, 2, 3]) == parts
+    assert split_large([(0, 4)], sizes, SizeLimits(0, most), [0, 3, 2, 3]) == parts

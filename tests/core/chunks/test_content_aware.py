@@ -7,11 +7,11 @@ import gzip
 import itertools
 import json
 import pickle
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -189,22 +189,6 @@ def test_code_is_cut_between_lines() -> None:
     assert all(chunk.text.endswith("\n") for chunk in chunks)
 
 
-def test_overlap_repeats_whole_sentences_and_no_rows() -> None:
-    prose = " ".join(f"Sentence number {i} is here." for i in range(40))
-    chunks = split(prose, max_tokens=40, overlap=10)
-    repeated = [prose[b.start : a.end] for a, b in itertools.pairwise(chunks)]
-    assert all(
-        text.startswith("Sentence") and 0 < count_tokens(text) <= 10
-        for text in repeated
-    )
-    table = split(
-        TABLE + TABLE.replace("row", "line").partition("---|\n")[2],
-        max_tokens=30,
-        overlap=10,
-    )
-    assert "".join(chunk.text for chunk in table).count("row 1") == 1
-
-
 def test_overlap_larger_than_the_limit_of_flat_text_is_lowered() -> None:
     text = " ".join(f"Sentence number {i} is here." for i in range(200))
     chunks = split(text, max_tokens=2000, overlap=600)
@@ -258,65 +242,10 @@ def test_same_result_again_and_after_pickling() -> None:
     assert pickle.loads(pickle.dumps(splitter)).split(document) == first
 
 
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"max_tokens": 0}, "max_tokens"),
-        ({"max_tokens": "9"}, "max_tokens"),
-        ({"flat_max_tokens": 0}, "flat_max_tokens"),
-        ({"min_tokens": -1}, "min_tokens"),
-        ({"overlap": 30, "max_tokens": 50}, "overlap"),
-        ({"exclude_titles": "Notes"}, "exclude_titles"),
-    ],
-)
+@examples
 def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidParameter, match=name):
         ContentAwareSplitter(**settings)
-
-
-def test_counted_text_grows_no_faster_than_the_document() -> None:
-    def counted(n: int) -> int:
-        seen = 0
-
-        def counter(text: str) -> int:
-            nonlocal seen
-            seen += len(text)
-            return count_tokens(text)
-
-        text = (
-            "".join(f"# H{i}\n\nwords here.\n\n" for i in range(n))
-            + "# Code\n\n```\n"
-            + "a = b\n" * n * 4
-            + "```\n"
-            + TABLE * n
-        )
-        ContentAwareSplitter(max_tokens=60, counter=counter).split(
-            read_text(text, format="markdown")
-        )
-        return seen
-
-    assert counted(800) < 2.5 * counted(400)
-
-
-@pytest.mark.parametrize("overlap", [0, 15])
-def test_no_index_text_is_counted_twice(overlap: int) -> None:
-    times: Counter[str] = Counter()
-
-    def counter(text: str) -> int:
-        times[text] += 1
-        return count_tokens(text)
-
-    words = (" ".join(f"w{i}" for i in range(k, k + 12)) + ".\n\n" for k in range(40))
-    document = read_text(
-        "# Pumps\n\n## Cleaning\n\n" + "".join(words), format="markdown"
-    )
-    splitter = ContentAwareSplitter(max_tokens=60, overlap=overlap, counter=counter)
-    chunks = [chunk for chunk in splitter.split(document) if chunk.context]
-    assert len(chunks) > 5 and {times[chunk.index_text] for chunk in chunks} == {1}
-    assert all(
-        chunk.extras["index_tokens"] == count_tokens(chunk.index_text)
-        for chunk in chunks
-    )
 
 
 @needs_data
@@ -348,14 +277,6 @@ def test_real_plain_text() -> None:
         assert "".join(chunk.text for chunk in chunks) == text
 
 
-def test_a_string_is_no_document() -> None:
-    with pytest.raises(
-        InvalidParameter,
-        match=r"document must be a Document; got str. Use structrag.read_text",
-    ):
-        ContentAwareSplitter().split("a text")  # type: ignore[arg-type]
-
-
 def test_a_section_of_just_the_least_tokens_is_not_small() -> None:
     text = "# A\n\none two three\n\n# B\n\nfour five six\n"  # five words each
     assert len(split(text, min_tokens=5, counter=count_words, context=False)) == 2
@@ -380,17 +301,7 @@ def test_overlap_is_at_most_half_of_the_limit() -> None:
     assert set(overlaps(10)) == {10}
 
 
-@pytest.mark.parametrize(
-    ("limits", "flat", "within"),
-    [
-        ((6, 4), 4, 6),
-        ((None, 4), 4, 9),
-        ((6, None), 6, 6),
-        ((4, 6), 4, 4),
-        ((None, None), 9, 9),
-        ((9, 8), 8, 9),  # nine words are just the limit
-    ],
-)
+@examples
 def test_flat_text_has_the_lower_of_two_limits(
     limits: tuple[int | None, int | None], flat: int, within: int
 ) -> None:
@@ -405,15 +316,7 @@ def test_flat_text_has_the_lower_of_two_limits(
         assert (len(chunks) == 1) is (longest == 9)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"max_tokens": 1, "flat_max_tokens": 1},
-        {"min_tokens": 0},
-        {"overlap": 25, "max_tokens": 50},
-        {"overlap": 99, "max_tokens": None},
-    ],
-)
+@examples
 def test_settings_at_their_edges_are_taken(settings: dict[str, Any]) -> None:
     splitter = ContentAwareSplitter(**settings)
     assert {name: getattr(splitter, name) for name in settings} == settings
@@ -426,25 +329,7 @@ def test_overlap_above_half_of_the_limit_is_refused() -> None:
         ContentAwareSplitter(overlap=26, max_tokens=50)
 
 
-@pytest.mark.parametrize(
-    ("words", "most", "joined"),
-    [
-        ([3, 3, 6], None, [6, 6]),  # two make just the least
-        ([3, 3, 3, 3], None, [6, 6]),
-        ([3, 6], None, [9]),  # a small one takes in the next, however large
-        ([6, 3], None, [9]),  # or else joins the one before
-        ([6, 3, 6], None, [6, 9]),
-        ([6, 3, 6], 9, [6, 9]),  # just the limit
-        ([6, 3, 6], 8, [6, 3, 6]),
-        ([3, 7, 3], 9, [3, 7, 3]),
-        ([5, 3, 7], 9, [8, 7]),
-        ([6, 3, 7], 9, [9, 7]),  # no room for the next, but for the one before
-        ([6, 6, 3], None, [6, 9]),
-        ([6, 7, 3, 8], 10, [6, 10, 8]),
-        ([6, 6], None, [6, 6]),
-        ([3], None, [3]),
-    ],
-)
+@examples
 def test_sections_below_six_words_join_their_neighbours(
     words: list[int], most: int | None, joined: list[int]
 ) -> None:
@@ -474,10 +359,7 @@ def overlap_of(text: str, overlap: int, most: int) -> list[str]:
     return [text[b.start : a.end] for a, b in itertools.pairwise(chunks)]
 
 
-@pytest.mark.parametrize(
-    ("overlap", "repeated"),
-    [(1, ""), (2, "Three is. "), (3, "Three is. "), (4, "Two is. Three is. ")],
-)
+@examples
 def test_as_many_sentences_are_repeated_as_the_overlap_holds(
     overlap: int, repeated: str
 ) -> None:
@@ -491,7 +373,7 @@ def test_the_whole_piece_before_is_never_repeated() -> None:
     assert overlap_of(text, 3, 6) == ["", ""]
 
 
-@pytest.mark.parametrize(("length", "is_repeated"), [(38, True), (39, False)])
+@examples
 def test_a_sentence_of_more_than_40_characters_a_token_is_not_repeated(
     length: int, is_repeated: bool
 ) -> None:
@@ -501,16 +383,7 @@ def test_a_sentence_of_more_than_40_characters_a_token_is_not_repeated(
     assert repeated == (long if is_repeated else "")
 
 
-@pytest.mark.parametrize(
-    ("before", "most", "repeated"),
-    [
-        ("| a | b |\n|---|---|\n| 1 | 2 |\n\n", 17, ""),
-        ("```\nRun it. Stop it.\n```\n\n", 14, ""),
-        ("One.\n\n```\nRun it. Stop it.\n```\n\n", 15, ""),
-        ("- One is.\n- Two is.\n\n", 14, "- Two is.\n\n"),
-        ("> One is. Two is.\n\n", 14, "Two is.\n\n"),
-    ],
-)
+@examples
 def test_sentences_are_repeated_of_prose_only(
     before: str, most: int, repeated: str
 ) -> None:

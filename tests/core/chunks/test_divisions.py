@@ -4,15 +4,12 @@ below it."""
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.divisions import (
-    Division,
     divide,
-    division_blocks,
     excluded_sections,
-    grouped,
-    leading_path,
 )
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.sections import parse
@@ -79,16 +76,6 @@ def test_an_excluded_title_takes_what_is_below_it_and_nothing_beside_it() -> Non
     assert [chunk.path for chunk in chunks] == [("A",), ("Z",)]
 
 
-def test_front_matter_is_a_block_of_its_own() -> None:
-    text = "---\nowner: Ada\n---\nWords before all headings.\n\n# A\n\nb\n"
-    outline = parse(Document(text, format="markdown"))
-    blocks, _ = division_blocks(outline, next(iter(divide(outline))))
-    assert [text[block.start : block.end].split()[0] for block in blocks] == [
-        "---",
-        "Words",
-    ]
-
-
 def divided(text: str, exclude: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
     """The text of each division, the title whose body it has and the one it starts with.
 
@@ -101,82 +88,14 @@ def divided(text: str, exclude: tuple[str, ...] = ()) -> list[tuple[str, str, st
     ]
 
 
-def test_headings_without_a_body_go_with_the_text_below_them() -> None:
-    text = "# A\n\n## B\n\nb\n\n## C\n\n# D\n\n## E\n\ne\n"
-    assert divided(text) == [
-        # C has nothing below: to the text before.
-        ("# A\n\n## B\n\nb\n\n## C\n\n", "B", ""),
-        ("# D\n\n## E\n\ne\n", "E", "D"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "exclude", "divisions"),
-    [
-        ("# A\n\n# B\n", (), [("# A\n\n# B\n", "", "")]),  # headings alone
-        ("a\n\n# B\n", (), [("a\n\n# B\n", "", "")]),
-        (" \n\n", (), []),
-        ("", (), []),
-        (
-            "# A\n\na\n\n# X\n\nx\n\n# B\n",
-            ("x",),
-            [("# A\n\na\n\n", "A", ""), ("# B\n", "B", "B")],
-        ),
-        ("# A\n\na\n\n## B\n\n# X\n\nx\n", ("x",), [("# A\n\na\n\n## B\n\n", "A", "")]),
-        (
-            "# B\n\n# X\n\nx\n\n# C\n\nc\n",
-            ("X",),
-            [("# B\n\n", "", ""), ("# C\n\nc\n", "C", "C")],
-        ),
-        (
-            "# A\n\na\n\n# B\n\nb\n\n# C\n\n# D\n\nd\n",
-            (),
-            [
-                ("# A\n\na\n\n", "A", ""),
-                ("# B\n\nb\n\n# C\n\n", "B", "B"),
-                ("# D\n\nd\n", "D", "D"),
-            ],
-        ),
-        (  # to the division just before, not to the first
-            "# A\n\na\n\n# B\n\nb\n\n# C\n",
-            (),
-            [("# A\n\na\n\n", "A", ""), ("# B\n\nb\n\n# C\n", "B", "B")],
-        ),
-        (
-            "# A\n\na\n\n# B\n\nb\n\n# C\n\n## X\n\nx\n",
-            ("x",),
-            [("# A\n\na\n\n", "A", ""), ("# B\n\nb\n\n# C\n\n", "B", "B")],
-        ),
-    ],
-)
+@examples
 def test_headings_beside_nothing_and_beside_what_is_excluded(
     text: str, exclude: tuple[str, ...], divisions: list[tuple[str, str, str]]
 ) -> None:
     assert divided(text, exclude) == divisions
 
 
-def test_groups_end_where_a_section_is_left_out() -> None:
-    text = "".join(f"# {title}\n\nbody\n\n" for title in "ABCXDE")
-    divisions = divide(parse(Document(text, format="markdown")), ["x"])
-    titles = [
-        [each.section.title for each in group]
-        for group in grouped(divisions, apart=False)
-    ]
-    assert titles == [["A", "B", "C"], ["D", "E"]]
-    assert grouped(divisions, apart=True) == [[each] for each in divisions]
-    assert grouped([], apart=False) == []
-
-
-def test_the_leading_path_is_that_of_the_heading_a_text_starts_with() -> None:
-    for before, path in (("", ("A",)), ("\n\n", ("A",)), ("Words.\n\n", ())):
-        outline = parse(Document(f"{before}# A\n\n## B\n\nb\n", format="markdown"))
-        assert leading_path(outline, divide(outline)[0]) == path
-
-
-@pytest.mark.parametrize(
-    ("titles", "excluded"),
-    [((), set()), (("",), set()), (("  NOTES  and more ",), {2, 3}), (("deep",), {3})],
-)
+@examples
 def test_titles_are_compared_without_case_and_white_space(
     titles: tuple[str, ...], excluded: set[int]
 ) -> None:
@@ -184,29 +103,3 @@ def test_titles_are_compared_without_case_and_white_space(
     assert (
         excluded_sections(parse(Document(text, format="markdown")), titles) == excluded
     )
-
-
-def test_blocks_of_a_division_tile_it_and_say_where_its_last_headings_begin() -> None:
-    text = "# A\n\none\n\ntwo\n\n## B\n\n# C\n\n## D\n\nd\n"
-    outline = parse(Document(text, format="markdown"))
-    first, second = divide(outline)
-    blocks, headings = division_blocks(outline, first)
-    assert [text[block.start : block.end] for block in blocks] == [
-        "# A\n\none\n\n",
-        "two\n\n## B\n\n",
-    ]
-    assert headings == text.index("## B")
-    assert blocks[0].text_start == text.index("one")
-    blocks, headings = division_blocks(outline, second)
-    assert [text[block.start : block.end] for block in blocks] == ["# C\n\n## D\n\nd\n"]
-    assert headings is None and blocks[0].text_start == text.index("d\n")
-
-
-def test_a_division_of_headings_alone_is_one_block() -> None:
-    text = "# A\n\n## B\n"
-    outline = parse(Document(text, format="markdown"))
-    (division,) = divide(outline)
-    assert division == Division(0, len(text), outline.sections[0], outline.sections[0])
-    blocks, headings = division_blocks(outline, division)
-    assert [(block.start, block.end) for block in blocks] == [(0, len(text))]
-    assert headings is None

@@ -36,11 +36,6 @@ def pieces(
     return [(run, text[piece.start : piece.end]) for run, piece, _ in cut]
 
 
-def test_a_run_that_fits_is_one_piece() -> None:
-    text = "One two. Three four. Five six. Seven."
-    assert pieces(text, 7) == pieces(text, None) == [((0, 4), text)]
-
-
 def test_a_run_too_long_is_cut_where_units_go_together_least() -> None:
     text = "One two. Three four. Five six. Seven."
     assert pieces(text, 6) == [
@@ -61,19 +56,6 @@ def test_a_unit_too_long_is_cut_between_words_and_belongs_to_each_piece() -> Non
     assert "".join(piece for _, piece in pieces(lines, 4)) == lines
 
 
-def test_the_longest_context_leaves_the_room() -> None:
-    text = "# A long title\n\nOne two. Three four.\n"
-    fitter, units = fitter_and_units(text, 20)
-    division = units[0].division
-    # The text has the heading itself.
-    assert fitter.context(division, leading=True).text == ""
-    assert fitter.context(division, leading=False).text == "A long title"
-    assert fitter.room([division]) == 17
-    assert fitter_and_units(text, None)[0].room([division]) is None
-    tight, _ = fitter_and_units(text, 1)
-    assert tight.room([division]) == 1
-
-
 def test_only_the_first_piece_of_a_cut_unit_holds_the_heading_itself() -> None:
     text = f"# A title\n\n{'one two three four five six seven eight nine ten ' * 3}\n"
     fitter, units = fitter_and_units(text, 16)
@@ -83,19 +65,6 @@ def test_only_the_first_piece_of_a_cut_unit_holds_the_heading_itself() -> None:
         "",
         *["A title"] * (len(cut) - 1),
     ]
-
-
-def test_the_room_is_what_the_longest_of_all_paths_leaves() -> None:
-    text = "# A\n\nOne.\n\n# A long title\n\nTwo.\n\n## B\n\nThree.\n\n# C\n\nFour.\n"
-    outline = parse(read_text(text, format="markdown", id="d"))
-    maker = ChunkMaker(outline.document, count_words, 30, True)
-    fitter = Fitter(outline, maker, Cutter(count_words))
-    divisions = divide(outline)
-    rooms = [fitter.room([division]) for division in divisions]
-    # "A long title > B" are five words, and the text with B's heading has four in front.
-    assert rooms == [29, 27, 25, 29]
-    assert fitter.room(divisions) == 25
-    assert fitter.room([]) == 30
 
 
 def test_pieces_of_a_cut_table_repeat_its_header() -> None:

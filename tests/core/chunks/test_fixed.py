@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
-from structrag.text.tokens import count_tokens
 
 TEXT = (
     "# One\n\n"
@@ -17,15 +15,6 @@ TEXT = (
     + "\n\n## Two\n\n"
     + "Another sentence of six words. " * 4
 )
-
-
-def test_sentences_are_packed_until_the_next_would_pass_the_limit() -> None:
-    chunks = FixedSplitter(30).split(read_text(TEXT, format="markdown"))
-    assert "".join(chunk.text for chunk in chunks) == TEXT
-    for chunk, later in itertools.pairwise(chunks):
-        following = later.text.split(". ")[0] + ". "
-        assert count_tokens(chunk.text) <= 30
-        assert count_tokens(chunk.text) + count_tokens(following) > 30
 
 
 def test_sections_are_borders_only_when_asked() -> None:
@@ -36,16 +25,6 @@ def test_sections_are_borders_only_when_asked() -> None:
     inside = FixedSplitter(500, within_sections=True, context=True).split(document)
     assert [chunk.path for chunk in inside] == [("One",), ("One", "Two")]
     assert [chunk.context for chunk in inside] == ["One", "One > Two"]
-
-
-def test_bad_limit_is_named() -> None:
-    with pytest.raises(InvalidParameter, match="max_tokens"):
-        FixedSplitter(0)
-
-
-def test_a_string_is_no_document() -> None:
-    with pytest.raises(InvalidParameter, match="document must be a Document; got str"):
-        FixedSplitter().split("text")  # type: ignore[arg-type]
 
 
 def words(text: str) -> int:
@@ -76,15 +55,7 @@ def test_titles_are_left_out_within_sections_only() -> None:
     assert [chunk.path for chunk in chunks] == [("One",)]
 
 
-@pytest.mark.parametrize(
-    ("limit", "texts"),
-    [
-        # The path "A" takes one word of each chunk.
-        (5, ["# A\n\nOne two. ", "Three. Four."]),
-        (4, ["# A\n\nOne ", "two. Three. Four."]),
-        (1, ["# ", "A\n\n", "One ", "two. ", "Three. ", "Four."]),
-    ],
-)
+@examples
 def test_the_heading_path_counts_to_the_limit(limit: int, texts: list[str]) -> None:
     document = read_text("# A\n\nOne two. Three. Four.", format="markdown")
     splitter = FixedSplitter(limit, within_sections=True, context=True, counter=words)
@@ -92,16 +63,7 @@ def test_the_heading_path_counts_to_the_limit(limit: int, texts: list[str]) -> N
     assert [chunk.text for chunk in chunks] == texts
 
 
-@pytest.mark.parametrize(
-    ("limit", "sizes"),
-    [
-        (10, [4]),
-        (9, [2, 2]),
-        (4, [2, 2]),
-        (3, [1, 1, 1, 1]),
-        (1, [1, 1, 1, 1]),
-    ],
-)
+@examples
 def test_sentences_that_count_more_together_are_halved(
     limit: int, sizes: list[int]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import BAD
@@ -16,15 +17,14 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.chunks.maker import ChunkMaker, IndexLimit
+from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
-from structrag.records import Block, Chunk, Document
+from structrag.records import Chunk, Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
-from structrag.text.cutting import Cutter, Piece
-from structrag.text.tokens import count_tokens
+from structrag.text.cutting import Piece
 
 Split = Callable[[Document], list[Chunk]]
 
@@ -136,20 +136,7 @@ def test_a_body_is_moved_into_the_chunk() -> None:
     assert Chunk("x", "d", "s", 3, 5, "ab", body_start=4).body == "b"
 
 
-@pytest.mark.parametrize(
-    ("limit", "words", "is_whole"),
-    [
-        (40, 10, True),
-        (40, 11, False),
-        (43, 11, False),
-        (44, 11, True),
-        (None, 64, True),
-        (None, 65, False),
-        (256, 64, True),
-        (255, 64, False),
-        (999, 65, False),
-    ],
-)
+@examples
 def test_a_heading_path_takes_a_quarter_of_the_limit(
     limit: int | None, words: int, is_whole: bool
 ) -> None:
@@ -160,41 +147,7 @@ def test_a_heading_path_takes_a_quarter_of_the_limit(
     assert (maker.context((title,), own=True).text == title) is is_whole
 
 
-def test_a_heading_path_stops_in_front_of_the_title_that_a_chunk_begins_with() -> None:
-    maker = ChunkMaker(Document("", title="Manual"), len, None, with_context=True)
-    assert maker.context(("Pumps", "Small"), own=True).text == "Manual > Pumps > Small"
-    assert maker.context(("Pumps", "Small"), own=False).text == "Manual > Pumps"
-    assert maker.context(("manual", "Small"), own=True).text == "manual > Small"
-    bare = ChunkMaker(Document("", title="Manual"), len, None, with_context=False)
-    assert bare.context(("Pumps", "Small"), own=True).text == ""
-
-
-def test_a_long_heading_path_is_made_once_for_all_pieces() -> None:
-    calls = []
-
-    def counter(text: str) -> int:
-        calls.append(len(text))
-        return count_tokens(text)
-
-    text = f"# {'letters ' * 250}\n\n{'It rings and works well. ' * 280}"
-    for splitter in (
-        ContentAwareSplitter(max_tokens=1, counter=counter),
-        HiQASplitter(max_tokens=1, counter=counter),
-        PICSplitter(max_tokens=2, min_tokens=1, counter=counter),
-        IDMSSplitter(max_tokens=2, counter=counter),
-    ):
-        calls.clear()
-        document = read_text(text, format="markdown")
-        if isinstance(splitter, PICSplitter | IDMSSplitter):
-            chunks = splitter.split(document, embedder=HashEmbedder())
-        else:
-            chunks = splitter.split(document)
-        assert len(chunks) > 900
-        # A heading path a piece takes millions of characters.
-        assert sum(calls) < 500_000
-
-
-@pytest.mark.parametrize(("limit", "is_oversize"), [(3, True), (4, False), (5, False)])
+@examples
 def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
     limit: int, is_oversize: bool
 ) -> None:
@@ -212,10 +165,7 @@ def test_a_chunk_above_the_limit_is_noted_and_one_at_it_is_not(
     )
 
 
-@pytest.mark.parametrize(
-    ("limit", "length", "is_whole"),
-    [(None, 222, True), (None, 223, False), (888, 222, True), (887, 222, False)],
-)
+@examples
 def test_a_counter_of_characters_allows_222(
     limit: int | None, length: int, is_whole: bool
 ) -> None:
@@ -223,84 +173,3 @@ def test_a_counter_of_characters_allows_222(
     title = title.replace(" ", "x", 1) if title.endswith(" ") else title
     maker = ChunkMaker(Document(""), len, limit, with_context=True)
     assert (maker.context((title,), own=True).text == title) is is_whole
-
-
-def count_words(text: str) -> int:
-    return len(text.split())
-
-
-def test_a_piece_of_a_table_has_the_header_rows_in_its_context() -> None:
-    document = read_text("# T\n\n| a |\n|---|\n| 1 |\n| 2 |\n", format="markdown")
-    maker = ChunkMaker(document, count_words, 9, with_context=True)
-    section = parse(document).sections[1]
-    row = document.text.index("| 2")
-    piece = Piece(row, len(document.text), (5, document.text.index("| 1")))
-    chunk = maker.chunk(section, piece, maker.context(("T",), own=True))
-    assert (chunk.text, chunk.context) == ("| 2 |\n", "T\n| a |\n|---|")
-    assert chunk.index_text == "T\n| a |\n|---|\n| 2 |\n"
-    assert (chunk.n_tokens, chunk.extras) == (3, {"index_tokens": 8})
-    bare = ChunkMaker(document, count_words, 9, with_context=False)
-    chunk = bare.chunk(section, piece, bare.context(("T",), own=True))
-    assert (chunk.context, chunk.n_tokens) == ("| a |\n|---|", 3)
-
-
-def test_a_shortened_path_is_noted() -> None:
-    document = read_text("one two three", format="text")
-    maker = ChunkMaker(document, count_words, 20, with_context=True)
-    section = parse(document).sections[0]
-    for title, is_shortened in (("a b c d e", False), ("a b c d e f", True)):
-        context = maker.context((title,), own=True)
-        chunk = maker.chunk(section, Piece(0, 13), context, extras={"mine": 1})
-        assert ("context_shortened" in chunk.extras) is is_shortened
-        assert chunk.extras["mine"] == 1
-
-
-TEXT = "aa bb cc dd"  # "aa bb " is the first piece, "cc dd" a later one
-
-
-@pytest.mark.parametrize(
-    ("limit", "piece", "spare", "fits"),
-    [
-        (3, Piece(0, 5), 0, True),  # a context of one word and two words
-        (2, Piece(0, 5), 0, False),
-        (3, Piece(0, 5), 7, True),  # nothing is left free in the first piece
-        (5, Piece(6, 11), 0, True),  # a context of three words
-        (4, Piece(6, 11), 0, False),
-        (7, Piece(6, 11), 2, True),
-        (6, Piece(6, 11), 2, False),
-        (6, Piece(6, 11, (0, 3)), 0, True),  # a header of one word
-        (5, Piece(6, 11, (0, 3)), 0, False),
-    ],
-)
-def test_index_texts_keep_the_limit(
-    limit: int, piece: Piece, spare: int, fits: bool
-) -> None:
-    within = IndexLimit(TEXT, 0, ("first", "all later ones"), limit, count_words)
-    assert within.fits(piece, spare) is fits
-    assert within.fits(piece, spare) is fits  # as it was counted
-    assert (piece in within.counted) is (piece.header == (0, 0))
-
-
-@pytest.mark.parametrize(
-    ("contexts", "limit", "spare", "pieces"),
-    [
-        (("", ""), 11, 0, [TEXT]),
-        (("", ""), 6, 0, ["aa bb ", "cc dd"]),
-        (("", ""), 5, 0, ["aa ", "bb ", "cc dd"]),
-        (("c", ""), 8, 0, ["aa bb ", "cc dd"]),  # the context and its line end
-        (("", "c"), 8, 0, ["aa bb ", "cc dd"]),
-        (("", "c"), 7, 0, ["aa ", "bb ", "cc dd"]),
-        (("", "c"), 10, 2, ["aa bb ", "cc dd"]),
-        (("", "c"), 9, 2, ["aa ", "bb ", "cc dd"]),
-        (("long context", "c"), 5, 0, list("aabbccdd")),
-    ],
-)
-def test_blocks_are_cut_beside_the_longest_context(
-    contexts: tuple[str, str], limit: int, spare: int, pieces: list[str]
-) -> None:
-    within = IndexLimit(TEXT, 0, contexts, limit, len)
-    blocks = [Block("paragraph", 0, len(TEXT))]
-    found = within.cut(Cutter(len), blocks, None, spare)
-    assert "".join(TEXT[piece.start : piece.end] for piece in found) == TEXT
-    stripped = [TEXT[piece.start : piece.end].strip() for piece in found]
-    assert stripped == [piece.strip() for piece in pieces]

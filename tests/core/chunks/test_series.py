@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -23,37 +24,6 @@ from structrag.chunks.series import (
 from structrag.errors import InvalidParameter
 
 series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
-
-
-def test_the_papers_case_study_has_two_irrelevant_and_three_relevant_sentences() -> (
-    None
-):
-    similarities = np.array([0.493, 0.445, 0.572, 0.557, 0.703])
-    threshold = threshold_of(similarities, "mean")
-    assert threshold == pytest.approx(0.554)
-    assert labels(similarities, threshold).tolist() == [False, False, True, True, True]
-    assert changes(labels(similarities, threshold)) == [2]
-
-
-def test_seven_sentences_make_four_runs() -> None:
-    values = np.array([0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39])
-    assert threshold_of(values, "mean") == pytest.approx(0.4929, abs=5e-5)
-    assert values.std() == pytest.approx(0.1343, abs=5e-5)
-    assert changes(labels(values, threshold_of(values, "mean"))) == [2, 4, 5]
-    assert threshold_of(values, "mean", 1.0) == pytest.approx(
-        values.mean() + values.std()
-    )
-    assert threshold_of(values, "median") == 0.44
-    assert threshold_of(values, 0.6) == 0.6
-
-
-@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
-def test_equal_similarities_are_all_relevant_whatever_their_mean_rounds_to(
-    value: float,
-) -> None:
-    for n in range(2, 60):
-        for mean in (np.mean(np.full(n, value)), sum([value] * n) / n):
-            assert labels(np.full(n, value), float(mean)).all()
 
 
 @given(series, st.floats(0.1, 10), st.floats(-3, 3))
@@ -95,19 +65,6 @@ def test_hysteresis_never_adds_runs(values: np.ndarray, margin: float) -> None:
     assert len(changes(labels(values, threshold, margin=margin))) <= len(
         changes(labels(values, threshold))
     )
-
-
-def test_hysteresis_changes_the_label_only_past_the_margin() -> None:
-    values = np.array([0.9, 0.45, 0.55, 0.2, 0.55, 0.45, 0.7])
-    assert labels(values, 0.5, margin=0.1).tolist() == [
-        True,
-        True,
-        True,
-        False,
-        False,
-        False,
-        True,
-    ]
 
 
 def test_a_sentence_of_the_summary_is_compared_with_the_others_only() -> None:
@@ -156,51 +113,9 @@ def test_thresholds_that_mean_nothing_are_refused(
         check_threshold(threshold, spread)
 
 
-@pytest.mark.parametrize(
-    ("threshold", "spread"),
-    [("mean", 1.5), ("median", -2), (0.5, 0), (0, 0.0), (-math.inf, 0)],
-)
-def test_thresholds_that_mean_something_are_taken(
-    threshold: object, spread: object
-) -> None:
-    check_threshold(threshold, spread)
-
-
-def test_a_value_just_at_a_threshold_is_above_it_and_one_at_the_lower_margin_stays() -> (
-    None
-):
-    values = np.array([0.5, 0.4, 0.39, 0.5, 0.6, 0.5])
-    assert labels(values, 0.5).tolist() == [True, False, False, True, True, True]
-    assert labels(values, 0.5, margin=0.1).tolist() == [
-        True,
-        True,  # not below 0.4
-        False,
-        False,  # not above 0.6
-        True,
-        True,
-    ]
-
-
-@pytest.mark.parametrize(("below", "is_above"), [(5e-10, True), (2e-9, False)])
+@examples
 def test_a_billionth_below_a_threshold_is_at_it(below: float, is_above: bool) -> None:
     assert labels([0.5 - below], 0.5).tolist() == [is_above]
     # The label begins at the upper margin, and ends below the lower one.
     assert labels([0.1, 0.75 - below], 0.5, margin=0.25).tolist() == [False, is_above]
     assert labels([0.9, 0.25 - below], 0.5, margin=0.25).tolist() == [True, is_above]
-
-
-def test_the_first_label_is_that_of_the_threshold_whatever_the_margin() -> None:
-    assert labels([0.5, 0.4], 0.5, margin=0.2).tolist() == [True, True]
-    assert labels([0.4, 0.5], 0.5, margin=0.2).tolist() == [False, False]
-
-
-def test_a_weight_below_1_counts_as_1() -> None:
-    mean = weighted_mean([0.2, 0.6, 0.5], [0, 3, 1])
-    assert mean((0, 2)) == pytest.approx((0.2 + 3 * 0.6) / 4)
-    assert mean((1, 3)) == pytest.approx((3 * 0.6 + 0.5) / 4)
-    assert mean((2, 3)) == pytest.approx(0.5)
-
-
-def test_a_change_is_in_front_of_the_value_that_differs() -> None:
-    assert changes(np.array([True, True, False, True])) == [2, 3]
-    assert changes(np.array([False])) == []

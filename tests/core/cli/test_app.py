@@ -9,23 +9,10 @@ from pathlib import Path
 
 import pytest
 from cli_running import run
+from fixture_cases import examples
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["outline", "missing.md"], "Cannot read 'missing.md'"),
-        (["search", "missing", "-q", "x"], "There is no file or folder 'missing'"),
-        (
-            ["split", "MANUAL", "--method", "magic"],
-            "--method must be one of 'content_aware', 'fixed', 'hiqa', 'idms', 'pic'; got 'magic'.",
-        ),
-        (
-            ["split", "MANUAL", "--max-tokens", "0"],
-            "max_tokens must be a number of at least 1; got 0.",
-        ),
-    ],
-)
+@examples
 def test_mistakes_end_with_one_sentence(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -50,6 +37,7 @@ def test_a_missing_extra_is_the_users_to_mend(
     assert code == 2 and "structrag[plot]" in err and not out
 
 
+@pytest.mark.slow
 def test_the_package_runs_as_a_module(manual: Path) -> None:
     command = [sys.executable, "-m", "structrag", "outline", str(manual), "--json"]
     result = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)

@@ -4,18 +4,13 @@ mistakes."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pdf_making
 import pytest
 from cli_running import run
+from fixture_cases import examples
 from samples import TOPICS, manual
-
-from structrag.cli.compare import _parts
-from structrag.cli.tables import Table
-from structrag.evaluation.comparing import Comparison, MethodReport, SelfTestReport
-from structrag.evaluation.estimates import Estimate
 
 HTML = (
     "<html><body><h1>Tanks</h1><p>A tank is filled slowly. Nobody "
@@ -113,16 +108,7 @@ def test_few_headings_have_no_selftest(
     assert code == 0 and "No self-test: it needs at least 10 headings" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--method", "magic"], "--method must be one of"),
-        (["--method", "fixed,fixed"], "--method must be different names"),
-        (["--json", "--markdown"], "--json and --markdown exclude each other"),
-        (["--budget", "3"], "budget must be a number of at least 20; got 3"),
-        (["--max-tokens", "0"], "max_tokens must be a number of at least 1; got 0"),
-    ],
-)
+@examples
 def test_mistakes_end_with_one_sentence(
     capsys: pytest.CaptureFixture[str],
     folder: Path,
@@ -140,76 +126,4 @@ def test_a_folder_without_documents_is_said(
     assert (
         code == 2
         and f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r}." in err
-    )
-
-
-def comparison_of(*names: str, left_out: dict[str, int] | None = None) -> Comparison:
-    """A comparison of methods with a self-test of 12 headings."""
-    half = {"heading": Estimate(0.5, 0.4, 0.6, 12)}
-    better = {"heading": Estimate(0.1, 0.05, 0.2, 12)}
-    reports = tuple(
-        MethodReport(
-            name,
-            1_000,
-            (5, 60, 290, 300),
-            {"sentence": 1, "table": 2, "code": 3},
-            1.254,
-            40,
-            1_000,
-            7,
-        )
-        for name in names
-        if name != "evidence"
-    )
-    test = SelfTestReport(
-        1000,
-        20,
-        left_out or {},
-        dict.fromkeys(names, half),
-        dict.fromkeys(names, better),
-    )
-    units = {"sentence": 1, "table": 2, "code": 1}
-    return Comparison(2, 3_000, units, "some/model|v1", reports, test, "")
-
-
-def test_a_comparison_is_tables_of_chunks_costs_and_a_selftest() -> None:
-    head, chunks, cost, test = _parts(comparison_of("pic", "evidence"), 300)
-    assert head.notes == [
-        "2 documents, 3,000 characters: 1 sentence, 2 tables, 1 block of code. "
-        "At most 300 tokens a chunk."
-    ]
-    assert chunks.table is not None and cost.table is not None
-    row = ["pic", "1,000", "5", "60", "290", "300", "1", "2", "3"]
-    assert chunks.table.rows == [row]
-    assert cost.table.rows == [["pic", "1.25", "40", "1,000", "7"]]
-    assert test.table == Table(
-        ["method", "12 headings", "against pic"],
-        [
-            ["pic", "50.0 [40.0, 60.0]", ""],
-            ["evidence", "50.0 [40.0, 60.0]", "+10.0 [+5.0, +20.0]"],
-        ],
-    )
-    assert "evidence by EvidenceRetriever" in test.notes[0]
-    assert test.notes[1] == "Asked were 12 of 20 headings."
-
-
-def test_what_was_not_asked_is_said_and_evidence_where_it_is() -> None:
-    left_out = {"not drawn": 7, "too short": 1}
-    *_, test = _parts(comparison_of("pic", left_out=left_out), 300)
-    assert test.notes[1].endswith("headings. Not asked: 7 not drawn; 1 too short.")
-    assert "EvidenceRetriever" not in test.notes[0]
-    parts = _parts(comparison_of("evidence"), 300)
-    assert [part.title for part in parts] == [
-        "",
-        "Self-test: finding sections without labels",
-    ]
-
-
-def test_without_a_selftest_the_reason_is_given() -> None:
-    without = replace(comparison_of("pic"), selftest=None, no_selftest="No self-test.")
-    *_, test = _parts(without, 300)
-    assert (test.title, test.table, test.notes) == (
-        "Self-test",
-        None,
-        ["No self-test."],
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from cli_running import MANUAL, run
+from fixture_cases import examples
 
 from structrag.cli.eval import _parts
-from structrag.cli.tables import Table
 from structrag.evaluation.estimates import Estimate
 from structrag.evaluation.labelled import Evaluation, MethodScores
 
@@ -38,6 +38,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_report_is_printed_and_files_are_written(
     capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, tmp_path: Path
 ) -> None:
@@ -126,16 +127,7 @@ def test_budgets_and_numbers_of_chunks(
     }
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("--budget", "many"),
-        ("--budget", "0"),
-        ("--budget", ","),
-        ("-k", "1,2.5"),
-        ("-k", "-1"),
-    ],
-)
+@examples
 def test_mistakes_in_the_numbers(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -167,25 +159,7 @@ def test_one_method_has_no_difference(
     assert "Difference" not in out and "\nfixed " in out
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("not json", "Line 1 of questions.jsonl is not JSON"),
-        ("", "There is no question in"),
-        (
-            '{"question": "a", "docs": ["well.md"]}',
-            "Line 1 of questions.jsonl: there is no document 'well.md'",
-        ),
-        (
-            '{"question": "a", "quotes": ["wet"]}',
-            "Line 1 of questions.jsonl: 'wet' was not found in the documents",
-        ),
-        (
-            '{"question": "a"}',
-            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'",
-        ),
-    ],
-)
+@examples
 def test_mistakes_in_the_questions(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -238,35 +212,9 @@ def evaluation_of(count: int, *names: str) -> Evaluation:
     )
 
 
-@pytest.mark.parametrize(
-    ("count", "few"),
-    [(1, "1 question is few:"), (49, "49 questions are few:"), (50, None)],
-)
+@examples
 def test_fewer_than_50_questions_are_few(count: int, few: str | None) -> None:
     (head, *_) = _parts(evaluation_of(count, "pic"), 300)
     notes = [note for note in head.notes if " few" in note]
     assert [note.startswith(few or "") for note in notes] == [True] * (few is not None)
     assert "by some/model and BM25 (views: raw, summary)." in head.notes[0]
-
-
-def test_one_method_differs_from_none() -> None:
-    one = _parts(evaluation_of(60, "pic"), 300)
-    assert [part.title for part in one][1:] == [
-        "Recall within a token budget",
-        "Recall among the first k chunks",
-    ]
-    assert one[1].table == Table(
-        ["method", "chunks", "500 tokens"], [["pic", "1,200", "50.0 [25.0, 75.0]"]]
-    )
-    assert one[2].table == Table(
-        ["method", "chunks", "first 1", "tokens in the first 1"],
-        [["pic", "1,200", "40.0 [30.0, 50.0]", "1,234"]],
-    )
-    two = _parts(evaluation_of(60, "pic", "evidence"), 300)
-    assert two[3].title == "Difference to pic"
-    points = "+10.0 [-10.0, +30.0]"
-    assert two[3].table == Table(
-        ["method", "500 tokens", "first 1"], [["evidence", points, points]]
-    )
-    assert "; evidence by EvidenceRetriever" in two[0].notes[0]
-    assert "EvidenceRetriever" not in one[0].notes[0]

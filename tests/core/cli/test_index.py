@@ -8,6 +8,7 @@ from pathlib import Path
 import ingestion_makers as makers
 import pytest
 from cli_running import run
+from fixture_cases import examples
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def test_another_embedder(
     assert (code, "--embedder must be what the index" in err) == (2, True)
 
 
-@pytest.mark.parametrize(("option", "workers"), [(0, None), (1, 1), (7, 7)])
+@examples
 @pytest.mark.parametrize("store", ["folder", "lancedb:folder"])
 def test_without_a_number_of_workers_there_is_one_a_core(
     monkeypatch: pytest.MonkeyPatch,

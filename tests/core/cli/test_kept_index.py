@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_running import run
+from fixture_cases import examples
 
-from structrag.cli import kept_index, options
-from structrag.cli.kept_index import Changes, KeptIndex
+from structrag.cli.kept_index import KeptIndex
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.models import LsaEmbedder
-from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
 PUMP = (
     "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
@@ -38,55 +35,7 @@ def write(path: Path, text: str) -> None:
     os.utime(path, ns=(10**18, 10**18 + len(text)))
 
 
-@pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are read from now on."""
-    names: list[str] = []
-    really: Callable[..., Any] = options.read_file
-
-    def noted(path: Path, **settings: Any) -> Any:
-        names.append(path.name)
-        return really(path, **settings)
-
-    monkeypatch.setattr(options, "read_file", noted)
-    return names
-
-
-@pytest.mark.parametrize("method", ["evidence", "multiview"])
-def test_only_changed_files_are_read_again(
-    capsys: pytest.CaptureFixture[str], folder: Path, read: list[str], method: str
-) -> None:
-    search = (
-        "search",
-        folder,
-        "--index",
-        folder.parent / "index",
-        "--method",
-        method,
-        "-q",
-    )
-    code, out, err = run(capsys, *search, "rinse the filter", "-k", 1)
-    assert (
-        code == 0
-        and out.startswith("1. Pump > Cleaning")
-        and "2 documents added" in err
-    )
-    assert read == ["pump.md", "tap.md"]
-    code, out, err = run(capsys, *search, "rinse the filter", "-k", 1)
-    assert code == 0 and out.startswith("1. Pump > Cleaning") and "2 unchanged" in err
-    assert len(read) == 2
-    write(folder / "tap.md", TAP + "\nThe spout is of brass.\n")
-    write(folder / "valve.md", "# Valve\n\nThe valve is of steel.\n")
-    (folder / "pump.md").unlink()
-    code, out, err = run(capsys, *search, "What is of brass?", "-k", 1)
-    assert (
-        "brass" in out and "1 document added, 1 replaced, 0 unchanged, 1 removed" in err
-    )
-    assert read[2:] == ["tap.md", "valve.md"]
-    _, out, _ = run(capsys, *search, "rinse the filter monthly")
-    assert "Pump" not in out
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["evidence", "multiview"])
 @pytest.mark.parametrize("command", ["search", "index"])
 def test_without_a_model_vectors_are_made_once(
@@ -137,33 +86,6 @@ def test_the_files_named_are_searched_and_the_others_stay(
     )
     assert "Tap" in out and "Pump" not in out and "0 removed" in err
     assert "Pump" in run(capsys, "search", *index, "-q", "rinse the filter")[1]
-
-
-def test_a_file_changed_just_now_is_read_again(folder: Path, read: list[str]) -> None:
-    (folder / "tap.md").write_text(TAP)
-    for _ in range(2):
-        KeptIndex(folder.parent / "index").update([folder])
-    assert read == ["pump.md", "tap.md", "tap.md"]
-
-
-def test_what_was_read_before_an_error_is_kept(
-    folder: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_index, "GROUP", 1)
-    really = KeptIndex._add
-
-    def broken_off(self: KeptIndex, documents: Any, states: Any) -> Any:
-        if documents[0].id.endswith("tap.md"):
-            raise KeyboardInterrupt
-        return really(self, documents, states)
-
-    monkeypatch.setattr(KeptIndex, "_add", broken_off)
-    with pytest.raises(KeyboardInterrupt):
-        KeptIndex(folder.parent / "index").update([folder])
-    monkeypatch.setattr(KeptIndex, "_add", really)
-    changes = KeptIndex(folder.parent / "index").update([folder])
-    assert (changes.added, changes.unchanged) == (1, 1)
-    assert read == ["pump.md", "tap.md", "tap.md"]
 
 
 def test_a_file_that_can_no_longer_be_read_leaves(
@@ -229,10 +151,6 @@ def test_an_index_inside_of_the_folder_is_not_counted(
     assert "left out: 1 .docx (" in err
 
 
-def test_no_changes_are_told_as_such() -> None:
-    assert str(Changes()) == "0 documents added, 0 replaced, 0 unchanged, 0 removed"
-
-
 def test_an_index_that_is_not_there_is_said(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
 ) -> None:
@@ -243,63 +161,6 @@ def test_an_index_that_is_not_there_is_said(
     assert run(capsys, "search", folder, *index)[0] == 0
     code, _, err = run(capsys, "search", *index, "--method", "multiview")
     assert code == 2 and "it has one for evidence. Name the files to index." in err
-
-
-@pytest.mark.parametrize("method", ["evidence", "multiview"])
-def test_a_limit_of_chunks_is_a_setting_of_multiview_alone(
-    folder: Path, method: str
-) -> None:
-    place = folder.parent / "index"
-    index = KeptIndex(place, method)
-    assert index.update([folder]).added == 2 and index.model == "LSA"
-    if method == "evidence":
-        assert KeptIndex(place, method, max_tokens=100).update().unchanged == 2
-        return
-    with pytest.raises(InvalidParameter, match=r"--max-tokens must be .* 300; got 100"):
-        KeptIndex(place, method, max_tokens=100)
-
-
-def test_counts_have_commas() -> None:
-    changes = Changes(added=1, replaced=2_000, unchanged=3_000, removed=4_000)
-    assert (
-        str(changes)
-        == "1 document added, 2,000 replaced, 3,000 unchanged, 4,000 removed"
-    )
-
-
-def test_reading_is_told_of_more_than_one_file_through_all_groups(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[tuple[object, ...]] = []
-    monkeypatch.setattr(kept_index, "GROUP", 2)
-    index = KeptIndex(None)
-    monkeypatch.setattr(kept_index, "show_progress", lambda *call: calls.append(call))
-    assert index.update([folder / "tap.md"]).added == 1 and calls == []
-    for name in ("a", "b"):
-        write(folder / f"{name}.md", f"# {name}\n\nWords.\n")
-    assert index.update([folder]).added == 3
-    assert calls == [("reading files", number, 3) for number in (1, 2, 3)]
-
-
-def test_an_index_is_written_only_when_something_changed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place, saves = folder.parent / "index", []
-    really = EvidenceRetriever.save
-
-    def save(self: EvidenceRetriever, path: Path) -> None:
-        saves.append(path.name)
-        really(self, path)
-
-    monkeypatch.setattr(EvidenceRetriever, "save", save)
-    KeptIndex(place).update([folder])
-    assert saves == ["evidence"]
-    KeptIndex(place).update([folder])
-    assert saves == ["evidence"]
-    (folder / "tap.md").unlink()
-    assert KeptIndex(place).update().removed == 1
-    assert saves == ["evidence"] * 2
-    assert KeptIndex(place).index.document_ids == [str(folder / "pump.md")]
 
 
 def test_nothing_is_written_for_an_index_in_memory(
@@ -314,14 +175,6 @@ def test_nothing_is_written_for_an_index_in_memory(
         index.fill([folder])
 
 
-def test_without_files_an_index_in_memory_has_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidParameter, match=r"method evidence in '\.'\. Name the"):
-        KeptIndex(None).update()
-
-
 def test_of_files_that_cannot_be_read_none_is_counted_as_removed(folder: Path) -> None:
     (folder / "bad.md").write_bytes(b"\0\1\2")
     index = KeptIndex(folder.parent / "index")
@@ -332,42 +185,7 @@ def test_of_files_that_cannot_be_read_none_is_counted_as_removed(folder: Path) -
         index.update([folder / "bad.md"])
 
 
-def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.write_bytes(b"\0\1\2")
-    place = folder.parent / "index"
-    with pytest.raises(InvalidDocument, match="None of 2 files in"):
-        KeptIndex(place).update([folder])
-    assert not (place / "evidence").exists()
-
-
-def test_another_way_of_reading_reads_again(folder: Path) -> None:
-    index = KeptIndex(folder.parent / "index")
-    assert index.update([folder], format="markdown").added == 2
-    assert index.update([folder], format="markdown").unchanged == 2
-    assert index.update([folder], format="text").replaced == 2
-
-
-def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:
-    place = folder.parent / "index"
-    place.mkdir()
-    assert KeptIndex(place).update([folder]).added == 2
-    (folder.parent / "other").mkdir()
-    (folder.parent / "other" / "evidence.json").mkdir()
-    with pytest.raises(InvalidParameter, match="holds other files"):
-        KeptIndex(folder.parent / "other")
-
-
-@pytest.mark.parametrize(
-    ("names", "documents"),
-    [
-        ([], {"pump.md", "tap.md"}),
-        (["."], {"pump.md", "tap.md"}),
-        (["tap.md"], {"tap.md"}),
-        (["tap.md", "pump.md"], {"pump.md", "tap.md"}),
-        (["none.md"], set()),
-    ],
-)
+@examples
 def test_hits_are_in_the_places_that_are_named(
     folder: Path, names: list[str], documents: set[str]
 ) -> None:
@@ -378,6 +196,7 @@ def test_hits_are_in_the_places_that_are_named(
     assert {Path(hit.chunk.doc_id).name for hit in hits} == documents
 
 
+@pytest.mark.slow
 def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
     place = folder.parent / "deep" / "index"
     (folder / "bad.md").write_bytes(b"\0\1\2")
@@ -392,13 +211,3 @@ def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
     (folder / "tap.md").unlink()
     assert later.fill([folder], 1).removed == 1
     assert list(later.memory.files) == later.index.document_ids == names[:1]
-
-
-def test_files_named_before_are_named_where_none_can_be_read_now(folder: Path) -> None:
-    place = folder.parent / "deep" / "index"
-    KeptIndex(place).update([folder])
-    for file in folder.iterdir():
-        file.write_bytes(b"\0\1\2")
-    with pytest.raises(InvalidDocument) as error:
-        KeptIndex(place).update()
-    assert f"None of 2 files in {str(folder)!r} could be read" in str(error.value)

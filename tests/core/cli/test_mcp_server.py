@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 from mcp import Client, StdioServerParameters
@@ -58,9 +59,7 @@ async def test_an_agent_is_told_the_tools(folder: Path) -> None:
         assert "answer a question" in (tools["evidence"].description or "")
 
 
-@pytest.mark.parametrize(
-    ("tool", "argument"), [("evidence", "question"), ("search", "query")]
-)
+@examples
 async def test_passages_are_cited_exactly(
     folder: Path, tool: str, argument: str
 ) -> None:

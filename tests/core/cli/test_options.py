@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 from cli_running import run
-from pdf_making import made
-from pdf_making import manual as manual_pages
+from fixture_cases import examples
 
-from structrag.chunks.fixed import FixedSplitter
 from structrag.cli import options
 from structrag.errors import InvalidParameter
-from structrag.evaluation.passages import Passages
-from structrag.reading.pdf import isolation
 
 
 def test_a_folder_leaves_out_what_is_no_text(
@@ -27,16 +23,7 @@ def test_a_folder_leaves_out_what_is_no_text(
     assert "left out" in err and "broken.md" in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["search", "-q", "dry"],
-        ["compare", "--method", "fixed"],
-        ["outline"],
-        ["split"],
-        ["view"],
-    ],
-)
+@examples
 def test_the_format_can_be_told(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
 ) -> None:
@@ -44,10 +31,7 @@ def test_the_format_can_be_told(
     assert code == 2 and "format must be one of" in err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["search", "-q", "dry"], ["compare", "--method", "fixed"], ["outline"], ["index"]],
-)
+@examples
 def test_an_unknown_reader_is_refused_before_anything_is_read(
     capsys: pytest.CaptureFixture[str],
     manual: Path,
@@ -59,10 +43,7 @@ def test_an_unknown_reader_is_refused_before_anything_is_read(
         capsys, arguments[0], manual, *arguments[1:], *store, "--reader", "pymupdf"
     )
     assert (code, out) == (2, "") and "left out" not in err
-    assert (
-        "--reader must be one of 'docling', 'layout', 'pdfplumber'; got 'pymupdf'"
-        in err
-    )
+    assert "--reader must be one of 'docling', 'layout'; got 'pymupdf'" in err
     assert not (tmp_path / "store").exists()
 
 
@@ -73,27 +54,6 @@ def test_a_format_that_is_told_decides(
         capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json"
     )
     assert json.loads(out)["path"] != ["Pump", "Storage"]
-
-
-def test_a_pdf_is_read_in_a_process_of_its_own(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-    pytest.importorskip("reportlab")
-    file = tmp_path / "manual.pdf"
-    file.write_bytes(made(manual_pages))
-    monkeypatch.setattr(
-        isolation, "_START", "import os, sys; sys.stdin.buffer.read(); os.abort()"
-    )
-    for command in ("outline", "split"):
-        code, _, err = run(capsys, command, file)
-        assert code == 2 and "cannot be read: the process that read it ended" in err
-        assert run(capsys, command, file, "--not-isolated")[0] == 0
-    (tmp_path / "a.md").write_text(
-        "# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it."
-    )
-    code, out, err = run(capsys, "search", tmp_path, "-q", "water")
-    assert code == 0 and "Pumps" in out and "left out" in err
 
 
 COMMANDS = (
@@ -161,9 +121,7 @@ def test_minilm_is_the_one_that_is_installed(
     assert options.embedder_of("") is None
 
 
-@pytest.mark.parametrize(
-    "arguments", [["search", "-q", "dry"], ["compare"], ["view"], ["split"]]
-)
+@examples
 def test_an_unknown_embedder_is_said_in_words_of_the_shell(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
 ) -> None:
@@ -181,23 +139,7 @@ def test_an_unknown_embedder_is_said_in_words_of_the_shell(
     assert "SentenceTransformer(" not in err
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ("5", [5]),
-        (" 1, 20 ,", [1, 20]),
-        ("3,3", [3, 3]),
-        ("", None),
-        (" , ", None),
-        ("0", None),
-        ("5,0", None),
-        ("-1", None),
-        ("1.5", None),
-        ("²", None),
-        ("٣", None),
-        ("two", None),
-    ],
-)
+@examples
 def test_numbers_are_whole_and_from_one(
     values: str, expected: list[int] | None
 ) -> None:
@@ -208,31 +150,14 @@ def test_numbers_are_whole_and_from_one(
         options.numbers("-k", values)
 
 
-def test_methods_come_in_their_order_with_their_limit() -> None:
-    chosen = options.splitters(" fixed, evidence ,pic", 77)
-    assert list(chosen) == ["fixed", "evidence", "pic"]
-    assert chosen["fixed"] == FixedSplitter(max_tokens=77)
-    assert chosen["evidence"] == Passages() and chosen["pic"].max_tokens == 77
-    for names in ("", " , ", "fixed,fixed", "pic, fixed,pic"):
-        with pytest.raises(InvalidParameter, match="different names with commas"):
-            options.splitters(names, 77)
-    with pytest.raises(InvalidParameter, match="--method must be one of"):
-        options.splitters("fixed,best", 77)
-
-
-@pytest.mark.parametrize(
-    ("as_json", "markdown"), [(False, False), (True, False), (False, True)]
-)
+@examples
 def test_a_report_has_one_form(as_json: bool, markdown: bool) -> None:
     options.check_one_form(as_json, markdown)
     with pytest.raises(InvalidParameter, match="exclude each other"):
         options.check_one_form(True, True)
 
 
-@pytest.mark.parametrize(
-    ("isolated", "reader", "expected"),
-    [(True, "layout", True), (False, "layout", False), (True, "docling", False)],
-)
+@examples
 def test_docling_reads_in_this_process(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -245,40 +170,3 @@ def test_docling_reads_in_this_process(
     how = {"format": "auto", "reader": reader, "isolated": isolated}
     options.read_document(tmp_path / "a.pdf", **how)
     assert calls == [{**how, "isolated": expected}]
-
-
-def test_a_file_of_the_models_name_is_that_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(options, "has_minilm", lambda: True)
-    monkeypatch.setattr(options, "as_embedder", lambda name: f"from {name}")
-    assert options.embedder_of("other") == "from other"
-    (tmp_path / "minilm").mkdir()
-    assert options.embedder_of("minilm") == "from minilm"
-    (tmp_path / "minilm").rmdir()
-    monkeypatch.setattr(options, "has_minilm", lambda: False)
-    assert options.embedder_of("minilm") == "from minilm"
-
-
-def test_progress_is_told_for_more_than_one_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    calls: list[tuple[object, ...]] = []
-    monkeypatch.setattr(options, "show_progress", lambda *call: calls.append(call))
-    files = [tmp_path / "a.md", tmp_path / "b.md"]
-    for file in files:
-        file.write_text("# A\n\nx")
-    assert len(options.documents([files[0], files[0]])) == 1 and calls == []
-    assert [document.id for document in options.documents(files)] == list(
-        map(str, files)
-    )
-    assert calls == [("reading files", 1, 2), ("reading files", 2, 2)]
-
-
-def test_kinds_are_not_counted_below_a_folder_that_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "index").mkdir()
-    for name in ("a.docx", "index/b.docx", "c.md"):
-        (tmp_path / name).write_text("x")
-    assert options._other_kinds([tmp_path], None) == "2 .docx"
-    assert options._other_kinds([tmp_path], tmp_path / "index") == "1 .docx"

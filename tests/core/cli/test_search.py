@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_running import MANUAL, run
+from fixture_cases import examples
 
 from structrag.cli.search import _shown_hit
 from structrag.records import Chunk, Document, Hit
@@ -129,7 +130,7 @@ def test_hits_in_a_pdf_have_their_pages(
     assert pages[".md"] == "" and pages["pdf"]
 
 
-@pytest.mark.parametrize(("length", "cut"), [(200, False), (201, True)])
+@examples
 def test_the_first_200_characters_of_a_hit_are_shown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, length: int, cut: bool
 ) -> None:
@@ -140,18 +141,7 @@ def test_the_first_200_characters_of_a_hit_are_shown(
     assert excerpt == paragraph[:200] + "…" * cut
 
 
-def test_parts_of_a_score_come_by_their_size_and_without_nothing() -> None:
-    chunk = Chunk("c", "d.md", "s", 3, 9, "words", path=("A",))
-    parts = {"words": 0.25, "vectors": 1.5, "stems": 0.0, "titles": -0.5}
-    document = Document("x", id="d.md", title="d")
-    line = _shown_hit(Hit(chunk, 2.345, 4, parts=parts), document)
-    assert line == "4. A  score 2.35  by vectors 1.50, words 0.25  d.md[3:9]\n   words"
-
-
-@pytest.mark.parametrize(
-    ("views", "shown"),
-    [(["raw", "summary"], "views raw, summary"), ([], "views none among the best")],
-)
+@examples
 def test_views_that_a_hit_is_among_the_best_of_are_named(
     views: list[str], shown: str
 ) -> None:

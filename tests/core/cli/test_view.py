@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli_running import run
+from fixture_cases import examples
 from view_making import MANUAL, data_of
 
 
@@ -75,30 +76,7 @@ def test_the_page_is_opened_only_when_asked(
     assert opened == [(tmp_path / "structrag.html").as_uri()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (
-            ["--method", "magic"],
-            "--method must be one of 'content_aware', 'evidence', 'fixed', 'hiqa', 'idms', 'pic'; "
-            "got 'magic'.",
-        ),
-        (
-            ["--method", "pic,pic"],
-            "--method must be different names with commas between; got 'pic,pic'.",
-        ),
-        (["--method", " , "], "--method must be different names with commas between"),
-        (["-o", "page.md"], "--output must end in .html or .htm; got 'page.md'."),
-        (
-            ["-o", "pump.html"],
-            "--output must not be one of the documents; got 'pump.html'.",
-        ),
-        (
-            ["--method", "fixed", "-q", "x", "-k", "0"],
-            "k must be a number of at least 1; got 0.",
-        ),
-    ],
-)
+@examples
 def test_mistakes_end_with_one_sentence_and_write_nothing(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from doubles import ScriptedModel
+from fixture_cases import examples
 
 from structrag.errors import InvalidParameter
 from structrag.evaluation.judging import (
@@ -62,18 +63,7 @@ def test_pic_asks_for_answers_as_in_its_table_8() -> None:
         answer_prompt("q", [], paper="d3")
 
 
-@pytest.mark.parametrize(
-    ("rounds", "expected"),
-    [
-        ([(9, 7), (8, 6)], (0, 0)),
-        ([(2, 7), (8, 9)], (1, 1)),
-        ([(9, 2), (6, 7)], (0, -1)),  # each wins a round
-        ([(9, 7), (6, 6)], (0, -1)),  # wins one of two
-        ([(7, 5), (5, 7)], (-1, -1)),
-        ([(5, 5), (5, 5)], (-1, -1)),
-        ([], (-1, -1)),
-    ],
-)
+@examples
 def test_winners_by_scores_and_by_rounds(
     rounds: list[tuple[float, float]], expected: tuple[int, int]
 ) -> None:
@@ -85,25 +75,7 @@ def test_a_judge_that_fails_gives_no_scores() -> None:
     assert judge_pair("q", "t", ("a", "b"), ScriptedModel(OSError("down"))) is None
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "is_taken"),
-    [
-        (0, 10, True),
-        (10, 0, True),
-        (-1, 5, False),
-        (5, -1, False),
-        (10.5, 5, False),
-        (5, 10.5, False),
-    ],
-)
+@examples
 def test_scores_are_from_0_to_10(first: float, second: float, is_taken: bool) -> None:
     answer = f'{{"answer_1_score": {first}, "answer_2_score": {second}}}'
     assert parse_scores(answer) == ((first, second) if is_taken else None)
-
-
-def test_an_object_with_one_of_two_scores_is_passed_over() -> None:
-    both = '{"answer_1_score": 3, "answer_2_score": 4}'
-    assert parse_scores(both + ' {"answer_2_score": 9}') == (3.0, 4.0)
-    assert parse_scores(both + " [1, 2] as {json}.") == (3.0, 4.0)
-    among = '{"answer_1_score": 3, "why": "} and {", "answer_2_score": 4}'
-    assert parse_scores(among) == (3.0, 4.0)

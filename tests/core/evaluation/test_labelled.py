@@ -110,25 +110,6 @@ def test_methods_are_measured_at_chunks_and_at_tokens() -> None:
     assert calls.count(("questions", 2, 2)) == 2
 
 
-@pytest.mark.parametrize("name", ["depths", "budgets"])
-def test_limits_are_at_least_one(name: str) -> None:
-    question = GoldQuestion("q", docs=("docs/tank.md",))
-    methods = {"fixed": FixedSplitter(100)}
-    assert evaluate(DOCUMENTS, methods, [question], **{name: [1]}).methods
-    with pytest.raises(InvalidParameter, match="depths and budgets must be"):
-        evaluate(DOCUMENTS, methods, [question], **{name: [1, 0]})
-
-
-def test_by_default_there_are_four_depths_and_three_budgets() -> None:
-    question = GoldQuestion("litres", docs=("docs/tank.md",))
-    result = evaluate(DOCUMENTS, {"fixed": FixedSplitter(50)}, [question])
-    assert list(result.methods[0].recall) == [
-        *("first 1", "first 3", "first 5", "first 10"),
-        *("500 tokens", "1000 tokens", "2000 tokens"),
-    ]
-    assert result.embedder.startswith("LSA(") and result.views == ("raw",)
-
-
 def test_an_embedder_is_used_and_named() -> None:
     embedder = HashEmbedder()
     question = GoldQuestion("litres", docs=("docs/tank.md",))

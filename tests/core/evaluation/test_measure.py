@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidParameter
 from structrag.evaluation import (
@@ -11,7 +12,6 @@ from structrag.evaluation import (
     span_recall,
     spans_of,
 )
-from structrag.evaluation.measure import SpanCover, merge
 from structrag.reading.outline import build_outline
 from structrag.records import Chunk, Document, Heading
 
@@ -58,16 +58,7 @@ def test_spans_of_chunks() -> None:
     assert spans_of([chunk, chunk]) == [("d", 3, 5), ("d", 3, 5)]
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("ab c", 3),
-        (" \t\n\xa0\u2028\u3000", 0),
-        ("a\u3001b", 3),
-        ("\ud800 x", 2),
-        ("", 0),
-    ],
-)
+@examples
 def test_white_space_of_all_scripts_weighs_nothing(text: str, size: int) -> None:
     assert SpanMeasure({"d": text}).size("d", 0, len(text)) == size
     assert SpanMeasure({"d": text}, "char").size("d", 0, len(text)) == len(text)
@@ -82,10 +73,7 @@ def test_characters_need_no_text_where_nothing_is_ignored() -> None:
             SpanMeasure(unit=unit, ignore=ignore).size("d", 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "size"),
-    [(0, 4, 4), (4, 4, 0), (0, 0, 0), (0, 5, None), (-1, 2, None), (3, 2, None)],
-)
+@examples
 def test_a_span_lies_within_its_text(start: int, end: int, size: int | None) -> None:
     measure = SpanMeasure({"d": "abcd"})
     if size is not None:
@@ -101,31 +89,6 @@ def test_a_blank_token_counts_at_its_first_character_and_an_empty_one_nowhere() 
     sizes = [measure.size("d", i, i + 1) for i in range(10)]
     # Two tokens may share a character, as bytes of one do.
     assert sizes == [1, 1, 0, 0, 1, 0, 0, 0, 2, 0]
-
-
-def test_spans_are_joined_where_they_touch() -> None:
-    spans = [
-        ("d", 5, 9),
-        ("d", 0, 3),
-        ("d", 3, 5),
-        ("e", 4, 4),
-        ("d", 10, 20),
-        ("d", 12, 14),
-    ]
-    assert merge(spans) == {"d": [(0, 9), (10, 20)]}
-    assert merge([("d", 0, 0)]) == {}
-    for span in (("d", -1, 2), ("d", 3, 2)):
-        with pytest.raises(InvalidParameter, match="0 <= start <= end"):
-            merge([span])
-
-
-def test_a_cover_counts_what_lies_in_any_of_its_ranges() -> None:
-    spans = [("d", 10, 20), ("d", 30, 35), ("e", 0, 2)]
-    cover = SpanCover(spans, SpanMeasure(unit="char"))
-    assert (cover.total, cover.spans()) == (17, spans)
-    pieces = [(0, 10), (0, 11), (19, 31), (20, 30), (12, 14), (0, 99), (35, 40)]
-    assert [cover.covered(("d", *piece)) for piece in pieces] == [0, 1, 2, 0, 2, 15, 0]
-    assert cover.covered(("x", 0, 99)) == 0
 
 
 def test_a_tokenizer_counts_for_tokens_alone() -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from doubles import HashTokens
 
 from structrag import read_text
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation.labelled import GoldQuestion, evaluate
 from structrag.evaluation.measure import SpanMeasure
-from structrag.evaluation.passages import Passages, search_passages, withheld_documents
-from structrag.reading.sections import parse
-from structrag.records import Document
+from structrag.evaluation.passages import Passages, search_passages
 from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nThe blue pump leaks at the seal.\n\n## Care\n\nRinse it weekly. Dry it.\n"
@@ -43,23 +40,6 @@ def test_they_stand_beside_splitters() -> None:
     assert set(evidence.difference) == set(fixed.recall) == {"first 1", "8 tokens"}
 
 
-@pytest.mark.parametrize("format", ["markdown", "html"])
-def test_what_is_withheld_is_blank_and_all_else_stays_in_place(format: str) -> None:
-    text = (
-        PUMP
-        if format == "markdown"
-        else "<h1>Pump</h1><p>It leaks.</p><h2>Care</h2><p>Dry.</p>"
-    )
-    document = read_text(text, id="pump", format=format)
-    sections = parse(document).sections[1:]
-    withheld = {"pump": [(section.start, section.body_start) for section in sections]}
-    (blanked,) = withheld_documents([document], withheld)
-    assert len(blanked.text) == len(document.text) and len(parse(blanked).sections) == 1
-    assert "Care" not in blanked.text and "Pump" not in blanked.text + blanked.title
-    place = document.text.index("Dry")
-    assert blanked.text[place : place + 3] == "Dry"
-
-
 def test_every_question_is_told_of() -> None:
     calls: list[tuple[str, int, int]] = []
     retriever = Passages().retriever([DOCUMENT], HashTokens())
@@ -71,12 +51,3 @@ def test_every_question_is_told_of() -> None:
     )
     assert len(rankings) == 2
     assert calls == [("questions", 1, 2), ("questions", 2, 2)]
-
-
-def test_lines_of_what_is_withheld_stay_lines() -> None:
-    document = Document("ab\ncd\nef gh", id="d", title="T")
-    ranges = {"d": [(1, 4), (6, 8)], "other": [(0, 9)]}
-    (blanked,) = withheld_documents([document], ranges)
-    assert (blanked.text, blanked.title) == ("a \n d\n   gh", "")
-    (whole,) = withheld_documents([document], {})
-    assert whole.text == document.text

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 from question_making import DOCUMENTS, questions_of
 
 from structrag.errors import InvalidParameter
@@ -34,63 +35,7 @@ def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
         assert read_questions(tmp_path / name, DOCUMENTS) == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("{", "Line 2 of q.jsonl is not JSON"),
-        ("3", "Line 2 of q.jsonl: a question must be an object"),
-        ('{"quote": "dry"}', "Line 2 of q.jsonl: 'question' must be a text"),
-        (
-            '{"question": "a"}',
-            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none",
-        ),
-        (
-            '{"question": "a", "quote": "dry", "answer": "dry"}',
-            "must have one kind of gold",
-        ),
-        (
-            '{"question": "a", "quote": "Rinse the tank"}',
-            "'Rinse the tank' was not found in the documents; it must",
-        ),
-        (
-            '{"question": "a", "quote": "dry", "doc": "docs/tank.md"}',
-            "'dry' was not found in 'docs/tank.md'",
-        ),
-        (
-            '{"question": "a", "answers": ["x9", "y9"]}',
-            "'x9' was not found in the documents (nor its 1 other spellings)",
-        ),
-        (
-            '{"question": "a", "quotes": [4]}',
-            "'quotes' must be a text or a list of texts",
-        ),
-        (
-            '{"question": "a", "doc": "well.md"}',
-            "there is no document 'well.md'; there are 3",
-        ),
-        (
-            '{"question": "a", "doc": "tank.md"}',
-            "'tank.md' is the end of 2 documents' names",
-        ),
-        (
-            '{"question": "a", "doc": ""}',
-            "'docs' must be a text or a list of texts, none of them blank",
-        ),
-        (
-            '{"question": "a", "spans": [["pump.md", 4]]}',
-            "a span must be [document, start, end]",
-        ),
-        (
-            '{"question": "a", "spans": [["pump.md", 4, 4]]}',
-            "a span must have 0 <= start < end <= ",
-        ),
-        ('{"question": "a", "spans": [["pump.md", 4, 4000]]}', "got 4 and 4000"),
-        (
-            '{"question": "a", "spans": [["pump.md", "x", 9]]}',
-            "a span must be [document, start, end]",
-        ),
-    ],
-)
+@examples
 def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"question": "a", "quote": "dry"}\n' + line + "\n")
@@ -138,36 +83,6 @@ def test_spans_may_be_lists_or_objects(
     assert question.spans == ((DOCUMENTS[0].id, *span),)
 
 
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
-        ([], "must have its gold"),
-        (["pump.md"], "a span must be [document, start, end]"),
-        ([["pump.md", -1, 4]], "got -1 and 4"),
-        ([["pump.md", 0, len(DOCUMENTS[0].text) + 1]], "a span must have 0 <="),
-    ],
-)
-def test_spans_outside_of_the_document_are_refused(
-    tmp_path: Path, value: object, sentence: str
-) -> None:
-    with pytest.raises(InvalidParameter) as error:
-        questions_of(tmp_path, {"question": "a", "spans": value})
-    assert sentence in str(error.value)
-
-
-def test_a_long_quote_is_shown_by_80_characters(tmp_path: Path) -> None:
-    for length, shown in ((80, "x" * 80), (81, "x" * 80 + "…")):
-        with pytest.raises(InvalidParameter) as error:
-            questions_of(tmp_path, {"question": "a", "quote": "x" * length})
-        assert f"{shown!r} was not found in the documents; it must" in str(error.value)
-
-
-def test_of_two_documents_to_look_in_neither_is_named(tmp_path: Path) -> None:
-    docs = [document.id for document in DOCUMENTS[:2]]
-    with pytest.raises(InvalidParameter, match="'x9' was not found in the documents;"):
-        questions_of(tmp_path, {"question": "a", "quote": "x9", "docs": docs})
-
-
 def test_places_of_questions_count_blank_lines_from_one(tmp_path: Path) -> None:
     for name, text, place in (
         ("q.jsonl", "\n\n3\n", "Line 3"),
@@ -179,22 +94,7 @@ def test_places_of_questions_count_blank_lines_from_one(tmp_path: Path) -> None:
             read_questions(tmp_path / name, DOCUMENTS)
 
 
-@pytest.mark.parametrize("question", [None, 7, "", "  "])
-def test_a_question_is_a_text_that_is_not_blank(
-    tmp_path: Path, question: object
-) -> None:
-    with pytest.raises(InvalidParameter, match="'question' must be a text"):
-        questions_of(tmp_path, {"question": question, "doc": "pump.md"})
-
-
-@pytest.mark.parametrize(
-    "gold",
-    [
-        {"quote": "dry", "span": ["pump.md", 0, 1]},
-        {"answer": "dry", "span": ["pump.md", 0, 1]},
-        {"answer": "dry", "quote": "dry"},
-    ],
-)
+@examples
 def test_a_question_has_one_kind_of_gold(
     tmp_path: Path, gold: dict[str, object]
 ) -> None:

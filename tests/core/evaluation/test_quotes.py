@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,42 +31,9 @@ def test_a_place_holds_the_quote_and_every_place_is_found(
     assert len(found) == runs
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "places"),
-    [
-        ("Pump", "Pump", [(0, 4)]),
-        ("Pumps", "Pump", []),
-        ("xPump", "Pump", []),
-        ("9 7", "7", [(2, 3)]),
-        ("97", "7", []),
-        ("Pump.Pump", "Pump", [(0, 4), (5, 9)]),
-        ("Pumpé", "Pump", [(0, 4)]),  # other letters do not count
-        ("a, b", "a,", [(0, 2)]),
-        ("a,b", "a,", [(0, 2)]),
-        ("a a a", "a a", [(0, 3), (2, 5)]),
-        ("The  Nova\n\nrings  loud.", " Nova rings\tloud ", [(5, 22)]),
-        ("The Nova", "nova", []),
-        ("", "a", []),
-        ("a", " \n", []),
-    ],
-)
+@examples
 def test_places_of_quotes_by_example(
     text: str, quote: str, places: list[tuple[int, int]]
 ) -> None:
     spans = QuoteFinder([Document(text, id="d")]).find(quote)
     assert spans == [("d", *place) for place in places]
-
-
-def test_documents_are_searched_in_their_order_or_some_of_them() -> None:
-    finder = QuoteFinder([Document("b a", id="x"), Document("a", id="y")])
-    assert finder.find("a") == [("x", 2, 3), ("y", 0, 1)]
-    assert finder.find("a", ["y"]) == [("y", 0, 1)]
-    assert finder.find("a", ["z"]) == []
-
-
-def test_at_most_1000_places_are_given() -> None:
-    for counts, places in (((1000,), 1000), ((1001,), 1000), ((600, 600), 1000)):
-        documents = [
-            Document("a " * count, id=str(i)) for i, count in enumerate(counts)
-        ]
-        assert len(QuoteFinder(documents).find("a")) == places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,16 +11,7 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation import log_rank_index, log_rank_score, mid_ranks
 
 
-@pytest.mark.parametrize(
-    ("gamma", "expected"),
-    [
-        (0.1, [1, 0.8515, 0.7159, 0.4758, 0]),
-        (1, [1, 0.6990, 0.5229, 0.3010, 0]),
-        (10, [1, 0.4684, 0.3251, 0.1767, 0]),
-        (0, [1, 0.8889, 0.7778, 0.5556, 0]),
-        (1e-12, [1, 0.8889, 0.7778, 0.5556, 0]),
-    ],
-)
+@examples
 def test_table_of_ten(gamma, expected) -> None:
     assert [
         log_rank_score(rank, 10, gamma=gamma) for rank in (1, 2, 3, 5, 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from fixture_cases import examples
 
 from structrag.evaluation.references import references
 from structrag.reading.files import read_text
@@ -37,33 +37,7 @@ def test_references_lead_by_anchor_file_definition_and_number() -> None:
     assert guide.text[found[0].start : found[0].end].strip() == found[0].words
 
 
-@pytest.mark.parametrize(
-    ("sentence", "words"),
-    [
-        (
-            "The meaning of all words: [terms][] are told.",
-            "The meaning of all words: terms are told.",
-        ),
-        (
-            "The meaning of all words: [terms] are told.",
-            "The meaning of all words: terms are told.",
-        ),
-        (
-            "By [note][missing] all is told in [the list][terms].",
-            "By [note][missing] all is told in the list.",
-        ),
-        (
-            "All words are told in [the list](terms.md#terms).",
-            "All words are told in the list.",
-        ),
-        ("All words are told in [the list](terms.md).", None),  # leads to no section
-        ("See the [terms][].", None),  # too short for a question
-        (
-            "All words are told [elsewhere](https://terms.md#terms) by other people.",
-            None,
-        ),
-    ],
-)
+@examples
 def test_a_sentence_points_by_link_or_by_definition(
     sentence: str, words: str | None
 ) -> None:
@@ -81,19 +55,6 @@ def test_a_sentence_points_by_link_or_by_definition(
     )
 
 
-def test_sections_of_one_title_are_numbered_as_github_does() -> None:
-    links = "".join(
-        f"All that is written about {word} stands in [the notes](#notes{number}).\n\n"
-        for word, number in (("pumps", ""), ("valves", "-1"), ("pipes", "-2"))
-    )
-    text = (
-        f"# Notes\n\nOne.\n\n# Notes\n\nTwo.\n\n# Notes\n\nThree.\n\n# Links\n\n{links}"
-    )
-    document = read_text(text, format="markdown", id="guide.md")
-    targets = [reference.target for reference in references([parse(document)])]
-    assert [target.start for target in targets] == [0, 15, 30]
-
-
 def targets_of(text: str, *, id: str = "guide.md") -> list[tuple[str, str]]:
     """The references of one document, as (words, title of the target)."""
     document = read_text(text, format="markdown", id=id)
@@ -103,31 +64,10 @@ def targets_of(text: str, *, id: str = "guide.md") -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("words", "count"), [(5, 0), (6, 1), (60, 1), (61, 0)])
+@examples
 def test_a_sentence_has_six_to_sixty_words(words: int, count: int) -> None:
     sentence = "See section 2 " + " ".join(["now"] * (words - 3)) + "."
     assert len(targets_of(f"# 1 One\n\n{sentence}\n\n# 2 Two\n\nx\n")) == count
-
-
-def test_a_section_does_not_point_to_itself_nor_to_two_of_one_number() -> None:
-    sentence = "All that is known of it stands in section 2."
-    assert targets_of(f"# 1 One\n\nx\n\n# 2 Two\n\n{sentence}\n") == []
-    twice = f"# 1 One\n\n{sentence}\n\n# 2 Two\n\nx\n\n# 2 Again\n\ny\n"
-    assert targets_of(twice) == []
-
-
-def test_items_of_lists_and_quotes_are_read_without_their_marks() -> None:
-    items = (
-        "- Of the first one see section 2 here.\n"
-        "2. Of the second one see section 2 here.\n\n"
-        "> Of the third one see section 2 here.\n\n"
-        "    Of code there see section 2 here.\n"
-    )
-    text = f"# 1 One\n\n{items}\n# 2 Two\n\nx\n"
-    assert targets_of(text) == [
-        (f"Of the {number} one see section 2 here.", "2 Two")
-        for number in ("first", "second", "third")
-    ]
 
 
 def test_links_lead_to_anchors_that_headings_have_or_are_given() -> None:
@@ -140,25 +80,6 @@ def test_links_lead_to_anchors_that_headings_have_or_are_given() -> None:
     assert [title for _, title in targets_of(text)] == ["Cold start!", "Oil"]
 
 
-def test_a_link_to_the_html_page_of_a_document_leads_to_it() -> None:
-    documents = [
-        read_text(
-            f"# A\n\nOf all this it is said [there]({address}) in more words.\n",
-            format="markdown",
-            id=f"docs/{number}.md",
-        )
-        for number, address in enumerate(
-            ("other/b.html#b", "./other/../other/b.md#b", "c.html#b", "//x.org/b.md#b")
-        )
-    ]
-    other = read_text("# B\n\nx\n", format="markdown", id="docs/other/b.md")
-    outlines = [parse(document) for document in (*documents, other)]
-    assert [reference.doc_id for reference in references(outlines)] == [
-        "docs/0.md",
-        "docs/1.md",
-    ]
-
-
 def test_in_plain_text_only_numbers_lead_to_sections() -> None:
     text = (
         "1 Pumps\n\nThey are cleaned as it says in section 2 of this.\n"
@@ -169,23 +90,3 @@ def test_in_plain_text_only_numbers_lead_to_sections() -> None:
     assert [
         (reference.words, reference.target.title) for reference in references([outline])
     ] == [("They are cleaned as it says in section 2 of this.", "2 Seals")]
-
-
-def test_the_first_section_can_be_pointed_to() -> None:
-    sentence = "All that is known of it stands in section 1."
-    text = f"# 1 One\n\nx\n\n# 2 Two\n\n{sentence}\n"
-    assert targets_of(text) == [(sentence, "1 One")]
-
-
-def test_a_link_to_a_whole_document_leads_to_no_section() -> None:
-    text = (
-        "# !!!\n\nx\n\n# A\n\nOf all this it is said [there](guide.md) in more words.\n"
-    )
-    assert targets_of(text) == []
-
-
-def test_only_the_marks_in_front_of_a_sentence_are_left_out() -> None:
-    item = "- 2. Of 3. and - see section 2 for more of it."
-    text = f"# 1 One\n\n{item}\n\n# 2 Two\n\nx\n"
-    ((words, _),) = targets_of(text)
-    assert words.endswith("and - see section 2 for more of it.")

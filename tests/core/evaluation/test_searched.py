@@ -6,30 +6,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation.measure import SpanMeasure
 from structrag.evaluation.searched import (
-    Ranking,
     _search,
     check_documents,
     search_all,
 )
 from structrag.records import Chunk, Document
-
-RANKING = Ranking((("d", 0, 10), ("d", 10, 30), ("d", 30, 60)), (2, 4, 7))
-
-
-def test_the_first_chunks_and_their_tokens() -> None:
-    assert RANKING.first(2) == [("d", 0, 10), ("d", 10, 30)]
-    assert [RANKING.tokens_of_first(k) for k in (0, 1, 2, 9)] == [0, 2, 6, 13]
-
-
-def test_the_last_chunk_is_cut_where_the_budget_ends() -> None:
-    measure = SpanMeasure(unit="char")
-    assert RANKING.within(6, measure) == [("d", 0, 10), ("d", 10, 30)]
-    assert RANKING.within(3, measure) == [("d", 0, 10), ("d", 10, 15)]
 
 
 def test_there_must_be_text_a_method_and_an_id_for_each_document() -> None:
@@ -58,17 +44,7 @@ class Hits:
         return self.hits[:k]
 
 
-@pytest.mark.parametrize(
-    ("chunks", "budget", "asked"),
-    [
-        (9, 40, [1, 2, 4]),
-        (9, 41, [1, 2, 4, 8]),
-        (9, 10, [1]),
-        (3, 40, [1, 2, 4]),  # fewer than were asked for: there are no more
-        (4, 50, [1, 2, 4, 8]),
-        (0, 10, [1]),
-    ],
-)
+@examples
 def test_twice_as_many_chunks_are_asked_for_until_they_fill_the_budget(
     chunks: int, budget: int, asked: list[int]
 ) -> None:
@@ -81,16 +57,7 @@ def test_twice_as_many_chunks_are_asked_for_until_they_fill_the_budget(
 WORDS = Document(" ".join(f"word{i}" for i in range(100)), id="d")
 
 
-@pytest.mark.parametrize(
-    ("budget", "k", "count"),
-    [
-        (40, 1, 8),  # a chunk is ten tokens: four fill the budget, and twice as many
-        (40, 9, 9),
-        (1, 1, 1),
-        (1, 3, 3),
-        (4, 0, 1),
-    ],
-)
+@examples
 def test_a_ranking_has_k_chunks_and_twice_what_the_budget_needs(
     budget: int, k: int, count: int
 ) -> None:
@@ -109,8 +76,3 @@ def test_a_ranking_has_k_chunks_and_twice_what_the_budget_needs(
     assert [len(ranking.spans) for ranking in rankings] == [count, count]
     assert [ranking.spans[0][1] for ranking in rankings] == [3, 7]
     assert calls == [("questions", 1, 2), ("questions", 2, 2)]
-
-
-def test_without_chunks_nothing_is_found() -> None:
-    rankings = search_all([WORDS], {"d": []}, ["word3"], budget=40)
-    assert rankings == [Ranking((), ())]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.metrics import segmentation as nltk_segmentation
 
 from structrag.errors import InvalidParameter
 from structrag.evaluation import (
@@ -77,6 +76,8 @@ def test_too_short_for_a_window() -> None:
 
 @given(pairs(least=1), st.integers(1, 6))
 def test_nltk_variant_equals_nltk(pair, k) -> None:
+    from nltk.metrics import segmentation as nltk_segmentation  # slow to import
+
     reference, hypothesis = pair
     if k > len(reference) + 1:
         return

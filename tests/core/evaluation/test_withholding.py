@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,21 +17,9 @@ from structrag.reading.sections import parse
 from structrag.records import Chunk
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("3.2 Drop scopes", "Drop Scopes"),
-        ("Appendix A: Terms", "terms"),
-        ("Chapter 4 `Use`", "use"),
-    ],
-)
+@examples
 def test_titles_are_equal_by_their_words(first: str, second: str) -> None:
     assert title_key(first) == title_key(second)
-
-
-def test_a_title_of_a_number_or_an_article_keeps_its_words() -> None:
-    assert title_key("7") == "7"
-    assert title_key("A simple example") == "a simple example"
 
 
 @given(
@@ -68,9 +56,7 @@ def test_what_is_left_is_the_text_without_what_is_withheld(lines: list[str]) -> 
         assert left == "".join(expected.split())
 
 
-@pytest.mark.parametrize(
-    ("length", "is_withheld"), [(199, True), (200, True), (201, False)]
-)
+@examples
 def test_a_line_of_contents_has_at_most_200_characters(
     length: int, is_withheld: bool
 ) -> None:
@@ -88,20 +74,7 @@ def spans_of(text: str, sentences: Sequence[Span] = ()) -> list[str]:
     return [text[start:end] for start, end in ranges]
 
 
-@pytest.mark.parametrize(
-    ("line", "is_withheld"),
-    [
-        ("Drop scopes", True),
-        ("- [Drop scopes](#drop-scopes)", True),
-        ("> 2. DROP SCOPES", True),
-        ("Drop scopes ..... 17", True),
-        ("| Drop scopes | 3 |", True),
-        ("3.2 Drop scopes", True),
-        ("Drop scopes of", False),
-        ("Drop", False),
-        ("...", False),
-    ],
-)
+@examples
 def test_a_line_that_holds_nothing_but_a_heading_is_withheld(
     line: str, is_withheld: bool
 ) -> None:
@@ -121,19 +94,7 @@ def test_sentences_front_matter_and_definitions_are_withheld() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("ranges", "left"),
-    [
-        ([], "abcdefgh"),
-        ([(0, 10), (18, 30)], "abcdefgh"),  # they touch it on both sides
-        ([(0, 11)], "bcdefgh"),
-        ([(17, 30)], "abcdefg"),
-        ([(12, 14)], "ab\nefgh"),
-        ([(0, 11), (12, 13), (17, 18)], "b\ndefg"),
-        ([(10, 18)], None),
-        ([(0, 30)], None),
-    ],
-)
+@examples
 def test_a_chunk_keeps_what_lies_outside_of_the_ranges(
     ranges: list[tuple[int, int]], left: str | None
 ) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from window_making import W, core_of, numbered, small
+from fixture_cases import examples
+from window_making import core_of, small
 
-from structrag.formatting.answers import bare, fault_of, invented_words, restored
+from structrag.formatting.answers import bare, fault_of, restored
 from structrag.formatting.windows import BEGIN, END
 
 
@@ -21,54 +22,14 @@ def test_words_left_out_are_put_back_where_they_stood() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("core", "answer", "expected"),
-    [
-        ("a b c d", "a d", "a b c d"),
-        ("a b c d", "c d", "a b\n\nc d"),
-        ("one two three", "# one three", "# one three\n\ntwo"),
-        ("x y z w\nrest", "# x z w\n\nrest", "# x z w\n\ny\n\nrest"),
-        (
-            "h k\n1 2 3\nrest",
-            "| h | k |\n| --- | --- |\n| 1 | 3 |\n\nrest",
-            "| h | k |\n| --- | --- |\n| 1 | 3 |\n\n2\n\nrest",
-        ),
-        ("# x\ny", "y", "x\n\ny"),
-        (
-            "intro\n\none two three\n\nrest",
-            "intro\n\n# one three\n\nrest",
-            "intro\n\n# one three\n\ntwo\n\nrest",
-        ),
-        (
-            "intro h 1 2 3",
-            "intro\n\n| h |\n| --- |\n| 1 |\n| 3 |",
-            "intro\n\n| h |\n| --- |\n| 1 |\n| 3 |\n\n2",
-        ),
-        ("a a a", "a", "a a a"),
-        ("a b", "b a", "b a"),
-    ],
-)
+@examples
 def test_restoring(core: str, answer: str, expected: str) -> None:
     text, passages = restored(core, answer)
     assert text == expected
     assert bool(passages) == (text != answer)
 
 
-def test_words_that_moved_are_not_put_back_with_those_that_are_lost() -> None:
-    # "b" stands before "a" in the answer; "x" and "y" around it are lost.
-    assert restored("x a b y c d", "b a c d") == ("x\n\nb a y c d", ["x", "y"])
-    assert restored("x a b c d", "b a c d") == ("x\n\nb a c d", ["x"])
-
-
-def test_words_lost_among_many_that_repeat_go_back_to_their_places() -> None:
-    part = "to be or not " * 60
-    core = f"{part}whether {part}tis {part}"
-    text, passages = restored(core, part * 3)
-    assert passages == ["whether", "tis"]
-    assert text.split() == core.split()
-
-
-@pytest.mark.parametrize(("outside", "is_cut"), [(1, True), (2, False)])
+@examples
 def test_one_word_in_twenty_may_be_lost_outside_the_marks(
     outside: int, is_cut: bool
 ) -> None:
@@ -83,34 +44,6 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
     fenced = "```\nmake all\n```"
     assert bare(fenced, " \n```\nmake all\n```") == fenced
     assert bare(fenced, "make all") == "make all"
-
-
-def test_invented_words_do_not_count_numbers_of_headings() -> None:
-    assert invented_words("one two", "# 1.2. one new\n\ntwo new old") == [
-        "new",
-        "new",
-        "old",
-    ]
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        "```markdown\n{}\n```",
-        "```\n{}\n```\n",
-        "Here is the Markdown:\n\n```md\n{}\n```",
-        "~~~\n{}\n~~~",
-        f"{BEGIN}\n{{}}\n{END}",
-        f"Sure!\n{BEGIN}\n{{}}\n{END}\nAnything else?",
-        f"{{}}\n{END}",
-    ],
-)
-def test_what_a_model_puts_around_its_answer_is_taken_off(wrap: str) -> None:
-    formatted = small(lambda prompt: wrap.format(core_of(prompt))).format(
-        numbered(2 * W)
-    )
-    assert formatted.document.text.strip() == numbered(2 * W).strip()
-    assert formatted.report.retries == 0
 
 
 @pytest.mark.parametrize(

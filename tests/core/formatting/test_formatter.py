@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 from doubles import Reluctant, ScriptedModel
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from window_making import PLAIN, W, around, core_of, lost, numbered, small
 
 from structrag import Cache, read_text
-from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.formatting.answers import forms
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.reading.markdown import markdown_headings
@@ -104,24 +105,6 @@ def test_no_model_loses_words_of_the_source(data: st.DataObject) -> None:
 
     formatted = small(answer, window_words=data.draw(st.integers(1, 25))).format(text)
     assert not lost(text, formatted)
-
-
-def test_a_run_that_crashed_pays_for_nothing_twice(tmp_path: Path) -> None:
-    text, calls = numbered(5 * W), []
-
-    def limited(prompt: str) -> str:
-        calls.append(prompt)
-        return core_of(prompt) if len(calls) != 2 else "bad"
-
-    with pytest.raises(BudgetExceeded):
-        small(limited, cache=tmp_path / "cache.db", max_calls=4).format(text)
-    assert len(calls) == 4
-    formatted = small(limited, cache=tmp_path / "cache.db").format(text)
-    assert formatted.document.text.split() == text.split()
-    assert formatted.report.retries == 1
-    assert len(calls) == 6
-    assert small(limited, cache=tmp_path / "cache.db").format(text) == formatted
-    assert len(calls) == 6
 
 
 async def test_async_gives_the_same() -> None:
@@ -301,18 +284,7 @@ def test_numbers_at_one_level_become_a_tree() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"window_words": 0}, "window_words must be a number of at least 1"),
-        ({"window_words": 1.5}, "window_words must be a whole number"),
-        ({"padding_words": -1}, "padding_words must be a number of at least 0"),
-        ({"padding_words": 2.5}, "padding_words must be a whole number; got 2.5"),
-        ({"prompt": 7}, "prompt must be an instruction"),
-        ({"prompt": " "}, "prompt must be an instruction"),
-        ({"llm": 7}, "llm must be None, a function"),
-    ],
-)
+@examples
 def test_bad_settings(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         HiQAFormatter(**options)
@@ -325,26 +297,13 @@ def test_windows_of_one_word_without_padding() -> None:
     assert formatted.report.windows == 3
 
 
-@pytest.mark.parametrize(
-    ("source", "kind"),
-    [(["text"], "a sequence of str"), (b"text", "a sequence of int"), (7, "int")],
-)
+@examples
 def test_a_source_of_another_kind_is_named(source: Any, kind: str) -> None:
     with pytest.raises(InvalidParameter, match=f"; got {kind}. Read a file with"):
         HiQAFormatter().format(source)
 
 
-@pytest.mark.parametrize(
-    ("text", "with_model", "mode", "notes"),
-    [
-        ("# A\n\ntext", True, "kept", 0),
-        ("# A\n\ntext", False, "kept", 0),
-        (" \n", True, "kept", 0),
-        (" \n", False, "kept", 0),
-        ("text", True, "model", 0),
-        ("text", False, "kept", 1),
-    ],
-)
+@examples
 def test_how_markdown_is_read(
     text: str, with_model: bool, mode: str, notes: int
 ) -> None:
@@ -353,15 +312,7 @@ def test_how_markdown_is_read(
     assert (report.mode, len(report.uncertain)) == (mode, notes)
 
 
-@pytest.mark.parametrize(
-    ("page", "with_model", "mode"),
-    [
-        ("<h1>A</h1><p>b</p>", True, "layout"),
-        ("<h1>A</h1><p>b</p>", False, "layout"),
-        ("<p>a</p><p>b</p>", True, "model"),
-        ("<p>a</p><p>b</p>", False, "layout"),
-    ],
-)
+@examples
 def test_how_html_is_read(page: str, with_model: bool, mode: str) -> None:
     formatter = small(core_of) if with_model else HiQAFormatter()
     report = formatter.format(read_text(page, format="html")).report
@@ -392,7 +343,7 @@ def test_the_published_windows_have_500_words_and_50_of_padding() -> None:
     assert one.prompts[1].count("Write every heading at the first level") == 2
 
 
-@pytest.mark.parametrize("source", [None, 7, b"text", ["text"], {"a": 1}])
+@examples
 def test_bad_sources(source: Any) -> None:
     with pytest.raises(
         InvalidParameter,

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from fixture_cases import Case, cases
+from fixture_cases import Case, cases, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,6 @@ from structrag.formatting.heuristic import (
     drawn_table,
     has_columns,
     is_pipe_table,
-    markdown_of_span,
     markdown_of_text,
     sound_headings,
 )
@@ -153,41 +152,7 @@ def test_rules_by_example(case: Case) -> None:
     assert markdown_of_text(case.text).text == case.expected
 
 
-def test_blank_text() -> None:
-    for text in ("", "  \n\n \t", "\f\f"):
-        assert markdown_of_text(text).text == ""
-        assert markdown_of_text(text).uncertain == ()
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        # Is the first row a header?
-        ["name    kind", "bolt    steel", "nut     brass"],
-        ["a      1", "b      2      3", "c      4"],  # rows of two lengths
-        ["name    n", "bolt  1", "nut         2"],  # columns at no common place
-        [
-            "+----+----+",
-            "| a  | b  |",
-            "| c  |    |",
-            "+====+====+",
-            "| 1  | 2  |",
-            "| 3  |    |",
-            "+----+----+",
-        ],
-        [  # two rows above the rule, none below is sure
-            "+----+----+",
-            "| a  | b  |",
-            "| c  | d  |",
-            "+====+====+",
-            "| 1  | 2  |",
-            "| 3  | 4  |",
-            "+----+----+",
-        ],
-        ["part    use", "-----   -----", "`pump`  water"],  # code
-        ["part    use", "-----   -----", "pump\\   water"],  # an escape
-    ],
-)
+@examples
 def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) -> None:
     assert drawn_table(lines) is None
     draft = markdown_of_text(
@@ -196,30 +161,7 @@ def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) 
     assert letters(draft.text) == letters("Text before it.\n\n" + "\n".join(lines))
 
 
-def test_uncertain_columns_are_reported() -> None:
-    columns = "name      kind\nbolt      steel\nnut       brass"
-    draft = markdown_of_text(columns)
-    assert draft.text == f"```\n{columns}\n```\n"
-    assert "Columns beginning 'name kind'" in draft.uncertain[0]
-
-
-def test_a_single_line_of_a_table_is_kept_without_a_note() -> None:
-    draft = markdown_of_text("| pump")
-    assert draft.text == "```\n| pump\n```\n"
-    assert not [note for note in draft.uncertain if "Columns" in note]
-
-
-@pytest.mark.parametrize(
-    ("wide", "narrow", "length", "expected"),
-    [
-        (3, 0, 20, True),
-        (2, 0, 20, False),
-        (3, 2, 20, True),  # 0.6 of the lines
-        (3, 3, 20, False),
-        (3, 0, 250, True),
-        (3, 0, 251, False),
-    ],
-)
+@examples
 def test_columns_are_lines_with_wide_gaps(
     wide: int, narrow: int, length: int, expected: bool
 ) -> None:
@@ -227,140 +169,26 @@ def test_columns_are_lines_with_wide_gaps(
     assert has_columns([line[-length:] for line in lines]) is expected
 
 
-def test_rules_around_a_table_do_not_count_as_its_header() -> None:
-    rows = ["part    use", "pump    water", "fan     air"]
-    rule = "-----   -----"
-    table = ["| part | use |", "| --- | --- |", "| pump | water |", "| fan | air |"]
-    assert drawn_table([rule, rows[0], rule, *rows[1:], rule]) == table
-    assert drawn_table([rows[0], rule, *rows[1:]]) == table
-    assert drawn_table([rule, *rows, rule]) is None
-    assert drawn_table([rows[0], rows[1], rule, rows[2]]) is None
-
-
-@pytest.mark.parametrize(
-    ("lines", "table"),
-    [
-        (["+---+", "| a |", "+---+"], ["|  |", "| --- |", "| a |"]),
-        (["+-+-+", "|a|b|", "+-+-+"], ["|  |  |", "| --- | --- |", "| a | b |"]),
-        # A header line over rows that are not ruled off.
-        (
-            [
-                "+---+---+",
-                "| a |   |",
-                "+---+---+",
-                "| 1 | 2 |",
-                "| 3 | 4 |",
-                "+---+---+",
-            ],
-            ["| a |  |", "| --- | --- |", "| 1 | 2 |", "| 3 | 4 |"],
-        ),
-        # A row with an empty cell may go on the one above.
-        (
-            [
-                "+---+---+",
-                "| a | b |",
-                "+---+---+",
-                "| 1 | 2 |",
-                "| 3 |   |",
-                "+---+---+",
-            ],
-            None,
-        ),
-        (["+---+", "+---+"], None),
-        (["+---+"], None),
-        (["+ x +", "| 1 |", "+---+"], None),  # no rule above
-        (["+---+", "| 1 |", "+ x +"], None),  # no rule below
-        (["+--+---+", "|  1 | 2|", "+---+--+"], None),  # borders at other places
-        (["+---+", "| 1 |x", "+---+"], None),
-    ],
-)
+@examples
 def test_tables_with_borders(lines: list[str], table: list[str] | None) -> None:
     assert drawn_table(lines) == table
 
 
-@pytest.mark.parametrize(
-    ("lines", "table"),
-    [
-        # A tab goes on to the next multiple of eight.
-        (
-            ["part\t\tn", "12345678\t7", "fan\t\t9"],
-            ["| part | n |", "| --- | --- |", "| 12345678 | 7 |", "| fan | 9 |"],
-        ),
-        # Beginnings agree, or ends.
-        (
-            ["part   n", "pump  10", "fan    7"],
-            ["| part | n |", "| --- | --- |", "| pump | 10 |", "| fan | 7 |"],
-        ),
-        (["part    n", "pump     10", "fan     7"], None),
-        (["size", "10", "20"], None),  # one column
-        (["size", "----", "10", "20"], None),
-        (["part  n", "`a`   1", "b     2"], None),
-        (["part  n", "a\\    1", "b     2"], None),
-    ],
-)
+@examples
 def test_tables_of_aligned_columns(lines: list[str], table: list[str] | None) -> None:
     assert drawn_table(lines) == table
 
 
-@pytest.mark.parametrize(
-    ("lines", "is_table"),
-    [
-        (["a | b", "--- | ---"], True),
-        (["| a |", "|---|"], True),
-        (["a", "|---|"], False),
-        (["a | b"], False),
-        (["a | b", "---"], False),
-        (["a | b", "- | x"], False),
-    ],
-)
+@examples
 def test_pipe_tables(lines: list[str], is_table: bool) -> None:
     assert is_pipe_table(lines) is is_table
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("    x = 1;\n    y = 2;", "```\nx = 1;\ny = 2;\n```\n"),
-        ("    x = 1;", "x = 1;\n"),  # one line may be an indented paragraph
-        ("    x = 1;\n   y = 2;", "x = 1;\ny = 2;\n"),
-        # Half of the lines are not enough.
-        ("    x = 1;\n    and so on", "x = 1;\nand so on\n"),
-        # A tab goes on to the next multiple of four.
-        ("\tx = 1;\n\ty =\t2;", "```\nx = 1;\ny = 2;\n```\n"),
-        ("\tx = 1;\n\tyz =\t2;", "```\nx = 1;\nyz =    2;\n```\n"),
-    ],
-)
+@examples
 def test_indented_code(text: str, expected: str) -> None:
     assert markdown_of_text(text).text == expected
 
 
-def test_sixty_characters_of_uncertain_columns_are_shown() -> None:
-    lines = [f"{'a' * 58}   b{i}   c" for i in range(3)]
-    (note, _) = markdown_of_text("\n".join(lines)).uncertain
-    assert note.startswith(f"Columns beginning '{'a' * 58} b' were kept")
-
-
-@pytest.mark.parametrize(
-    ("text", "notes"),
-    [
-        ("Only some text.", ("No headings were found; the text is one section.",)),
-        ("1. Pumps\n\nThey move water.\n\n2. Fans\n\nThey move air.", ()),
-    ],
-)
+@examples
 def test_a_text_without_headings_is_noted(text: str, notes: tuple[str, ...]) -> None:
     assert markdown_of_text(text).uncertain == notes
-
-
-def test_a_span_has_the_headings_inside_it() -> None:
-    text = "1. Pumps\n\nWater.\n\n2. Fans\n\nAir.\n\n3. Lamps\n\nLight."
-    headings = sound_headings(text)
-    middle, third = text.index("2."), text.index("3.")
-    assert markdown_of_span(text, headings, middle, third) == (
-        "# 2. Fans\n\nAir.\n",
-        [],
-    )
-    # One that ends with the span is inside.
-    assert markdown_of_span(text, headings, middle, headings[1].end) == (
-        "# 2. Fans\n",
-        [],
-    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 
 from structrag import read_file, read_text
 from structrag.errors import InvalidParameter
@@ -54,14 +55,7 @@ def test_html_tables_lists_and_code() -> None:
         markdown_of_html(Document("x", format="html"))
 
 
-@pytest.mark.parametrize(
-    ("page", "notes"),
-    [
-        ("<p>text</p>", ("No headings were found; the text is one section.",)),
-        ("<h1>A</h1><p>text</p>", ()),
-        ("", ()),
-    ],
-)
+@examples
 def test_a_page_without_headings_is_noted(page: str, notes: tuple[str, ...]) -> None:
     assert markdown_of_html(read_text(page, format="html")).uncertain == notes
 

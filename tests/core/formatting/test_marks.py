@@ -5,44 +5,18 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from window_making import core_of, numbered, small
 
 from structrag.formatting.answers import bare
 from structrag.formatting.marks import between_marks, without_marks
-from structrag.formatting.windows import BEGIN, END
 
 CORE = "The pump moves water.\n\nIt is cleaned once a year, and in the end it is oiled."
 
 
-@pytest.mark.parametrize(
-    ("begin", "end"),
-    [
-        ("<<<BEGIN>>", "<<<END>>"),
-        ("<<BEGIN>>", "<<END>>"),
-        ("<BEGIN>", "</BEGIN>\n<END>"),
-        ("<<< BEGIN >>>", "<<< END >>>"),
-        ("<<<begin>>>", "<<<end>>>"),
-        ("<<<BEGIN", "END>>>"),
-        ("BEGIN>>>", "<<<END"),
-        ("<<<BEGN>>>", "<<<EDN>>>"),
-        ("<<<BEGINN>>>", "<<<ENDE>>>"),
-        ("&lt;&lt;&lt;BEGIN&gt;&gt;&gt;", "&lt;END&gt;"),
-        (r"\<\<\<BEGIN\>\>\>", r"\<<<END\>>>"),
-        ("**<<<BEGIN>>>**", "`<<<END>>>`"),
-        ("«BEGIN»", "《END》"),
-        ("＜＜＜BEGIN＞＞＞", "＜＜＜END＞＞＞"),
-        ("<<<\nBEGIN\n>>>", "<<<\nEND\n>>>"),
-        ("BEGIN", "END"),
-        ("**BEGIN**", "--- END ---"),
-        ("[BEGIN]", "[END]"),
-        ("# BEGIN", "# END"),
-        ("<<<BEGIN>>>\n<<<BEGIN>>>", "<<<END>>>\n<<<END>>>"),
-        ("<<<", ">>>"),
-    ],
-)
+@examples
 def test_misspelt_marks_are_taken_out(begin: str, end: str) -> None:
     assert bare(f"{begin}\n{CORE}\n{end}", CORE) == CORE
     assert bare(f"Sure!\n\n{begin}\n{CORE}", CORE).endswith(CORE)
@@ -53,68 +27,14 @@ def test_misspelt_marks_are_taken_out(begin: str, end: str) -> None:
     assert formatted.report.retries == formatted.report.fallbacks == 0
 
 
-def test_in_a_line_only_marks_with_brackets_go() -> None:
-    assert bare(f"{BEGIN} {CORE} {END}", CORE) == CORE
-    assert bare(f"<<BEGN>> {CORE}<<end>>", CORE) == CORE
-    text = "We begin and end here."
-    assert bare(text, "Other words.") == text
-
-
-@pytest.mark.parametrize(
-    "core",
-    [
-        "Write <<<BEGIN>>> and <<<END>>> around it.",
-        "if x:\n  BEGIN\n    work\n  END",
-        "<end>\n\nThe tag.",
-        "begin\n\nThe word alone.",
-        "It is said <<and>> done.",
-    ],
-)
-def test_what_the_source_has_stays(core: str) -> None:
-    assert bare(core, core) == core
-    assert without_marks(core, core) == core
-
-
-def test_what_stands_outside_goes_unless_words_would_go() -> None:
-    assert (
-        bare(f"Here you are:\n<<BEGIN>>\n{CORE}\n<<END>>\nAnything else?", CORE) == CORE
-    )
-    first, _, second = CORE.partition("\n\n")
-    assert bare(f"{first}\n{END}\n{second}", CORE).split() == CORE.split()
-    assert between_marks(f"{first}\n{END}\n{second}", CORE).strip() == first
-
-
-@pytest.mark.parametrize(
-    ("answer", "part"),
-    [
-        ("x <<END>> y", "x "),
-        ("<<END>> no <<BEGIN>> x <<END>> no", " x "),
-        ("x <<END>> no <<END>>", "x "),
-        ("x <<BEGIN>><<END>> no", ""),
-        # Brackets on lines of their own belong to the word between them.
-        ("no\n<<<\nBEGIN\n>>>\nx", "\nx"),
-    ],
-)
+@examples
 def test_the_part_is_between_the_first_mark_of_each_kind(
     answer: str, part: str
 ) -> None:
     assert between_marks(answer, "x") == part
 
 
-def test_overlapping_marks_are_taken_out_as_one() -> None:
-    assert without_marks("<<<\nBEGIN\n>>>\nx", "x") == "\nx"
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("x <end y", "x  y"),
-        ("x <emd y", "x <emd y"),  # misspelt, with one bracket
-        ("x <<emd y", "x  y"),
-        ("x <<and y", "x  y"),
-        ("x <<any y", "x <<any y"),
-    ],
-)
+@examples
 def test_one_bracket_makes_a_mark_of_a_word_spelt_right(
     answer: str, expected: str
 ) -> None:
@@ -160,9 +80,7 @@ def test_no_mark_stays_however_it_is_misspelt(
     assert not re.search(r"[<>＜＞]|&[lg]t;", answer), answer
 
 
-@pytest.mark.parametrize(
-    "part", ["<", "<<<", "BEGIN\n", "<begin ", "\\<", "- ", "\n", "&lt;", "a>"]
-)
+@examples
 def test_long_answers_take_time_in_proportion(part: str) -> None:
     started = time.process_time()
     bare(part * 20_000, CORE)

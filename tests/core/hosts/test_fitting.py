@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+from fixture_cases import examples
 
 from structrag.asking.requests import Embed
 from structrag.asking.steps import drive
@@ -72,18 +73,6 @@ def test_the_limit_shrinks_by_the_excess_and_not_further_than_one() -> None:
     assert limits[-1] == (1, False) and {part.size for part in parts} == {6}
 
 
-def test_titles_are_left_out_where_there_are_none_or_where_they_take_much() -> None:
-    limits: list[tuple[int, bool]] = []
-    fitted("no title at all", 100, label=5, limits=limits)
-    assert limits == [(95, True), (100, False)]
-    limits.clear()
-    fitted(PATHS, 20, label=6, limits=limits)  # the label is more than a quarter
-    assert limits == [(20, False)]
-    limits.clear()
-    fitted(PATHS, 100, label=5, limits=limits)
-    assert limits[0] == (95, True) and limits[-1][1]
-
-
 def test_a_splitter_that_asks_is_asked_through() -> None:
     class Asking:
         def split_steps(self, document: Document) -> Iterator[object]:
@@ -112,7 +101,7 @@ def test_the_longest_values_are_hidden_first() -> None:
     assert hide_longest(values, size_without, -1) == (["b", "c", "a", "d"], 0)
 
 
-@pytest.mark.parametrize(("size", "first"), [(20, (15, True)), (19, (19, False))])
+@examples
 def test_a_label_may_take_a_quarter_of_the_limit(
     size: int, first: tuple[int, bool]
 ) -> None:
@@ -179,16 +168,3 @@ def test_titles_go_where_they_are_a_large_part_of_the_excess(
     chunk: Chunk, sizes: list[int], limits: list[tuple[int, bool]]
 ) -> None:
     assert limits_of([chunk], sizes) == limits
-
-
-def test_a_chunk_that_cannot_be_shorter_lowers_no_limit() -> None:
-    plain = replace(WITH_TITLE, context="")
-    assert limits_of([replace(OVERSIZE, context="")], [500], label=None) == [
-        (100, False)
-    ]
-    assert limits_of([plain], [102, 101, 100], label=None) == [
-        (100, False),
-        (98, False),
-        (97, False),
-    ]
-    assert limits_of([], [0], label=None) == [(100, False)]

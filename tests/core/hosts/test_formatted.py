@@ -35,16 +35,6 @@ def test_notes_of_a_result() -> None:
     assert json.loads(flat) == deep == json.loads(json.dumps(asdict(formatted.report)))
 
 
-def test_where_pages_begin_stays_known() -> None:
-    formatted = HiQAFormatter().format(TEXT)
-    meta = {**formatted.document.meta, "page_starts": "0:1 9:2"}
-    paged = replace(formatted, document=replace(formatted.document, meta=meta))
-    assert format_notes(paged, report=False, flat=False) == {
-        "text_format": "markdown",
-        "page_starts": "0:1 9:2",
-    }
-
-
 def test_a_report_as_json_keeps_all_letters() -> None:
     formatted = HiQAFormatter().format("1. Größe\n\nSie passt.\n")
     flat = format_notes(formatted, report=True, flat=True)["format_report"]

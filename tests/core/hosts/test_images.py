@@ -6,6 +6,7 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidDocument
 from structrag.hosts.images import ImageSource, open_image
@@ -29,10 +30,7 @@ def test_an_address_of_the_web_stays_as_it_is(address: str) -> None:
     assert open_image(address, None) == ImageSource(url=address)
 
 
-@pytest.mark.parametrize(
-    ("kind", "media_type"),
-    [("image/png;base64", "image/png"), ("image/gif", "image/gif"), ("", "")],
-)
+@examples
 def test_an_image_written_as_data_is_decoded(kind: str, media_type: str) -> None:
     address = f"data:{kind},{b64encode(PIXELS).decode()}"
     source = open_image(address, None)
@@ -46,15 +44,7 @@ def test_data_that_is_no_base64_is_said_by_its_beginning() -> None:
     assert f"The image {address[:40]!r}... is not valid base64" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("address", "media_type"),
-    [
-        ("images/pump.png", "image/png"),
-        ("images/pump.jpeg", "image/jpeg"),
-        ("images/pump", "image/png"),  # nothing tells
-        ("./images/../images/pump.png", "image/png"),
-    ],
-)
+@examples
 def test_a_file_in_the_folder_is_read(
     folder: Path, address: str, media_type: str
 ) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from places import ROOT
 
 import structrag.hosts.metadata as keys
@@ -15,22 +16,16 @@ from structrag.hosts.metadata import (
     HIQA_KEYS,
     IDMS_KEYS,
     PIC_KEYS,
-    chunk_notes,
     context_notes,
     d3_notes,
     full_notes,
     header_notes,
-    heading_notes,
-    heading_path,
     oversize_notes,
     page_label,
     score_notes,
     source_notes,
-    titles_of,
     without_page_starts,
 )
-from structrag.hosts.parents import Parent
-from structrag.reading.files import read_text
 from structrag.records import Chunk, Hit
 
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -64,30 +59,9 @@ PREFIXES = (
 )
 
 
-PAGE = "<p>one</p><p>two &amp; three</p>"
-
-
 def known(metadata: dict[str, Any]) -> set[str]:
     """The keys that mean the same in both packages."""
     return {key for key in metadata if key in SHARED or key.startswith(PREFIXES)}
-
-
-def test_notes_are_what_is_known_under_the_methods_keys() -> None:
-    extras = {"relevant": False, "threshold": None, "added": [1], "part": 2}
-    chunk = Chunk(
-        id="c",
-        doc_id="d",
-        section_id="0",
-        start=0,
-        end=1,
-        text="x",
-        kind="table",
-        extras=extras,
-    )
-    assert chunk_notes(chunk, PIC_KEYS) == {"pic_relevant": False}
-    assert chunk_notes(chunk, HIQA_KEYS) == {"hiqa_kind": "table", "hiqa_part": 2}
-    chunk_notes(chunk, IDMS_KEYS)["idms_added"].append(2)
-    assert extras["added"] == [1]
 
 
 def test_the_table_has_every_key() -> None:
@@ -157,38 +131,12 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
         )
 
 
-def test_the_place_in_the_markup() -> None:
-    document = read_text(PAGE, format="html")
-    start = document.text.index("two")
-    chunk = Chunk(
-        "c",
-        "d",
-        "0",
-        start,
-        len(document.text.rstrip()),
-        document.text[start:].rstrip(),
-    )
-    notes = Parent().source_notes(chunk, document)
-    assert PAGE[notes["source_start"] : notes["source_end"]] == "two &amp; three"
-    moved = Parent(7).source_notes(chunk, document)
-    assert moved == {key: place + 7 for key, place in notes.items()}
-
-
 def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
     extras = {"source_start": 4, "source_end": 9, "other": 1}
     chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
     assert source_notes(chunk) == {"source_start": 4, "source_end": 9}
     plain = Chunk("c", "d", "0", 3, 4, "x")
     assert source_notes(plain) == {"source_start": 3, "source_end": 4}
-
-
-def test_titles_are_a_list_or_one_string() -> None:
-    chunk = Chunk("c", "d", "d#2", 0, 1, "x", path=("A", "B"))
-    assert heading_notes(chunk, lists=True) == {
-        "heading_path": ["A", "B"],
-        "section_id": "d#2",
-    }
-    assert heading_notes(chunk) == {"heading_path": "A > B", "section_id": "d#2"}
 
 
 def test_all_is_noted_of_every_chunk() -> None:
@@ -267,30 +215,13 @@ def test_a_chunk_of_which_nothing_is_known_has_every_key(
     assert full_notes(PLAIN, method_keys, lists=True) == lists
 
 
-@pytest.mark.parametrize(
-    ("starts", "label"),
-    [
-        ("0:1 90:2 200:3", "1-2"),
-        ("0:1 80:2 195:3", "2"),
-        ("0:7", "7"),
-        (None, ""),
-    ],
-)
+@examples
 def test_pages_of_a_chunk_are_a_number_or_from_to(
     starts: str | None, label: str
 ) -> None:
     meta = {"title": "T"} if starts is None else {"title": "T", "page_starts": starts}
     assert page_label(meta, PLAIN) == label
     assert without_page_starts(meta) == {"title": "T"}
-
-
-def test_titles_are_a_string_or_a_list() -> None:
-    assert (heading_path(PLAIN), heading_path(PLAIN, lists=True)) == (
-        "A > B",
-        ["A", "B"],
-    )
-    assert heading_notes(PLAIN) == {"heading_path": "A > B", "section_id": "s"}
-    assert titles_of("") == titles_of(7) == () and titles_of(("A", 1)) == ("A", "1")
 
 
 def test_one_paragraph_and_one_chunk_have_empty_lists() -> None:

@@ -4,66 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from fixture_cases import examples
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.fixed import FixedSplitter
 from structrag.hosts.metadata import UNKNOWN
 from structrag.hosts.parents import Parent, parent_of, titles_above, under_titles
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Document
 
-GUIDE = (
-    "# Guide\n\nAbout pumps.\n\n## Seals\n\n### Cleaning\n\nRinse it. Dry it well.\n\n"
-    "### Oil\n\nUse little. Wipe the rest.\n\n## Parts\n\nOne pump. Two seals.\n"
-)
 
-
-def again(
-    text: str, chunk: Chunk, metadata: dict[str, Any]
-) -> list[tuple[str, tuple[str, ...]]]:
-    """Smaller chunks of a chunk, as (text there, path)."""
-    document = read_text(chunk.text, format="markdown")
-    parent = parent_of(document, {"heading_path": chunk.path, **metadata}, chunk.start)
-    small = FixedSplitter(
-        max_tokens=4, within_sections=True, counter=lambda t: len(t.split())
-    )
-    pieces = []
-    for piece in small.split(document):
-        start, end = parent.span(piece)
-        assert text[start:end] == piece.text
-        pieces.append((piece.text.strip(), parent.place(piece).path))
-    return pieces
-
-
-@pytest.mark.parametrize("size", [8, 12, 20, 200])
-def test_pieces_of_a_chunk_have_the_places_and_titles_of_the_document(
-    size: int,
-) -> None:
-    whole = read_text(GUIDE, format="markdown", id="guide")
-    sections = ContentAwareSplitter(max_tokens=None, context=False).split(whole)
-    path_at = {
-        i: chunk.path for chunk in sections for i in range(chunk.start, chunk.end)
-    }
-    splitter = ContentAwareSplitter(
-        max_tokens=size, min_tokens=size // 2, context=False
-    )
-    for chunk in splitter.split(whole):
-        for piece, path in again(GUIDE, chunk, {}):
-            assert path == path_at[GUIDE.index(piece)]
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "above"),
-    [
-        (("A", "B"), "## B\n\nx", ("A",)),
-        (("A", "B"), "# A\n\n## B\n\nx", ()),
-        (("A", "B"), "x, and no heading", ("A", "B")),
-        (("A",), "## B\n\nx\n\n## C\n\ny", ("A",)),
-        (("A",), "before\n\n## B\n\nx", ("A",)),
-        ((), "# A\n\nx", ()),
-    ],
-)
+@examples
 def test_titles_that_the_text_begins_with_are_not_above_it(
     path: tuple[str, ...], text: str, above: tuple[str, ...]
 ) -> None:
@@ -103,23 +53,7 @@ def test_the_place_in_the_file_goes_along() -> None:
     assert set(Parent(None).source_notes(chunk, page).values()) == {UNKNOWN}
 
 
-def test_a_chunk_of_no_section_is_under_all_that_its_text_is_under() -> None:
-    parent = parent_of(
-        read_text("## B\n\nx", format="markdown"), {"heading_path": "A > B"}, 0
-    )
-    assert parent.place(Chunk("c", "d", "0", 0, 1, "#")).path == ("A", "B")
-
-
-@pytest.mark.parametrize(
-    ("metadata", "source"),
-    [
-        ({"source_start": 0, "source_end": 7}, (0, 7)),
-        ({"source_start": 2}, None),
-        ({"source_start": -1, "source_end": 7}, None),
-        ({"source_start": "0", "source_end": "7"}, None),
-        ({}, None),
-    ],
-)
+@examples
 def test_a_span_in_the_file_is_taken_over_where_both_ends_are_numbers(
     metadata: dict[str, Any], source: tuple[int, int] | None
 ) -> None:
@@ -140,17 +74,7 @@ def test_markup_that_was_cut_from_a_page_has_its_place_in_the_page() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("meta", "title"),
-    [
-        ({}, "Pump > Seal"),
-        ({"title": "Manual"}, "Manual > Pump > Seal"),
-        ({"title": "PUMP"}, "Pump > Seal"),  # it is the first of them
-        ({"title": "Seal"}, "Seal > Pump > Seal"),
-        ({"title": ""}, "Pump > Seal"),
-        ({"title": 7}, "Pump > Seal"),
-    ],
-)
+@examples
 def test_a_documents_title_stands_before_the_titles_above_once(
     meta: dict[str, Any], title: str
 ) -> None:
@@ -159,17 +83,7 @@ def test_a_documents_title_stands_before_the_titles_above_once(
     assert under_titles(document, parent).title == title
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "above"),
-    [
-        (("A", "B", "C"), "## B\n\n### C\n\nx", ("A",)),
-        (("A", "B"), "## B\n\n### C\n\nx", ("A",)),  # it begins with more
-        (("A", "A"), "# A\n\nx", ("A",)),
-        (("B", "C"), "# A\n\n## B\n\n### C\n\nx", ("B", "C")),
-        # A heading behind words is not at the beginning.
-        (("A", "B"), "# A\n\nwords\n\n## B\n\nx", ("A", "B")),
-    ],
-)
+@examples
 def test_as_many_titles_as_fit_are_the_texts(
     path: tuple[str, ...], text: str, above: tuple[str, ...]
 ) -> None:

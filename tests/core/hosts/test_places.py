@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.chunks.given import GivenChunks
 from structrag.hosts.places import (
-    TrimmedLength,
     beside,
     chunk_at,
     original_span,
@@ -22,8 +20,7 @@ from structrag.hosts.places import (
 )
 from structrag.index.index import Index
 from structrag.reading.files import read_text
-from structrag.records import Chunk, Hit
-from structrag.retrieval.packing import pack, pack_best
+from structrag.records import Chunk
 
 TEXT = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.\n"
 
@@ -48,28 +45,7 @@ def test_every_place_leads_to_its_chunk() -> None:
     assert chunk_at(reader, "first", len(TEXT), len(TEXT) + 1) is None
 
 
-def test_the_best_are_packed_and_the_order_stays() -> None:
-    store = built().store
-    hits = [Hit(store.chunk(row), 1.0, rank) for row, rank in enumerate((3, 1, 2))]
-
-    def size(text: str) -> int:
-        return 1
-
-    assert pack_best(hits, 2, size) == [hits[1], hits[2]]
-    assert pack_best(hits, 3, size) == hits == pack(hits, 3, size)
-    assert pack_best([], 3) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "format", "base", "span"),
-    [
-        ("abc", "text", 0, (1, 2)),
-        ("abc", "text", 10, (11, 12)),
-        ("abc", "text", None, (None, None)),
-        ("<p>abc</p>", "html", 0, (1, 2)),
-        ("<p>abc</p>", "html", 10, (None, None)),
-    ],
-)
+@examples
 def test_the_span_in_the_original(
     text: str, format: str, base: int | None, span: tuple[int | None, int | None]
 ) -> None:
@@ -77,10 +53,7 @@ def test_the_span_in_the_original(
     assert original_span(chunk, read_text(text, format=format), base) == span
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "trusted"),
-    [(0, 3, 0), (4, 7, 4), (4, 8, None), (None, 3, None), (0, None, None)],
-)
+@examples
 def test_a_hosts_place_is_trusted_where_its_length_fits(
     start: int | None, end: int | None, trusted: int | None
 ) -> None:
@@ -94,20 +67,7 @@ def chunk_of(text: str, start: int = 0) -> Chunk:
     return Chunk("c", "d", "0", start, start + len(text), text)
 
 
-@pytest.mark.parametrize(
-    ("text", "inner"),
-    [
-        ("word", "word"),
-        ("  word  ", "  word"),  # indentation stays
-        ("\n\n    x = 1\n    y = 2\n\n", "    x = 1\n    y = 2"),
-        (" \t\n \n\tx\n", "\tx"),
-        ("\r\n\r\n  a\r\nb\r\n", "  a\r\nb"),
-        ("\f  a", "  a"),  # a new page ends a line
-        (" \n \n", ""),
-        ("   ", ""),
-        ("", ""),
-    ],
-)
+@examples
 def test_blank_lines_go_and_the_first_line_keeps_its_indentation(
     text: str, inner: str
 ) -> None:
@@ -131,21 +91,6 @@ def test_offsets_move_with_the_text(text: str, start: int) -> None:
     assert chunk.id == "c"
 
 
-def test_a_chunk_without_white_space_around_it_is_the_same_object() -> None:
-    chunk = chunk_of("    x = 1", 4)
-    assert trimmed(chunk) is chunk
-
-
-def test_a_limit_holds_for_the_text_with_and_without_white_space() -> None:
-    def fewest_with_breaks(text: str) -> int:
-        return 10 - text.count("\n")
-
-    measure = TrimmedLength(fewest_with_breaks)
-    assert measure("a\n\n") == 10
-    assert TrimmedLength(len)("a\n\n") == 3
-    assert TrimmedLength(len)("  a") == 3
-
-
 def test_chunks_beside_a_chunk_are_of_its_document() -> None:
     index = Index(views=["raw"])
     text = "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n"
@@ -159,103 +104,11 @@ def test_chunks_beside_a_chunk_are_of_its_document() -> None:
     assert beside(reader, joined) == (None, c)
 
 
-def test_a_slice_stands_where_its_text_stands() -> None:
-    span = {"start_index": 40, "end_index": 49}
-    source = {"source_start": 140, "source_end": 149}
-    assert slice_places("It leaks.", {**span, **source}, 3, 8) == {
-        "start_index": 43,
-        "end_index": 48,
-        "source_start": 143,
-        "source_end": 148,
-    }
-    assert slice_places("It leaks.", {"start_index": 40}, 3, 8) == {"start_index": 43}
-    assert slice_places("It leaks.", {"heading_path": "Pump"}, 3, 8) == {}
-
-
-def test_a_span_that_is_not_the_texts_stays() -> None:
-    markup = {"start_index": 0, "end_index": 9, "source_start": 0, "source_end": 16}
-    assert slice_places("It leaks.", markup, 3, 8) == {"start_index": 3, "end_index": 8}
-    unknown = {"start_index": -1, "end_index": -1, "source_start": None}
-    assert slice_places("It leaks.", unknown, 3, 8) == {}
-
-
-def test_the_context_in_front_of_a_text_is_in_no_span() -> None:
-    metadata = {"start_index": 40, "end_index": 49, "heading_context": "Pump"}
-    text = "Pump\nIt leaks."
-    assert slice_places(text, metadata, 5, 7) == {"start_index": 40, "end_index": 42}
-    assert slice_places(text, metadata, 0, 14) == {"start_index": 40, "end_index": 49}
-    shown_elsewhere = slice_places("It leaks.", metadata, 5, 7)
-    assert shown_elsewhere == {"start_index": 45, "end_index": 47}
-
-
-def test_a_slice_that_begins_in_the_context_begins_with_the_text() -> None:
-    metadata = {"start_index": 0, "end_index": 9, "heading_context": "Pump"}
-    places = slice_places("Pump\nIt leaks.", metadata, 2, 7)
-    assert places == {"start_index": 0, "end_index": 2}
-    assert slice_places("Pump\nIt leaks.", metadata, 0, 3) == {
-        "start_index": 0,
-        "end_index": 0,
-    }
-
-
-def test_of_chunks_that_overlap_the_last_that_begins_before_counts() -> None:
-    text = "one two three four"
-    first, second = (
-        Chunk(f"d:{start}-{end}", "d", "d#0", start, end, text[start:end])
-        for start, end in ((0, 13), (4, 18))
-    )
-    index = Index(views=("raw",), splitter=GivenChunks({"d": [first, second]}))
-    index.add([read_text(text, id="d")])
-    reader = index.store.reader()
-    assert chunk_at(reader, "d", second.start, first.end) == second
-    assert chunk_at(reader, "d", second.start - 1, second.start) == first
-    assert chunk_at(reader, "d", 0, second.end) is None
-
-
-@pytest.mark.parametrize(
-    ("metadata", "places"),
-    [
-        ({"start_index": 0}, {"start_index": 3}),
-        ({"start_index": 0, "end_index": 9}, {"start_index": 3, "end_index": 8}),
-        ({"start_index": 2, "end_index": 10}, {}),  # a character too short
-        ({"start_index": 2, "end_index": 12}, {}),
-        ({"start_index": -1}, {}),
-        ({"start_index": "0"}, {}),
-        ({"source_start": 5, "end_index": 9}, {"source_start": 8}),
-    ],
-)
+@examples
 def test_a_slice_has_a_place_where_its_text_has_one(
     metadata: dict[str, object], places: dict[str, int]
 ) -> None:
     assert slice_places("It leaks.", metadata, 3, 8) == places
-
-
-def test_a_text_that_does_not_begin_with_its_context_has_none_in_front() -> None:
-    metadata = {"start_index": 40, "end_index": 54, "heading_context": "Pump"}
-    # Another line break, another text: the span is that of all of it.
-    for text in ("Pump It leaks.", "Seal\nIt leaks."):
-        assert slice_places(text, metadata, 5, 7) == {
-            "start_index": 45,
-            "end_index": 47,
-        }
-
-
-def test_a_limit_is_measured_once_where_nothing_is_trimmed() -> None:
-    measured: list[str] = []
-
-    def length(text: str) -> int:
-        measured.append(text)
-        return len(text)
-
-    assert TrimmedLength(length)("  one") == 5 and measured == ["  one"]
-    assert TrimmedLength(length)("one ") == 4 and measured[1:] == ["one ", "one"]
-
-
-def test_a_chunk_that_is_trimmed_at_one_end_moves_that_end() -> None:
-    before, behind = trimmed(chunk_of("\n\n a", 7)), trimmed(chunk_of("a \n", 7))
-    assert trimmed(chunk_of("\na ", 7)).span == ("d", 8, 9)
-    assert (before.start, before.end, before.text) == (9, 11, " a")
-    assert (behind.start, behind.end, behind.text) == (7, 8, "a")
 
 
 def test_nothing_is_beside_paragraphs_of_which_one_is_not_there() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import (
     BudgetExceeded,
@@ -59,15 +58,6 @@ def hosted() -> HostRetriever:
     return HostRetriever("Words", found, afound, chunk_of)
 
 
-def test_results_are_hits_in_the_order_they_came() -> None:
-    host = hosted()
-    hits = host.runner.run(host.steps("X100 Zeta"))
-    assert [(hit.chunk.id, hit.rank, hit.score) for hit in hits] == [
-        ("0", 1, 1.0),
-        ("2", 2, 0.5),
-    ]
-
-
 async def test_two_hops_go_over_it_both_ways() -> None:
     hops = TwoHop(hosted())
     hits = hops.search("who made the X100")
@@ -80,34 +70,11 @@ def test_a_condition_on_documents_is_refused() -> None:
         TwoHop(hosted()).search("X100", where={"year": 2020})
 
 
-@pytest.mark.parametrize(
-    ("start", "path", "context", "span", "titles"),
-    [
-        (4, ["A", "B"], "A > B", (4, 8), ("A", "B")),
-        (None, None, "", (0, 4), ()),
-        ("4", "A", "", (0, 4), ()),
-        (0, ("A", 1), "A > 1", (0, 4), ("A", "1")),
-    ],
-)
+@examples
 def test_a_passage_of_a_host(start, path, context, span, titles) -> None:
     chunk = passage("c", "d", "text", start=start, path=path, extras={"n": 1})
     assert (chunk.context, chunk.span[1:], chunk.path) == (context, span, titles)
     assert (chunk.id, chunk.doc_id, chunk.extras) == ("c", "d", {"n": 1})
-
-
-def test_titles_in_one_string_are_the_context_of_a_passage() -> None:
-    assert passage("c", "d", "text", context="A > B", extras={}).context == "A > B"
-
-
-def test_lsa_is_never_silent_unless_it_is_asked_for() -> None:
-    with pytest.warns(
-        UserWarning, match="No embedding model was given, .* embedding='lsa'"
-    ):
-        assert chosen_embedding("embedding", None) is None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert chosen_embedding("embedding", "lsa") is None
-        assert chosen_embedding("embedding", len) is len
 
 
 def test_documents_in_the_place_of_the_model_are_noticed() -> None:
@@ -142,28 +109,13 @@ def test_hits_of_documents_that_are_gone_are_left_out() -> None:
     assert list(results_of(hits, text_of)) == [TEXTS[0], TEXTS[2]]
 
 
-@pytest.mark.parametrize(("k", "count"), [(None, 2), (1, 1), (2, 2), (9, 2)])
+@examples
 def test_at_most_k_results_are_hits(k: int | None, count: int) -> None:
     host = hosted()
     assert len(host.runner.run(host.steps("X100 Zeta", k))) == count
 
 
-def test_a_number_of_hits_is_at_least_one() -> None:
-    host = hosted()
-    with pytest.raises(InvalidParameter, match="k must be"):
-        host.runner.run(host.steps("X100", 0))
-
-
-@pytest.mark.parametrize(
-    ("cache", "rest"),
-    [
-        (None, "nothing of this call is kept, since it had no cache="),
-        (
-            "",
-            "of this call the cache alone is kept. Call it again with the same cache=",
-        ),
-    ],
-)
+@examples
 def test_where_a_model_fails_it_is_said_what_is_left(
     cache: str | None, rest: str
 ) -> None:
@@ -182,22 +134,3 @@ def test_where_a_model_fails_it_is_said_what_is_left(
         lost_retriever("from_documents", "add_documents", cache),
     ):
         raise InvalidParameter("other")
-
-
-@pytest.mark.parametrize("documents", [[], (), {}])
-def test_no_collection_is_a_model(documents: object) -> None:
-    with pytest.raises(InvalidParameter, match=r"embedding must be .* swapped"):
-        chosen_embedding("embedding", documents)
-
-
-def test_any_other_string_is_the_name_of_a_model() -> None:
-    assert chosen_embedding("embedding", "some/model") == "some/model"
-
-
-def test_names_that_are_not_there_rename_nothing() -> None:
-    names = {"k": "similarity_top_k", "top": "similarity_top_k"}
-    assert alike({"top": 3, "views": ["raw"]}, names) == {
-        "similarity_top_k": 3,
-        "views": ["raw"],
-    }
-    assert alike({}, names) == {}

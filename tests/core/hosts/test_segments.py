@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
@@ -14,7 +15,6 @@ from structrag.hosts.segments import (
     hit_segment_notes,
     indexed_segments,
     packed,
-    segment_notes,
     segment_ranking,
     with_segments,
 )
@@ -34,22 +34,6 @@ def index() -> Index:
 
 def ranking(index: Index, *results: EngineResult) -> Any:
     return segment_ranking(results, index.store, lambda: "the id 'x'")
-
-
-def test_results_are_told_by_key_name_or_place(index: Index) -> None:
-    first, second, third = index.store.chunks()
-    results = (
-        EngineResult(names=(None, 7, second.id)),
-        EngineResult(chunk_id=third.id),
-        EngineResult(
-            names=("gone",), doc_id="doc", start=first.start + 1, end=first.end
-        ),
-    )
-    assert ranking(index, *results) == [
-        (second.id, 1.0),
-        (third.id, 0.5),
-        (first.id, 1 / 3),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -102,15 +86,6 @@ def test_an_index_splits_into_segments_unless_told_otherwise() -> None:
     assert with_segments(index).splitter == HiQASplitter(language="german")
 
 
-def test_images_are_a_list_or_a_string() -> None:
-    extras = {"images": [{"file": "ä.png", "alt": ""}], "part": 1}
-    chunk = Chunk("c", "d", "0", 0, 1, "x", kind="image", extras=extras)
-    deep, flat = segment_notes(chunk, lists=True), segment_notes(chunk)
-    facts = {"hiqa_kind": "image", "hiqa_images": extras["images"], "hiqa_part": 1}
-    assert facts.items() <= deep.items()
-    assert flat == {**deep, "hiqa_images": '[{"file": "ä.png", "alt": ""}]'}
-
-
 def test_packing_is_by_rank_in_the_language_of_the_index(index: Index) -> None:
     hits = [Hit(chunk, 1.0, 3 - i) for i, chunk in enumerate(index.store.chunks())]
     assert packed(hits, index, None, len) is hits
@@ -121,10 +96,7 @@ def test_packing_is_by_rank_in_the_language_of_the_index(index: Index) -> None:
         check_packing(-1)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "number"),
-    [(0, None, 0), (0, 1, 0), ("0", 1, None), (None, 1, None), (0, "1", 0)],
-)
+@examples
 def test_a_place_is_told_by_numbers(
     index: Index, start: Any, end: Any, number: int | None
 ) -> None:
@@ -135,40 +107,12 @@ def test_a_place_is_told_by_numbers(
     assert names == [*expected, chunks[2].id]
 
 
-def test_a_place_without_a_document_is_none(index: Index) -> None:
-    chunk = index.store.chunks()[0]
-    results = (EngineResult(start=0, end=1), EngineResult(chunk.id))
-    assert ranking(index, *results) == [(chunk.id, 0.5)]
-
-
-def test_segments_are_those_that_have_the_view() -> None:
-    index = Index(views=("raw", "summary"))
-    index.add([read_text(TEXT, id="doc")])
-    for view in ("raw", "summary"):
-        texts = [index.store.reader().view_text(row, view) for row in range(len(index))]
-        segments = list(indexed_segments(index.store, view))
-        assert [text for _, text in segments] == [text for text in texts if text]
-
-
 def test_more_segments_than_are_read_at_once_come_all() -> None:
     index = Index(views=("raw",), splitter=HiQASplitter())
     index.add([read_text(TEXT, id=f"{number:04}") for number in range(334)])
     segments = [chunk.id for chunk, _ in indexed_segments(index.store, "raw")]
     assert segments == [chunk.id for chunk in index.store.chunks()]
     assert len(segments) == 1002
-
-
-@pytest.mark.parametrize("preset", ["default", "paper", "code"])
-def test_a_preset_is_that_of_the_splitter(preset: str) -> None:
-    index = Index(views=("raw",))
-    expected = {
-        "default": HiQASplitter(),
-        "paper": HiQASplitter.paper(),
-        "code": HiQASplitter.code(),
-    }[preset]
-    assert with_segments(index, preset=preset).splitter == expected
-    with pytest.raises(InvalidParameter, match="preset must be one of"):
-        with_segments(index, preset="word")
 
 
 def test_a_hit_without_keywords_says_so() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -12,7 +13,6 @@ from structrag.hosts.splitters import (
     changes_of,
     check_overlap,
     defaults_of,
-    idms_margin,
     idms_target,
     shows_path,
     take_settings,
@@ -36,18 +36,9 @@ def test_settings_of_the_splitter_are_taken_out() -> None:
 
 def test_a_preset_is_what_it_changes() -> None:
     paper = PICSplitter.paper()
-    assert PICSplitter(**changes_of(paper)) == paper
-    assert "max_tokens" not in changes_of(paper, "max_tokens")
-
-
-def test_idms_without_models_goes_by_words() -> None:
-    assert idms_margin("auto", None, None) == "words"
-    assert (
-        idms_margin("auto", "embedder", None)
-        == idms_margin("auto", None, "llm")
-        == "auto"
-    )
-    assert idms_margin("similarity", None, None) == "similarity"
+    changes = changes_of(paper, "context")
+    assert changes["bounds"] == "none" and not {"max_tokens", "context"} & {*changes}
+    assert PICSplitter(**changes, max_tokens=None, context=False) == paper
 
 
 def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
@@ -63,30 +54,8 @@ def test_overlap_is_at_most_half_of_the_size() -> None:
         check_overlap(6, 10)
 
 
-@pytest.mark.parametrize(
-    ("enrich", "settings", "shows"),
-    [
-        ("none", {}, True),
-        ("none", {"respect_sections": False}, True),
-        ("paper", {}, False),
-        ("rules", {}, True),
-        ("rules", {"respect_sections": True}, True),
-        ("rules", {"respect_sections": False}, False),
-        ("paper", {"respect_sections": False}, False),
-    ],
-)
+@examples
 def test_titles_stand_before_chunks_that_lie_in_one_section(
     enrich: str, settings: dict[str, bool], shows: bool
 ) -> None:
     assert shows_path(enrich, settings) is shows
-
-
-def test_words_are_the_margin_only_where_nothing_else_was_said() -> None:
-    assert idms_margin("model", None, None) == "model"
-    assert idms_margin("auto", "embedder", "llm") == "auto"
-
-
-def test_an_overlap_of_nothing_fits_any_size() -> None:
-    check_overlap(0, 1)
-    with pytest.raises(InvalidParameter, match="got 1"):
-        check_overlap(1, 1)

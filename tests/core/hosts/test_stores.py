@@ -73,14 +73,6 @@ def test_strangers_are_passed_over_and_more_is_asked_for(index: Index) -> None:
     assert asked == [2, 4, 8]
 
 
-def test_a_condition_narrows_and_ends_the_search_where_its_rows_are_there(
-    index: Index,
-) -> None:
-    ids = chunk_ids(index)
-    ranking, asked = search(index, ids, n=3, where={"doc_id": "d1"})
-    assert ([name for name, _ in ranking], asked) == ([ids[1]], [3])
-
-
 def test_it_ends_where_the_store_has_no_more_or_gives_no_more(index: Index) -> None:
     ids = chunk_ids(index)
     assert search(index, ids[:1], n=4)[1] == [4]
@@ -161,14 +153,3 @@ def test_a_filter_names_200_documents_and_no_more() -> None:
 
     assert limited(names[:200]) == names[:200]
     assert limited(names) is None
-
-
-def test_a_store_gives_at_most_what_it_may_be_asked_for(index: Index) -> None:
-    ids = chunk_ids(index)
-    # A page that is full of strangers: twice as many, but not above the most.
-    results = [None, None, None, ids[0], ids[1]]
-    ranking, asked = search(index, results, n=2, first=3, most=5)
-    assert asked == [3, 5] and [name for name, _ in ranking] == ids[:2]
-    # As many as were asked for are there, and none behind them.
-    assert search(index, [None, None, ids[0]], n=2, first=3)[1] == [3, 6]
-    assert search(index, [None, ids[0]], n=2, first=3)[1] == [3]

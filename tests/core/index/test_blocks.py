@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from structrag.errors import IndexDamaged
 from structrag.index import blocks
-from structrag.index.blocks import BLOCK, MAGIC, ArrayFile, Column, write_arrays
+from structrag.index.blocks import BLOCK, MAGIC, ArrayFile, write_arrays
 
 KINDS = st.sampled_from(["<f4", "<f2", "<i4", "<i8", "u1", "<u8"])
 ARRAYS = KINDS.flatmap(
@@ -62,48 +63,6 @@ def large(tmp_path: Path) -> tuple[Path, np.ndarray, str]:
         tmp_path / "file", {"a": [values[:5], values[5:]], "b": [values[:9]]}, {}
     )
     return tmp_path / "file", values, digest
-
-
-def test_a_changed_block_is_noticed_when_it_is_read_and_not_before(
-    tmp_path: Path,
-) -> None:
-    path, values, digest = large(tmp_path)
-    content = bytearray(path.read_bytes())
-    content[BLOCK + 7] ^= 1
-    path.write_bytes(content)
-    file = ArrayFile(path, digest=digest)
-    column = file.column("a")
-    first = BLOCK // 8
-    assert np.array_equal(column.part(0, first), values[:first])
-    assert np.array_equal(column.part(2 * first, 3 * first), values[2 * first :])
-    assert np.array_equal(file.column("b").all(), values[:9])
-    for read in (lambda: column.part(first - 1, first + 1), column.all, file.verify):
-        with pytest.raises(
-            IndexDamaged, match=f"bytes from {BLOCK:,} have changed.*build it"
-        ):
-            read()
-    with pytest.raises(IndexDamaged):
-        file.copy(tmp_path / "copy")
-    assert not (tmp_path / "copy").exists()
-
-
-def test_a_block_is_checked_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, values, _ = large(tmp_path)
-    column = ArrayFile(path).column("a")
-    assert np.array_equal(column.all(), values)
-
-    def never(content: object) -> bytes:
-        raise AssertionError("checked again")
-
-    other = ArrayFile(path).column("a")
-    other.part(0, 5)
-    monkeypatch.setattr(blocks.xxhash, "xxh3_64_digest", never)
-    assert np.array_equal(column.all(), values) and column.part(1, 2).tolist() == [1]
-    assert other.part(1, 7).tolist() == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(AssertionError, match="checked again"):
-        other.part(BLOCK // 8, BLOCK // 8 + 1)  # of the second block
 
 
 @pytest.mark.parametrize(
@@ -163,57 +122,6 @@ def test_a_failed_write_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_column_of_a_plain_array() -> None:
-    column = Column(np.arange(6).reshape(3, 2))
-    assert len(column) == 3 and column.part(1, 2).tolist() == [[2, 3]]
-    assert column.all() is column.values
-
-
-def test_arrays_begin_at_multiples_of_64_bytes(tmp_path: Path) -> None:
-    sizes = {"a": 1, "b": 63, "c": 64, "d": 65, "e": 9}
-    arrays = {name: [np.full(n, n, dtype=np.uint8)] for name, n in sizes.items()}
-    write_arrays(tmp_path / "file", arrays, {})
-    file = ArrayFile(tmp_path / "file")
-    content = (tmp_path / "file").read_bytes()
-    for name, offset in {"a": 0, "b": 64, "c": 128, "d": 192, "e": 320}.items():
-        n = sizes[name]
-        assert content[offset : offset + n] == bytes([n]) * n
-        assert file.column(name).all().tolist() == [n] * n
-    assert file.names == list("abcde") and file.size == len(content)
-
-
-def test_numbers_of_another_byte_order_are_written_in_ours(tmp_path: Path) -> None:
-    values = np.array([1, 256, -2], dtype=">i4")
-    write_arrays(tmp_path / "file", {"a": [values[:1], values[1:]]}, {})
-    read = ArrayFile(tmp_path / "file").column("a").all()
-    assert read.dtype == np.dtype("<i4") and read.tolist() == [1, 256, -2]
-
-
-@pytest.mark.parametrize(
-    "change", [-1, 0, 1], ids=["below a block", "a block", "above a block"]
-)
-def test_the_last_block_is_checked_whatever_its_length(
-    change: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "file"
-    values = np.arange(BLOCK + change, dtype=np.uint64).astype(np.uint8)
-    pieces = {"a": [values[:100], values[100:]], "b": [values[7:9]]}
-    write_arrays(path, pieces, {})
-    column = ArrayFile(path).column("a")
-    assert np.array_equal(column.part(BLOCK - 9, BLOCK + change), values[BLOCK - 9 :])
-    assert ArrayFile(path).column("b").all().tolist() == [7, 8]
-    assert column.part(5, 5).tolist() == []
-    ArrayFile(path).verify()
-    content = bytearray(path.read_bytes())
-    content[BLOCK + change - 1] ^= 1
-    path.write_bytes(content)
-    column = ArrayFile(path).column("a")
-    with pytest.raises(IndexDamaged):
-        column.part(BLOCK + change - 1, BLOCK + change)
-    with pytest.raises(IndexDamaged):
-        ArrayFile(path).verify()
-
-
 DATA = np.array([7, 8], dtype="<i4").tobytes()
 
 
@@ -229,15 +137,7 @@ def footer_of(*place: object) -> dict[str, Any]:
     return {"arrays": {"a": place}, "meta": {}, "blocks": sums}
 
 
-@pytest.mark.parametrize(
-    ("place", "values"),
-    [
-        (("<i4", [2], 0), [7, 8]),
-        (("<i4", [1], 4), [8]),
-        (("<i4", [2, 1], 0), [[7], [8]]),
-        (("<i4", [0], 8), []),
-    ],
-)
+@examples
 def test_places_within_the_data_are_read(
     place: tuple[object, ...], values: list[object], tmp_path: Path
 ) -> None:

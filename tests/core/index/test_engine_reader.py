@@ -18,14 +18,13 @@ from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     CHUNK,
     EngineFilter,
-    Head,
     engine_rows,
     prepare_for,
     read_head,
     row_of_id,
 )
 from structrag.index.engine_store import EngineStore
-from structrag.index.entries import Entry, Vectors
+from structrag.index.entries import DocumentRow, Entry
 from structrag.index.store import Store
 
 WORDS = [
@@ -61,7 +60,7 @@ class Listed(EngineReader):
         self.asked: list[int] = []
         self.matching: list[tuple[int, float]] = []
         self.rows = [
-            engine_rows(of, prepare_for(of, settings), key, settings)
+            engine_rows(prepare_for(of, settings), key, settings)
             for key, of in enumerate(entries)
         ]
 
@@ -72,11 +71,13 @@ class Listed(EngineReader):
     def document_ids(self) -> list[str]:
         return [head.record["id"] for head in self._all_heads()]
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+    next_key: int = 0
+
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
         self.asked.append(len(doc_ids))
         return [head for head in self._all_heads() if head.record["id"] in doc_ids]
 
-    def _all_heads(self) -> list[Head]:
+    def _all_heads(self) -> list[DocumentRow]:
         heads = (rows[0] for rows in self.rows)
         return [read_head(head.id, head.record or b"") for head in heads]
 
@@ -147,16 +148,6 @@ def row(key: int, number: int) -> int:
 THREE = [bare("a", "fig"), bare("b", "plum", "pear"), bare("c", "apple")]
 
 
-def test_heads_are_looked_up_once_and_512_at_a_time() -> None:
-    reader = Listed([bare(f"d{i}", "fig") for i in range(3)])
-    names = [f"d{i}" for i in range(1025)]
-    assert list(reader.heads(names)) == ["d0", "d1", "d2"]
-    assert reader.asked == [512, 512, 1]
-    assert reader.head("d2") is not None and reader.head("d7") is None
-    assert reader.head("new") is None
-    assert reader.asked == [512, 512, 1, 1]
-
-
 def test_rows_of_documents_and_their_chunks() -> None:
     reader = Listed(THREE)
     assert [reader.key(name) for name in "abc"] == [0, 1, 2]
@@ -195,59 +186,6 @@ def test_documents_that_a_model_failed_on_have_no_fingerprint() -> None:
     reader = Listed([bare("a", "fig", degraded=2), bare("b", "plum", degraded=0)])
     assert reader.fingerprints() == {"a": None, "b": "print of b"}
     assert reader.head("b") is not None and reader.asked == []  # they are known now
-
-
-def with_windows(name: str, *windows: list[float]) -> Entry:
-    """A document of one chunk with these windows."""
-    vectors = Vectors(list(windows), [0] * len(windows))
-    return bare(name, "fig", vectors={"raw": vectors})
-
-
-def test_windows_of_one_chunk_do_not_take_the_place_of_other_chunks() -> None:
-    many = with_windows("many", *[[1.0, i / 100] for i in range(5)])
-    reader = Listed([many, with_windows("far", [0, 1]), with_windows("near", [4, 3])])
-    ranking = reader.search_dense("raw", [2.0, 0.0], 2)
-    assert ranking == [(row(0, 0), 1.0), (row(2, 0), 0.8)]
-    assert reader.asked == [2, 4, 8]  # the fifth window is behind four of one chunk
-    reader.asked.clear()
-    assert [at for at, _ in reader.search_dense("raw", [1, 0], 9)] == [
-        row(0, 0),
-        row(2, 0),
-        row(1, 0),
-    ]
-    assert reader.asked == [9]  # there are no more
-    reader.asked.clear()
-    assert reader.search_dense("raw", [1, 0], 1) == [(row(0, 0), 1.0)]
-    assert reader.asked == [1]
-
-
-def test_opposite_vectors_are_found_too() -> None:
-    reader = Listed([with_windows("a", [-1, 0], [-3, 4])])
-    assert reader.search_dense("raw", [1, 0], 5) == [(row(0, 0), -0.6)]
-
-
-def test_scores_that_agree_to_six_decimals_are_ordered_by_row() -> None:
-    reader = Listed(THREE)
-    reader.matching = [(9, 0.3), (5, 0.5000004), (3, 0.4999996), (4, 0.500001), (7, 2)]
-    ranking = reader.search_lexical("raw", "fig", 4)
-    assert ranking == [(7, 2), (4, 0.500001), (3, 0.5), (5, 0.5)]
-    assert reader.asked == [4]
-
-
-def test_what_cannot_find_anything_asks_nothing() -> None:
-    reader = Listed([with_windows("a", [1, 0])])
-    for n, where in ((0, None), (5, EngineFilter(rows=()))):
-        assert reader.search_dense("raw", [1, 0], n, where) == []
-        assert reader.search_lexical("raw", "fig", n, where) == []
-    assert reader.search_dense("keywords", [1, 0], 5) == []
-    assert reader.search_lexical("raw", "the of", 5) == []
-    assert reader.asked == []
-    assert reader.search_dense("raw", [1, 0], 1, EngineFilter(rows=(1,)))
-    reader.search_lexical("raw", "fig", 1, EngineFilter(rows=(1,)))
-    assert reader.asked == [1, 1]
-    for search in (reader.search_dense, reader.search_lexical):
-        with pytest.raises(InvalidParameter, match="n must be a number of at least 0"):
-            search("raw", "fig", -1)  # type: ignore[operator]
 
 
 def test_keys_of_a_condition_are_those_of_some_document() -> None:
@@ -378,14 +316,3 @@ def test_searches_that_find_nothing_and_those_that_are_wrong(
         reader.search_dense("raw", [1.0, 2.0, float("nan")], 5)
     with pytest.raises(InvalidParameter, match="view must be one of"):
         reader.search_lexical("summary", "apple", 5)
-
-
-def test_conditions_are_checked(stores: tuple[EngineStore, Store]) -> None:
-    reader = stores[0].reader()
-    chosen = reader.select({"year": 2020})
-    assert reader.select(chosen) is chosen and reader.select(None) is None
-    message = "'doc_id', 'lang', 'tags', 'year'; got 'yaer'"
-    with pytest.raises(InvalidParameter, match=message):
-        reader.select({"yaer": 2020})
-    with pytest.raises(InvalidParameter, match="got a function"):
-        reader.select(lambda meta: True)

@@ -16,7 +16,6 @@ from store_making import VIEWS, answers, entry, small_store
 
 from structrag import (
     ContentAwareSplitter,
-    Document,
     FixedSplitter,
     Index,
     read_text,
@@ -25,17 +24,11 @@ from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index import Prompts
 from structrag.index.entries import (
     Entry,
-    Level,
-    Row,
+    LevelEntry,
     Vectors,
-    fingerprint,
-    line_of,
     plain_json,
-    prepare,
-    row_of,
 )
 from structrag.index.store import Store
-from structrag.records import Block, Chunk, Heading, Layout, SourceMap
 
 
 def test_chunks_come_in_any_order_with_their_vectors_and_texts() -> None:
@@ -137,7 +130,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
             "vectors of view 'raw' have no values",
         ),
         "another level": (
-            replace(good, levels={"parts": Level((), {}, {})}),
+            replace(good, levels={"parts": LevelEntry((), {}, {})}),
             InvalidParameter,
             r"document 'a' has \['parts'\] besides the first",
         ),
@@ -244,48 +237,6 @@ def test_nothing_else_decides_the_fingerprint(options: dict[str, Any]) -> None:
     )
 
 
-def test_the_fingerprint_sees_text_title_format_metadata_and_markup() -> None:
-    layouts = [
-        Layout(
-            (Heading(level, "A", 0, 1),),
-            (Block("paragraph", 1, 3),),
-            SourceMap((0,), (source,), (True,)),
-        )
-        for level, source in ((1, 0), (2, 0), (1, 7))
-    ]
-    base = {
-        "text": "A b",
-        "id": "x",
-        "title": "T",
-        "format": "text",
-        "meta": {"a": 1, "b": [1, {"c": None}]},
-    }
-    variants: list[dict[str, Any]] = [
-        {},
-        {"text": "A c"},
-        {"id": "y"},
-        {"title": "U"},
-        {"format": "markdown"},
-        {"meta": {}},
-        {"meta": {"a": 1, "b": [1, {"c": 0}]}},
-        {"layout": layouts[0]},
-        {"layout": layouts[1]},
-    ]
-    index = Index(embedder=HashEmbedder())
-    prints = [
-        index.fingerprint(Document(**{**base, **variant})) for variant in variants
-    ]
-    assert len(set(prints)) == len(prints)
-    reordered = Document(**{**base, "meta": {"b": (1, {"c": None}), "a": 1}})
-    assert index.fingerprint(reordered) == prints[0], (
-        "the order of keys, and tuples for lists, do not count"
-    )
-    moved = Document(**{**base, "layout": layouts[2]})
-    assert index.fingerprint(moved) == prints[7], (
-        "where the text stood in the file does not count"
-    )
-
-
 def test_changed_headings_of_equal_visible_text_are_noticed(
     embedder: HashEmbedder,
 ) -> None:
@@ -301,23 +252,6 @@ def test_changed_headings_of_equal_visible_text_are_noticed(
         [read_text("<h1>A</h1><p>one</p><p>B</p><p>two</p>", format="html", id="page")]
     )
     assert report.replaced == 1 and len(index) == 1
-
-
-def test_a_splitter_without_fields_is_told_apart_by_its_attributes() -> None:
-    class Halves:
-        def __init__(self, where: float) -> None:
-            self.where = where
-            self.helper = object()  # holds an address, which must not count
-
-        def split(self, document: Document) -> list[Any]:
-            return ContentAwareSplitter().split(document)
-
-    def fingerprint(where: float) -> str:
-        return Index(embedder=HashEmbedder(), splitter=Halves(where)).fingerprint(
-            document(1)
-        )
-
-    assert fingerprint(0.5) == fingerprint(0.5) != fingerprint(0.6)
 
 
 def test_a_setting_without_a_name_is_the_same_in_this_process_alone(
@@ -348,62 +282,6 @@ def test_a_setting_without_a_name_is_the_same_in_this_process_alone(
     assert again.add([document(1)]).unchanged == 0
 
 
-def test_a_row_is_kept_as_a_line_that_holds_a_text_once() -> None:
-    chunk = Chunk(
-        "a:0-10", "a", "s", 0, 10, "It stops.\n", path=("Valve",), context="Valve"
-    )
-    row = Row(
-        chunk, {"raw": chunk.index_text, "keywords": "stop", "summary": "It stops."}
-    )
-    line = line_of(row)
-    assert row_of(line) == row
-    assert line.count(b"It stops.") == 2  # the chunk's own, and the summary's
-
-
-def test_chunks_of_one_start_are_ordered_by_their_ends_and_ids() -> None:
-    good = entry("a", ["apple"])
-    (first,) = good.chunks
-    chunks = [
-        replace(first, id=id, start=start, end=end)
-        for id, start, end in (
-            ("late", 3, 4),
-            ("z", 0, 5),
-            ("b", 0, 5),
-            ("short", 0, 2),
-        )
-    ]
-    texts = ("late", "z", "b", "short")
-    vectors = Vectors([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], [0, 1, 3])
-    mixed = replace(
-        good, chunks=tuple(chunks), views={"raw": texts}, vectors={"raw": vectors}
-    )
-    level = prepare(mixed, {"chunks": ("raw",)}, "float32").levels["chunks"]
-    assert [row.chunk.id for row in level.rows] == ["short", "b", "z", "late"]
-    assert [row.texts["raw"] for row in level.rows] == ["short", "b", "z", "late"]
-    matrix, owner = level.vectors["raw"]
-    assert owner.tolist() == [0, 2, 3]
-    assert matrix.tolist() == [[0, -1], [0, 1], [1, 0]]
-
-
-def test_a_view_without_vectors_is_as_none() -> None:
-    for vectors in ({}, {"raw": Vectors([], [])}):
-        store = Store(VIEWS)
-        store.put(replace(entry("a", ["apple"]), vectors=vectors))
-        store.put(entry("b", ["plum"]))
-        found = store.search_dense("raw", [1.0, 1.0, 1.0], 9)
-        assert [row for row, _ in found] == [1]
-
-
-def test_levels_are_the_first_and_those_by_name() -> None:
-    parts = Level((), {"raw": ()}, {})
-    of_two = replace(entry("a", ["apple"]), levels={"parts": parts})
-    assert of_two.level("parts") is parts
-    assert of_two.level("chunks").chunks == of_two.chunks
-    prepared = prepare(of_two, {"chunks": VIEWS, "parts": ("raw",)}, "float32")
-    assert list(prepared.levels) == ["chunks", "parts"]
-    assert [len(level.rows) for level in prepared.levels.values()] == [1, 0]
-
-
 class Colour(enum.IntEnum):
     RED = 3
 
@@ -426,30 +304,3 @@ class Colour(enum.IntEnum):
 def test_what_json_keeps_has_plain_types(value: object, plain: object) -> None:
     copy = plain_json(value, "meta")
     assert copy == plain and repr(copy) == repr(plain)
-
-
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [
-        (math.inf, "meta"),
-        ([1, (2, math.nan)], "meta[1][1]"),
-        ({"a": [{"b": {1}}]}, "meta['a'][0]['b']"),
-        ({"a": {"b": b"x"}}, "meta['a']['b']"),
-        ({"a": [{2: 1}]}, "meta['a'][0]"),
-        (np.int64(3), "meta"),
-    ],
-)
-def test_what_json_cannot_keep_is_named_by_its_place(value: object, place: str) -> None:
-    with pytest.raises(InvalidParameter) as caught:
-        plain_json(value, "meta")
-    assert str(caught.value).startswith(f"{place} must ")
-
-
-def test_a_fingerprint_stays_as_it_is() -> None:
-    """It is in indexes that were saved before: another makes all documents anew."""
-    of = Document(
-        "Pumps l\u00e4cken.", id="d", title="P", meta={"b": "\u00e9", "a": [1]}
-    )
-    assert fingerprint(of, "settings") == (
-        "2a9b38919072199dff58c2b1450e285c47049ac368390f3e12c878f0a9c71ddf"
-    )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, HostStore, ScriptedModel
+from doubles import HashEmbedder, ScriptedModel
 
 from structrag import (
-    Cache,
-    ContentAwareSplitter,
     Document,
     HiQASplitter,
     IDMSSplitter,
@@ -20,16 +17,13 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.requests import Ask, Choose, Failed, Score
+from structrag.asking.requests import Ask, Choose, Failed
+from structrag.asking.usage import Usage
 from structrag.errors import InvalidParameter
 from structrag.index.estimating import (
-    LONGEST,
-    Estimate,
-    IndexCost,
     _stage_of,
     _stand_in,
 )
-from structrag.text.extractive import summarise
 
 NOUNS = ("engine", "crane", "bridge", "valve", "pump", "filter", "tank", "rotor")
 TEXT = "# Guide\n\n" + "\n\n".join(
@@ -62,42 +56,6 @@ def silent() -> tuple[HashEmbedder, ScriptedModel]:
     return HashEmbedder(), ScriptedModel(AssertionError("asked"))
 
 
-@pytest.mark.parametrize("preset", ["default", "paper"])
-@pytest.mark.parametrize("max_tokens", [None, 200, 400])
-def test_calls_are_exact_where_the_splitter_asks_nothing(
-    preset: str, max_tokens: int | None
-) -> None:
-    splitter = ContentAwareSplitter(max_tokens=max_tokens)
-    embedder, llm = silent()
-    found = Index(
-        embedder=embedder, llm=llm, preset=preset, splitter=splitter
-    ).estimate(pages())
-    assert not llm.prompts and not embedder.texts
-    answers = {"merged": GOOD, "paper": '["Oslo", "team"]'}[
-        "merged" if preset == "default" else "paper"
-    ]
-    index = Index(
-        embedder=HashEmbedder(),
-        llm=ScriptedModel(answers),
-        preset=preset,
-        splitter=splitter,
-    )
-    report = index.add(pages())
-    assert (found.documents, found.unchanged, found.chunks) == (2, 0, len(index))
-    total = found.total
-    assert (total.calls, total.prompt_tokens) == (
-        report.usage["calls"],
-        report.usage["prompt_tokens"],
-    )
-    assert total.calls > 0 and found.stages["split"] == IndexCost()
-    assert found.stages["index"].embedded >= len(index)
-    assert (
-        report.usage["embedded"]
-        <= total.embedded
-        <= report.usage["embedded"] + 2 * len(index)
-    )
-
-
 def test_texts_to_embed_are_exact_without_a_language_model() -> None:
     embedder = HashEmbedder(max_tokens=50)
     found = Index(embedder=embedder).estimate(pages())
@@ -108,28 +66,6 @@ def test_texts_to_embed_are_exact_without_a_language_model() -> None:
         report.usage["embedded"],
         report.usage["embedding_tokens"],
     )
-
-
-@pytest.mark.parametrize("cached", [True, False])
-def test_what_is_there_costs_nothing(cached: bool, tmp_path: Path) -> None:
-    def make(**options: Any) -> Index:
-        return Index(embedder=HashEmbedder(), llm=ScriptedModel(GOOD), **options)
-
-    cache = Cache(tmp_path / "c") if cached else None
-    index = make(cache=cache)
-    index.add(pages()[:1])
-    hits = index.usage.cache_hits
-    found = index.estimate(pages())
-    assert (found.documents, found.unchanged) == (1, 1)
-    assert index.estimate(pages()[:1]).total == IndexCost()
-    assert index.usage.cache_hits == hits and len(index.document_ids) == 1
-    if cache is not None:
-        known = make(cache=cache).estimate(pages()[:1])
-        assert (
-            known.documents == 1
-            and known.total.calls == known.total.embedded == 0
-            and known.total.cache_hits
-        )
 
 
 def test_a_document_that_fell_back_costs_what_is_missing() -> None:
@@ -188,19 +124,9 @@ def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) 
     with expected:
         report = index.add(pages())
     assert report.usage["calls"] <= found.total.calls <= 2 * report.usage["calls"]
-    assert found.stages["views"] == IndexCost()
+    assert found.stages["views"] == Usage()
     tokens = report.usage["embedding_tokens"]
     assert 0.7 * tokens <= found.total.embedding_tokens <= 1.5 * tokens
-
-
-def test_nothing_is_embedded_by_lsa_or_for_a_store_that_embeds() -> None:
-    assert Index().estimate(pages()).total == IndexCost()
-    store = HostStore(wants_vectors=False)
-    assert (
-        Index(dense_store=store).estimate(pages()).total.embedded == 0
-        and not store.entries
-    )
-    assert Index(splitter=PICSplitter()).estimate(pages()).chunks > 0
 
 
 def test_bad_input_is_refused_as_by_add() -> None:
@@ -210,7 +136,7 @@ def test_bad_input_is_refused_as_by_add() -> None:
     with pytest.raises(InvalidParameter, match="Put it in a list"):
         index.estimate(pages()[0])  # type: ignore[arg-type]
     assert (
-        index.estimate([]).total == IndexCost()
+        index.estimate([]).total == Usage()
         and index.estimate([read_text(" ", id="x")]).chunks == 0
     )
 
@@ -223,40 +149,7 @@ def test_it_reads_as_one_line() -> None:
     )
 
 
-def test_costs_add_up_name_by_name() -> None:
-    one, other = IndexCost(1, 2, 3, 4, 5, 6), IndexCost(10, 20, 40, 80, 160, 320)
-    assert one + other == IndexCost(11, 22, 43, 84, 165, 326)
-    stages = {"split": one, "views": other, "index": one}
-    assert Estimate(1, 0, 2, stages).total == IndexCost(12, 24, 46, 88, 170, 332)
-    nothing = Estimate()
-    assert (nothing.documents, nothing.unchanged, nothing.chunks) == (0, 0, 0)
-    assert nothing.total == IndexCost(0, 0, 0, 0, 0, 0)
-
-
-def test_texts_to_score_are_named_where_there_are_any() -> None:
-    plain = (
-        "1 language-model call, 2,000 tokens of prompts; 3 texts to embed, 4 tokens; "
-        "1 cache hit"
-    )
-    assert str(IndexCost(1, 2000, 3, 4, 1)) == plain
-    assert str(IndexCost(1, 2000, 3, 4, 1, 6)) == f"{plain}; 6 texts to score"
-    shown = str(Estimate(2, 1, 5, {"index": IndexCost(embedded=7)}))
-    assert shown.startswith(
-        "2 documents to add or replace, 1 unchanged; 5 chunks; 0 language-model calls"
-    )
-
-
-def test_the_summary_that_stands_in_is_as_long_as_one_may_be() -> None:
-    answers = [_stand_in(Ask("x", component="pic.summary"), n) for n in (1, 2)]
-    assert answers[0] != answers[1]
-    for answer in answers:
-        assert summarise(answer) == answer and len(set(answer.split())) == 200
-        assert summarise(f"{answer} more") != f"{answer} more"
-    assert len(LONGEST.split()) == 199
-
-
 def test_requests_stand_in_stages_and_answers_by_who_asks() -> None:
-    scorer: Any = None
     requests: list[Any] = [
         Choose("x", ("a", "b"), component="views.choice"),
         Ask("x", component="views.merged"),
@@ -269,7 +162,6 @@ def test_requests_stand_in_stages_and_answers_by_who_asks() -> None:
         "split",
         "split",
     ]
-    assert _stage_of(Score("x", ("a",), scorer)) == "views"
     choice, view, rating, other = (_stand_in(request, 7) for request in requests)
     assert choice == 0.0 and isinstance(view, Failed) and rating == "5"
     assert other.endswith(" 7")

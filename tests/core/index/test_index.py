@@ -4,14 +4,13 @@ saving."""
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore, ScriptedModel
+from fixture_cases import examples
 from index_making import QUERIES, document, state
 
 from structrag import (
@@ -28,15 +27,12 @@ from structrag import (
     read_text,
 )
 from structrag.errors import (
-    BudgetExceeded,
     IndexDamaged,
     InvalidAnswer,
     InvalidParameter,
     ModelFailed,
 )
-from structrag.index import adding, blocks
-from structrag.index.index import ALGORITHM_VERSION, AddReport
-from structrag.index.snapshot import Reader
+from structrag.index import adding
 from structrag.index.store import Store
 
 KEYWORDS = '["pump", "valve"]'
@@ -47,35 +43,6 @@ def group_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- adding, updating, deleting
-
-
-def test_add_and_search(embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder)
-    report = index.add([document(1), document(2)])
-    assert isinstance(report, AddReport) and ALGORITHM_VERSION
-    assert (report.added, report.replaced, report.unchanged, report.chunks) == (
-        2,
-        0,
-        0,
-        8,
-    )
-    assert (
-        len(index) == 8
-        and index.document_ids == ["doc1", "doc2"]
-        and index.views == ("raw", "summary", "keywords")
-    )
-    hits = index.search("gearbox number 2", 2)
-    assert hits[0].chunk.text == "# Gearbox\n\nThe gearbox number 2 needs oil.\n"
-    assert (
-        [hit.rank for hit in hits] == [1, 2]
-        and hits[0].routes == {"dense:raw": 1}
-        and hits[0].score == hits[0].scores["dense:raw"]
-    )
-    (best, *_) = index.search("gearbox oil 2", 3, view="keywords", route="bm25")
-    assert "Gearbox" in best.chunk.text and best.routes == {"bm25:keywords": 1}
-    assert str(report).startswith(
-        "2 documents added, 0 replaced, 0 unchanged; 8 chunks; 0 language-model calls, "
-    )
 
 
 def test_chunks_are_those_of_the_splitter_in_reading_order(
@@ -239,82 +206,6 @@ def test_a_blank_document_is_in_the_index_without_chunks(
 # -- models that fail
 
 
-class Broken(HashEmbedder):
-    """Fails in one way on every text that contains "turbine", as long as `broken`."""
-
-    def __init__(self, how: str) -> None:
-        super().__init__()
-        self.how, self.broken = how, True
-
-    def embed(self, texts: Any, *, query: bool = False) -> Any:
-        matrix = super().embed(texts, query=query)
-        hit = [i for i, text in enumerate(texts) if "turbine" in text]
-        if not hit or not self.broken:
-            return matrix
-        if self.how == "raises":
-            raise ConnectionError("the service is down")
-        if self.how == "nan":
-            matrix[hit[0]] = np.nan
-        if self.how == "infinite":
-            matrix[hit[0], 0] = np.inf
-        return {
-            "short": matrix[:-1],
-            "flat": matrix.ravel(),
-            "words": [["x"]] * len(texts),
-            "none": None,
-        }.get(self.how, matrix)
-
-
-@pytest.mark.parametrize(
-    ("how", "error", "sentence"),
-    [
-        (
-            "raises",
-            ModelFailed,
-            "embedder 'hash' raised ConnectionError: the service is down. Documents finished "
-            "before are kept",
-        ),
-        ("nan", InvalidAnswer, "NaN or infinite values for the text"),
-        ("infinite", InvalidAnswer, "NaN or infinite values for the text"),
-        ("short", InvalidAnswer, "'hash' must return"),
-        ("flat", InvalidAnswer, "'hash' must return"),
-        ("words", InvalidAnswer, "'hash' must return"),
-        ("none", InvalidAnswer, "'hash' must return"),
-    ],
-)
-def test_an_embedder_that_fails_half_way(
-    how: str, error: type[Exception], sentence: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    group_of_one(monkeypatch)
-    embedder = Broken(how)
-    index = Index(
-        embedder=embedder,
-        llm=ScriptedModel(KEYWORDS),
-        cache=Cache(":memory:"),
-        batch_size=1,
-    )
-    documents = [document(1), document(2, "Has a turbine."), document(3)]
-    with pytest.raises(error, match=sentence):
-        index.add(documents)
-    assert index.document_ids == ["doc1"]
-    assert {hit.chunk.doc_id for hit in index.search("document", 50)} == {"doc1"}
-    embedder.broken = False
-    done, asked = set(embedder.texts), len(index.runner.llm.prompts)  # type: ignore[union-attr]
-    failed = {text for text in done if "turbine" in text}
-    embedder.texts.clear()
-    report = index.add(documents)
-    assert (report.added, report.unchanged) == (2, 1)
-    assert not (set(embedder.texts) & done - failed), (
-        "vectors that were made before are not made again"
-    )
-    assert len(index.runner.llm.prompts) == asked + 4, (
-        "only the third document is asked about"
-    )  # type: ignore[union-attr]
-    fresh = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
-    fresh.add(documents)
-    assert state(index) == state(fresh)
-
-
 def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> None:
     index = Index(embedder=embedder)
     index.add([document(1)])
@@ -359,42 +250,6 @@ def test_an_error_of_our_own_code_or_of_a_callable_is_not_called_the_embedders(
         else:
             index.add([document(1)])
     assert not index.document_ids
-
-
-def test_an_error_of_our_own_search_is_not_called_the_embedders(
-    embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = Index(embedder=embedder)
-    index.add([document(1)])
-    monkeypatch.setattr(Reader, "search_dense", broken_step)
-    with pytest.raises(ZeroDivisionError, match="a bug"):
-        index.search("pump")
-
-
-def test_a_document_that_fails_keeps_its_old_version(embedder: HashEmbedder) -> None:
-    broken = Broken("raises")
-    index = Index(embedder=broken)
-    index.add([document(1)])
-    before = state(index)
-    with pytest.raises(ModelFailed) as caught:
-        index.add([document(1, "Has a turbine.")])
-    assert isinstance(caught.value.__cause__, ConnectionError)
-    assert state(index) == before
-
-
-def test_max_calls(embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    group_of_one(monkeypatch)
-    cache = Cache(":memory:")
-    llm = ScriptedModel(KEYWORDS)
-    index = Index(
-        embedder=embedder, llm=llm, max_calls=6, cache=cache, max_concurrency=1
-    )
-    with pytest.raises(BudgetExceeded, match="max_calls=6"):
-        index.add([document(1), document(2)])
-    assert index.document_ids == ["doc1"] and len(llm.prompts) <= 6
-    again = Index(embedder=embedder, llm=llm, max_calls=8, cache=cache)
-    again.add([document(1), document(2)])
-    assert again.document_ids == ["doc1", "doc2"] and len(llm.prompts) == 8
 
 
 def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) -> None:
@@ -464,6 +319,7 @@ async def test_searches_side_by_side_agree() -> None:
     assert all(hits == found[0] for hits in found)
 
 
+@pytest.mark.slow
 async def test_a_cancelled_add_leaves_whole_documents_only(
     embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -496,7 +352,7 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
         index = Index(embedder=HashEmbedder(), dtype=dtype)
         index.add([document(i) for i in range(5)])
         index.save(tmp_path / dtype)
-        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).own_reader()
+        reader = Index.load(tmp_path / dtype, embedder=HashEmbedder()).reader()
         (part,) = reader.dense("raw").parts
         sizes[dtype] = part.table.matrix.values.nbytes
         best[dtype] = [index.search(query, 1)[0].chunk.id for query in QUERIES]
@@ -589,19 +445,6 @@ def test_a_host_that_fails_leaves_no_document_half_in(method: str) -> None:
     assert len(host.entries) == 24
 
 
-def test_a_deletion_the_host_refuses_changes_nothing() -> None:
-    host = HostStore(wants_vectors=False)
-    index = Index(dense_store=host)
-    index.add([document(1)])
-    host.fails = {"delete"}
-    with pytest.raises(
-        ModelFailed,
-        match=r"The vector store HostStore raised OSError: no connection\. The document ",
-    ):
-        index.delete("doc1")
-    assert index.document_ids == ["doc1"] and index.search("pump")
-
-
 def test_a_store_that_wants_vectors_needs_an_embedder() -> None:
     with pytest.raises(
         InvalidParameter,
@@ -680,16 +523,7 @@ def test_text_without_markup_has_none() -> None:
 # -- saved and loaded
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"dtype": "float16"},
-        {"preset": "paper"},
-        {"views": ("keywords", "raw")},
-        {"language": "german"},
-    ],
-)
+@examples
 def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> None:
     index = Index(embedder=HashEmbedder(), **options)
     index.add([document(1), document(2)])
@@ -758,44 +592,6 @@ def test_loading_what_is_no_index(tmp_path: Path) -> None:
         Index.load(tmp_path / "store")
 
 
-@pytest.mark.parametrize("existing", [True, False])
-def test_a_crash_while_saving_leaves_the_old_index_or_none(
-    existing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = Index(embedder=HashEmbedder())
-    index.add([document(1)])
-    before = state(index)
-    if existing:
-        index.save(tmp_path / "index")
-    index.add([document(2)])
-    write = blocks._write_array
-    for crash_at in range(1, 13):
-        count = itertools.count(1)
-
-        def crash(*args: Any, at: int = crash_at, count: Any = count) -> Any:
-            if next(count) == at:
-                raise KeyboardInterrupt
-            return write(*args)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(blocks, "_write_array", crash)
-            with pytest.raises(KeyboardInterrupt):
-                index.save(tmp_path / "index")
-        if existing:
-            assert (
-                state(
-                    Index.load(tmp_path / "index", embedder=HashEmbedder(), verify=True)
-                )
-                == before
-            )
-        else:
-            assert list(tmp_path.iterdir()) == []
-    index.save(tmp_path / "index")
-    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(
-        index
-    )
-
-
 def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None:
     host = HostStore(wants_vectors=True)
     index = Index(embedder=HashEmbedder(), dense_store=host)
@@ -814,7 +610,7 @@ def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(
 
     index = Index(embedder=embed)
     index.add([document(1)])
-    with pytest.warns(UserWarning, match="FunctionEmbedder and FunctionModel"):
+    with pytest.warns(UserWarning, match="FunctionEmbedder, FunctionModel"):
         index.save(tmp_path / "index")
     assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
     with pytest.raises(InvalidParameter, match="embedder cannot be checked"):
@@ -851,13 +647,13 @@ def test_one_view_may_stand_alone(embedder: HashEmbedder, tmp_path: Path) -> Non
 # -- what is set, and what follows
 
 
-@pytest.mark.parametrize(("preset", "is_paper"), [("default", False), ("paper", True)])
+@examples
 def test_a_preset_decides_what_is_not_said(preset: str, is_paper: bool) -> None:
     index = Index(preset=preset)
     views = index.view_settings
     assert views.with_context is views.merged is not is_paper
     assert views.invented_keywords is views.whole_summaries is is_paper
-    assert not views.use_llm and views.scorer is None
+    assert not views.use_llm
     assert index.overflow == ("truncate" if is_paper else "windows")
     assert index.config()["lexical"] == ("okapi" if is_paper else "lucene")
     splitter = index.splitter
@@ -883,12 +679,6 @@ def test_the_language_is_that_of_the_splitter_the_views_and_the_terms() -> None:
     assert Index().config()["stems"] is False and Index().config()["llm"] is None
 
 
-def test_windows_have_sixteen_tokens_at_least() -> None:
-    assert Index(window_tokens=16).window_tokens == 16
-    with pytest.raises(InvalidParameter, match="at least 16; got 15"):
-        Index(window_tokens=15)
-
-
 async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) -> None:
     index = Index(embedder=embedder, views=["raw"])
     index.add([Document(f"Pump {i}.", id=f"d{i}") for i in range(7)])
@@ -898,37 +688,6 @@ async def test_five_hits_are_given_where_no_number_is(embedder: HashEmbedder) ->
     first = hits[0]
     assert first.routes == {"dense:raw": 1} and first.scores == first.parts
     assert first.parts == {"dense:raw": first.score}
-
-
-@pytest.mark.parametrize(
-    ("options", "is_kept"),
-    [
-        ({"llm": ScriptedModel(KEYWORDS)}, True),
-        ({"llm": ScriptedModel(KEYWORDS), "cache": ":memory:"}, False),
-        ({}, False),
-        ({"cache": ":memory:"}, False),
-    ],
-)
-def test_answers_are_kept_where_a_model_is_asked_without_a_cache(
-    options: dict[str, Any], is_kept: bool
-) -> None:
-    index = Index(embedder=HashEmbedder(), **options)
-    assert (index._preparation().kept is index.kept) is is_kept
-
-
-@pytest.mark.parametrize("kind", ["model", "host", "LSA"])
-def test_vectors_are_made_while_adding_unless_a_host_or_lsa_makes_them(
-    kind: str,
-) -> None:
-    index = {
-        "model": lambda: Index(embedder=HashEmbedder()),
-        "host": lambda: Index(
-            embedder=HashEmbedder(), dense_store=HostStore(wants_vectors=False)
-        ),
-        "LSA": Index,
-    }[kind]()
-    embedder = index._preparation().embedder
-    assert (embedder is index.embedder) is (kind == "model")
 
 
 @pytest.mark.parametrize(
@@ -1016,7 +775,6 @@ def test_an_index_is_loaded_from_its_path_alone(
     loaded = Index.load(
         tmp_path / "index", embedder=embedder, store=None, views="raw", lexical=None
     )
-    assert loaded.views == ("raw",) and loaded.level is not None
-    assert loaded.own_store is loaded.store is loaded.level.store
+    assert loaded.views == ("raw",) and loaded.own_store is loaded.store
     with pytest.raises(InvalidParameter, match=r"dtype of the index at .* 'float32'"):
         Index.load(tmp_path / "index", embedder=embedder, dtype="float16")

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from store_making import VIEWS, entry
 
 from structrag.errors import InvalidParameter
-from structrag.index import lance_reader
 from structrag.index.engine_rows import (
     EngineFilter,
     EngineRow,
@@ -130,7 +130,7 @@ def rows_of(*entries: Entry) -> list[EngineRow]:
     return [
         row
         for key, of in enumerate(entries)
-        for row in engine_rows(of, prepare_for(of, SETTINGS), key, SETTINGS)
+        for row in engine_rows(prepare_for(of, SETTINGS), key, SETTINGS)
     ]
 
 
@@ -171,18 +171,9 @@ def test_documents_and_chunks_are_in_the_order_of_their_keys() -> None:
     assert [(of.id, len(chunks)) for of, chunks in read] == [("c", 1), ("it's", 2)]
     assert reader.first_rows(None, 3) == [row(0, 0), row(1, 0), row(1, 1)]
     assert reader.first_rows({"doc_id": "it's"}, 9) == [row(1, 0), row(1, 1)]
-    assert reader.last_key() == 2 and reader_of(Table([])).last_key() == -1
+    assert reader.next_key == 3 and reader_of(Table([])).next_key == 0
     ids = reader.ids_of(["a", "c"])
     assert [row_id >> 32 for row_id in ids] == [0, 0, 2, 2] and ids == sorted(ids)
-
-
-def test_a_chunk_is_found_by_its_id_and_the_first_of_equal_ones() -> None:
-    same = replace(
-        plain("b", "fig"), chunks=(replace(entry("b", ["fig"]).chunks[0], id="a:0-3"),)
-    )
-    reader = reader_of(Table(rows_of(plain("z", "plum"), plain("a", "fig"), same)))
-    assert reader.row_of("a:0-3") == row(1, 0)
-    assert reader.row_of("unknown") is None
 
 
 def test_a_key_that_no_document_has_is_refused() -> None:
@@ -192,16 +183,7 @@ def test_a_key_that_no_document_has_is_refused() -> None:
         reader.select({"day": 2})
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "exact", "probes"),
-    [
-        (5, False, 5),
-        (100_000, False, 100_000),
-        (100_001, False, 50),
-        (2_000_000, False, 100),
-        (2_000_000, True, 2_000_000),
-    ],
-)
+@examples
 def test_of_a_large_table_a_tenth_is_searched_and_100_000_rows_at_least(
     n_rows: int, exact: bool, probes: int
 ) -> None:
@@ -226,45 +208,3 @@ def test_where_too_few_are_near_all_are_searched() -> None:
     small = Table(rows_of(plain("a", "fig")))
     reader_of(small).search_dense("raw", [1, 0], 2)
     assert [asked["probes"] for asked in table.asked + small.asked] == [2_000_000, 2]
-
-
-@pytest.mark.parametrize(
-    ("windows", "condition"),
-    [(1, f"id IN ({4096 * row(1, 0)})"), (2, f"(id >= {4096 * row(1, 0)} AND id < ")],
-)
-def test_chosen_rows_are_ids_where_no_chunk_has_further_windows(
-    windows: int, condition: str
-) -> None:
-    table = Table(rows_of(plain("a", "fig"), plain("b", "plum", windows=windows)))
-    reader = reader_of(table)
-    table.scores = {4096: 0.1, 4096 * row(1, 0): 0.5, 4096 * row(1, 0) + 1: 0.25}
-    chosen = EngineFilter(rows=(row(1, 0),))
-    best = 0.5 if windows == 1 else 0.75
-    assert reader.search_dense("raw", [1, 0], 5, chosen) == [(row(1, 0), best)]
-    assert table.asked[0]["where"].startswith(condition)
-    assert all(asked["prefilter"] is True for asked in table.asked)
-    # Without chosen rows there is no need to look.
-    table.asked.clear()
-    reader.search_dense("raw", [1, 0], 1, {"doc_id": "a"})
-    assert table.asked[0]["where"] == """document IN ('"a"')"""
-
-
-def test_scores_of_terms_are_without_lancedbs_factor(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    match = SimpleNamespace(MatchQuery=lambda terms, column: (terms, column))
-    monkeypatch.setattr(lance_reader, "require", lambda *_, **__: match)
-    table = three()
-    table.scores = {4096: 1.1, 4096 * row(2, 0): 2.2}
-    reader = reader_of(table)
-    ranking = reader.search_lexical("keywords", "The fig and fig", 5)
-    assert ranking == [(row(2, 0), 1.0), (row(0, 0), 0.5)]
-    (asked,) = table.asked
-    assert asked["query"] == ("fig fig", "terms_keywords") and asked["n"] == 5
-    assert asked["query_type"] == "fts"
-
-
-def test_a_view_without_vectors_finds_nothing() -> None:
-    table = three()
-    assert reader_of(table).search_dense("keywords", [1, 0], 5) == []
-    assert table.asked == []

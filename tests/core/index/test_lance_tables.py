@@ -8,29 +8,23 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import IndexDamaged, ModelFailed
 from structrag.index import lance_tables
-from structrag.index.engine_rows import CHUNK, HEAD, EngineFilter, EngineRow
+from structrag.index.engine_rows import EngineFilter
 from structrag.index.entries import dump_json, parse_json
 from structrag.index.lance_tables import (
     CHUNKS,
     FORMAT,
-    VERSION,
-    arrow_of,
     coverage,
     create_tables,
     literal,
-    literals,
-    make_indexes,
     make_vector_index,
     raised_by_lance,
     read_settings,
-    schema_of,
     sql_parts,
-    vector_columns,
     write_settings,
 )
 from structrag.index.lance_tables import SETTINGS as SETTINGS_TABLE
@@ -39,16 +33,9 @@ from structrag.index.store import Store
 SETTINGS = Store(("raw", "keywords")).settings
 
 
-@pytest.mark.parametrize(
-    ("string", "quoted"),
-    [("", "''"), ("a", "'a'"), ("it's", "'it''s'"), ("''", "''''''")],
-)
+@examples
 def test_quotes_are_doubled(string: str, quoted: str) -> None:
     assert literal(string) == quoted
-
-
-def test_literals_stand_in_a_list() -> None:
-    assert literals(["a", "it's"]) == "'a', 'it''s'" and literals([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -76,11 +63,6 @@ def test_a_filter_is_parts_that_must_all_hold(
     assert sql_parts(chosen) == parts
 
 
-def test_without_windows_rows_are_ids() -> None:
-    chosen = EngineFilter(rows=(1, 3))
-    assert sql_parts(chosen, with_windows=False) == ["id IN (4096, 12288)"]
-
-
 @pytest.mark.parametrize("sentence", ["Not found: x", "No such file", "was not found"])
 def test_files_that_are_gone_are_named(sentence: str) -> None:
     with (
@@ -99,9 +81,7 @@ def test_other_errors_are_those_of_the_store() -> None:
     assert not isinstance(caught.value, IndexDamaged)
 
 
-@pytest.mark.parametrize(
-    ("rows", "lists"), [(0, 1), (1, 1), (3_999, 1), (4_000, 2), (10_000, 5)]
-)
+@examples
 def test_a_vector_index_has_lists_of_2000_rows(
     rows: int, lists: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,45 +114,9 @@ def test_the_coverage_of_a_column_is_that_of_its_own_index() -> None:
     assert coverage(table, "vector_raw") == (7, 2)
 
 
-def test_rows_become_columns_and_missing_vectors_are_null() -> None:
-    pa = pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
-    schema = schema_of(SETTINGS)
-    assert vector_columns(schema) == []
-    kind = pa.list_(pa.float32(), 2)
-    schema = schema.append(pa.field("vector_raw", kind))
-    assert vector_columns(schema) == ["vector_raw"]
-    vector = np.array([0.5, 1.0], dtype=np.float32)
-    rows = [
-        EngineRow(0, HEAD, '"d"', tags=("t",), record=b"head"),
-        EngineRow(
-            4096,
-            CHUNK,
-            '"d"',
-            '"c"',
-            record=b"chunk",
-            terms={"raw": "pump", "keywords": None},
-            vectors={"raw": vector},
-        ),
-    ]
-    listed = arrow_of(rows, schema).to_pydict()
-    assert listed == {
-        "id": [0, 4096],
-        "kind": [0, 1],
-        "document": ['"d"', '"d"'],
-        "chunk": [None, '"c"'],
-        "tags": [["t"], []],
-        "record": [b"head", b"chunk"],
-        "terms_raw": [None, "pump"],
-        "terms_keywords": [None, None],
-        "vector_raw": [None, [0.5, 1.0]],
-    }
-    whole = arrow_of(rows[1:], schema)
-    assert whole["vector_raw"].null_count == 0
-
-
 def test_a_table_says_what_it_is() -> None:
     """Stores that were made before must go on being read."""
-    assert (FORMAT, VERSION) == ("structrag-lancedb", 1)
+    assert FORMAT == "structrag-lancedb"
 
 
 class Database:
@@ -235,26 +179,7 @@ def as_read(database: Any) -> tuple[Any, Any]:
     return settings.to_json(), config
 
 
-def test_settings_come_back_as_they_were_written_last() -> None:
-    pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
-    database: Any = Database()
-    write_settings(database, SETTINGS, {"a": 1})
-    settings, config = as_read(database)
-    assert settings == SETTINGS.to_json() and config == {"a": 1}
-    write_settings(database, SETTINGS, {"b": 2})
-    settings, config = as_read(database)
-    assert settings == SETTINGS.to_json() and config == {"b": 2}
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"version": 2}, "has format version 2, this release reads 1"),
-        ({"format": "another"}, "has format version None"),
-        ({"store": {}}, "its table structrag_settings makes no sense"),
-        ({"store": 3}, "makes no sense"),
-    ],
-)
+@examples
 def test_settings_of_another_form_are_refused(
     change: dict[str, Any], sentence: str
 ) -> None:
@@ -266,16 +191,6 @@ def test_settings_of_another_form_are_refused(
     database.tables[SETTINGS_TABLE] = Table(pa.table({"content": [changed]}))
     with pytest.raises(IndexDamaged, match=sentence):
         read_settings("corpus", database)
-
-
-def test_a_store_without_settings_is_damaged() -> None:
-    pa = pytest.importorskip("pyarrow", reason="the extra 'lancedb' is not installed")
-    database: Any = Database()
-    for rows in (None, pa.table({"content": pa.array([], pa.binary())})):
-        if rows is not None:
-            database.tables[SETTINGS_TABLE] = Table(rows)
-        with pytest.raises(IndexDamaged, match="makes no sense"):
-            read_settings("corpus", database)
 
 
 def test_both_tables_are_made_and_what_an_interrupted_creation_left_is_not_taken(
@@ -292,24 +207,3 @@ def test_both_tables_are_made_and_what_an_interrupted_creation_left_is_not_taken
     half = database.tables[CHUNKS]
     create_tables(database, SETTINGS, {})
     assert database.dropped == [CHUNKS] and database.tables[CHUNKS] is not half
-
-
-def test_terms_are_indexed_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lance_tables, "require", imported)
-    table = Table(None)
-    make_indexes(table, ("raw", "keywords"))
-    assert list(table.indexes) == [
-        "id",
-        "document",
-        "tags",
-        "terms_raw",
-        "terms_keywords",
-    ]
-    assert [table.indexes[name] for name in ("id", "document", "tags")] == [
-        "BTree",
-        "BTree",
-        "LabelList",
-    ]
-    kind, options = table.indexes["terms_raw"]
-    assert kind == "FTS" and options.pop("base_tokenizer") == "whitespace"
-    assert not any(options.values()) and len(options) == 6  # nothing is done to them

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 from index_making import search_beside_changes
 from store_making import entry, small_store
 
 from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
 from structrag.asking.runner import Runner
 from structrag.errors import IndexDamaged, InvalidParameter
-from structrag.index.blocks import Column
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.store import Store
 from structrag.models import LsaEmbedder
-from structrag.text.terms import Tokenizer
 
 
 def pumps(count: int) -> Index:
@@ -57,22 +56,6 @@ def test_a_fit_serves_until_documents_change() -> None:
     index.delete("d3")
     assert index.reader() is not reader and len(index.reader()) == 3
     assert index.reader().basis is not reader.basis
-
-
-def test_the_fit_of_a_snapshot_is_its_own() -> None:
-    index = pumps(4)
-    snapshot = index.store.snapshot()
-    index.delete("d3")
-    level = SearchedLevel(index.store, LsaEmbedder())
-    assert len(level.reader()) == 3
-    assert (
-        len(level.reader(snapshot)) == 4
-        and level.reader(snapshot).changes == snapshot.changes
-    )
-    assert (
-        len(level.reader()) in (3, 4)
-        and len(SearchedLevel(index.store, None).reader()) == 3
-    )
 
 
 def test_a_model_needs_no_fit() -> None:
@@ -122,27 +105,6 @@ def searched(index: Any) -> list[Any]:
     return [retriever.search(query) for query in ("valve w2", "pump", "unknown")]
 
 
-def test_a_fit_of_another_state_is_not_saved(tmp_path: Path) -> None:
-    index = pumps(4)
-    index.warm_up()
-    index.add([read_text("Other.", id="x")])
-    index.save(tmp_path / "index")
-    assert Store.load(tmp_path / "index").fitted == {}
-    index.warm_up()
-    index.save(tmp_path / "index")
-    fitted = Store.load(tmp_path / "index").fitted
-    assert len(fitted["chunks: owner raw"]) == 5
-
-
-def test_a_fit_is_for_the_terms_of_its_tokenizer(tmp_path: Path) -> None:
-    index = pumps(4)
-    index.warm_up()
-    index.save(tmp_path / "index")
-    embedder = LsaEmbedder(tokenizer=Tokenizer(stems=True))
-    loaded = Index.load(tmp_path / "index", embedder=embedder)
-    assert loaded.reader().basis.tokenizer == embedder.tokenizer
-
-
 def test_an_altered_fit_is_noticed(tmp_path: Path) -> None:
     index = pumps(4)
     index.warm_up()
@@ -190,34 +152,6 @@ class Fitted:
         return {"total": np.array([self.total])}
 
 
-def test_an_embedder_is_fitted_to_all_texts_of_all_views() -> None:
-    store, embedder = Store(("raw", "keywords")), Counted()
-    store.put(entry("a", ["fig tree", "plum"]))
-    store.put(entry("b", [" ", "pear"]))
-    reader = SearchedLevel(store, embedder).reader()
-    assert embedder.fits == [["fig tree", "plum", " ", "pear", "fig"]]
-    assert reader.basis.total == 20
-    # The row of a vector is that of its chunk; only the first chunk has a keyword.
-    assert reader.search_dense("keywords", [1, 0], 9)[0][0] == 0
-    assert reader.search_dense("raw", [1, 0], 1)[0][0] == 0
-    assert len(reader.search_dense("keywords", [1, 0], 9)) == 1
-    assert len(reader.search_dense("raw", [1, 0], 9)) == 4
-
-
-def test_an_embedder_is_fitted_again_after_a_change_and_for_an_older_snapshot() -> None:
-    store, embedder = small_store(), Counted()
-    level = SearchedLevel(store, embedder)
-    first, old = level.reader(), store.snapshot()
-    assert level.reader() is first and level.reader(old) is first
-    store.put(entry("d", ["pear"]))
-    second = level.reader()
-    assert level.reader() is second is not first and len(second) == 7
-    again = level.reader(old)
-    assert len(again) == 6 and again.changes == old.changes == 3
-    assert len(embedder.fits) == 3
-    assert len(level.reader()) == 7 and len(embedder.fits) == 4
-
-
 def test_a_fit_is_kept_with_its_vectors_until_documents_change() -> None:
     store, embedder = Store(("raw", "keywords", "summary")), Counted()
     plain = entry("a", ["fig tree"])
@@ -247,27 +181,6 @@ def test_a_fit_is_kept_with_its_vectors_until_documents_change() -> None:
     assert len(embedder.fits) == 2
 
 
-def test_a_fit_that_cannot_be_restored_is_made_again() -> None:
-    store, embedder = small_store(), Counted()
-    store.keep_fit(store.changes, {"chunks: total": Column(np.array([0]))})
-    assert SearchedLevel(store, embedder).reader().basis.total > 0
-    assert len(embedder.fits) == 1
-
-
-def test_the_fit_of_another_level_is_not_taken() -> None:
-    store, embedder = small_store(), Counted()
-    store.keep_fit(store.changes, {"sections: total": Column(np.array([7]))})
-    assert SearchedLevel(store, embedder).reader().basis.total != 7
-
-
-def test_what_has_no_arrays_is_not_kept() -> None:
-    store = small_store()
-    level = SearchedLevel(store, HashEmbedder())
-    level.reader()
-    level.keep_fit()
-    assert store.fitted == {}
-
-
 class Zeros(HashEmbedder):
     """One that knows no word but "pump"."""
 
@@ -278,14 +191,7 @@ class Zeros(HashEmbedder):
         return np.array([float(text == "pump"), 0])
 
 
-@pytest.mark.parametrize(
-    ("queries", "known"),
-    [
-        (["pump"], [True]),
-        (["unknown"], [False]),
-        (["unknown", "pump", ""], [False, True, False]),
-    ],
-)
+@examples
 def test_queries_of_no_known_word_have_no_vector(
     queries: list[str], known: list[bool]
 ) -> None:
@@ -294,12 +200,3 @@ def test_queries_of_no_known_word_have_no_vector(
     vectors = Runner(embedder=embedder).run(steps)
     assert [vector is not None for vector in vectors] == known
     assert embedder.queries == queries and embedder.texts == []
-
-
-def test_a_blank_query_and_an_empty_index_ask_nothing() -> None:
-    embedder = Zeros()
-    full, empty = small_store().reader(), Store(("raw",)).reader()
-    for reader, queries in ((full, [" ", "pump"]), (empty, ["pump", "valve"])):
-        vectors = Runner(embedder=embedder).run(query_vectors(reader, *queries))
-        assert vectors == [None, None]
-    assert embedder.queries == []

@@ -12,6 +12,7 @@ from math import log
 import numpy as np
 import pytest
 import regex
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
@@ -20,7 +21,6 @@ from structrag import Document, Index
 from structrag.errors import InvalidParameter
 from structrag.index.lexical import (
     ABSENT,
-    FEW,
     Bm25,
     LengthNorm,
     LexicalIndex,
@@ -38,29 +38,8 @@ from structrag.text.terms import (
 )
 
 PLAIN = Tokenizer(stopwords=())
-WORKED = ["a b b", "a c", "a b d d"]
 WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "x1", "the"])
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=12)
-
-
-def test_lucene_worked_example() -> None:
-    index = LexicalIndex.from_texts(WORKED, tokenizer=PLAIN)
-    assert index.scores("b").tolist() == pytest.approx(
-        [0.293752, 0, 0.188001], abs=1e-6
-    )
-    assert [row for row, _ in index.search("b", 5)] == [0, 2]
-
-
-def test_okapi_worked_example_ranks_the_document_without_the_word_first() -> None:
-    index = LexicalIndex.from_texts(WORKED, bm25=Bm25("okapi"), tokenizer=PLAIN)
-    assert index.scores("b").tolist() == pytest.approx([-0.1281, 0, -0.0780], abs=5e-5)
-    assert [row for row, _ in index.search("b", 5)] == [1, 2, 0]
-
-
-def test_okapi_idf_is_zero_for_one_of_two_documents() -> None:
-    index = LexicalIndex.from_texts(["a b", "c d"], bm25=Bm25("okapi"), tokenizer=PLAIN)
-    assert index.scores("a").tolist() == [0.0, 0.0]
-    assert [row for row, _ in index.search("a", 5)] == [0, 1]
 
 
 @settings(deadline=None)
@@ -126,50 +105,6 @@ def test_the_papers_preset_scores_real_papers_as_rank_bm25_does() -> None:
             assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-9)
             found += abs(expected).max() > 1
         assert found > 10
-
-
-@pytest.mark.parametrize("method", ["lucene", "okapi"])
-def test_empty_cases(method: str) -> None:
-    bm25 = Bm25(method)
-    nothing = LexicalIndex.from_texts([], bm25=bm25)
-    assert nothing.scores("word").tolist() == []
-    assert nothing.search("word", 3) == []
-    blank = LexicalIndex.from_texts(["", " . "], bm25=bm25)
-    assert blank.scores("word").tolist() == [0.0, 0.0]
-    full = LexicalIndex.from_texts(["alpha", "beta", "gamma"], bm25=bm25)
-    assert full.scores("").tolist() == [0.0, 0.0, 0.0]
-    assert full.search("", 3) == full.search("the of", 3) == []
-    assert full.scores("unknown").tolist() == [0.0, 0.0, 0.0]
-    assert full.search("alpha", 0) == []
-
-
-def test_no_more_hits_than_rows_and_none_without_a_score() -> None:
-    index = LexicalIndex.from_texts(["alpha", "beta", "alpha beta"])
-    assert [row for row, _ in index.search("alpha", 99)] == [0, 2]
-    assert index.search("unknown", 99) == []
-
-
-def test_a_query_term_given_twice_counts_twice() -> None:
-    index = LexicalIndex.from_texts(["alpha beta", "beta"])
-    assert index.scores("alpha alpha") == pytest.approx(2 * index.scores("alpha"))
-
-
-def test_ties_follow_the_rows() -> None:
-    index = LexicalIndex.from_texts(["beta", "alpha", "gamma alpha", "alpha", "alpha"])
-    assert [row for row, _ in index.search("alpha", 2)] == [1, 3]
-    assert [row for row, _ in index.search("alpha", 9)] == [1, 3, 4, 2]
-
-
-@pytest.mark.parametrize("method", ["lucene", "okapi"])
-def test_absent_rows_count_nowhere(method: str) -> None:
-    with_gaps = LexicalIndex.from_texts(
-        [None, *WORKED, None], bm25=Bm25(method), tokenizer=PLAIN
-    )
-    without = LexicalIndex.from_texts(WORKED, bm25=Bm25(method), tokenizer=PLAIN)
-    assert with_gaps.scores("b").tolist() == [0.0, *without.scores("b").tolist(), 0.0]
-    assert with_gaps.search("b", 9) == [
-        (row + 1, score) for row, score in without.search("b", 9)
-    ]
 
 
 @given(TEXTS, st.lists(WORDS, max_size=3).map(" ".join), st.data())
@@ -250,14 +185,6 @@ def test_parts_with_deleted_rows_score_as_one_index_of_the_rest(
     assert index.search(query, 99, mask) == fresh.search(query, 99, mask)
     run = slice(1, max(1, len(rest) - 1))
     assert index.search(query, 99, run) == fresh.search(query, 99, run)
-
-
-def test_large_counts_are_exact() -> None:
-    index = LexicalIndex.from_texts(["word " * 70_000, "thing"])
-    k = 1.2 * (1 - 0.75 + 0.75 * 70_000 / 35_000.5)
-    assert index.scores("word")[0] == pytest.approx(
-        math.log(1 + 1.5 / 1.5) * 70_000 / (70_000 + k), abs=1e-12
-    )
 
 
 @pytest.mark.parametrize(
@@ -395,171 +322,7 @@ def term(rows: Sequence[int], weight: float) -> Term:
     )
 
 
-def test_a_frequent_term_that_cannot_change_who_is_best_is_looked_up_in_few_rows() -> (
-    None
-):
-    size = 10 * FEW
-    terms = [term([3, 40], 5.0), term(range(size), 0.1)]
-    rows, scores = add_terms(
-        terms, plain_norm(size), np.arange(size), np.zeros(size), 2
-    )
-    assert rows.tolist() == [3, 40] and scores.tolist() == [2.55, 2.55]
-    rows, scores = add_terms(
-        terms, plain_norm(size), np.arange(size), np.zeros(size), 3
-    )
-    assert len(rows) == size and scores[[3, 40, 41]].tolist() == [2.55, 2.55, 0.05]
-
-
-def test_a_row_that_can_still_catch_up_stays() -> None:
-    size = 10 * FEW
-    terms = [
-        term([3, 40], 2.0),
-        term([60], 1.8),
-        term([7], 0.1),
-        Term(*frequent(size, 60), 0.9),
-    ]
-    rows, scores = add_terms(
-        terms, plain_norm(size), np.arange(size), np.zeros(size), 2
-    )
-    assert rows.tolist() == [3, 40, 60]
-    assert scores.tolist() == pytest.approx([1.45, 1.45, 0.9 + 0.9 * 99 / 100])
-
-
-def frequent(size: int, often: int) -> tuple[np.ndarray, np.ndarray]:
-    """Every row, once each but 99 times in one."""
-    counts = np.ones(size, dtype=np.int32)
-    counts[often] = 99
-    return np.arange(size, dtype=np.int32), counts
-
-
-@pytest.mark.parametrize(
-    ("k1", "b", "parts"),
-    [
-        (0, 0.75, [1, 1]),
-        (1, 0, [2 / 3, 1 / 2]),
-        # Rows of 2 and 4 terms, of 7 / 3 on average.
-        (1, 1, [2 / (2 + 6 / 7), 1 / (1 + 12 / 7)]),
-    ],
-)
-def test_the_ends_of_the_parameters_ranges(
-    k1: float, b: float, parts: list[float]
-) -> None:
-    texts, bm25 = ["a a", "a b c d", "e"], Bm25(k1=k1, b=b)
-    index = LexicalIndex.from_texts(texts, bm25=bm25, tokenizer=PLAIN)
-    idf = log(1 + 1.5 / 2.5)
-    scores = [idf * part for part in parts]
-    assert index.scores("a").tolist() == pytest.approx([*scores, 0])
-
-
-def test_okapi_leaves_an_idf_of_zero_as_it_is() -> None:
-    texts = ["a", "a", "b", "c"]
-    index = LexicalIndex.from_texts(texts, bm25=Bm25("okapi"), tokenizer=PLAIN)
-    assert index.scores("a").tolist() == [0, 0, 0, 0]
-    # Every row has one term, so that K is k1.
-    assert index.scores("b")[2] == pytest.approx(log(3.5 / 1.5))
-
-
-def test_rows_are_cut_out_with_their_terms() -> None:
-    vocabulary: dict[str, int] = {}
-    rows = count_terms(["a b b", None, "", "b c c c", "a"], PLAIN, vocabulary)
-    assert vocabulary == {"a": 0, "b": 1, "c": 2}
-    assert rows.lengths.tolist() == [3, ABSENT, 0, 4, 1]
-    assert rows.indptr.tolist() == [0, 2, 2, 2, 4, 5]
-    middle = rows.slice(1, 4)
-    assert middle.lengths.tolist() == [ABSENT, 0, 4]
-    assert middle.indptr.tolist() == [0, 0, 0, 2]
-    assert middle.terms.tolist() == [1, 2] and middle.counts.tolist() == [1, 3]
-    both = join_rows([middle, rows.slice(4, 5)])
-    assert both.lengths.tolist() == [ABSENT, 0, 4, 1]
-    assert both.indptr.tolist() == [0, 0, 0, 2, 3]
-    assert both.terms.tolist() == [1, 2, 0] and both.counts.tolist() == [1, 3, 1]
-
-
-def test_no_rows_are_joined_to_none() -> None:
-    none = join_rows([])
-    assert none.indptr.tolist() == [0] and len(none.lengths) == 0
-    assert to_postings(none, 3).indptr.all().tolist() == [0, 0, 0, 0]
-
-
-def test_postings_of_chosen_terms_alone() -> None:
-    rows = count_terms(["a b b", "b c", "c c c a"], PLAIN, {})
-    chosen = to_postings(rows, 3).select(np.array([2, 0]))
-    assert chosen.n_terms == 2 and chosen.indptr.all().tolist() == [0, 2, 4]
-    assert chosen.rows.all().tolist() == [1, 2, 0, 2]
-    assert chosen.counts.all().tolist() == [1, 3, 1, 1]
-    assert chosen.lengths.all().tolist() == [3, 2, 4]
-    assert chosen.size == (3, 9)
-
-
-def test_counts_by_row_come_back_from_counts_by_term() -> None:
-    rows = count_terms(["a b b", None, "c"], PLAIN, {})
-    back = to_rows(to_postings(rows, 4))
-    assert back.lengths.tolist() == [3, ABSENT, 1]
-    assert back.indptr.tolist() == [0, 2, 2, 3]
-    assert back.terms.tolist() == [0, 1, 2] and back.counts.tolist() == [1, 2, 1]
-
-
-@pytest.mark.parametrize("method", ["lucene", "okapi"])
-def test_terms_that_came_after_the_postings_were_made_are_unknown(method: str) -> None:
-    vocabulary: dict[str, int] = {}
-    rows = count_terms(["a b", "b", "c"], PLAIN, vocabulary)
-    postings = to_postings(rows, len(vocabulary))
-    before = LexicalIndex(
-        [LexicalPart(postings, dict(vocabulary), RowMap(3))],
-        bm25=Bm25(method),
-        tokenizer=PLAIN,
-    )
-    count_terms(["late later"], PLAIN, vocabulary)
-    index = LexicalIndex(
-        [LexicalPart(postings, vocabulary, RowMap(3))],
-        bm25=Bm25(method),
-        tokenizer=PLAIN,
-    )
-    assert index.scores("late").tolist() == index.scores("later").tolist() == [0, 0, 0]
-    assert index.search("a b late", 9) == before.search("a b", 9)
-
-
-def test_an_index_without_parts_finds_nothing() -> None:
-    nothing = LexicalIndex([])
-    assert len(nothing) == 0
-    assert nothing.search("word", 3) == [] and nothing.scores("word").tolist() == []
-
-
-def test_terms_add_nothing_where_there_are_no_rows() -> None:
-    none = np.empty(0, dtype=np.int32)
-    rows, scores = add_terms([term([3], 5.0)], plain_norm(9), none, np.zeros(0), 1)
-    assert len(rows) == len(scores) == 0
-
-
-def test_a_query_of_several_parts_takes_each_term_where_it_is() -> None:
-    parts, first = [], 0
-    for texts in (["a", "b"], ["c"], ["b b", "a c"]):
-        vocabulary: dict[str, int] = {}
-        postings = to_postings(count_terms(texts, PLAIN, vocabulary), len(vocabulary))
-        parts.append(LexicalPart(postings, vocabulary, RowMap(len(texts), first)))
-        first += len(texts)
-    index = LexicalIndex(parts, tokenizer=PLAIN)
-    whole = LexicalIndex.from_texts(["a", "b", "c", "b b", "a c"], tokenizer=PLAIN)
-    assert len(index) == 5
-    for query in ("a", "b", "c", "a b c"):
-        assert index.search(query, 9) == whole.search(query, 9)
-    assert index.search("b c", 9, slice(2, 4)) == whole.search("b c", 9, slice(2, 4))
-    only = np.array([False, True, True, False, True])
-    assert index.search("b c", 9, only) == whole.search("b c", 9, only)
-
-
-@pytest.mark.parametrize(
-    ("rows", "held", "scores"),
-    [
-        ([0, 2, 5, 9], [2, 9], [0, 2.5, 0, 2.5]),
-        ([2, 9], [0, 2, 5, 9], [2.5, 2.5]),
-        ([4, 5, 6], [1, 5, 6, 8], [0, 2.5, 2.5]),
-        ([4, 5, 6], [6], [0, 0, 2.5]),
-        ([0, 2], [1, 9], [0, 0]),
-        ([3], [3], [2.5]),
-        ([3], [2, 4], [0]),
-    ],
-)
+@examples
 def test_a_term_adds_to_the_rows_that_hold_it(
     rows: list[int], held: list[int], scores: list[float]
 ) -> None:
@@ -569,16 +332,3 @@ def test_a_term_adds_to_the_rows_that_hold_it(
         of_term, plain_norm(10), searched, np.zeros(len(rows)), len(rows)
     )
     assert left.tolist() == rows and added.tolist() == scores
-
-
-def test_deleted_and_absent_rows_count_in_no_statistic() -> None:
-    vocabulary: dict[str, int] = {}
-    rows = count_terms(["a b b", "c", None, "b c c c"], PLAIN, vocabulary)
-    postings = to_postings(rows, len(vocabulary))
-    place = RowMap(4, positions=np.array([2, -1, 1, 0]))
-    part = LexicalPart(postings, vocabulary, place)
-    assert part.size == (2, 7) and postings.size == (3, 8)
-    index = LexicalIndex([part], tokenizer=PLAIN)
-    fresh = LexicalIndex.from_texts(["b c c c", None, "a b b"], tokenizer=PLAIN)
-    assert index.search("b c", 9) == fresh.search("b c", 9)
-    assert index.scores("b c").tolist() == fresh.scores("b c").tolist()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from store_making import VIEWS, entry
 
 from structrag.errors import InvalidParameter, ModelFailed, UnknownDocument
@@ -19,13 +20,11 @@ from structrag.index.engine_rows import EngineFilter, engine_rows, prepare_for
 from structrag.index.entries import Entry, Vectors
 from structrag.index.milvus_collections import (
     CHUNKS,
-    chunk_id,
     records_of,
-    terms_of,
     vectors_of,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import State
+from structrag.index.milvus_state import StoreState
 from structrag.index.store import Store
 from structrag.index.term_weights import RowCounts, number_of, numbered
 
@@ -43,7 +42,7 @@ class Collections:
         self.asked: list[dict[str, Any]] = []
 
     def put(self, of: Entry, key: int, version: int) -> None:
-        rows = engine_rows(of, prepare_for(of, SETTINGS), key, SETTINGS)
+        rows = engine_rows(prepare_for(of, SETTINGS), key, SETTINGS)
         averages = dict.fromkeys(VIEWS, 2.0)
         for name, records in records_of(rows, version, SETTINGS, averages).items():
             self.rows.setdefault(name, []).extend(records)
@@ -111,7 +110,7 @@ class Making:
         self.database.put(plain("b", "plum fig", "pear", year=1), 1, 5)
         self.database.put(plain("c", "lemon"), 2, 6)
         self.database.put(plain("late", "melon"), 3, 7)  # of a writer that is not done
-        self.state = State(
+        self.state = StoreState(
             changes=9,
             last=6,
             hidden=[(1.0, 3, 3)],
@@ -129,7 +128,7 @@ class Making:
         self.looked = 0
 
     def reader(self) -> MilvusReader:
-        def state_now() -> State:
+        def state_now() -> StoreState:
             self.looked += 1
             return self.now
 
@@ -171,27 +170,6 @@ def test_documents_and_chunks_are_those_of_the_visible_versions(making: Making) 
     assert making.database.checked == [] and making.looked == 0
 
 
-def test_a_chunk_is_found_by_its_id(making: Making) -> None:
-    reader = making.reader()
-    assert reader.row_of("b:0-8") == row(1, 0)
-    assert reader.row_of("a:0-3") == row(0, 0)
-    assert reader.row_of("late:0-5") is reader.row_of("unknown") is None
-    same = plain("d", "kiwi")
-    same = replace(same, chunks=(replace(same.chunks[0], id="b:0-8"),))
-    making.database.put(same, 0, 2)
-    assert making.reader().row_of("b:0-8") == row(0, 0)  # the first of equal ones
-
-
-def test_chunks_are_read_by_their_rows(making: Making) -> None:
-    reader = making.reader()
-    rows = [row(2, 0), row(1, 1), row(0, 0)]
-    assert [chunk.text for chunk in reader.chunks_at(rows)] == ["lemon", "pear", "fig"]
-    assert making.database.checked == []
-    for missing in (row(1, 2), row(3, 0), row(1, 0) - 1):
-        with pytest.raises(InvalidParameter, match=f"got {missing}"):
-            reader.chunks_at([row(0, 0), missing])
-
-
 def test_a_collection_that_may_be_gone_is_checked(making: Making) -> None:
     reader = making.reader()
     with pytest.raises(InvalidParameter):
@@ -230,21 +208,6 @@ def test_a_record_in_several_parts_is_put_together(
     assert head is not None and head.record["id"] == "long"
 
 
-def test_terms_are_weighed_by_the_counts_of_all_parts(making: Making) -> None:
-    reader = making.reader()
-    ranking = reader.search_lexical("raw", "fig pear fig", 9)
-    (asked,) = making.database.asked
-    assert asked["name"] == terms_of("raw") and asked["anns_field"] == "terms"
-    assert asked["limit"] == 9 and asked["filter"] == reader.state.visible()
-    # Two of four rows have "fig", one "pear"; 1.2 x (0.25 + 0.75 x length / 2) is below.
-    fig, pear = np.log(1 + 2.5 / 2.5), np.log(1 + 3.5 / 1.5)
-    assert ranking == [
-        (row(0, 0), pytest.approx(2 * fig / (1 + 1.2 * 0.625), abs=1e-6)),
-        (row(1, 1), pytest.approx(pear / (1 + 1.2 * 0.625), abs=1e-6)),
-        (row(1, 0), pytest.approx(2 * fig / (1 + 1.2), abs=1e-6)),
-    ]
-
-
 def test_terms_that_no_row_holds_ask_nothing(making: Making) -> None:
     reader = making.reader()
     assert reader.search_lexical("raw", "unknown", 9) == []
@@ -255,41 +218,7 @@ def test_terms_that_no_row_holds_ask_nothing(making: Making) -> None:
     assert number_of("pear") in making.counts[1].numbers
 
 
-def test_a_search_asks_for_so_many_hits_at_most(
-    making: Making, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(milvus_reader, "MOST_HITS", 2)
-    reader = making.reader()
-    assert len(reader.search_lexical("raw", "fig pear lemon", 9)) == 2
-    reader.search_lexical("raw", "fig pear lemon", 1)
-    assert [asked["limit"] for asked in making.database.asked] == [2, 1]
-
-
-def test_versions_of_what_was_found_need_no_further_look(making: Making) -> None:
-    reader = making.reader()
-    ranking = reader.search_dense("raw", [3.0, 4.0], 9)
-    assert ranking == [(row(0, 0), 0.6), (row(1, 0), 0.6), (row(2, 0), 0.6)]
-    assert [reader.version(key) for key in range(3)] == [4, 5, 6]
-    making.database.rows[CHUNKS] = [
-        of for of in making.database.rows[CHUNKS] if of["id"] == chunk_id(5, row(1, 0))
-    ]
-    assert reader.chunk(row(1, 0)).text == "plum fig"  # its head was not asked for
-    assert reader.search_dense("keywords", [1.0, 0.0], 9) == []
-
-
-def test_a_condition_is_asked_with_what_is_visible(making: Making) -> None:
-    reader = making.reader()
-    found = reader.search_dense("raw", [1, 0], 9, {"doc_id": ["c", "late"]})
-    assert [at for at, _ in found] == [row(2, 0)]
-    with pytest.raises(InvalidParameter, match="'doc_id', 'year'; got 'day'"):
-        reader.select({"day": 1})
-    assert reader.select({"year": 7}) is not None
-
-
-@pytest.mark.parametrize(
-    ("seconds", "removed", "fails"),
-    [(29.9, 1, False), (30.0, 0, False), (30.0, 1, True), (500.0, 1, True)],
-)
+@examples
 def test_a_reader_of_which_something_may_be_gone_says_so(
     making: Making,
     seconds: float,

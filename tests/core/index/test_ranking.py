@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,24 +12,11 @@ from structrag.index.ranking import (
     RowMap,
     as_ranking,
     best_positions,
-    concatenated,
-    joined,
     nth_best,
-    ranking,
 )
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        "random",
-        "ascending",
-        "descending",
-        "equal",
-        "best in the sample",
-        "best outside it",
-    ],
-)
+@examples
 @pytest.mark.parametrize("n", [1, 7, 100, 999, 5000])
 def test_equals_sorting(order: str, n: int) -> None:
     scores = np.random.default_rng(n).standard_normal(5000)
@@ -58,24 +46,6 @@ def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None
         : max(0, n)
     ]
     assert best_positions(scores, n).tolist() == expected
-
-
-def test_places_of_segments_that_follow_each_other_need_no_table() -> None:
-    assert joined([RowMap(2), RowMap(0, 2), RowMap(3, 2)]) == RowMap(5)
-    assert joined([RowMap(2, 7), RowMap(3, 9)]) == RowMap(5, 7)
-    assert joined([]) == RowMap(0)
-
-
-def test_places_of_segments_that_do_not_follow_each_other_are_listed() -> None:
-    swapped = joined([RowMap(2, 1), RowMap(1)])
-    assert swapped.n_rows == 3 and swapped.positions_of(np.arange(3)).tolist() == [
-        1,
-        2,
-        0,
-    ]
-    holed = joined([RowMap(1), RowMap(3, 0, np.array([2, -1, 1]))])
-    assert holed.live_rows().tolist() == [0, 1, 3]
-    assert holed.positions_of(holed.live_rows()).tolist() == [0, 2, 1]
 
 
 @st.composite
@@ -118,37 +88,9 @@ def test_selections_of_positions_are_those_of_the_segments_rows(
         assert np.flatnonzero(selected).tolist() == expected
 
 
-def test_no_scores_have_no_best_positions() -> None:
-    assert best_positions(np.array([]), 3).tolist() == []
-    assert as_ranking(np.array([], dtype=np.int64), np.array([]), 3) == []
-
-
-@pytest.mark.parametrize(("n", "expected"), [(1, 6.0), (2, 5.0), (9, 5.0), (600, 2.0)])
+@examples
 def test_one_score_above_many_equal_ones_is_the_best(n: int, expected: float) -> None:
     scores = np.full(1000, 2.0)
     scores[:500] = 5.0
     scores[7] = 6.0
     assert nth_best(scores, n) == expected
-
-
-def test_the_best_of_positions_in_any_order() -> None:
-    positions, scores = np.array([5, 2, 9]), np.array([0.5, 0.5, 0.7])
-    assert ranking(positions, scores, 2) == [(9, 0.7), (2, 0.5)]
-    assert ranking(positions, scores, 5) == [(9, 0.7), (2, 0.5), (5, 0.5)]
-    assert ranking(positions[:1], scores[:1], 5) == [(5, 0.5)]
-    assert ranking(positions[:0], scores[:0], 5) == []
-    # Two that follow each other, the later one first.
-    assert ranking(np.array([3, 2]), np.array([0.5, 0.5]), 1) == [(2, 0.5)]
-
-
-def test_arrays_are_joined_as_one_type_and_none_are_empty() -> None:
-    both = concatenated([np.array([1.0]), np.array([2.0, 3.0])], np.int32)
-    assert both.tolist() == [1, 2, 3] and both.dtype == np.int32
-    none = concatenated([], np.int32)
-    assert none.shape == (0,) and none.dtype == np.int32
-
-
-def test_scores_that_are_equal_when_rounded_are_ordered_by_position() -> None:
-    scores = np.array([0.5 - 4e-10, 0.5 + 4e-10, 0.1, 0.2])
-    assert best_positions(scores, 1).tolist() == [0]
-    assert best_positions(scores + np.array([0, 2e-10, 0, 0]), 1).tolist() == [1]

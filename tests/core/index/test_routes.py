@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore
+from fixture_cases import examples
 from index_making import document, state
 from store_making import VIEWS, entry, small_store
 
@@ -15,16 +13,10 @@ from structrag import (
     Index,
     MultiViewRetriever,
 )
-from structrag.asking.requests import Ranking, Search
-from structrag.errors import InvalidParameter, ModelFailed
-from structrag.index.routes import (
-    HostVectors,
-    OwnRoute,
-    check_query,
-    checked_k,
-    ranked_rows,
-)
-from structrag.index.store import Store
+from structrag.asking.requests import Ranking
+from structrag.errors import ModelFailed
+from structrag.index.host_vectors import HostVectors
+from structrag.index.routes import ranked_rows
 from structrag.models import LsaEmbedder
 
 
@@ -111,51 +103,6 @@ def test_without_a_hosts_store_there_is_nothing_to_keep() -> None:
     assert store.document_ids == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("wants", [True, False])
-def test_a_host_that_embeds_the_texts_itself_wants_no_vectors(wants: bool) -> None:
-    assert HostVectors(HostStore(wants_vectors=wants), VIEWS).wants_our_vectors is wants
-
-
-def test_a_host_holds_a_chunk_once_a_view() -> None:
-    host = HostVectors(HostStore(wants_vectors=False), VIEWS)
-    assert host.keys(["c", "unknown"], small_store()) == {
-        "c": [("c:0-8", "raw"), ("c:0-8", "keywords")],
-        "unknown": [],
-    }
-
-
-def test_a_host_is_told_of_outdated_entries_before_new_ones() -> None:
-    held, store = HostStore(wants_vectors=False), small_store()
-    host = HostVectors(held, VIEWS)
-    host.put(entry("new", ["fig"]), [], store)
-    assert held.calls == ["put new"] and len(held.entries) == 2
-    host.put(entry("new", ["plum pear"]), [("new:0-3", "raw")], store)
-    assert held.calls[1:] == ["delete 1", "put new"]
-    assert sorted(held.entries) == [
-        ("new:0-3", "keywords"),
-        ("new:0-9", "keywords"),
-        ("new:0-9", "raw"),
-    ]
-    assert host.keys(["new"], store) == {"new": []}  # our own store has none
-
-
-def test_what_a_host_refused_is_deleted_there_before_the_next_try() -> None:
-    held, store = HostStore(wants_vectors=False, fails=["put"]), Store(VIEWS)
-    host = HostVectors(held, VIEWS)
-    fig = entry("a", ["fig"])
-    old = [("a:0-9", "raw")]
-    store.put(fig)
-    with pytest.raises(ModelFailed, match=r"vector store HostStore.*the disk is full"):
-        host.put(fig, old, store)
-    assert "a" not in store
-    leftovers = [*old, ("a:0-3", "raw"), ("a:0-3", "keywords")]
-    assert host.keys(["a"], store) == {"a": leftovers}
-    held.fails.clear()
-    host.put(fig, host.keys(["a"], store)["a"], store)
-    assert held.calls[-2:] == ["delete 3", "put a"]
-    assert host.keys(["a"], store) == {"a": []}
-
-
 def test_a_document_is_forgotten_with_what_was_left_of_it() -> None:
     held, store = HostStore(wants_vectors=False, fails=["put"]), small_store()
     host = HostVectors(held, VIEWS)
@@ -177,29 +124,7 @@ def test_a_document_is_forgotten_with_what_was_left_of_it() -> None:
 # -- our own routes
 
 
-def test_the_route_of_a_search_is_named_by_its_request() -> None:
-    route = OwnRoute(small_store().reader())
-    vector = np.array([1.0, 2.0, 3.0])
-    lexical = Search("bm25:keywords", "plum apple", vector, 9)
-    assert [row for row, _ in route.search(lexical)] == [0, 2]
-    dense = Search("dense:raw", "plum", vector, 2, {"doc_id": "b"})
-    assert {row for row, _ in route.search(dense)} <= {2, 3, 4}
-    assert len(route.search(dense)) == 2
-    assert route.search(Search("dense:raw", "plum", None, 2)) == []
-    assert route.search(Search("bm25:raw", "fig", None, 9, slice(4, 5)))[0][0] == 4
-
-
-@pytest.mark.parametrize(
-    ("ranking", "rows"),
-    [
-        ([], {}),
-        ([(3, 0.9), (1, 0.5)], {3: 0.9, 1: 0.5}),
-        ([(3, 0.9), (1, 0.5), (3, 0.4)], {3: 0.9, 1: 0.5}),
-        ([("b:0-4", 0.9), ("unknown", 0.7), ("a:0-12", 0.5)], {2: 0.9, 0: 0.5}),
-        ([("b:0-4", 0.9), (1, 0.7), ("b:0-4", 0.5)], {2: 0.9, 1: 0.7}),
-        ([("unknown", 0.9)], {}),
-    ],
-)
+@examples
 def test_a_ranking_becomes_rows_with_their_best_scores(
     ranking: Ranking, rows: dict[int, float]
 ) -> None:
@@ -208,32 +133,3 @@ def test_a_ranking_becomes_rows_with_their_best_scores(
 
 
 # -- what is checked
-
-
-@pytest.mark.parametrize("k", [1, 2.0, 7])
-def test_k_is_a_whole_number(k: float) -> None:
-    checked = checked_k(k)
-    assert checked == k and isinstance(checked, int)
-
-
-@pytest.mark.parametrize(
-    ("k", "sentence"),
-    [
-        (0, "k must be a number of at least 1; got 0"),
-        (0.5, "k must be a number of at least 1"),
-        (1.5, r"k must be a whole number; got 1\.5"),
-        (float("inf"), "k must be a whole number; got inf"),
-        (float("nan"), "k must be a number"),
-        ("5", "k must be a number of at least 1; got '5'"),
-        (True, "k must be a number"),
-    ],
-)
-def test_any_other_k_is_refused(k: Any, sentence: str) -> None:
-    with pytest.raises(InvalidParameter, match=sentence):
-        checked_k(k)
-
-
-def test_a_query_is_a_string() -> None:
-    check_query("")
-    with pytest.raises(InvalidParameter, match="query must be a string; got list"):
-        check_query(["pump"])

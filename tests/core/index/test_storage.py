@@ -7,36 +7,29 @@ import gc
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from store_making import VIEWS, answers, chunk, entry, small_store
+from fixture_cases import examples
+from store_making import VIEWS, answers, entry, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, TimedOut
-from structrag.index.entries import Entry
-from structrag.index.segments import open_segment
 from structrag.index.storage import (
     ENGINES,
     FORMAT,
     MANIFEST,
     VERSION,
-    Saved,
     TemporaryFolder,
     _checksum,
-    _write,
     one_saver,
     read_manifest,
 )
 from structrag.index.store import Store
-from structrag.records import Document
 from structrag.text.terms import Tokenizer
 
 SEARCH = """
@@ -77,9 +70,7 @@ def test_addresses_of_engines_are_no_folders(
         Tokenizer(stopwords=("plum",)),
     ],
 )
-@pytest.mark.parametrize(
-    "options", [{}, {"lexical": "okapi", "dtype": "float16", "k1": 0.9, "b": 0.4}]
-)
+@examples
 def test_results_are_equal_after_loading_in_a_new_process(
     tmp_path: Path, tokenizer: Tokenizer | None, options: dict[str, object]
 ) -> None:
@@ -103,65 +94,6 @@ def test_results_are_equal_after_loading_in_a_new_process(
     assert loaded.config == {"model": "m"}
 
 
-def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "index"
-    small_store().save(path)
-    loaded = Store.load(path)
-    reader = loaded.reader()
-    table, postings = (
-        reader.dense("raw").parts[0].table,
-        reader.lexical("raw").parts[0].postings,
-    )
-    for column in (
-        table.matrix,
-        table.owner,
-        postings.rows,
-        postings.counts,
-        postings.lengths,
-    ):
-        assert not column.values.flags.writeable and not column.values.flags.owndata
-    before = answers(loaded)
-    loaded.save(path)
-    assert answers(loaded) == answers(Store.load(path)) == before
-    loaded.put(entry("a", ["pear pear"]))
-    loaded.delete("c")
-    loaded.save(path, config={"x": 1})
-    again = Store.load(path, verify=True)
-    assert answers(again) == answers(loaded)
-    assert again.document_ids == ["a", "b"]
-    assert sorted(entry.name for entry in path.iterdir()) == [
-        "manifest.json",
-        "segments",
-    ]
-    again.compact()
-    again.save(path)
-    (file,) = (path / "segments").iterdir()
-    assert b"banana" not in file.read_bytes()
-
-
-def test_any_character_survives(tmp_path: Path) -> None:
-    text = "lone \ud800 \udc00 pair \ud83d\ude00 \x00 \u2028 \r\n \U0001f600 end"
-    odd = Entry(
-        Document("", id="do\ud800c:/\n", title=text, meta={text: text}),
-        text,
-        (chunk("do\ud800c:/\n", 0, text, extras={"note": (text, 1, 2.5, None, True)}),),
-        {"raw": (text + "!",)},
-        {},
-    )
-    store = Store(("raw",))
-    store.put(odd)
-    store.save(tmp_path / "index")
-    for held in (store, Store.load(tmp_path / "index")):
-        assert held.chunk(0) == replace(
-            odd.chunks[0], extras={"note": [text, 1, 2.5, None, True]}
-        )
-        assert held.view_text(0, "raw") == text + "!"
-        assert held.document(odd.document.id) == odd.document
-        assert held.fingerprint(odd.document.id) == text
-
-
 def saved(tmp_path: Path) -> Path:
     small_store().save(tmp_path / "index")
     return tmp_path / "index"
@@ -170,30 +102,6 @@ def saved(tmp_path: Path) -> Path:
 def segment_file(path: Path) -> Path:
     (file,) = (path / "segments").iterdir()
     return file
-
-
-@pytest.mark.parametrize(
-    "harm", ["truncate", "extend", "flip the end", "remove", "folder", "empty"]
-)
-def test_a_damaged_file_is_refused(tmp_path: Path, harm: str) -> None:
-    path = saved(tmp_path)
-    file = segment_file(path)
-    content = bytearray(file.read_bytes())
-    if harm == "truncate":
-        file.write_bytes(content[:-1])
-    elif harm == "empty":
-        file.write_bytes(b"")
-    elif harm == "extend":
-        file.write_bytes(content + b" ")
-    elif harm == "flip the end":
-        content[-40] ^= 1
-        file.write_bytes(content)
-    else:
-        file.unlink()
-        if harm == "folder":
-            file.mkdir()
-    with pytest.raises(IndexDamaged, match=f"{file.name}.*build it again"):
-        Store.load(path)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -233,28 +141,6 @@ def test_a_sealed_manifest_that_makes_no_sense(tmp_path: Path) -> None:
         Store.load(path)
 
 
-def test_only_what_is_new_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    store = small_store()
-    store.save(path)
-    first = segment_file(path)
-    before = first.stat().st_mtime_ns
-    store.put(entry("d", ["fig fig"]))
-    store.delete("a")
-    store.save(path)
-    assert len(list((path / "segments").iterdir())) == 2
-    assert first.stat().st_mtime_ns == before
-    assert answers(Store.load(path, verify=True)) == answers(store)
-    elsewhere = tmp_path / "elsewhere"
-    Store.load(path).save(elsewhere)
-    assert answers(Store.load(elsewhere, verify=True)) == answers(store)
-    shutil.rmtree(path)  # what is mapped can be saved although its files are gone
-    loaded = Store.load(elsewhere)
-    shutil.rmtree(elsewhere)
-    loaded.save(path)
-    assert answers(Store.load(path, verify=True)) == answers(store)
-
-
 def test_arrays_of_all_documents_are_saved_with_them(tmp_path: Path) -> None:
     path = tmp_path / "index"
     store = small_store()
@@ -269,16 +155,6 @@ def test_arrays_of_all_documents_are_saved_with_them(tmp_path: Path) -> None:
     loaded.shared.clear()
     loaded.save(path)
     assert len(list((path / "segments").iterdir())) == 1 and not Store.load(path).shared
-
-
-def test_a_reader_goes_on_while_the_index_is_replaced(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    reader = Store.load(path)
-    other = Store(VIEWS)
-    other.put(entry("z", ["apple"]))
-    other.save(path)
-    assert answers(reader) == answers(small_store())
-    assert Store.load(path).document_ids == ["z"]
 
 
 def test_a_refused_write_changes_nothing_and_says_so(
@@ -380,57 +256,7 @@ def test_saving_refuses_a_place_that_holds_something_else(tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.parametrize("exists", [True, False])
-@pytest.mark.parametrize(
-    "stage",
-    [
-        "structrag.index.blocks._write_array",
-        "structrag.index.storage._write_manifest",
-        "os.replace",
-    ],
-)
-def test_an_interrupted_save_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool, stage: str
-) -> None:
-    path = tmp_path / "index"
-    old = small_store()
-    if exists:
-        old.save(path)
-    before = sorted(tmp_path.rglob("*"))
-
-    def crash(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(stage, crash)
-    new = Store(VIEWS)
-    new.put(entry("z", ["apple"]))
-    with pytest.raises(KeyboardInterrupt):
-        new.save(path)
-    assert sorted(tmp_path.rglob("*")) == before
-    if exists:
-        assert answers(Store.load(path, verify=True)) == answers(old)
-
-
-def test_what_killed_saves_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    (path / "segments" / "part-1").write_text("half a file")
-    (path / "segments" / "0123.seg").write_text("not named by the manifest")
-    abandoned = tmp_path / f".index-{'0' * 32}"
-    abandoned.mkdir()
-    os.utime(abandoned, (0, 0))
-    (tmp_path / f".index-{'1' * 32}").mkdir()  # a saver that has just begun
-    (tmp_path / ".index-mine").mkdir()
-    assert answers(Store.load(path, verify=True)) == answers(small_store())
-    Store.load(path).save(path)
-    assert len(list((path / "segments").iterdir())) == 1
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == [
-        f".index-{'1' * 32}",
-        ".index-mine",
-        "index",
-    ]
-    assert answers(Store.load(path, verify=True)) == answers(small_store())
-
-
+@pytest.mark.slow
 def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -458,71 +284,6 @@ def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
         folder.close()
     gc.collect()
     assert list(tmp_path.iterdir()) == [young]
-
-
-def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    stores = []
-    for name in ("one", "two", "three"):
-        stores.append(Store(VIEWS))
-        stores[-1].put(entry(name, ["apple"]))
-    failures: list[BaseException] = []
-
-    def work(step: Callable[[], object]) -> None:
-        try:
-            for _ in range(15):
-                step()
-        except BaseException as error:  # noqa: BLE001 - shown by the main thread
-            failures.append(error)
-
-    def load() -> None:
-        assert Store.load(path, verify=True).document_ids[0] in ("one", "two", "three")
-
-    stores[0].save(path)
-    steps = [lambda: stores[1].save(path), lambda: stores[2].save(path), load, load]
-    threads = [threading.Thread(target=work, args=(step,)) for step in steps]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    load()
-    assert len(list((path / "segments").iterdir())) == 1
-
-
-def test_a_saver_that_hangs_is_not_waited_for_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = small_store()
-    store.save(tmp_path / "index")
-    store.put(entry("late", ["plum"]))
-    monkeypatch.setattr("structrag.index.storage.PATIENCE", 0.2)
-    sentence = (
-        r"^Another process has been writing to '.*index' for 0\.2 seconds, .*end it if"
-    )
-    with one_saver(tmp_path / "index"), pytest.raises(SaveFailed, match=sentence):
-        store.save(tmp_path / "index")
-    assert "late" not in Store.load(tmp_path / "index")
-    store.save(tmp_path / "index")  # who gave up holds nothing
-    assert "late" in Store.load(tmp_path / "index")
-
-
-def test_a_loader_notices_that_equal_content_was_saved_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = saved(tmp_path)
-    once = [True]
-    opened = open_segment
-
-    def gone_for_a_moment(*arguments: object, **options: object) -> object:
-        if once.pop() if once else False:
-            # Another saver had removed the file, this one brings it back.
-            small_store().save(path)
-            raise IndexDamaged("it is missing")
-        return opened(*arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("structrag.index.storage.open_segment", gone_for_a_moment)
-    assert answers(Store.load(path)) == answers(small_store())
 
 
 def test_first_savers_at_one_path(tmp_path: Path) -> None:
@@ -595,58 +356,6 @@ def test_another_writer_is_waited_for_ten_minutes(
         small_store().save(path)
 
 
-def test_a_file_of_another_length_is_written_again(tmp_path: Path) -> None:
-    path = saved(tmp_path)
-    store = Store.load(path)
-    store.save(tmp_path / "copy")
-    file = segment_file(tmp_path / "copy")
-    content = file.read_bytes()
-    file.unlink()
-    file.write_bytes(content[:-1])
-    store.save(tmp_path / "copy")
-    assert file.read_bytes() == content
-    file.unlink()
-    file.write_bytes(content)
-    kept = file.stat().st_ino
-    store.save(tmp_path / "copy")
-    assert file.stat().st_ino == kept  # it is left as it is
-
-
-def test_segments_of_a_saved_index_keep_what_is_deleted_in_them(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    store = small_store()
-    store.save(path)
-    store.put_all([entry(name, [f"plum {name}"]) for name in "defg"])
-    store.save(path)
-    store.delete("b")
-    store.delete("g")
-    store.save(path)
-    segments = read_manifest(path)["segments"]
-    assert [segment["dead"] for segment in segments] == [[1], [3]]
-    assert answers(Store.load(path, verify=True)) == answers(store)
-    assert Store.load(path).document_ids == list("acdef")
-
-
-def test_who_comes_second_to_a_new_place_replaces_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "index"
-    first, second = small_store(), Store(VIEWS)
-    second.put(entry("z", ["apple"]))
-    waiting = [first]
-
-    def write(place: Path, saved: Saved) -> str | None:
-        name = _write(place, saved)
-        if waiting:  # another is quicker
-            waiting.pop().save(path)
-        return name
-
-    monkeypatch.setattr("structrag.index.storage._write", write)
-    second.save(path)
-    assert Store.load(path, verify=True).document_ids == ["z"]
-    assert [entry.name for entry in tmp_path.iterdir()] == ["index"]
-
-
 @pytest.mark.parametrize("content", ["[", "[]", "3", '{"format": 3}'])
 def test_a_manifest_that_is_not_ours_is_not_replaced(
     content: str, tmp_path: Path
@@ -655,8 +364,3 @@ def test_a_manifest_that_is_not_ours_is_not_replaced(
     with pytest.raises(InvalidParameter, match="nothing in it was changed"):
         small_store().save(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == content
-
-
-def test_folders_above_a_new_index_are_made(tmp_path: Path) -> None:
-    small_store().save(tmp_path / "new" / "and" / "deep")
-    assert len(Store.load(tmp_path / "new" / "and" / "deep")) == 6

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
 
-from structrag.errors import InvalidAnswer, InvalidParameter
-from structrag.index.blocks import Column
-from structrag.index.entries import Entry, Vectors
+from structrag.errors import InvalidParameter
+from structrag.index.entries import Entry
 from structrag.index.segments import Merge, Segment
 from structrag.index.storage import read_manifest
 from structrag.index.store import Store
@@ -95,7 +95,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     steps=STEPS,
@@ -136,18 +135,6 @@ def test_any_history_equals_a_fresh_store(
     shutil.rmtree(folder)
 
 
-def test_words_of_deleted_documents_leave_the_mean_idf_of_okapi() -> None:
-    store, fresh = Store(VIEWS, lexical="okapi"), Store(VIEWS, lexical="okapi")
-    store.put(entry("z", ["guava melon papaya", "lime"]))
-    for target in (store, fresh):
-        target.put(entry("a", ["apple apple", "apple plum", "pear"]))
-    store.delete("z")
-    # apple is in two of three chunks: its idf is negative, so the mean stands in for it
-    assert store.search_lexical("raw", "apple", 9) == fresh.search_lexical(
-        "raw", "apple", 9
-    )
-
-
 @given(st.permutations(["a", "b", "c"]))
 def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
     texts = {
@@ -170,15 +157,6 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
     assert sorted(found) == sorted(set(found))
 
 
-def test_the_only_document_may_change_its_dimension() -> None:
-    store = Store(VIEWS)
-    store.put(entry("a", ["apple"]))
-    store.put(
-        replace(entry("a", ["apple"]), vectors={"raw": Vectors([[1.0, 0.0]], [0])})
-    )
-    assert store.search_dense("raw", [2.0, 0.0], 1) == [(0, 1.0)]
-
-
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
@@ -194,7 +172,7 @@ def test_the_only_document_may_change_its_dimension() -> None:
         (lambda store: store.chunk(-1), "row must be from 0 to 5; got -1"),
         (
             lambda store: store.document("z"),
-            "doc_id must be a document of the store; 'z' is not",
+            "doc_id must be the id of a document that is in the index; got 'z'",
         ),
         (lambda store: Store(()), "views must be one or more different names"),
         (lambda store: Store("raw"), "views must be one or more different names"),
@@ -208,22 +186,6 @@ def test_the_only_document_may_change_its_dimension() -> None:
 def test_bad_arguments(call, sentence: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidParameter, match=sentence):
         call(small_store())
-
-
-def test_an_empty_store_is_valid(tmp_path: Path) -> None:
-    store = Store(VIEWS)
-    store.put(entry("hollow", []))
-    for _ in range(2):
-        assert len(store) == 0
-        assert "hollow" in store
-        assert (
-            store.search_lexical("raw", "apple", 3)
-            == store.search_dense("raw", [1.0], 3)
-            == []
-        )
-        assert store.row_of("hollow:0-1") is None
-        store.save(tmp_path / "index")
-        store = Store.load(tmp_path / "index", verify=True)
 
 
 def test_searches_in_threads_while_documents_come_and_go() -> None:
@@ -330,6 +292,7 @@ def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(
     assert "later" in store
 
 
+@pytest.mark.slow
 @forks
 def test_a_forked_process_leaves_the_files_of_its_parent(
     monkeypatch: pytest.MonkeyPatch,
@@ -370,32 +333,7 @@ def put_apart(store: Store, *counts: int) -> None:
         store.reader()
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        ([1] * 7, [1] * 7),
-        ([1] * 8, [8]),
-        ([1] * 15, [8] + [1] * 7),
-        ([1] * 16, [8, 8]),
-        # Of about one size are 1 to 3 rows, and 4 to 31.
-        ([1, 2, 3, 1, 2, 3, 1, 2], [8]),
-        ([1] * 7 + [4], [1] * 8),
-        ([4] * 7 + [31], [8]),
-        ([4] * 7 + [32], [1] * 8),
-    ],
-)
-def test_eight_segments_of_about_one_size_become_one(
-    counts: list[int], expected: list[int]
-) -> None:
-    store = Store(VIEWS)
-    put_apart(store, *counts)
-    assert sizes(store) == expected
-    assert store.document_ids == [f"d{i}" for i in range(len(counts))]
-
-
-@pytest.mark.parametrize(
-    ("deleted", "expected"), [(1, [4]), (2, [4]), (3, [1]), (4, [])]
-)
+@examples
 def test_a_segment_of_which_most_is_deleted_is_made_anew(
     deleted: int, expected: list[int]
 ) -> None:
@@ -408,7 +346,7 @@ def test_a_segment_of_which_most_is_deleted_is_made_anew(
     assert store.document_ids == [f"d{i}" for i in range(deleted, 4)]
 
 
-@pytest.mark.parametrize(("rows", "at_once"), [(8, True), (7, False)])
+@examples
 def test_segments_of_many_rows_are_joined_in_a_thread(
     rows: int, at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,16 +359,6 @@ def test_segments_of_many_rows_are_joined_in_a_thread(
             store._merging.join()
     assert sizes(store) == [8, 8]
     assert store.document_ids == [f"d{i}" for i in range(16)]
-
-
-@pytest.mark.parametrize(("count", "expected"), [(2, [8]), (3, [1] * 8)])
-def test_large_segments_are_not_joined(
-    count: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.index.store.LARGEST_ROWS", 4)
-    store = Store(VIEWS)
-    put_apart(store, *[count] * 8)
-    assert sizes(store) == expected
 
 
 class Meddled(Store):
@@ -455,31 +383,6 @@ def crowded(deleted: str) -> Meddled:
     for name in deleted.split():
         store.delete(name)
     return store
-
-
-def test_a_thread_joins_until_there_is_no_crowd(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("structrag.index.store.INLINE_ROWS", 0)
-    store = Store(VIEWS)
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "_merge_in_background", lambda self: None)
-        put_apart(store, *[1] * 16)
-        assert sizes(store) == [1] * 16
-    store._merge_in_background()
-    assert store._merging is not None
-    store._merging.join()
-    assert sizes(store) == [8, 8]
-
-
-def test_what_is_deleted_while_segments_are_joined_stays_deleted() -> None:
-    store = crowded("d3 d8")
-    store.meddle = lambda: [store.delete(name) for name in ("d2", "d5", "d15")]
-    assert store._merge_crowd()
-    rest = [f"d{i}" for i in range(16) if i not in (2, 3, 5, 8, 15)]
-    assert sizes(store) == [14] and store.document_ids == rest
-    assert [chunk.text for chunk in store.chunks("d4")] == ["fig", "w4"]
-    assert store.search_lexical("raw", "w5", 9) == []
 
 
 def test_what_is_replaced_while_segments_are_joined_is_there_once() -> None:
@@ -507,13 +410,7 @@ def test_segments_that_are_gone_when_they_were_joined_are_left_alone() -> None:
     assert store.document_ids == [name for name in other.document_ids if name != "d9"]
 
 
-def test_nothing_is_joined_where_there_is_no_crowd() -> None:
-    store = small_store()
-    store.reader()
-    assert not store._merge_crowd()
-    assert sizes(store) == [3]
-
-
+@pytest.mark.slow
 def test_documents_beyond_the_buffer_lie_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -561,76 +458,7 @@ def test_documents_stay_in_memory_where_no_file_can_be_written(
     assert [chunk.text for chunk in store.chunks("c")] == ["pear fig"]
 
 
-def test_a_compact_store_goes_on_behind_its_last_document(tmp_path: Path) -> None:
-    store = Store(VIEWS)
-    put_apart(store, 1, 2, 1, 1)
-    store.put(entry("d1", ["new"]))
-    store.delete("d0")
-    store.delete("d2")
-    store.compact()
-    assert sizes(store) == [2] and store.document_ids == ["d1", "d3"]
-    for held in (store, saved_and_loaded(store, tmp_path)):
-        held.put(entry("later", ["pear"]))
-        held.put(entry("d1", ["plum"]))
-        assert held.document_ids == ["d1", "d3", "later"]
-        assert held.chunk(0).text == "plum"
-    for name in ("d1", "d3", "later"):
-        store.delete(name)
-    store.compact()
-    assert sizes(store) == [] and len(store) == 0
-    store.put(entry("first", ["fig"]))
-    assert store.document_ids == ["first"]
-
-
-def saved_and_loaded(store: Store, folder: Path) -> Store:
-    store.save(folder / "index")
-    return Store.load(folder / "index", verify=True)
-
-
-def test_a_saved_store_reads_from_its_files_and_keeps_its_configuration(
-    tmp_path: Path,
-) -> None:
-    store = Store(VIEWS, config={"model": "m"})
-    put_apart(store, 1, 1, 1)
-    store.delete("d1")
-    store.save(tmp_path / "index")
-    (segment,) = store.snapshot().segments
-    assert segment.name is not None and len(segment) == 2
-    assert store.document_ids == ["d0", "d2"]
-    store.delete("d0")
-    put_apart(store, 1)
-    loaded = saved_and_loaded(store, tmp_path)
-    assert sizes(store) == sizes(loaded) == [2, 1]
-    assert loaded.document_ids == store.document_ids == ["d2", "d1"]
-    assert loaded.config == {"model": "m"}
-    store.save(tmp_path / "index", config={})
-    assert Store.load(tmp_path / "index").config == store.config == {}
-    assert Store.load(tmp_path / "index").snapshot().changes == 0
-
-
-def test_a_loaded_store_goes_on_behind_its_last_document(tmp_path: Path) -> None:
-    store = saved_and_loaded(small_store(), tmp_path)
-    store.put(entry("d", ["fig"]))
-    assert store.document_ids == ["a", "b", "c", "d"]
-    store.put(entry("c", ["plum"]))
-    assert store.document_ids == ["a", "b", "c", "d"]
-
-
 # -- changes and what is checked
-
-
-def test_changes_are_counted_and_end_a_fit() -> None:
-    assert Store(VIEWS).changes == Store(VIEWS).reader().changes == 0
-    store = small_store()
-    assert store.changes == 3
-    assert not store.delete("z") and store.changes == 3
-    store.keep_fit(2, {"old": Column(np.zeros(1))})
-    assert store.fitted == {}
-    store.keep_fit(3, {"one": Column(np.zeros(1))})
-    store.keep_fit(3, {"two": Column(np.zeros(1))})
-    assert store.fitted.keys() == {"one", "two"}
-    assert store.delete("a") and store.changes == 4
-    assert store.fitted == {} and store.reader().changes == 4
 
 
 def test_documents_by_several_ids() -> None:
@@ -648,41 +476,6 @@ def test_documents_by_several_ids() -> None:
         assert not store.holds(replace(whole, fingerprint="another"))
         assert not store.holds(replace(entry("d", ["plum"]), degraded=0))
         store.reader()  # what waited is in a segment now
-
-
-def of_width(name: str, width: int) -> Entry:
-    """A document of one chunk with one vector, or with none for a width of 0."""
-    vectors = {"raw": Vectors([[1.0] * width], [0])} if width else {}
-    return replace(entry(name, ["fig"]), vectors=vectors)
-
-
-@pytest.mark.parametrize("look", [True, False])
-def test_vectors_are_of_one_dimension_among_the_documents_that_are_there(
-    look: bool,
-) -> None:
-    store = Store(VIEWS)
-
-    def put(*entries: Entry) -> None:
-        store.put_all(entries)
-        if look:  # else all documents wait
-            store.reader()
-
-    put(of_width("none", 0), of_width("a", 3))
-    sentence = r"view 'raw' must have 3 dimensions .*; document 'b' brings 2\."
-    with pytest.raises(InvalidAnswer, match=sentence):
-        put(of_width("b", 2))
-    put(of_width("b", 3), of_width("also none", 0))
-    store.delete("a")
-    with pytest.raises(InvalidAnswer, match="must have 3 dimensions"):
-        put(of_width("c", 2))
-    put(of_width("b", 2))  # the only one with vectors may change
-    with pytest.raises(InvalidAnswer, match="must have 2 dimensions"):
-        put(of_width("a", 3))
-    store.delete("b")
-    put(of_width("a", 5))
-    assert [row for row, _ in store.search_dense("raw", [1.0] * 5, 9)] == [
-        store.row_of("a:0-3")
-    ]
 
 
 @pytest.mark.parametrize("look", [True, False])

@@ -6,18 +6,17 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from store_making import entry
 
-from structrag.index.lexical import Bm25
+from structrag.index.lexical import Bm25, idf
 from structrag.index.store import Store
 from structrag.index.term_weights import (
     NO_TERM,
     RowCounts,
     counts_of,
-    idf,
-    norm,
     number_of,
     numbered,
     summed,
@@ -86,43 +85,8 @@ def test_row_counts_add_up_and_come_back(
     assert left.frequencies.tolist() == counts.frequencies.tolist()
 
 
-def test_numbers_of_terms_stay_as_they_are() -> None:
-    """They are in stores that were made before."""
-    assert [number_of(term) for term in ("apple", "pump")] == [3649949434, 2879189283]
-    assert NO_TERM not in map(number_of, WORDS)
-
-
-@pytest.mark.parametrize(
-    ("digest", "number"),
-    [(0, 1), (2**32 - 3, 2**32 - 2), (2**32 - 2, 1), (2**32 - 1, 2)],
-)
-def test_numbers_of_terms_leave_out_the_lowest_and_the_highest_of_32_bits(
-    digest: int, number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "structrag.index.term_weights.xxh32_intdigest", lambda text: digest
-    )
-    assert number_of("pump") == number
-
-
-@pytest.mark.parametrize(
-    ("length", "average", "expected"),
-    [(6, 3.0, 3.5), (3, 3.0, 2.0), (0, 3.0, 0.5), (0, 0.0, 0.5)],
-)
+@examples
 def test_the_norm_grows_with_the_length(
     length: int, average: float, expected: float
 ) -> None:
-    assert norm(Bm25(k1=2.0, b=0.75), length, average) == expected
-
-
-def test_a_row_without_terms_has_a_vector_that_no_query_meets() -> None:
-    assert weights_of({}, Bm25(), 3.0) == {NO_TERM: 1.0}
-    assert counts_of({NO_TERM: 1.0}, 0, Bm25(), 3.0) == {}
-    assert len(RowCounts.of([[NO_TERM]])) == len(RowCounts.of([])) == 0
-
-
-def test_frequencies_of_terms_between_and_beyond_those_there_are() -> None:
-    counts = RowCounts.of([[3, 9], [9], [5, 9]])
-    numbers = [2, 3, 4, 5, 9, 10]
-    assert [counts.frequency(number) for number in numbers] == [0, 1, 0, 1, 3, 0]
-    assert RowCounts.of([]).frequency(3) == 0
+    assert Bm25(k1=2.0, b=0.75).norm(length, average) == expected

@@ -15,12 +15,13 @@ from typing import Any
 
 import ingestion_makers as makers
 import pytest
+from fixture_cases import examples
 from ingestion_making import content, start, wait_for, write_files
 
 from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
-from structrag.ingestion.one_model import Asked
+from structrag.ingestion.one_model import ModelRequest
 from structrag.ingestion.ray_workers import RayRunner, _asked
 from structrag.ingestion.tasks import Task
 
@@ -280,9 +281,7 @@ def runner_over(
     return RayRunner(options.get("embedding"), options.get("one_model", False))
 
 
-@pytest.mark.parametrize(
-    ("resources", "cores"), [({"CPU": 3.0}, 3), ({"CPU": 0.0}, 1), ({}, 1)]
-)
+@examples
 def test_there_is_room_for_a_worker_a_free_core(
     monkeypatch: pytest.MonkeyPatch, resources: dict[str, float], cores: int
 ) -> None:
@@ -290,9 +289,7 @@ def test_there_is_room_for_a_worker_a_free_core(
     assert (runner.cores, runner.model) == (cores, None)
 
 
-@pytest.mark.parametrize(
-    ("is_running", "log"), [(True, []), (False, ["init", "shutdown"])]
-)
+@examples
 def test_a_ray_that_runs_already_is_left_running(
     monkeypatch: pytest.MonkeyPatch, is_running: bool, log: list[str]
 ) -> None:
@@ -301,9 +298,7 @@ def test_a_ray_that_runs_already_is_left_running(
     assert ray.log == log
 
 
-@pytest.mark.parametrize(
-    ("gpus", "models", "gpus_each"), [(0.0, 1, 0), (1.0, 1, 1), (3.0, 3, 1)]
-)
+@examples
 def test_there_is_a_model_for_each_free_gpu_or_one(
     monkeypatch: pytest.MonkeyPatch, gpus: float, models: int, gpus_each: int
 ) -> None:
@@ -356,5 +351,5 @@ def test_a_model_that_ended_too_often_is_a_failure(
     monkeypatch.setattr(ray, "get", ended)
     with pytest.raises(ModelFailed, match=r"ended 4 times .* \(Ray's OSError\)"):
         runner_over(monkeypatch, ray, embedding="some/model", one_model=True)
-    answer = _asked(Actor(object, {}), Asked("embed", ("a",)))
+    answer = _asked(Actor(object, {}), ModelRequest("embed", ("a",)))
     assert answer.failure == "the model's actor ended 4 times (Ray's OSError)"

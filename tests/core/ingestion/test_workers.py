@@ -12,6 +12,7 @@ from queue import Queue
 import ingestion_makers as makers
 import pytest
 from doubles import HashEmbedder
+from fixture_cases import examples
 
 from structrag import EvidenceRetriever
 from structrag.errors import InvalidParameter
@@ -49,9 +50,7 @@ def test_a_worker_says_how_it_ended() -> None:
     worker.close()
 
 
-@pytest.mark.parametrize(
-    ("cores", "count", "threads"), [(8, 1, 8), (8, 3, 2), (4, 4, 1), (2, 5, 1)]
-)
+@examples
 def test_cores_are_shared_by_the_workers(
     monkeypatch: pytest.MonkeyPatch, cores: int, count: int, threads: int
 ) -> None:
@@ -100,14 +99,7 @@ class Idle(ProcessWorker):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
-@pytest.mark.parametrize(
-    ("is_ready", "is_at_work", "ending"),
-    [
-        (True, False, "with exit status 3"),  # it may end by itself
-        (True, True, "by signal 9"),
-        (False, False, "by signal 9"),
-    ],
-)
+@examples
 def test_a_worker_that_is_at_work_is_killed_and_an_idle_one_ends(
     is_ready: bool, is_at_work: bool, ending: str
 ) -> None:

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from structrag.models import LsaEmbedder
@@ -44,15 +43,7 @@ def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
     assert LsaEmbedder().fit(CORPUS).embed(["pump"]).shape[1] < len(CORPUS)
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["pump"],
-        ["pump", "gear wheel"],
-        ["pump", "pump", "pump"],
-        ["oil air", "oil air", "oil"],
-    ],
-)
+@examples
 def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
     matrix = LsaEmbedder().fit(texts).embed(texts)
     assert matrix.shape[0] == len(texts) and np.isfinite(matrix).all()
@@ -85,7 +76,7 @@ def test_the_rank_is_below_the_number_of_texts_and_of_terms(
         assert fitted.term_vectors is not None and fitted.dimensions == rank
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["the of", "and"], ["!!!"]])
+@examples
 def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
     lsa = LsaEmbedder().fit(texts)
     assert not lsa.embed(["pump", "gear"]).any() and lsa.embed(["pump"]).shape == (1, 1)
@@ -117,23 +108,6 @@ def test_lsa_is_equal_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1 and len(outputs.pop()) == hashlib.sha256().digest_size * 2
-
-
-def test_the_vectors_are_those_of_scikit_learn() -> None:
-    terms = TfidfVectorizer(
-        sublinear_tf=True,
-        tokenizer=Tokenizer(),
-        token_pattern=None,
-        lowercase=False,
-        dtype=np.float32,
-    )
-    corpus = [*CORPUS, "Oil oil oil oil for the pump and the gear"]
-    matrix = terms.fit_transform(corpus)
-    reduction = TruncatedSVD(8, random_state=0, n_iter=4).fit(matrix)
-    texts = ["Oil oil oil for the pump", "gear wheel wheel and water"]
-    expected = normalize(reduction.transform(terms.transform(texts)))
-    found = LsaEmbedder(dimensions=8).fit(corpus).embed(texts)
-    assert np.allclose(found, expected, atol=1e-5)
 
 
 @given(texts=st.lists(st.text(max_size=30), max_size=8))

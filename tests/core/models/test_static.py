@@ -4,17 +4,24 @@ weights."""
 from __future__ import annotations
 
 import asyncio
+import pickle
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from static_making import ROWS, model2vec, static_of_rows, words
 
 from structrag.errors import InvalidParameter
-from structrag.models.static import StaticEmbedder, static_of
+from structrag.models.static import StaticEmbedder
+
+safetensors = pytest.importorskip(
+    "safetensors.numpy", reason="the extra 'static' is not installed"
+)
 
 
 def test_a_vector_is_the_scaled_mean_of_its_tokens() -> None:
@@ -115,19 +122,7 @@ def test_a_model_without_a_name_goes_by_twelve_digits_of_vectors_and_weights() -
     assert all(re.fullmatch(r"static/[0-9a-f]{12}", one) for one in names)
 
 
-@pytest.mark.parametrize(
-    ("rows", "mapping", "weights", "fits"),
-    [
-        (4, None, None, True),
-        (2, [0, 1, 1, 0], None, True),
-        (2, [0, 1, 2, 0], None, False),  # there are two rows
-        (2, [0, 1, 1], None, False),  # there are four tokens
-        (4, None, 4, True),
-        (4, None, 5, True),
-        (4, None, 3, False),
-        (4, [0, 1, 2, 3, 3], 4, True),
-    ],
-)
+@examples
 def test_every_token_has_a_row_and_a_weight(
     rows: int, mapping: list[int] | None, weights: int | None, fits: bool
 ) -> None:
@@ -152,10 +147,58 @@ def test_vectors_of_one_number_each_are_rows_too() -> None:
         StaticEmbedder(model)
 
 
-def test_an_instant_encoder_is_static_already_and_one_without_a_tokenizer_is_not() -> (
-    None
-):
-    static = static_of_rows()
-    assert static_of(static) is static
-    with pytest.raises(InvalidParameter, match="'hash' has none"):
-        static_of(HashEmbedder())
+def test_a_folder_of_model2vec_is_read(tmp_path: Path) -> None:
+    static = static_of_rows(normalise=False)
+    static.model.save_pretrained(tmp_path)
+    again = StaticEmbedder.load(str(tmp_path))
+    texts = ["cats eat dogs", "eat", "none"]
+    assert not again.model.normalize
+    assert np.array_equal(again.embed(texts), static.embed(texts))
+    assert StaticEmbedder.load(tmp_path, name="mine").name == "mine"
+    pickled = pickle.loads(pickle.dumps(again))
+    assert np.array_equal(pickled.embed(texts), static.embed(texts))
+
+
+def test_a_published_folder_may_have_weights_a_mapping_and_a_row_for_the_unknown(
+    tmp_path: Path,
+) -> None:
+    tensors = {
+        "embeddings": np.array([[9, 9], [1, 0], [0, 1]], dtype=np.float16),
+        "mapping": np.array([0, 1, 2, 2]),
+        "weights": np.array([1, 2, 1, 3], dtype=np.float64),
+    }
+    safetensors.save_file(tensors, tmp_path / "model.safetensors")
+    words().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text('{"normalize": false}')
+    static = StaticEmbedder.load(tmp_path)
+    assert np.array_equal(
+        static.embed(["none", "cats", "dogs", "eat"]), [[0, 0], [2, 0], [0, 1], [0, 3]]
+    )
+    assert static.name.startswith("static/") and not static.model.normalize
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("model.safetensors", None, "Could not find"),
+        ("tokenizer.json", None, "Could not find"),
+        ("model.safetensors", b"\x00" * 20, "cannot be read"),
+        ("tokenizer.json", b"{", "cannot be read"),
+        ("config.json", b"[1]", "cannot be read"),
+    ],
+)
+def test_a_broken_folder_is_named(
+    tmp_path: Path, name: str, content: bytes | None, match: str
+) -> None:
+    static_of_rows().model.save_pretrained(tmp_path)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidParameter, match=match):
+        StaticEmbedder.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nobody/has-this-static-model", "not a name", 3])
+def test_a_name_that_is_not_on_this_machine_or_no_name_at_all(name: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"model must be .* a static model"):
+        StaticEmbedder.load(name)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from small_models import words_tokenizer
 
 from structrag.errors import InvalidParameter
@@ -163,16 +164,7 @@ def test_its_name_is_that_of_the_checkpoint(folder: Path) -> None:
     assert loaded.startswith(f"{folder.name}(56, 142, 4, 2.0, 3)|float32#")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"min_length": -1}, "min_length must be .* 0; got -1"),
-        ({"min_length": 9, "max_length": 8}, "max_length must be .* 9; got 8"),
-        ({"min_length": 0, "max_length": 0}, "max_length must be .* 1; got 0"),
-        ({"num_beams": 0}, "num_beams must be"),
-        ({"max_input": 7}, "max_input must be .* 8; got 7"),
-    ],
-)
+@examples
 def test_settings_below_the_least_are_refused(
     settings: dict[str, int], message: str
 ) -> None:

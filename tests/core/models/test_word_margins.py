@@ -6,8 +6,8 @@ import numpy as np
 
 from structrag.models.margins import (
     similarity_margins,
+    word_margins,
 )
-from structrag.models.word_margins import word_margins
 
 
 def test_word_margins_equal_those_of_dense_tfidf_vectors() -> None:
@@ -37,12 +37,6 @@ def test_word_margins_equal_those_of_dense_tfidf_vectors() -> None:
     assert word_margins(
         ["猫吃鱼。", "猫睡觉。", "狗叫。"], 1, language="chinese"
     ).shape == (2,)
-
-
-def test_windows_have_four_texts_if_nothing_is_said() -> None:
-    texts = ["cats eat", "dogs eat", "eels swim", "cats swim", "dogs", "eels eat"] * 2
-    assert word_margins(texts).tolist() == word_margins(texts, 4).tolist()
-    assert word_margins(texts).tolist() != word_margins(texts, 3).tolist()
 
 
 def test_two_texts_have_one_gap_which_is_an_average_one() -> None:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.enriching.enricher import IDMSEnricher, IDMSEnricherOptions
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterOptions
-from structrag.chunks.idms.splitter import IDMSOptions, IDMSSplitter
-from structrag.chunks.pic.splitter import PICOptions, PICSplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
+from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
+from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
-from structrag.reading.files import read_text
 from structrag.reading.settings import Reading
-from structrag.retrieval.d3.condensing import SectionSplitter, SectionSplitterOptions
-from structrag.retrieval.d3.outlines import Routing, RoutingOptions
+from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
-from structrag.retrieval.d3.selection import Selection, SelectionOptions
+from structrag.retrieval.d3.selection import Selection
 
 SPLITTERS: list[Any] = [
     *(ContentAwareSplitter, PICSplitter, IDMSSplitter, HiQASplitter),
@@ -83,49 +83,26 @@ def test_wrong_settings_are_named_by_all(
         splitter(**options)
 
 
-def test_titles_are_excluded_by_fixed_chunks_in_sections_alone() -> None:
-    document = read_text("# A\n\na\n\n# B\n\nb\n", format="markdown")
-    splitter = FixedSplitter(within_sections=True, exclude_titles=["b"])
-    assert [chunk.text for chunk in splitter.split(document)] == ["# A\n\na\n\n"]
-    with pytest.raises(InvalidParameter, match="exclude_titles must be empty where"):
-        FixedSplitter(exclude_titles=["b"])
-
-
-def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
-    document = read_text("one two\nthree four\nfive six", format="markdown")
-    chunks = ParagraphSplitter(12, counter=len, sentence_splitter=lines).split(document)
-    assert [chunk.text for chunk in chunks] == ["one two\n", "three four\n", "five six"]
-
-
 @pytest.mark.parametrize(
     ("record", "options"),
     [
-        (PICSplitter, PICOptions),
-        (IDMSSplitter, IDMSOptions),
-        (HiQASplitter, HiQASplitterOptions),
-        (SectionSplitter, SectionSplitterOptions),
-        (Selection, SelectionOptions),
+        (PICSplitter, PICSettings),
+        (IDMSSplitter, IDMSSettings),
+        (HiQASplitter, HiQASplitterSettings),
     ],
 )
 def test_all_settings_can_be_changed_by_name_and_no_others(
     record: Any, options: Any
 ) -> None:
-    assert {field.name for field in fields(record)} == options.__annotations__.keys()
+    names = {*options.__annotations__, *signature(record.paper).parameters} - {
+        "changes"
+    }
+    assert {field.name for field in fields(record)} == names
     with pytest.raises(
         UnknownArgument, match=f"{record.__name__} has no argument 'languages'"
     ):
         record.paper(languages="german")
     assert record.paper(language="german").language == "german"
-
-
-@pytest.mark.parametrize(
-    ("record", "options"),
-    [(Routing, RoutingOptions), (IDMSEnricher, IDMSEnricherOptions)],
-)
-def test_settings_without_a_language_have_their_names_too(
-    record: Any, options: Any
-) -> None:
-    assert {field.name for field in fields(record)} == options.__annotations__.keys()
 
 
 @pytest.mark.parametrize("make", [Routing, Selection, SectionSplitter, IDMSEnricher])

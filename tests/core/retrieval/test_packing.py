@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import Chunk, Hit
-from structrag.errors import InvalidParameter
 from structrag.retrieval.packing import pack, pack_best, reader_text
 
 
@@ -66,13 +65,7 @@ def test_only_the_first_is_cut_and_at_a_sentence_end() -> None:
 SEVEN = "".join(f"{'word ' * number}end. " for number in range(7))  # 28 words
 
 
-@pytest.mark.parametrize(
-    ("limit", "sizes"),
-    [
-        (1, [1]), (2, [1]), (3, [3]), (5, [3]), (6, [6]), (10, [10]), (14, [10]),
-        (15, [15]), (20, [15]), (21, [21]), (27, [21]), (28, [28]),
-    ],
-)  # fmt: skip
+@examples
 def test_as_many_sentences_as_fit_are_kept(limit: int, sizes: list[int]) -> None:
     packed = pack([hit(SEVEN)], limit, words)
     assert [each.chunk.n_tokens for each in packed] == sizes
@@ -95,14 +88,7 @@ def test_a_cut_hit_keeps_what_its_chunk_says_except_where_its_markup_ends() -> N
     assert (first.score, first.rank) == (whole.score, whole.rank)
 
 
-@pytest.mark.parametrize(
-    ("language", "shown"),
-    [
-        ("german", []),  # its first sentence has six words
-        ("english", ["Er kam am 3. "]),
-        ("klingon", ["Er kam am 3. "]),  # unknown: as English
-    ],
-)
+@examples
 def test_sentences_are_those_of_the_language(language: str, shown: list[str]) -> None:
     date = hit("Er kam am 3. Mai an. Ende.")
     assert texts(pack([date], 5, words, language=language)) == shown
@@ -126,26 +112,6 @@ def test_a_first_sentence_too_long_is_left_out() -> None:
     assert pack([], 100) == []
 
 
-def test_the_heading_path_counts() -> None:
-    assert (
-        reader_text(hit("a b", context="Nova A10 > Battery").chunk)
-        == "Nova A10 > Battery\na b"
-    )
-    assert pack([hit("a b", context="Nova A10 > Battery")], 5, words) == []
-    assert len(pack([hit("a b", context="Nova A10 > Battery")], 6, words)) == 1
-    assert (
-        len(
-            pack(
-                [hit("a b", context="Nova A10 > Battery")],
-                2,
-                words,
-                text_of=lambda chunk: chunk.text,
-            )
-        )
-        == 1
-    )
-
-
 def test_a_table_is_cut_between_its_rows() -> None:
     table = "| a | b |\n|---|---|\n| Dr. X | 2 |\n| 3 | 4 |\n"
     (first,) = pack([hit(table, kind="table")], 14, words)
@@ -164,11 +130,6 @@ def test_a_shortened_index_text_is_not_what_is_counted() -> None:
 def test_chinese_is_cut_at_its_own_marks() -> None:
     (first,) = pack([hit("电池可用三十小时。屏幕很亮。保修两年。")], 16)
     assert first.chunk.text == "电池可用三十小时。屏幕很亮。"
-
-
-def test_a_negative_limit_is_named() -> None:
-    with pytest.raises(InvalidParameter, match="max_tokens"):
-        pack([hit("a")], -1)
 
 
 sentences = st.lists(

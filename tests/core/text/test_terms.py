@@ -6,6 +6,7 @@ import unicodedata
 
 import pytest
 import regex
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,61 +16,16 @@ from structrag.text.terms import (
     _EUROPEAN,
     _EUROPEAN_RUN,
     _HAS_SPACELESS,
-    STOPWORD_LANGUAGES,
     Tokenizer,
-    stop_words,
     terms,
-    tokenizer_for,
 )
 
 PLAIN = Tokenizer(stopwords=())
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("CA-IS3722HS", ["ca-is3722hs", "ca", "is3722hs"]),
-        ("$3.50", ["3.50"]),
-        ("1,000 and 2.5.", ["1,000", "2.5"]),
-        ("天气很好", ["天气", "气很", "很好"]),
-        ("好", ["好"]),
-        ("iPhone手机 ok", ["iphone", "手机", "ok"]),
-        ("手机-ok", ["手机", "ok"]),
-        ("हिन्दी", ["हिन्दी"]),
-        ("re\u0301sume\u0301 RÉSUMÉ", ["résumé", "résumé"]),
-        ("Straße STRASSE", ["strasse", "strasse"]),
-        ("\uff21\uff22\uff23", ["abc"]),
-        ("snake_case a/b", ["snake_case", "snake", "case", "a/b"]),
-        ("state-of-the-art", ["state-of-the-art", "state", "art"]),
-        ("snake_case", ["snake_case", "snake", "case"]),
-        ("and/or 3.50", ["and/or", "3.50"]),
-        ("ab/cd", ["ab/cd", "ab", "cd"]),
-        ("3.50 x-ray", ["3.50", "x-ray", "ray"]),  # a point makes no parts
-        ("天气很", ["天气", "气很"]),
-        ("天气", ["天气"]),
-        ("naïve-Bayes", ["naïve-bayes", "naïve", "bayes"]),
-        ("a--b _emphasis_ end.", ["b", "emphasis", "end"]),
-        ("コンピューター", ["コン", "ンピ", "ピュ", "ュー", "ータ", "ター"]),
-        ("ราคา", ["รา", "าค", "คา"]),
-        (
-            "fire bill system side top empty",
-            ["fire", "bill", "system", "side", "top", "empty"],
-        ),
-        ("Don't stop the music", ["stop", "music"]),
-        ("lone \ud800 surrogate", ["lone", "surrogate"]),
-        ("", []),
-        (" \n— …", []),
-    ],
-)
+@examples
 def test_terms(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
-
-
-def test_stop_words_belong_to_the_language() -> None:
-    assert terms("der Hund und the dog", language="german") == ["hund", "the", "dog"]
-    assert terms("The Dog", stopwords=()) == ["the", "dog"]
-    assert terms("The Dog", stopwords=("Dog",)) == ["the"]
-    assert len(Tokenizer().to_json()["stopwords"]) == 179
 
 
 def test_a_language_without_stop_words_is_refused_with_a_way_out() -> None:
@@ -116,38 +72,3 @@ def test_every_letter_and_digit_is_in_a_term(text: str) -> None:
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert {char for char in folded if char.isalpha()} <= set(found)
     assert all(term == term.strip() and term for term in terms(text))
-
-
-def test_every_list_is_that_of_bm25s() -> None:
-    oracle = pytest.importorskip("bm25s.stopwords")
-    names = {
-        language: f"STOPWORDS_{language.upper()}" for language in STOPWORD_LANGUAGES
-    }
-    names["english"] = "STOPWORDS_EN_PLUS"
-    for language, name in names.items():
-        expected = Tokenizer(language, tuple(getattr(oracle, name)))
-        assert Tokenizer(language).to_json() == expected.to_json()
-
-
-def test_terms_are_cut_to_their_stems_where_that_is_asked_for() -> None:
-    tokenizer = Tokenizer(stems=True)
-    assert tokenizer("The pumps are leaking in B-100") == [
-        "pump",
-        "leak",
-        "b-100",
-        "100",
-    ]
-    assert Tokenizer("german", stems=True)("Die Pumpen tropften") == ["pump", "tropft"]
-    assert Tokenizer.from_json(tokenizer.to_json())("leaking pumps") == ["leak", "pump"]
-    assert Tokenizer.from_json(tokenizer.to_json()).stems
-    assert tokenizer_for("chinese", stems=True)("水泵漏水") == tokenizer_for("chinese")(
-        "水泵漏水"
-    )
-    assert not Tokenizer.from_json({"language": "english", "stopwords": []}).stems
-
-
-def test_a_language_without_a_list_keeps_all_words() -> None:
-    assert tokenizer_for("english")("The pump") == ["pump"]
-    assert tokenizer_for("finnish")("The pump ja") == ["the", "pump", "ja"]
-    assert "the" in stop_words("english") and "und" in stop_words("german")
-    assert stop_words("finnish") == frozenset()

@@ -10,10 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from typing_extensions import TypedDict
 
 from structrag.asking.failures import fallbacks_of
 from structrag.asking.requests import Ask, Failed, Steps
@@ -42,9 +41,6 @@ from structrag.records import Chunk, Document
 from structrag.text.names import contains, names_by_form
 from structrag.text.tokens import TokenCounter
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 REDUCE_PROMPT = """\
 Shorten the text below to at most {words} words. \
 Keep every name, term, code, date and number that it contains, written as it is there.
@@ -55,28 +51,6 @@ Text:
 {text}
 
 Shortened text:"""
-
-
-class IDMSEnricherOptions(TypedDict, total=False):
-    """All settings of `IDMSEnricher` as keywords."""
-
-    reduce: bool
-    supplement: bool
-    low: float | None
-    high: float | None
-    low_quantile: float
-    high_quantile: float
-    min_chunks: int
-    min_tokens: int
-    reduce_to: float
-    candidates: int
-    rounds: int
-    growth: float
-    max_tokens: int | None
-    counter: TokenCounter | None
-    into_context: bool
-    use_llm: bool
-    density: DensitySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +137,7 @@ class IDMSEnricher:
             check_at_least("max_tokens", self.max_tokens, 1)
 
     @classmethod
-    def paper(cls, **changes: Unpack[IDMSEnricherOptions]) -> IDMSEnricher:
+    def paper(cls, **changes: Any) -> IDMSEnricher:
         """The enrichment of the paper ("Density-driven Chunking", equations 2 to 8).
 
         Every factor of equation 2 with its sum as printed: each chunk is rated by the language

@@ -11,9 +11,9 @@ from typing import Any
 from structrag.asking.requests import Failed
 from structrag.chunks.divisions import Division, leading_path
 from structrag.chunks.hiqa.inline_text import Image
-from structrag.chunks.hiqa.segments import Part, Segment, Segmenter
+from structrag.chunks.hiqa.segments import BlockRun, Segmenter, TypedBlock
 from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
-from structrag.chunks.hiqa.table_text import Table, index_line, row_runs, table_body
+from structrag.chunks.hiqa.table_text import TextTable, index_line, row_runs, table_body
 from structrag.chunks.maker import ChunkMaker, IndexLimit, index_text
 from structrag.errors import InvalidAnswer
 from structrag.reading.outline import Outline
@@ -114,7 +114,7 @@ class Augmentor:
         )
         return self.maker.context(path, own=not leading)
 
-    def _texts(self, division: Division, segment: Segment) -> Iterator[Chunk]:
+    def _texts(self, division: Division, segment: BlockRun) -> Iterator[Chunk]:
         """The text chunks of a segment."""
         first = self._context(division, leading=segment.start == division.start)
         later = self._context(division)
@@ -133,7 +133,7 @@ class Augmentor:
             body = None if self.metadata == "path" else self._without_headings(piece)
             yield chunk if body is None else self._indexed(chunk, body)
 
-    def _images(self, segment: Segment, start: int, end: int) -> dict[str, Any]:
+    def _images(self, segment: BlockRun, start: int, end: int) -> dict[str, Any]:
         """The images that a stretch of a segment refers to, as extras."""
         images = [
             image.as_json() for image in self.segmenter.images(segment, start, end)
@@ -182,7 +182,7 @@ class Augmentor:
             limit is None or self.maker.counter(index_text(context.text, body)) <= limit
         )
 
-    def _titles(self, division: Division, segment: Segment) -> list[str]:
+    def _titles(self, division: Division, segment: BlockRun) -> list[str]:
         """Titles in the segment's text that its path does not name.
 
         They belong to sections without a body.
@@ -195,7 +195,7 @@ class Augmentor:
         titles = [section.title for section in self.outline.sections[first:last]]
         return [title for title in titles if title not in path]
 
-    def _around(self, segment: Segment) -> Surroundings:
+    def _around(self, segment: BlockRun) -> Surroundings:
         """What stands around a segment; a caption in its markup counts first."""
         around = surroundings(
             self.text, segment.kind, segment.before, segment.after, self.cutter
@@ -203,7 +203,7 @@ class Augmentor:
         caption = segment.parts[0].caption
         return replace(around, caption=caption) if caption else around
 
-    def _table(self, division: Division, segment: Segment) -> list[Chunk] | None:
+    def _table(self, division: Division, segment: BlockRun) -> list[Chunk] | None:
         """The chunks of a table.
 
         None where headers and a row do not fit together, or a row is longer than the limit.
@@ -249,7 +249,11 @@ class Augmentor:
         return chunks
 
     def _table_plan(
-        self, segment: Segment, lines: Lines, context: Context, frames: Sequence[_Frame]
+        self,
+        segment: BlockRun,
+        lines: Lines,
+        context: Context,
+        frames: Sequence[_Frame],
     ) -> tuple[_Frame, list[tuple[int, int]]] | None:
         """What stands around the rows in the index, and the runs.
 
@@ -307,7 +311,7 @@ class Augmentor:
                 waiting += [(middle, last), (first, middle)]
         return fitting
 
-    def _image(self, division: Division, segment: Segment) -> list[Chunk] | None:
+    def _image(self, division: Division, segment: BlockRun) -> list[Chunk] | None:
         """The chunk of an image, None where not a word fits."""
         part = segment.parts[0]
         around = self._around(segment)
@@ -339,7 +343,7 @@ class Augmentor:
         )
         return [self._indexed(chunk, body, "image", **extras)]
 
-    def _failure(self, part: Part) -> dict[str, str]:
+    def _failure(self, part: TypedBlock) -> dict[str, str]:
         """The first error of the vision model, as extras."""
         reasons = [
             self.failures[image.file]
@@ -363,7 +367,7 @@ class Augmentor:
             body = longer
         return body
 
-    def _descriptions(self, part: Part) -> tuple[list[str], int]:
+    def _descriptions(self, part: TypedBlock) -> tuple[list[str], int]:
         """What the vision model says of images, and how often it failed.
 
         An image is described once a document.
@@ -391,7 +395,7 @@ def _file_names(images: Sequence[Image]) -> list[str]:
 class _Frame:
     """What stands around the rows of a table in the index."""
 
-    table: Table
+    table: TextTable
     lead: Lines
     trail: Lines = ()
 

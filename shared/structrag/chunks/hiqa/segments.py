@@ -21,7 +21,7 @@ from structrag.chunks.hiqa.inline_text import (
     may_have_images,
 )
 from structrag.chunks.hiqa.surroundings import PROSE
-from structrag.chunks.hiqa.table_text import Table, html_table, pipe_table
+from structrag.chunks.hiqa.table_text import TextTable, html_table, pipe_table
 from structrag.reading.outline import Outline
 from structrag.records import Block, PlacedImage
 
@@ -30,13 +30,13 @@ _TAGS_ONLY = re.compile(r"(?:\s*<[^<>!]{1,200}>){0,20}\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TypedBlock:
     """A block, or a piece of an HTML block, and its kind.
 
     A heading in front of it belongs to `block` (see `header_start`).
 
     Example:
-        >>> Part("text", Block("paragraph", 0, 12), own_end=12).quiet
+        >>> TypedBlock("text", Block("paragraph", 0, 12), own_end=12).quiet
         False
     """
 
@@ -44,26 +44,26 @@ class Part:
     block: Block
     # Behind its own words: in a division's last part headings without a body may follow.
     own_end: int
-    table: Table | None = None
+    table: TextTable | None = None
     images: tuple[Image, ...] = ()
     caption: str = ""  # that the markup itself gives
     quiet: bool = False  # nothing but tags
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class BlockRun:
     """A run of text blocks, or one table or image.
 
     The segments of a division tile it. `before` and `after` are the blocks of prose beside a table
     or image.
 
     Example:
-        >>> Segment("text", (Part("text", Block("paragraph", 3, 12), own_end=12),)).start
+        >>> BlockRun("text", (TypedBlock("text", Block("paragraph", 3, 12), own_end=12),)).start
         3
     """
 
     kind: str
-    parts: tuple[Part, ...]  # several only of text
+    parts: tuple[TypedBlock, ...]  # several only of text
     before: Block | None = None
     after: Block | None = None
 
@@ -124,26 +124,26 @@ class Segmenter:
             else {}
         )
 
-    def segments(self, division: Division) -> list[Segment]:
+    def segments(self, division: Division) -> list[BlockRun]:
         """The segments of a division in reading order, at least one."""
         parts = _join_quiet(self._parts(division))
-        segments: list[Segment] = []
-        run: list[Part] = []
+        segments: list[BlockRun] = []
+        run: list[TypedBlock] = []
         for i, part in enumerate(parts):
             if part.kind == "text":
                 run.append(part)
                 continue
             if run:
-                segments.append(Segment("text", tuple(run)))
+                segments.append(BlockRun("text", tuple(run)))
                 run = []
             before = _prose(parts[i - 1]) if i else None
             after = _prose(parts[i + 1]) if i + 1 < len(parts) else None
-            segments.append(Segment(part.kind, (part,), before, after))
+            segments.append(BlockRun(part.kind, (part,), before, after))
         if run:
-            segments.append(Segment("text", tuple(run)))
+            segments.append(BlockRun("text", tuple(run)))
         return segments
 
-    def images(self, segment: Segment, start: int, end: int) -> list[Image]:
+    def images(self, segment: BlockRun, start: int, end: int) -> list[Image]:
         """The images that `[start, end)` of a text segment refers to.
 
         Those in code of Markdown are left out.
@@ -173,13 +173,13 @@ class Segmenter:
             for image in self.placed[first:last]
         ]
 
-    def _parts(self, division: Division) -> list[Part]:
+    def _parts(self, division: Division) -> list[TypedBlock]:
         """The blocks of a division as parts."""
         blocks, tail = division_blocks(self.outline, division)
         ends = [block.end for block in blocks]
         if blocks and tail is not None:
             ends[-1] = tail
-        parts: list[Part] = []
+        parts: list[TypedBlock] = []
         closed = True  # no table is left open that reaches behind the section
         i = 0
         while i < len(blocks):
@@ -217,7 +217,7 @@ class Segmenter:
                 return j + 1
         return i
 
-    def _part(self, block: Block, own_end: int) -> Part:
+    def _part(self, block: Block, own_end: int) -> TypedBlock:
         """A block as a table, an image that stands alone, or text."""
         start = block.text_start
         if block.kind == "table":
@@ -230,16 +230,16 @@ class Segmenter:
                 markdown=self.is_markdown,
             )
             if table is not None:
-                return Part("table", block, own_end, table=table)
+                return TypedBlock("table", block, own_end, table=table)
         elif block.kind in {"image", "paragraph"}:
             images, caption = self._lone_images(
                 block.kind, self.text[start:own_end], start
             )
             if images:
-                return Part(
+                return TypedBlock(
                     "image", block, own_end, images=tuple(images), caption=caption
                 )
-        return Part("text", block, own_end)
+        return TypedBlock("text", block, own_end)
 
     def _lone_images(
         self, kind: str, markup: str, start: int
@@ -257,7 +257,7 @@ class Segmenter:
         )
         return figure or ([], "")
 
-    def _html_parts(self, block: Block, own_end: int) -> list[Part]:
+    def _html_parts(self, block: Block, own_end: int) -> list[TypedBlock]:
         """A block of HTML, cut where tables begin and end."""
         block_start = block.text_start
         spans, _ = html_tables(self.text[block_start:own_end])
@@ -275,18 +275,20 @@ class Segmenter:
             parts.append(self._html_part(piece, end, is_table=start in tables))
         return parts
 
-    def _html_part(self, block: Block, own_end: int, *, is_table: bool) -> Part:
+    def _html_part(self, block: Block, own_end: int, *, is_table: bool) -> TypedBlock:
         start = block.text_start
         markup = self.text[start:own_end]
         table = html_table(markup, start) if is_table else None
         if table is not None:
-            return Part("table", block, own_end, table=table, caption=table.caption)
+            return TypedBlock(
+                "table", block, own_end, table=table, caption=table.caption
+            )
         figure = None if is_table else html_figure(markup)
         if figure is not None:
-            return Part(
+            return TypedBlock(
                 "image", block, own_end, images=tuple(figure[0]), caption=figure[1]
             )
-        return Part(
+        return TypedBlock(
             "text", block, own_end, quiet=_TAGS_ONLY.fullmatch(markup) is not None
         )
 
@@ -295,7 +297,7 @@ def _offset(image: PlacedImage) -> int:
     return image.offset
 
 
-def _prose(neighbour: Part) -> Block | None:
+def _prose(neighbour: TypedBlock) -> Block | None:
     """The neighbour's block, if sentences can be taken from it.
 
     Headings beside it are left out.
@@ -305,17 +307,17 @@ def _prose(neighbour: Part) -> Block | None:
     return replace(neighbour.block, end=neighbour.own_end)
 
 
-def _takes_tags(part: Part) -> bool:
+def _takes_tags(part: TypedBlock) -> bool:
     """Whether tags behind it may join a part, a table or image."""
     return part.kind != "text" and part.own_end == part.block.end
 
 
-def _join_quiet(parts: list[Part]) -> list[Part]:
+def _join_quiet(parts: list[TypedBlock]) -> list[TypedBlock]:
     """Join parts of tags alone to a table or image beside them.
 
     The one before comes first. So no chunk is tags alone.
     """
-    joined: list[Part] = []
+    joined: list[TypedBlock] = []
     only_quiet = True  # so far nothing but tags
     for part in parts:
         if part.quiet and joined and _takes_tags(joined[-1]):

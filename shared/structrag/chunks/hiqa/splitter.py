@@ -16,7 +16,7 @@ from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Chunk, Document
-from structrag.text.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter, count_tokens
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,13 +30,6 @@ class HiQASplitterSettings(ReadingSettings, total=False):
     metadata: str
     table_cells: bool
     describe_image: Callable[[str], str] | None
-
-
-class HiQASplitterOptions(HiQASplitterSettings, total=False):
-    """All settings of `HiQASplitter` as keywords."""
-
-    max_tokens: int | None
-    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +97,29 @@ class HiQASplitter(Reading):
             )
 
     @classmethod
-    def paper(cls, **changes: Unpack[HiQASplitterOptions]) -> HiQASplitter:
+    def paper(
+        cls,
+        *,
+        max_tokens: int | None = None,
+        counter: TokenCounter = count_tokens,
+        **changes: Unpack[HiQASplitterSettings],
+    ) -> HiQASplitter:
         """As published: a section's text whole, however long, and tables never cut."""
-        return changed(cls, {"max_tokens": None}, changes)
+        return changed(cls, {"max_tokens": max_tokens, "counter": counter}, changes)
 
     @classmethod
-    def code(cls, **changes: Unpack[HiQASplitterOptions]) -> HiQASplitter:
+    def code(
+        cls,
+        *,
+        max_tokens: int | None = 8000,
+        counter: TokenCounter = count_tokens,
+        **changes: Unpack[HiQASplitterSettings],
+    ) -> HiQASplitter:
         """With the limit of the published code, 8,000 tokens a segment.
 
         Where that cuts, and what it drops, is not repeated.
         """
-        return changed(cls, {"max_tokens": 8000}, changes)
+        return cls.paper(max_tokens=max_tokens, counter=counter, **changes)
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order. A blank one has none."""

@@ -16,11 +16,11 @@ _DELIMITER = re.compile(r"(?=[\s|:]*-)[\s|:-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A body row, `[start, end)` in the document's text.
 
     Example:
-        >>> Row(24, 38, ("battery", "", "19 h")).cells[0]
+        >>> TableRow(24, 38, ("battery", "", "19 h")).cells[0]
         'battery'
     """
 
@@ -30,7 +30,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table at `[start, end)` of the document's text.
 
     Its rows tile `[header_end, end)`.
@@ -45,7 +45,7 @@ class Table:
     end: int
     header_end: int
     headers: tuple[str, ...]  # of all header rows, each once, none blank
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     caption: str = ""  # an HTML table's own
 
 
@@ -57,7 +57,7 @@ def pipe_table(
     header_end: int,
     *,
     markdown: bool = True,
-) -> Table | None:
+) -> TextTable | None:
     """The table whose pipe rows are `text[start:end]`.
 
     None if there is no row below the header, as in tables made for layout. `cuts` are the starts
@@ -75,18 +75,18 @@ def pipe_table(
         rows = rows[1:]
     if not headers or not any(any(row.cells) for row in rows):
         return None
-    return Table(start, end, body, tuple(dict.fromkeys(headers)), tuple(rows))
+    return TextTable(start, end, body, tuple(dict.fromkeys(headers)), tuple(rows))
 
 
 def _rows(
     text: str, start: int, end: int, cuts: Sequence[int], clean: Callable[[str], str]
-) -> list[Row]:
+) -> list[TableRow]:
     """The rows that tile the body of a table."""
     inside = [cut for cut in cuts if start < cut < end]
     rows = []
     for first, last in pairwise([start, *inside, end]):
         if first < last:
-            rows.append(Row(first, last, _cells(text[first:last], clean)))
+            rows.append(TableRow(first, last, _cells(text[first:last], clean)))
     return rows
 
 
@@ -99,7 +99,7 @@ def _header_cells(text: str, clean: Callable[[str], str]) -> list[str]:
     return headers
 
 
-def html_table(markup: str, offset: int) -> Table | None:
+def html_table(markup: str, offset: int) -> TextTable | None:
     """The table that a piece of HTML consists of, a caption included.
 
     None for anything else. The piece begins at `offset` of the document's text. Rows begin at
@@ -124,12 +124,12 @@ def html_table(markup: str, offset: int) -> Table | None:
         return None
     rows = []
     for row, (first, last) in zip(shown.rows, pairwise([*starts, end]), strict=True):
-        rows.append(Row(first, last, row.cells))
+        rows.append(TableRow(first, last, row.cells))
     caption = _collapsed(visible[: block.start])
-    return Table(offset, end, starts[0], shown.headers, tuple(rows), caption)
+    return TextTable(offset, end, starts[0], shown.headers, tuple(rows), caption)
 
 
-def index_line(row: Row, *, cells: bool) -> str:
+def index_line(row: TableRow, *, cells: bool) -> str:
     """What a row gives to the index text.
 
     It is its label and cells that are passages to read, or with `cells` every cell.
@@ -142,7 +142,7 @@ def index_line(row: Row, *, cells: bool) -> str:
 
 
 def table_body(
-    lead: Sequence[str], table: Table, lines: Sequence[str], trail: Sequence[str]
+    lead: Sequence[str], table: TextTable, lines: Sequence[str], trail: Sequence[str]
 ) -> str:
     """The index text of a table or a part of it.
 

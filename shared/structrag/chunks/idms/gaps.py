@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structrag.chunks.bounds import Limits, Run, join_small, runs_of
+from structrag.chunks.bounds import Run, SizeLimits, join_small, runs_of
 from structrag.chunks.series import EPSILON
 from structrag.errors import check_choice
 
@@ -87,7 +87,7 @@ def merge_runs(
     cuts: Sequence[int],
     margins: Sequence[float],
     sizes: Sequence[int],
-    limits: Limits,
+    limits: SizeLimits,
     *,
     merge: str = "weakest",
     target: int = 200,

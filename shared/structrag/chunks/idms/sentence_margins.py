@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
+from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
 from structrag.models.margins import (
@@ -25,10 +27,9 @@ from structrag.models.margins import (
     UNUSABLE,
     FloatArray,
     similarity_margins,
-    squash,
     weigh_steps,
+    word_margins,
 )
-from structrag.models.word_margins import word_margins
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
 # Margins are from -1 to 1, positive: the two texts belong together.
@@ -63,27 +64,6 @@ def window_of(context: str) -> int | None:
             f"1; got {context!r}."
         )
     return None if context == "chunk" else int(match.group(1) or 1)
-
-
-@dataclass(slots=True)
-class Scope:
-    """A division, or a document: units that are cut by themselves.
-
-    The units are numbered through the document from `first`.
-    """
-
-    units: list[Unit]
-    room: int | None  # tokens of text a chunk may have
-    first: int
-    sizes: list[int] = field(init=False)  # tokens of each unit
-
-    def __post_init__(self) -> None:
-        self.sizes = [unit.tokens for unit in self.units]
-
-    @property
-    def run(self) -> Run:
-        """The scope's units in the document: first, and behind the last."""
-        return self.first, self.first + len(self.units)
 
 
 @dataclass(slots=True)
@@ -206,14 +186,14 @@ class SentenceMargins:
                 self.texts, self.window, self.scopes, language=self.language
             )
         if self.values is None:
-            (vectors,) = yield [Embed(tuple(self.texts))]
+            vectors = yield from ask(Embed(tuple(self.texts)))
             self.values = similarity_margins(vectors, self.window, self.scopes)
         return self.values
 
 
 def read_at_once(
     text: str,
-    scopes: Sequence[Scope],
+    scopes: Sequence[UnitScope],
     window: int,
     model: GapModel,
     similarity: SentenceMargins,
@@ -229,9 +209,6 @@ def read_at_once(
     if model.margin not in (SIMILARITY, WORDS):
         pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
         margins = yield from model.margin_steps(pairs)
-    if with_vectors(model.margin) and places:
-        values = yield from similarity.steps()
-        margins = joint_margins(margins, values[np.asarray(places) - 1])
     missing = []
     for place, margin in zip(places, margins, strict=True):
         if margin is None:
@@ -242,28 +219,6 @@ def read_at_once(
         values = yield from similarity.steps()
         gaps.margins[missing] = values[np.asarray(missing) - 1]
         gaps.fallbacks[missing] = model.asked
-
-
-def with_vectors(margin: str | MarginFunction) -> bool:
-    """Whether a function's margins are joined with the similarity of sentences."""
-    return bool(getattr(margin, "with_vectors", False))
-
-
-def joint_margins(
-    margins: Sequence[float | None], similarities: FloatArray
-) -> list[float | None]:
-    """The mean of a function's margins and of similarities.
-
-    The margins are brought to the spread of the similarities. A gap without a margin has None.
-
-    Example:
-        >>> margins = joint_margins([0.3, 0.1, None], np.array([0.8, -0.8, 0.0]))
-        >>> [margin and round(margin, 2) for margin in margins]
-        [0.63, -0.63, None]
-    """
-    values = squash([np.nan if margin is None else margin for margin in margins])
-    both = (values + similarities) / 2
-    return [None if np.isnan(value) else float(value) for value in both]
 
 
 def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:

@@ -6,21 +6,15 @@ For every gap between sentences it is asked whether its sides belong together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from structrag.asking.requests import Steps
-from structrag.asking.steps import remembering
-from structrag.chunks.asking_splitter import (
-    Explanation,
-    ReadingSplitter,
-    decided_by,
-    read_boundary_embedder,
-)
-from structrag.chunks.bounds import Limits
-from structrag.chunks.divisions import divide, grouped
-from structrag.chunks.fitter import Fitter
+from structrag.chunks.asking_splitter import Explanation
+from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
+from structrag.chunks.bounds import Run, SizeLimits
 from structrag.chunks.idms.gaps import MERGES, AdaptiveThreshold, decide, merge_runs
 from structrag.chunks.idms.sentence_margins import (
     SIMILARITY,
@@ -29,30 +23,26 @@ from structrag.chunks.idms.sentence_margins import (
     DocumentGaps,
     GapModel,
     MarginFunction,
-    Scope,
     SentenceMargins,
     check_margin,
     read_at_once,
     window_of,
-    with_vectors,
     words_of,
 )
-from structrag.chunks.maker import ChunkMaker
-from structrag.chunks.run_vectors import mean_vectors_steps
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series
-from structrag.chunks.units import Unit, units_of
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
-from structrag.reading.settings import Reading, ReadingSettings, changed
+from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
-from structrag.text.tokens import TokenCounter
-from structrag.text.vectors import FloatArray
+from structrag.text.cutting import Piece
+from structrag.text.tokens import TokenCounter, count_tokens
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class IDMSSettings(ReadingSettings, total=False):
+class IDMSSettings(BoundarySettings, total=False):
     """The settings of `IDMSSplitter` but for margin, path and sizes, as keywords."""
 
     context: str
@@ -62,24 +52,10 @@ class IDMSSettings(ReadingSettings, total=False):
     merge: str
     prompt: str
     normalised: bool
-    respect_sections: bool
-    boundary_embedder: Any
-    reuse_vectors: bool
-
-
-class IDMSOptions(IDMSSettings, total=False):
-    """All settings of `IDMSSplitter` as keywords."""
-
-    margin: str | MarginFunction
-    min_tokens: int | None
-    target_tokens: int
-    max_tokens: int | None
-    heading_path: bool
-    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
-class IDMSSplitter(ReadingSplitter, Reading):
+class IDMSSplitter(BoundarySplitter):
     """Splits where sentences belong together less than around recent gaps.
 
     A gap is cut where its margin is not above a threshold that follows recent margins. Small
@@ -113,8 +89,6 @@ class IDMSSplitter(ReadingSplitter, Reading):
         merge: "weakest", "greedy" or "none"; see `structrag.chunks.idms.gaps.merge_runs`.
         min_tokens: Segments below it are merged where both fit `max_tokens`; None: half of it.
         target_tokens: What "greedy" fills up to.
-        max_tokens: Hard limit of an index text, heading path included; None: no limit. Only a
-            single code point may exceed it.
         prompt: The question, a template with {left} and {right}, and {first} and {second} for the
             options, 1 for split and 2 for keep.
         normalised: Whether a model's margins are (pA - pB) / (pA + pB), which do not shrink where
@@ -124,12 +98,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
         heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a
             quarter of the limit).
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
-        reuse_vectors: As in `PICSplitter`.
-        boundary_embedder: What compares sentences in place of the embedder. "static": its static
-            vectors (`StaticEmbedder.distil`), made once and kept on this machine, hundreds of times
-            faster; it must have a tokenizer, and without any embedder nothing changes. Or the
-            folder or name of a static model, or an embedder. An index still embeds the chunks by
-            its own.
+        max_tokens, boundary_embedder, reuse_vectors: As in `BoundarySplitter`.
     """
 
     margin: str | MarginFunction = "auto"
@@ -138,28 +107,18 @@ class IDMSSplitter(ReadingSplitter, Reading):
     warmup: int = 5
     history: int | None = None
     merge: str = "weakest"
-    min_tokens: int | None = None
     target_tokens: int = 200
-    max_tokens: int | None = 300
     prompt: str = PROMPT
     normalised: bool = True
-    respect_sections: bool = True
     heading_path: bool = True
-    boundary_embedder: Any = None
-    reuse_vectors: bool = True
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        BoundarySplitter.__post_init__(self)
         check_margin(self.margin)
         if window_of(self.context) is None and self.margin in (SIMILARITY, WORDS):
             raise InvalidParameter(
                 f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has "
                 "no chunk so far; got 'chunk'."
-            )
-        if window_of(self.context) is None and with_vectors(self.margin):
-            raise InvalidParameter(
-                "context must be 'adjacent' or 'window:w' with a margin that has with_vectors; got "
-                "'chunk'."
             )
         is_number = isinstance(self.theta0, int | float) and not isinstance(
             self.theta0, bool
@@ -171,16 +130,21 @@ class IDMSSplitter(ReadingSplitter, Reading):
             check_at_least("history", self.history, 1)
         check_choice("merge", self.merge, MERGES)
         check_at_least("target_tokens", self.target_tokens, 1)
-        Limits(self.least_tokens, self.max_tokens)
+        SizeLimits(self.least_tokens, self.max_tokens)
         check_prompt(self.prompt)
-        object.__setattr__(
-            self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder)
-        )
-        if self.boundary_embedder is not None:
-            object.__setattr__(self, "reuse_vectors", False)
 
     @classmethod
-    def paper(cls, **changes: Unpack[IDMSOptions]) -> IDMSSplitter:
+    def paper(
+        cls,
+        *,
+        margin: str | MarginFunction = "llm",
+        min_tokens: int | None = 0,
+        target_tokens: int = 260,
+        max_tokens: int | None = None,
+        heading_path: bool = False,
+        counter: TokenCounter = count_tokens,
+        **changes: Unpack[IDMSSettings],
+    ) -> IDMSSplitter:
         """The settings of the paper.
 
         The chunk so far against the next sentence (equation 1), the threshold 0 for the first gap
@@ -190,17 +154,18 @@ class IDMSSplitter(ReadingSplitter, Reading):
         as `margin=TransformersMargin(...)`. The enrichment is `IDMSEnricher.paper()`.
         """
         settings: dict[str, Any] = {
-            "margin": "llm",
+            "margin": margin,
             "context": "chunk",
             "merge": "greedy",
             "warmup": 1,
-            "min_tokens": 0,
-            "target_tokens": 260,
-            "max_tokens": None,
+            "min_tokens": min_tokens,
+            "target_tokens": target_tokens,
+            "max_tokens": max_tokens,
             "prompt": PAPER_PROMPT,
             "normalised": False,
             "respect_sections": False,
-            "heading_path": False,
+            "heading_path": heading_path,
+            "counter": counter,
             "reuse_vectors": False,
         }
         return changed(cls, settings, changes)
@@ -212,53 +177,30 @@ class IDMSSplitter(ReadingSplitter, Reading):
             return self.min_tokens
         return 150 if self.max_tokens is None else self.max_tokens // 2
 
-    def explain_steps(self, document: Document) -> Steps[Explanation]:
-        """`explain` as steps: every scope's margins, thresholds and runs, and the chunks."""
-        outline = self.outline(document)
-        maker = ChunkMaker(document, self.counter, self.max_tokens, self.heading_path)
-        cutter = self.cutter()
-        fitter = Fitter(outline, maker, cutter)
-        divisions = divide(outline, self.exclude_titles)
-        scopes: list[Scope] = []
-        first = 0
-        for group in grouped(divisions, apart=self.respect_sections):
-            room = fitter.room(group)
-            units: list[Unit] = []
-            for division in group:
-                units += units_of(outline, division, cutter, room)
-            scopes.append(Scope(units, room, first))
-            first += len(units)
-        gaps = yield from decided_by(
-            self._read(document.text, scopes), self.boundary_embedder
-        )
+    def _decided_steps(
+        self, document: Document, *, every: bool = False
+    ) -> Steps[Explanation]:
+        fitter = self._fitter(document, with_path=self.heading_path)
+        scopes = self._scopes(fitter, by_zone=True)
+        gaps = yield from self._read(document.text, scopes)
         series: list[Series] = []
         chunks: list[Chunk] = []
         for scope in scopes:
             of_scope = self._series(scope, gaps)
             series.append(of_scope)
-            chunks += self._chunks(fitter, scope, of_scope, gaps)
+            extras = partial(_extras, scope, gaps)
+            made = self._chunks(
+                fitter,
+                scope,
+                of_scope.runs,
+                of_scope.values,
+                extras,
+                self._limits(scope.room).least,
+            )
+            chunks += [chunk for _, chunk in made]
         return Explanation(document, tuple(series), tuple(chunks))
 
-    def split_with_vectors_steps(
-        self, document: Document
-    ) -> Steps[tuple[list[Chunk], FloatArray]]:
-        """The chunks and a vector for each.
-
-        It is the token-weighted mean of its sentences' vectors, as in `PICSplitter`.
-        """
-        return (yield from remembering(self._with_vectors_steps(document)))
-
-    def _with_vectors_steps(
-        self, document: Document
-    ) -> Steps[tuple[list[Chunk], FloatArray]]:
-        explanation = yield from self.explain_steps(document)
-        units = [unit for series in explanation.series for unit in series.units]
-        vectors = yield from mean_vectors_steps(
-            document.text, units, explanation.chunks
-        )
-        return list(explanation.chunks), vectors
-
-    def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[DocumentGaps]:
+    def _read(self, text: str, scopes: Sequence[UnitScope]) -> Steps[DocumentGaps]:
         """The margins and cuts of all gaps, scope after scope."""
         window = window_of(self.context)
         sentences = [
@@ -295,7 +237,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
     def _read_along(
         self,
         text: str,
-        scope: Scope,
+        scope: UnitScope,
         model: GapModel,
         similarity: SentenceMargins,
         threshold: AdaptiveThreshold,
@@ -306,8 +248,9 @@ class IDMSSplitter(ReadingSplitter, Reading):
         Nothing is asked about a gap that the limit cuts.
         """
         cuts: list[int] = []
-        start, size = 0, scope.sizes[0]
-        for i, tokens in enumerate(scope.sizes[1:], start=1):
+        sizes = scope.sizes
+        start, size = 0, sizes[0]
+        for i, tokens in enumerate(sizes[1:], start=1):
             place = scope.first + i
             gaps.thresholds[place] = threshold.value
             if scope.room is not None and size + tokens > scope.room:
@@ -329,51 +272,31 @@ class IDMSSplitter(ReadingSplitter, Reading):
             size += tokens
         gaps.cuts[scope.first] = cuts
 
-    def _least(self, scope: Scope) -> int:
-        """`least_tokens`, or all that a chunk of the scope may have."""
-        least = self.least_tokens
-        return least if scope.room is None else min(least, scope.room)
-
-    def _series(self, scope: Scope, gaps: DocumentGaps) -> Series:
+    def _series(self, scope: UnitScope, gaps: DocumentGaps) -> Series:
         """What was read from a scope, and its merged runs."""
-        margins = gaps.margins[scope.first : scope.run[1]].tolist()
-        limits = Limits(self._least(scope), scope.room)
+        inside = slice(*scope.run)
+        margins = gaps.margins[inside].tolist()
         runs = merge_runs(
             gaps.cuts[scope.first],
             margins[1:],
             scope.sizes,
-            limits,
+            self._limits(scope.room),
             merge=self.merge,
             target=self.target_tokens,
         )
-        thresholds = gaps.thresholds[scope.first : scope.run[1]].tolist()
-        return Series(
-            tuple(scope.units),
-            tuple(margins),
-            tuple(thresholds),
-            tuple(runs),
-            gaps.source,
-        )
+        thresholds = tuple(gaps.thresholds[inside].tolist())
+        return Series(scope.units, tuple(margins), thresholds, tuple(runs), gaps.source)
 
-    def _chunks(
-        self, fitter: Fitter, scope: Scope, series: Series, gaps: DocumentGaps
-    ) -> Iterator[Chunk]:
-        """The chunks of a scope. A run that is too long makes several."""
-        least = self._least(scope)
-        for whole in series.runs:
-            pieces = fitter.pieces(
-                scope.units, whole, scope.sizes, series.values, least
-            )
-            for (first, last), piece, context in pieces:
-                unit = scope.units[first]
-                extras: dict[str, Any] = {"margin": None, "margin_source": gaps.source}
-                if first and piece.start == unit.start:
-                    extras["margin"] = round(series.values[first], 6)
-                fallbacks = int(
-                    gaps.fallbacks[scope.first + first + 1 : scope.first + last].sum()
-                )
-                if fallbacks:
-                    extras |= {"margin_fallbacks": fallbacks, "degraded": True}
-                yield fitter.maker.chunk(
-                    unit.division.section, piece, context, extras=extras
-                )
+
+def _extras(
+    scope: UnitScope, gaps: DocumentGaps, run: Run, piece: Piece
+) -> dict[str, Any]:
+    """The extras of a chunk of a run of a scope's units, as in `IDMSSplitter`."""
+    first, last = run[0] + scope.first, run[1] + scope.first
+    extras: dict[str, Any] = {"margin": None, "margin_source": gaps.source}
+    if run[0] and piece.start == scope.units[run[0]].start:
+        extras["margin"] = round(float(gaps.margins[first]), 6)
+    fallbacks = int(gaps.fallbacks[first + 1 : last].sum())
+    if fallbacks:
+        extras |= {"margin_fallbacks": fallbacks, "degraded": True}
+    return extras

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
-from structrag.chunks.pic.summaries import Summary, summary_steps
+from structrag.chunks.pic.summaries import ModelSummary, summary_steps
 from structrag.chunks.run_vectors import pooled, unit_text, windows_of
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.errors import InvalidParameter
 from structrag.records import Document
 from structrag.text.heading_path import SEPARATOR
@@ -96,7 +96,7 @@ def read_vectors(value: Any) -> Rows | None:
 def instruction_steps(
     settings: InstructionSettings,
     document: Document,
-    scopes: Sequence[Scope],
+    scopes: Sequence[UnitScope],
     looked_at: Sequence[bool],
     *,
     every: bool = False,
@@ -142,9 +142,9 @@ def instruction_steps(
 def _summary_steps(
     settings: InstructionSettings,
     document: Document,
-    scopes: Sequence[Scope],
+    scopes: Sequence[UnitScope],
     chosen: Sequence[int],
-) -> Steps[dict[int, Summary]]:
+) -> Steps[dict[int, ModelSummary]]:
     """The chosen scopes' summaries by number; {} if none is asked for."""
     if settings.pseudo_instruction != "summary" or settings.by_user or not chosen:
         return {}
@@ -164,7 +164,7 @@ def _summary_steps(
 
 
 def _pseudo_instruction(
-    summary: Summary | None,
+    summary: ModelSummary | None,
     vector: FloatArray | None,
     texts: Sequence[str],
     matrix: FloatArray,

@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.chunks.bounds import Run
 from structrag.chunks.pic.instructions import Instruction
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import (
     EPSILON,
     BoolArray,
@@ -24,6 +24,7 @@ from structrag.chunks.series import (
     threshold_of,
     weighted_mean,
 )
+from structrag.text.cutting import Piece
 from structrag.text.vectors import FloatArray, similarity
 
 
@@ -34,7 +35,6 @@ class Judged:
     Without an instruction all are relevant, and nothing was compared.
     """
 
-    sizes: list[int]  # tokens of each unit
     # Cosine of each unit with the one before; 0 for the first, and without vectors.
     affinity: list[float]
     instruction: Instruction | None
@@ -50,7 +50,11 @@ class Judged:
             return self.mean(run) >= self.threshold - EPSILON
         return bool(flags[0])
 
-    def extras(self, run: Run) -> dict[str, Any]:
+    def closeness(self, left: Run, right: Run) -> float:
+        """How near the mean values of two runs are."""
+        return -abs(self.mean(left) - self.mean(right))
+
+    def extras(self, run: Run, _: Piece | None = None) -> dict[str, Any]:
         """The extras of the chunk of a run, as in `PICSplitter`."""
         if self.instruction is None:
             return {"relevant": True, "mean_similarity": None, "threshold": None}
@@ -64,7 +68,7 @@ class Judged:
             extras["degraded"] = True
         return extras
 
-    def series(self, scope: Scope, runs: Sequence[Run]) -> Series:
+    def series(self, scope: UnitScope, runs: Sequence[Run]) -> Series:
         """What was seen and done, for an explanation."""
         # A unit above the limit is in several chunks.
         different = tuple(dict.fromkeys(runs))
@@ -80,7 +84,7 @@ class Judged:
 
 
 def judge(
-    scope: Scope,
+    scope: UnitScope,
     matrix: FloatArray | None,
     instruction: Instruction | None,
     *,
@@ -93,7 +97,6 @@ def judge(
     The rows of `matrix` are the units' vectors. Settings are those of `PICSplitter`.
     """
     n = len(scope.units)
-    sizes = [unit.tokens for unit in scope.units]
     affinity = np.zeros(n)
     values = np.zeros(n)
     limit = float("nan")
@@ -104,8 +107,8 @@ def judge(
             values = relevance(matrix, instruction)
             limit = threshold_of(values, threshold, spread)
             flags = labels(values, limit, margin=hysteresis * float(values.std()))
-    mean = weighted_mean(values, sizes)
-    return Judged(sizes, affinity.tolist(), instruction, values, limit, flags, mean)
+    mean = weighted_mean(values, scope.sizes)
+    return Judged(affinity.tolist(), instruction, values, limit, flags, mean)
 
 
 def relevance(matrix: FloatArray, instruction: Instruction) -> FloatArray:

@@ -11,21 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from structrag.asking.requests import Steps
-from structrag.chunks.asking_splitter import (
-    Explanation,
-    ReadingSplitter,
-    decided_by,
-    read_boundary_embedder,
-)
-from structrag.chunks.bounds import Limits, Run, join_small, runs_of, split_large
-from structrag.chunks.divisions import divide
-from structrag.chunks.fitter import Fitter
-from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.asking_splitter import Explanation
+from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
+from structrag.chunks.bounds import Run, SizeLimits, join_small, runs_of, split_large
 from structrag.chunks.pic.instructions import (
-    Instruction,
     InstructionSettings,
     instruction_steps,
     read_texts,
@@ -33,8 +23,7 @@ from structrag.chunks.pic.instructions import (
 )
 from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
-from structrag.chunks.run_vectors import run_vectors
-from structrag.chunks.scopes import Scope, Zone, scopes_of
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series, changes, check_threshold
 from structrag.errors import (
     InvalidParameter,
@@ -43,11 +32,10 @@ from structrag.errors import (
     check_template,
 )
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading, ReadingSettings, changed
+from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens
-from structrag.text.vectors import FloatArray
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -57,7 +45,7 @@ SECTION_TOKENS = 200  # a shorter section is one chunk, and nobody is asked abou
 LONG_DOCUMENT = 2000
 
 
-class PICSettings(ReadingSettings, total=False):
+class PICSettings(BoundarySettings, total=False):
     """The settings of `PICSplitter` but for its sizes, as keywords."""
 
     pseudo_instruction: str
@@ -69,25 +57,13 @@ class PICSettings(ReadingSettings, total=False):
     threshold_sd: float
     hysteresis: float
     scope: str
-    respect_sections: bool
     bounds: str
     prompt: str
     summary_window: int | None
-    reuse_vectors: bool
-    boundary_embedder: Any
-
-
-class PICOptions(PICSettings, total=False):
-    """All settings of `PICSplitter` as keywords."""
-
-    min_tokens: int | None
-    max_tokens: int | None
-    context: bool
-    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
-class PICSplitter(ReadingSplitter, Reading):
+class PICSplitter(BoundarySplitter):
     """Splits a document where relevance to a pseudo-instruction begins and ends.
 
     A chunk is a run of sentences that are relevant, or of sentences that are not.
@@ -126,14 +102,10 @@ class PICSplitter(ReadingSplitter, Reading):
         scope: What shares an instruction and a threshold: the "document", or each "section";
             "auto": sections in a document that has some and counts more than 2,000 estimated
             tokens. In section scope a section below 200 tokens is one chunk if it fits.
-        respect_sections: Whether no chunk crosses the border of a section.
         bounds: "merge": runs below `min_tokens` join the neighbour of closer similarity; "none":
             they stay. Runs above `max_tokens` are cut where neighbouring sentences are least alike.
         min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third
             of it.
-        max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
-            None: no limit. Only a single code point that counts more may exceed it; such a chunk
-            has `extras["oversize"]`.
         context: As in `ContentAwareSplitter`.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
@@ -142,9 +114,7 @@ class PICSplitter(ReadingSplitter, Reading):
             sentences. None: all of a text in one call, and the answer as it is (paper); where that
             is more than the model reads, the call fails, or a `TransformersModel` says what it
             left out.
-        reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the
-            view `raw`, and embeds no chunk again; the heading path is then searched by BM25 alone.
-            Never with a `boundary_embedder`, whose vectors no index searches.
+        respect_sections, max_tokens, boundary_embedder, reuse_vectors: As in `BoundarySplitter`.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -159,18 +129,21 @@ class PICSplitter(ReadingSplitter, Reading):
     threshold_sd: float = 0.0
     hysteresis: float = 0.5
     scope: str = "auto"
-    respect_sections: bool = True
     bounds: str = "merge"
-    min_tokens: int | None = None
-    max_tokens: int | None = 300
     context: bool = True
     prompt: str = SUMMARY_PROMPT
     summary_window: int | None = 6000
-    reuse_vectors: bool = True
-    boundary_embedder: Any = None
 
     @classmethod
-    def paper(cls, **changes: Unpack[PICOptions]) -> PICSplitter:
+    def paper(
+        cls,
+        *,
+        min_tokens: int | None = None,
+        max_tokens: int | None = None,
+        context: bool = False,
+        counter: TokenCounter = count_tokens,
+        **changes: Unpack[PICSettings],
+    ) -> PICSplitter:
         """As published (section 3.2).
 
         The document's summary by the prompt of table 7 ("Read this passage: ..."), in one call and
@@ -181,8 +154,10 @@ class PICSplitter(ReadingSplitter, Reading):
             "scope": "document",
             "respect_sections": False,
             "bounds": "none",
-            "max_tokens": None,
-            "context": False,
+            "min_tokens": min_tokens,
+            "max_tokens": max_tokens,
+            "context": context,
+            "counter": counter,
             "plain_headings": False,
             "hysteresis": 0.0,
             "prompt": PAPER_PROMPT,
@@ -193,7 +168,7 @@ class PICSplitter(ReadingSplitter, Reading):
         return changed(cls, published, changes)
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        BoundarySplitter.__post_init__(self)
         check_choice("pseudo_instruction", self.pseudo_instruction, ("mean", "summary"))
         check_choice("scope", self.scope, ("auto", "document", "section"))
         check_choice("bounds", self.bounds, ("merge", "none"))
@@ -209,14 +184,6 @@ class PICSplitter(ReadingSplitter, Reading):
             self, "instruction_vectors", read_vectors(self.instruction_vectors)
         )
         check_threshold(self.threshold, self.threshold_sd)
-        object.__setattr__(
-            self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder)
-        )
-        if self.boundary_embedder is not None:
-            object.__setattr__(self, "reuse_vectors", False)
-        self._check_bounds()
-
-    def _check_bounds(self) -> None:
         check_at_least("min_tokens", self.least_tokens, 0)
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
@@ -237,69 +204,46 @@ class PICSplitter(ReadingSplitter, Reading):
             return self.min_tokens
         return 100 if self.max_tokens is None else self.max_tokens // 3
 
-    def explain_steps(self, document: Document) -> Steps[Explanation]:
-        """The chunks of a document and what led to them, as steps.
-
-        For every scope these are its similarities and thresholds.
-        """
-        explanation, _ = yield from decided_by(
-            self._steps(document, with_vectors=False), self.boundary_embedder
-        )
-        return explanation
-
-    def split_with_vectors_steps(
-        self, document: Document
-    ) -> Steps[tuple[list[Chunk], FloatArray]]:
-        """The chunks with vectors, so that indexing embeds nothing twice.
-
-        A chunk's vector is the token-weighted mean of its sentences' vectors, scaled to length 1.
-        All sentences are embedded, also those of sections too short to be looked at. Heading paths
-        are not in these vectors. Shape (n chunks, dimension); (0, 0) without chunks.
-        """
-        explanation, vectors = yield from decided_by(
-            self._steps(document, with_vectors=True), self.boundary_embedder
-        )
-        return list(explanation.chunks), vectors
-
-    def _steps(
-        self, document: Document, *, with_vectors: bool
-    ) -> Steps[tuple[Explanation, FloatArray]]:
-        """The explanation, and vectors of its chunks, (0, 0) without `with_vectors`."""
-        outline = self.outline(document)
-        maker = ChunkMaker(document, self.counter, self.max_tokens, self.context)
-        fitter = Fitter(outline, maker, self.cutter())
-        by_section = self._by_section(outline)
-        divisions = divide(outline, self.exclude_titles)
-        scopes = scopes_of(
-            fitter,
-            divisions,
-            by_section=by_section,
-            respect_sections=self.respect_sections,
-        )
+    def _decided_steps(
+        self, document: Document, *, every: bool = False
+    ) -> Steps[Explanation]:
+        fitter = self._fitter(document, with_path=self.context)
+        by_section = self._by_section(fitter.outline)
+        scopes = self._scopes(fitter, by_zone=by_section)
         looked_at = [
             self._is_worth_it(document.text, scope, by_section) for scope in scopes
         ]
+        settings = self._instructions(document)
         matrices, instructions = yield from instruction_steps(
-            self._instructions(document),
-            document,
-            scopes,
-            looked_at,
-            every=with_vectors,
+            settings, document, scopes, looked_at, every=every
         )
         series: list[Series] = []
         chunks: list[Chunk] = []
-        vectors: list[FloatArray] = []
         for scope, matrix, instruction in zip(
             scopes, matrices, instructions, strict=True
         ):
-            judged = self._judge(scope, matrix, instruction)
-            of_scope, runs = self._chunks(fitter, scope, judged)
-            series.append(judged.series(scope, runs))
-            chunks += of_scope
-            if with_vectors and matrix is not None:
-                vectors.append(run_vectors(matrix, judged.sizes, runs))
-        stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0))
-        return Explanation(document, tuple(series), tuple(chunks)), stacked
+            judged = judge(
+                scope,
+                matrix,
+                instruction,
+                threshold=self.threshold,
+                spread=self.threshold_sd,
+                hysteresis=self.hysteresis,
+            )
+            runs = self._runs(scope, judged)
+            made = list(
+                self._chunks(
+                    fitter,
+                    scope,
+                    runs,
+                    judged.affinity,
+                    judged.extras,
+                    self.least_tokens,
+                )
+            )
+            series.append(judged.series(scope, [run for run, _ in made]))
+            chunks += [chunk for _, chunk in made]
+        return Explanation(document, tuple(series), tuple(chunks))
 
     def _instructions(self, document: Document) -> InstructionSettings:
         instructions = (
@@ -326,7 +270,7 @@ class PICSplitter(ReadingSplitter, Reading):
             and count_tokens(outline.document.text) > LONG_DOCUMENT
         )
 
-    def _is_worth_it(self, text: str, scope: Scope, by_section: bool) -> bool:
+    def _is_worth_it(self, text: str, scope: UnitScope, by_section: bool) -> bool:
         """Whether a scope is looked at.
 
         It is not where it can only be one chunk, nor is a short section.
@@ -339,51 +283,20 @@ class PICSplitter(ReadingSplitter, Reading):
             return True
         return sum(unit.tokens for unit in scope.units) >= 2 * self.least_tokens
 
-    def _judge(
-        self, scope: Scope, matrix: FloatArray | None, instruction: Instruction | None
-    ) -> Judged:
-        """Which units of a scope are relevant."""
-        return judge(
-            scope,
-            matrix,
-            instruction,
-            threshold=self.threshold,
-            spread=self.threshold_sd,
-            hysteresis=self.hysteresis,
-        )
-
-    def _chunks(
-        self, fitter: Fitter, scope: Scope, judged: Judged
-    ) -> tuple[list[Chunk], list[Run]]:
-        """A scope's chunks, and the run of units of each."""
-        chunks: list[Chunk] = []
+    def _runs(self, scope: UnitScope, judged: Judged) -> list[Run]:
+        """The runs of a scope within the bounds."""
+        sizes = scope.sizes
         runs: list[Run] = []
         for zone in scope.zones:
-            for run in self._runs(zone, judged):
-                for part, piece, context in fitter.pieces(
-                    scope.units, run, judged.sizes, judged.affinity, self.least_tokens
-                ):
-                    section = scope.units[part[0]].division.section
-                    extras = judged.extras(part)
-                    chunks.append(
-                        fitter.maker.chunk(section, piece, context, extras=extras)
-                    )
-                    runs.append(part)
-        return chunks, runs
-
-    def _runs(self, zone: Zone, judged: Judged) -> list[Run]:
-        """The runs of a zone within the bounds."""
-        least = self.least_tokens if self.bounds != "none" else 0
-        limits = Limits(
-            least if zone.room is None else min(least, zone.room), zone.room
-        )
-        cuts = changes(judged.flags[zone.first : zone.last])
-        inside = runs_of(cuts, zone.last - zone.first)
-        runs = [(zone.first + first, zone.first + last) for first, last in inside]
-        if self.bounds != "none":
-
-            def closeness(left: Run, right: Run) -> float:
-                return -abs(judged.mean(left) - judged.mean(right))
-
-            runs = join_small(runs, judged.sizes, limits, closeness)
-        return split_large(runs, judged.sizes, limits, judged.affinity)
+            limits = self._limits(zone.room)
+            cuts = changes(judged.flags[zone.first : zone.last])
+            inside = runs_of(cuts, zone.last - zone.first)
+            of_zone = [
+                (zone.first + first, zone.first + last) for first, last in inside
+            ]
+            if self.bounds == "none":
+                limits = SizeLimits(0, zone.room)
+            else:
+                of_zone = join_small(of_zone, sizes, limits, judged.closeness)
+            runs += split_large(of_zone, sizes, limits, judged.affinity)
+        return runs

@@ -35,7 +35,7 @@ Give the summary directly, without any other text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ModelSummary:
     """What the language model said of one text."""
 
     text: str = ""  # "": nothing that can be used
@@ -50,7 +50,7 @@ def summary_steps(
     *,
     window: int | None,
     language: str = "english",
-) -> Steps[list[Summary]]:
+) -> Steps[list[ModelSummary]]:
     """One summary for each text, a text being pieces in order.
 
     All are asked for at once. Pieces are put together into windows of up to `window` estimated
@@ -60,13 +60,13 @@ def summary_steps(
     fails, or an answer that is blank or a refusal, is left out and named in `failure`.
     """
     windows = [pack(pieces, window) for pieces in texts]
-    done = [Summary()] * len(texts)
+    done = [ModelSummary()] * len(texts)
     failures = [""] * len(texts)
     waiting = [i for i, of_text in enumerate(windows) if of_text]
     while waiting:
         answers = yield from _answer_steps(prompt, titles, windows, waiting)
         if _no_model(answers):
-            return [Summary(no_model=True)] * len(texts)
+            return [ModelSummary(no_model=True)] * len(texts)
         unfinished = []
         for i in waiting:
             summaries, failure = _read(answers[i], None if window is None else language)
@@ -78,7 +78,9 @@ def summary_steps(
                 )
                 unfinished.append(i)
             else:
-                done[i] = Summary("".join(summaries), failures[i])  # of one or none
+                done[i] = ModelSummary(
+                    "".join(summaries), failures[i]
+                )  # of one or none
         waiting = unfinished
     return done
 

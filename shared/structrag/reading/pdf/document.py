@@ -7,6 +7,7 @@ from typing import Any
 
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
+from structrag.reading.outline import title_of_headings
 from structrag.reading.paging import starts_in_text, written_starts
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
@@ -47,7 +48,10 @@ def pdf_document(
     if not title and reader == "layout":
         title = title_of_pdf(source, password=password)
     if not title:
-        title = _first_title(text) or Path(str(facts.get("source", ""))).stem
+        title = (
+            title_of_headings(markdown_headings(text))
+            or Path(str(facts.get("source", ""))).stem
+        )
     return Document(text, id=id, title=title, format="markdown", meta=facts)
 
 
@@ -69,11 +73,6 @@ def source_of_pdf(
 
 def _origin(source: Source) -> dict[str, str]:
     return {} if isinstance(source, bytes) else {"source": str(Path(source))}
-
-
-def _first_title(text: str) -> str:
-    headings = markdown_headings(text)
-    return headings[0].title if headings else ""
 
 
 def _joined(pages: list[Any]) -> Draft:

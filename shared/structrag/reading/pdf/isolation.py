@@ -22,9 +22,8 @@ from structrag.errors import (
     InvalidParameter,
     StructragError,
     check_at_least,
-    check_choice,
 )
-from structrag.reading.opening import path_of, shown
+from structrag.reading.opening import check_reader, path_of, shown
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.reader import Source, check_password
 from structrag.records import Document
@@ -81,7 +80,7 @@ def isolated_document(
 
     Raises:
         InvalidDocument: the process reached a limit or crashed; or what `pdf_document` raises.
-        InvalidParameter: `reader` is neither "layout" nor "pdfplumber", or there is no interpreter.
+        InvalidParameter: `reader` is not "layout", or there is no interpreter.
         MissingExtra: the package of the reader is not installed.
     """
     limits = Isolation() if limits is None else limits
@@ -114,13 +113,11 @@ def isolated_document(
 
 def _check_reader(reader: Any) -> None:
     """Refuse readers that do not run in another process."""
-    if isinstance(reader, str):
-        check_choice("reader", reader, ("layout", "pdfplumber", "docling"))
-    if reader not in ("layout", "pdfplumber"):
+    check_reader(reader)
+    if reader != "layout":
         came = repr(reader) if isinstance(reader, str) else type(reader).__name__
         raise InvalidParameter(
-            f"isolated is for the readers 'layout' and 'pdfplumber'; got {came}. Read with "
-            "isolated=False."
+            f"isolated is for the reader 'layout'; got {came}. Read with isolated=False."
         )
 
 

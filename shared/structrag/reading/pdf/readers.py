@@ -1,10 +1,8 @@
-"""Who reads a PDF: our own reader, pdfplumber, docling, or a function."""
+"""Who reads a PDF: our own reader, docling, or a function."""
 
 from __future__ import annotations
 
-import io
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,17 +10,12 @@ from typing import Any, TypeAlias
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.opening import check_file, check_reader, path_of
-from structrag.reading.pdf.pages import Grid, Line, Page
+from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.reader import Source, check_password, read_pdf
-from structrag.reading.pdf.reading_order import reading_order
 from structrag.text.amounts import amount
 
 Pages: TypeAlias = "Sequence[Page] | Sequence[str]"
 PdfReader: TypeAlias = "str | Callable[[Source], Pages | str] | Any"
-
-# of the font size
-GAP = 1.0  # a wider gap between two words begins another line
-RISE = 0.5  # words whose feet differ by no more stand in one row
 
 
 def pages_of(
@@ -33,11 +26,10 @@ def pages_of(
     Args:
         source: A path, or the bytes of the file.
         reader: "layout" is ours (extra `pdf`), which reads the text and its places with PDFium.
-            "pdfplumber" gives text, places and ruled tables (extra `pdfplumber`). "docling" gives
-            Markdown by trained models (extra `docling`). Or an object of your own: docling's
-            `DocumentConverter`, or a function that is called with `source` and returns Markdown, a
-            list with the Markdown of each page, or a list of `Page`.
-        password: For an encrypted file; "layout" and "pdfplumber" take one.
+            "docling" gives Markdown by trained models (extra `docling`). Or an object of your own:
+            docling's `DocumentConverter`, or a function that is called with `source` and returns
+            Markdown, a list with the Markdown of each page, or a list of `Page`.
+        password: For an encrypted file; "layout" takes one.
 
     Returns:
         Pages with lines, for `markdown_of_pages`; or one string of Markdown for each page.
@@ -54,102 +46,22 @@ def pages_of(
         check_reader(reader)
         if reader == "layout":
             return read_pdf(source, password=password)
-        if reader == "pdfplumber":
-            return _with_text(read_with_pdfplumber(source, password=password), source)
         docling: Any = require("docling.document_converter", extra="docling")
         reader = docling.DocumentConverter()
     if password is not None:
         raise InvalidParameter(
-            "password is for the readers 'layout' and 'pdfplumber'; decrypt the file, or open it "
-            "with the password in a reader of your own."
+            "password is for the reader 'layout'; decrypt the file, or open it with the password "
+            "in a reader of your own."
         )
     if hasattr(reader, "convert"):
         return _with_text(_converted(reader, source), source)
     if not callable(reader):
         raise InvalidParameter(
-            "reader must be 'layout', 'pdfplumber', 'docling', a docling DocumentConverter or a "
+            "reader must be 'layout', 'docling', a docling DocumentConverter or a "
             f"function of the PDF's path or bytes; got {type(reader).__name__}."
         )
     pages = reader(source)
     return _with_text([pages] if isinstance(pages, str) else pages, source)
-
-
-def read_with_pdfplumber(source: Source, *, password: str | None = None) -> list[Page]:
-    """The pages of a PDF by pdfplumber: lines, pictures and ruled tables.
-
-    Raises:
-        InvalidDocument: pdfplumber cannot open or read the file.
-        MissingExtra: pdfplumber is not installed.
-    """
-    package: Any = require("pdfplumber", extra="pdfplumber")
-    file = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
-    try:
-        with package.open(file, password=password or "") as pdf:
-            return [_page(page) for page in pdf.pages]
-    # Pdfminer raises its own and Python's errors for a broken file.
-    except Exception as error:
-        raise InvalidDocument(
-            f"{_name(source)} cannot be read by pdfplumber: {type(error).__name__} {error}. It is "
-            "missing, encrypted, damaged or no PDF."
-        ) from error
-
-
-def _page(page: Any) -> Page:
-    words = page.extract_words(extra_attrs=["fontname", "size"], use_text_flow=False)
-    lines = [_line(run) for run in _runs(words)]
-    grids = [grid for table in page.find_tables() if (grid := _grid(table)) is not None]
-    ordered, tables = reading_order(lines, grids)
-    boxes = [(box["x0"], box["top"], box["x1"], box["bottom"]) for box in page.images]
-    width, height = float(page.width), float(page.height)
-    return Page(tuple(ordered), width, height, tuple(boxes), tuple(tables))
-
-
-def _runs(words: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Words of one row without a wide gap between them.
-
-    The words come row by row, left to right.
-    """
-    run: list[dict[str, Any]] = []
-    for word in words:
-        if run and not _goes_on(run[-1], word):
-            yield run
-            run = []
-        run.append(word)
-    if run:
-        yield run
-
-
-def _goes_on(last: dict[str, Any], word: dict[str, Any]) -> bool:
-    size = max(word["size"], last["size"])
-    same_row = abs(word["bottom"] - last["bottom"]) <= RISE * size
-    beside = -size < word["x0"] - last["x1"] <= GAP * size
-    return bool(same_row and beside and word["upright"] == last["upright"])
-
-
-def _line(words: list[dict[str, Any]]) -> Line:
-    sizes: Counter[float] = Counter()
-    for word in words:
-        sizes[round(float(word["size"]), 2)] += len(word["text"])
-    return Line(
-        " ".join(word["text"] for word in words),
-        max(sizes, key=sizes.__getitem__),
-        all("bold" in word["fontname"].lower() for word in words),
-        float(words[0]["x0"]),
-        float(words[-1]["x1"]),
-        float(min(word["top"] for word in words)),
-        float(max(word["bottom"] for word in words)),
-        bool(words[0]["upright"]),
-    )
-
-
-def _grid(table: Any) -> Grid | None:
-    """Where the rules of a table cross; None for a lone box."""
-    cells = [cell for row in table.rows for cell in row.cells if cell]
-    columns = sorted({float(cell[i]) for cell in cells for i in (0, 2)})
-    rows = sorted({float(cell[i]) for cell in cells for i in (1, 3)})
-    if max(len(columns), len(rows)) <= 2:
-        return None
-    return Grid(tuple(columns), tuple(rows))
 
 
 def _converted(converter: Any, source: Source) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 
 from structrag.reading.pdf.lines import is_rtl
@@ -191,13 +192,19 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     if len(lines) < 2 * _LEAST_LINES:
         return None
     left = min(line.left for line in lines)
-    cover = _cover(lines, left)
-    inner = range(int(0.15 * len(cover)), int(0.85 * len(cover)))
-    fewest = min((cover[point] for point in inner), default=len(lines))
+    stretches = _covered(lines, left)
+    fewest = min((count for _, _, count in stretches), default=len(lines))
     if fewest > _MOST_ACROSS * len(lines):
         return None
     few = fewest + _OVER_THE_EDGE * len(lines)
-    gaps = _stretches([point for point in inner if cover[point] <= few])
+    gaps: list[tuple[int, int]] = []
+    for first, last, count in stretches:
+        if count > few:
+            continue
+        if gaps and gaps[-1][1] == first - 1:
+            gaps[-1] = (gaps[-1][0], last)
+        else:
+            gaps.append((first, last))
     for first, last in sorted(gaps, key=lambda gap: (gap[0] - gap[1], gap[0])):
         middle = left + (first + last + 1) / 2
         if last - first + 1 >= _GUTTER - 1 and _parts_columns(lines, middle):
@@ -205,15 +212,26 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     return None
 
 
-def _cover(lines: Sequence[Line], left: float) -> list[int]:
-    """How many lines cover each point of the width, from `left` on."""
-    right = max(line.right for line in lines)
-    points = int(right - left) + 1
-    change = [0] * (points + 1)
+def _covered(lines: Sequence[Line], left: float) -> list[tuple[int, int, int]]:
+    """Stretches of the width, but for 15 % at both edges, with how many lines cover each.
+
+    First and last point, from `left` on. Their number follows that of the lines, not the width:
+    broken files place text millions of points away.
+    """
+    width = int(max(line.right for line in lines) - left) + 1
+    changes: Counter[int] = Counter()
     for line in lines:
-        change[int(line.left - left)] += 1
-        change[int(line.right - left) + 1] -= 1
-    return list(accumulate(change[:points]))
+        changes[int(line.left - left)] += 1
+        changes[int(line.right - left) + 1] -= 1
+    start, stop = int(0.15 * width), int(0.85 * width)
+    stretches = []
+    count = 0
+    for point, after in pairwise([*sorted(changes), width]):
+        count += changes[point]
+        first, last = max(point, start), min(after, stop) - 1
+        if first <= last:
+            stretches.append((first, last, count))
+    return stretches
 
 
 def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
@@ -236,17 +254,6 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
         across.append(any(map(sides.divided_by, row)))
     parts = [divided for divided, _ in groupby(across)].count(False)
     return across.count(False) >= _LEAST_LINES * parts
-
-
-def _stretches(points: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each run of successive points."""
-    stretches: list[tuple[int, int]] = []
-    for point in points:
-        if stretches and stretches[-1][1] == point - 1:
-            stretches[-1] = (stretches[-1][0], point)
-        else:
-            stretches.append((point, point))
-    return stretches
 
 
 def _reads_like_column(lines: Sequence[Line]) -> bool:

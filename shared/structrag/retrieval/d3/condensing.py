@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from structrag.asking.requests import Steps
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.maker import ChunkMaker
-from structrag.chunks.pic.summaries import Summary, pack, summary_steps
+from structrag.chunks.pic.summaries import ModelSummary, pack, summary_steps
 from structrag.errors import check_at_least, check_choice, check_template
-from structrag.reading.settings import Reading, ReadingSettings, changed
+from structrag.reading.settings import Reading, changed
 from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (
     PARAGRAPH_TOKENS,
@@ -27,10 +27,7 @@ from structrag.retrieval.d3.paragraphs import (
 )
 from structrag.text.cutting import Piece
 from structrag.text.extractive import keywords, section_frequencies, summarise
-from structrag.text.tokens import TokenCounter, count_tokens
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from structrag.text.tokens import count_tokens
 
 SUMMARY_TOKENS = 60  # of a summary at most
 PAPER_TOKENS = 142  # max_length of bart-large-cnn
@@ -48,20 +45,6 @@ Section:
 
 Summary:"""
 _WORDS = re.compile(r"(?<!\{)\{words\}(?!\})")
-
-
-class SectionSplitterOptions(ReadingSettings, total=False):
-    """All settings of `SectionSplitter` as keywords."""
-
-    summaries: str
-    summary_tokens: int
-    whole_tokens: int
-    section_tokens: int
-    paragraph_tokens: int
-    window_tokens: int
-    keywords: int
-    prompt: str
-    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +99,7 @@ class SectionSplitter(ReadingSplitter, Reading):
         check_template("prompt", self.prompt, ["text"], optional=["title", "words"])
 
     @classmethod
-    def paper(cls, **changes: Unpack[SectionSplitterOptions]) -> SectionSplitter:
+    def paper(cls, **changes: Any) -> SectionSplitter:
         """The settings of the paper.
 
         Every section is summarised as a whole, its text alone is given to the summariser, and there
@@ -174,15 +157,15 @@ class SectionSplitter(ReadingSplitter, Reading):
         spans: Sequence[Span],
         titles: Sequence[str],
         bodies: Sequence[str],
-    ) -> Steps[list[Summary]]:
+    ) -> Steps[list[ModelSummary]]:
         """A summary for each body; a short one is its own."""
         long = [
             i
             for i, body in enumerate(bodies)
             if body and self.counter(body) > self.whole_tokens
         ]
-        summaries = [Summary(body) for body in bodies]
-        answers: list[Summary] = [Summary(no_model=True)] * len(long)
+        summaries = [ModelSummary(body) for body in bodies]
+        answers: list[ModelSummary] = [ModelSummary(no_model=True)] * len(long)
         if self.summaries == "auto" and long:
             texts = []
             paths = []
@@ -203,7 +186,7 @@ class SectionSplitter(ReadingSplitter, Reading):
             )
         for i, answer in zip(long, answers, strict=True):
             text = self._usable(answer.text, bodies[i], document.text, spans[i].blocks)
-            summaries[i] = Summary(text, answer.failure)
+            summaries[i] = ModelSummary(text, answer.failure)
         return summaries
 
     def _usable(
@@ -284,7 +267,7 @@ def _chunk(
     span: Span,
     title: str,
     body: str,
-    summary: Summary,
+    summary: ModelSummary,
     words: Sequence[str],
 ) -> Chunk:
     path = (title,) if span.pseudo else span.section.path

@@ -11,14 +11,12 @@ from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import NoModel
-from structrag.models.summariser import TransformersSummariser
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
-from structrag.retrieval.d3.costs import StageCost, call_cost, window_tokens
-from structrag.retrieval.d3.packing import Part, pack_calls
+from structrag.retrieval.d3.costs import StageCost, window_tokens
+from structrag.retrieval.d3.packing import ShownParagraph, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps, shares
 from structrag.retrieval.d3.selection import (
-    ASKING,
     PAPER_PROMPT,
     Evidence,
     Selection,
@@ -55,35 +53,6 @@ def select_steps(
         return (yield from _chain_steps(("base",), question, paragraphs, settings))
     except NoModel:
         return (yield from _chain_steps(("lexical",), question, paragraphs, settings))
-
-
-def selection_cost(
-    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
-) -> StageCost:
-    """What `select_steps` will take at most, without the answers' tokens.
-
-    It is exact for a single strategy but "hierbase". Of chains and of "hierbase", whose later
-    passes read what earlier ones keep, the most that those can keep is counted: the longest
-    paragraphs. "auto" is counted as "base".
-    """
-    settings = settings or Selection()
-    stages = ("base",) if settings.strategy == "auto" else settings.stages
-    texts = [paragraph.text for paragraph in paragraphs]
-    cost = StageCost()
-    for stage in stages:
-        if stage not in ASKING:
-            cost += StageCost(scored=len(texts))
-            sizes = [settings.counter(text) for text in texts]
-            # Of equal sizes the first stays first.
-            by_size = sorted(range(len(texts)), key=sizes.__getitem__, reverse=True)
-            longest = sorted(by_size[: settings.chain_k])
-            texts = [texts[i] for i in longest]
-            paragraphs = [paragraphs[i] for i in longest]
-            continue
-        if stage == "hierbase":
-            cost += asking_cost(question, short_forms(paragraphs, settings), settings)
-        cost += asking_cost(question, texts, settings)
-    return cost
 
 
 def _chain_steps(
@@ -248,11 +217,8 @@ def summarised_steps(
 
 
 def _summary_ask(paragraph: Chunk, summariser: Any) -> Ask:
-    """What asks for a paragraph's summary.
-
-    A model that only summarises gets its text alone.
-    """
-    template = "{text}" if isinstance(summariser, TransformersSummariser) else PROMPT
+    """What asks for a paragraph's summary, in the model's own words if it has some."""
+    template = getattr(summariser, "summary_prompt", PROMPT)
     title, words = " > ".join(paragraph.path), str(SUMMARY_TOKENS * 10 // 13)
     prompt = template.format(title=title, text=paragraph.text, words=words)
     return Ask(prompt, SUMMARY_COMPONENT, llm=summariser)
@@ -284,7 +250,7 @@ def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
 
 def packed(
     question: str, shown: Sequence[str], settings: Selection
-) -> list[list[Part]]:
+) -> list[list[ShownParagraph]]:
     """The calls that show all texts; none where there is no room."""
     count = settings.counter
     frame = count(settings.prompt.format(paragraphs="", question=question))
@@ -299,7 +265,10 @@ def packed(
 
 
 def rendered(
-    question: str, shown: Sequence[str], parts: Sequence[Part], settings: Selection
+    question: str,
+    shown: Sequence[str],
+    parts: Sequence[ShownParagraph],
+    settings: Selection,
 ) -> str:
     """The prompt of one call."""
     lines = []
@@ -309,16 +278,6 @@ def rendered(
     # Section 3.3.2: "concatenated with a newline separator".
     separator = "\n" if settings.prompt == PAPER_PROMPT else "\n\n"
     return settings.prompt.format(paragraphs=separator.join(lines), question=question)
-
-
-def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> StageCost:
-    """The calls and prompt tokens that `base_steps` will take."""
-    cost = StageCost()
-    for parts in packed(question, shown, settings):
-        cost += call_cost(
-            rendered(question, shown, parts, settings), None, settings.counter
-        )
-    return cost
 
 
 def _instead(

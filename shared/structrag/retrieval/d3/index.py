@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from structrag.asking.cache import Cache
 from structrag.asking.naming import setting_name
-from structrag.asking.requests import Embedder, Request, Steps, Usage, fallbacks_line
+from structrag.asking.requests import Embedder
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
-from structrag.asking.steps import together
-from structrag.errors import IndexDamaged, InvalidParameter, check_choice, check_ids
+from structrag.asking.usage import fallbacks_line
+from structrag.errors import check_choice
 from structrag.index.adding import (
     Adding,
     Preparation,
-    Prepared,
     Splitter,
-    at_levels,
-    prepare_steps,
 )
-from structrag.index.entries import fingerprint
-from structrag.index.index import check_embedder
+from structrag.index.corpus import CorpusStore
+from structrag.index.document_index import DocumentIndex, check_embedder
 from structrag.index.levels import SearchedLevel
-from structrag.index.opening import Address, engine_of, open_store
-from structrag.index.routes import HostVectors
-from structrag.index.snapshot import Reader, Settings, Snapshot
+from structrag.index.opening import Address
+from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
-from structrag.models.summariser import TransformersSummariser
 from structrag.reading.settings import Reading
-from structrag.records import Document
 from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
-from structrag.retrieval.d3.layout import Layout, build_layout
+from structrag.retrieval.d3.layout import SectionLayout, build_layout
 from structrag.retrieval.d3.paragraphs import (
     PART_TOKENS,
     ParagraphSplitter,
@@ -86,42 +80,7 @@ class D3AddReport:
         )
 
 
-class _D3Adding(Adding):
-    """One call of `D3Index.add`: a document at all levels is one entry."""
-
-    def __init__(
-        self,
-        documents: Iterable[Document],
-        by_level: Mapping[str, Preparation],
-        **options: Any,
-    ) -> None:
-        super().__init__(documents, how=by_level[PARAGRAPHS], **options)
-        self.by_level = by_level
-
-    def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
-        """Prepare a group at all levels."""
-        prepared: list[Prepared] = yield from together(
-            [prepare_steps(group, how) for how in self.by_level.values()]
-        )
-        by_level = dict(zip(self.by_level, prepared, strict=True))
-        return at_levels(by_level.pop(PARAGRAPHS), by_level, self.store.held)
-
-    def d3_report(self) -> D3AddReport:
-        """The counts of this call."""
-        report = self.report()
-        rows = self.rows
-        return D3AddReport(
-            report.added,
-            report.replaced,
-            report.unchanged,
-            rows[SECTIONS],
-            rows[PARTS],
-            report.chunks,
-            report.usage,
-        )
-
-
-class D3Index:
+class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
     """Documents as D3 reads them: by sections, parts and paragraphs.
 
     Example:
@@ -150,6 +109,8 @@ class D3Index:
         store: A folder, as in `Index`; no engine's place.
         stems, dtype, asking, options: As in `Index`.
     """
+
+    SAVED: ClassVar[tuple[str, ...]] = ("d3", "embedder")
 
     def __init__(
         self,
@@ -183,9 +144,8 @@ class D3Index:
             counter=counter,
             language=language,
         )
-        # Only a summariser knows what to do with bare text.
         if prompt is None and llm is not None:
-            prompt = "{text}" if isinstance(llm, TransformersSummariser) else PROMPT
+            prompt = getattr(llm, "summary_prompt", PROMPT)
         by_preset: dict[str, Any] = {
             "summary_tokens": summary_tokens,
             "whole_tokens": whole_tokens,
@@ -221,145 +181,69 @@ class D3Index:
             ),
         }
         self.embedder: Embedder = as_embedder(embedder)
-        self.runner: Runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
         self.language = language
-        self.address = store
-        memory = Store(
-            LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)
+        self._layout: SectionLayout | None = None
+        super().__init__(
+            Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)),
+            Runner(llm=llm, embedder=self.embedder, asking=asking),
+            store,
         )
-        self.store: Store = (
-            memory if store is None else self._opened(store, memory.settings)
-        )
-        self.host: HostVectors = HostVectors(None, LEVELS[PARAGRAPHS])
-        self._levels = self._searched_levels()
-        self.kept: dict[str, dict[str, dict[Request, Any]]] = {
-            name: {} for name in LEVELS
-        }
-        self._layout: Layout | None = None
 
-    def _opened(self, address: Address, settings: Settings) -> Store:
-        """The store at an address, with what is there."""
-        store = _store_in_folder(address, settings, self.config())
-        if store.config:
-            check_embedder(address, store.config, self.embedder.name)
-        return store
-
-    def _searched_levels(self) -> dict[str, SearchedLevel]:
-        """The levels of the store, by name."""
+    def _searched(self, store: Store) -> dict[str, SearchedLevel]:
         # Sections are read by the language model, and not searched.
         embedders = {PARAGRAPHS: self.embedder, SECTIONS: None, PARTS: self.embedder}
         return {
-            name: SearchedLevel(self.store, embedder, name)
+            name: SearchedLevel(store, embedder, name)
             for name, embedder in embedders.items()
         }
 
-    @property
-    def own_store(self) -> Store:
-        """As of `Index`."""
-        return self.store
+    def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
+        check_embedder(address, saved, self.embedder.name)
 
     @property
     def sections(self) -> Reader:
         """The sections there are now, without their text."""
-        return self.store.reader(SECTIONS)
+        return self.own_store.reader(SECTIONS)
 
     @property
     def parts(self) -> Reader:
         """The runs of paragraphs there are now."""
-        return self.store.reader(PARTS)
+        return self.own_store.reader(PARTS)
 
     @property
     def paragraphs(self) -> Reader:
         """The paragraphs there are now."""
-        return self.store.reader(PARAGRAPHS)
+        return self.own_store.reader(PARAGRAPHS)
 
     def searched(self, level: str, snapshot: Snapshot | None = None) -> Reader:
         """A level as vectors search it, now or in a snapshot."""
-        return self._levels[level].reader(snapshot)
+        return self.levels[level].reader(snapshot)
 
-    @property
-    def document_ids(self) -> list[str]:
-        """In the order of their first adding."""
-        return self.store.document_ids
-
-    @property
-    def usage(self) -> Usage:
-        """What indexing has cost.
-
-        Since this was made or loaded, and without what a retriever asks.
-        """
-        return self.runner.usage
-
-    def __len__(self) -> int:
-        """The number of paragraphs."""
-        return len(self.paragraphs)
-
-    def add(self, documents: Iterable[Document]) -> D3AddReport:
-        """Add documents, or replace those that changed. Errors are those of `Index.add`."""
-        return self._add(self._adding(documents))
-
-    def update(self, documents: Iterable[Document]) -> D3AddReport:
-        """`add` for documents that must be there already.
-
-        InvalidParameter, and nothing has changed, if one is not.
-        """
-        return self._add(self._adding(documents, known_only=True))
-
-    async def aadd(self, documents: Iterable[Document]) -> D3AddReport:
-        """`add` on an event loop."""
-        return await self._aadd(self._adding(documents))
-
-    async def aupdate(self, documents: Iterable[Document]) -> D3AddReport:
-        """`update` on an event loop."""
-        return await self._aadd(self._adding(documents, known_only=True))
-
-    def _add(self, work: _D3Adding) -> D3AddReport:
-        try:
-            for group in work.groups(self.runner.asking.progress):
-                work.put(self.runner.run(work.steps(group)))
-        finally:
-            self._keep()
-        return work.d3_report()
-
-    async def _aadd(self, work: _D3Adding) -> D3AddReport:
-        try:
-            for group in work.groups(self.runner.asking.progress):
-                prepared = await self.runner.arun(work.steps(group))
-                await asyncio.to_thread(work.put, prepared)
-        finally:
-            await asyncio.to_thread(self._keep)
-        return work.d3_report()
-
-    def _keep(self) -> None:
-        """Write what has changed to the index's address, if it has one."""
-        if self.address is not None:
-            self.save(self.address)
-
-    def _adding(
-        self, documents: Iterable[Document], *, known_only: bool = False
-    ) -> _D3Adding:
-        """One call of `add` or `update`, its documents checked."""
-        return _D3Adding(
-            documents,
-            {name: self._preparation(name) for name in LEVELS},
-            store=self.store,
-            host=self.host,
-            usage=self.usage,
-            settings=self.settings_name(),
-            known_only=known_only,
-        )
+    def _preparing(self) -> Callable[..., Adding]:
+        levels = {name: self._preparation(name) for name in LEVELS}
+        return partial(Adding, levels=levels)
 
     def _preparation(self, level: str) -> Preparation:
-        """How documents are prepared at a level."""
         has_vectors = level != SECTIONS and not hasattr(self.embedder, "fit")
-        keeps = self.runner.cache is None and self.runner.llm is not None
         return Preparation(
             self._splitters[level],
             ViewSettings(names=LEVELS[level], language=self.language),
             self.embedder if has_vectors else None,
             "windows",
             None,
-            kept=self.kept[level] if keeps else None,
+            self._kept(level),
+        )
+
+    def _report(self, work: Adding) -> D3AddReport:
+        report = work.report()
+        return D3AddReport(
+            report.added,
+            report.replaced,
+            report.unchanged,
+            work.further[SECTIONS],
+            work.further[PARTS],
+            report.chunks,
+            report.usage,
         )
 
     def settings_name(self) -> str:
@@ -367,30 +251,12 @@ class D3Index:
         llm = self.runner.llm.name if self.runner.llm else None
         return setting_name([list(self._splitters.values()), llm, self.embedder.name])
 
-    def fingerprint(self, document: Document) -> str:
-        """What decides a document's entry: itself, every setting and model name."""
-        return fingerprint(document, self.settings_name())
-
-    def delete(self, doc_id: str | Iterable[str]) -> bool:
-        """Remove one document or several; False if any is missing.
-
-        Raises InvalidParameter for what is no id, before anything is removed.
-        """
-        names = check_ids("doc_id", doc_id)
-        for answers in self.kept.values():
-            for name in names:
-                answers.pop(name, None)
-        # All, whatever the first says.
-        deleted = [self.store.delete(name) for name in names]
-        self._keep()
-        return all(deleted)
-
-    def layout(self, snapshot: Snapshot | None = None) -> Layout:
+    def layout(self, snapshot: Snapshot | None = None) -> SectionLayout:
         """The sections with their paragraphs, put together once after a change.
 
         Those of now, or of a snapshot.
         """
-        snapshot = snapshot or self.store.snapshot()
+        snapshot = snapshot or self.own_store.snapshot()
         layout = self._layout
         if layout is None or layout.changes != snapshot.changes:
             layout = self._layout = build_layout(
@@ -399,20 +265,6 @@ class D3Index:
                 snapshot.reader(PARAGRAPHS),
             )
         return layout
-
-    def warm_up(self) -> None:
-        """As `Index.warm_up`, for all levels."""
-        for level in LEVELS:
-            self.searched(level)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder, moved into place when complete.
-
-        As `Index.save`.
-        """
-        for level in self._levels.values():
-            level.keep_fit()
-        self.store.save(path, config=self.config())
 
     def config(self) -> dict[str, Any]:
         """The options and model names that are saved with the index."""
@@ -441,39 +293,12 @@ class D3Index:
         incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder is
         another one than it was built with.
         """
-        store = _store_in_folder(path, verify=verify)
-        config = store.config
-        if not {"d3", "embedder"} <= config.keys():
-            raise IndexDamaged(
-                f"{os.fspath(path)!r} was not saved by D3Index.save: its manifest lacks the "
-                "settings. Open it with Index.load."
-            )
-        index = cls(
-            embedder=embedder,
-            llm=llm,
-            counter=counter,
-            asking=asking_of(asking, options, D3Index),
-            dtype=store.settings.dtype,
-            **config["d3"],
-        )
-        check_embedder(path, config, index.embedder.name)
-        index.store = store
-        index._levels = index._searched_levels()
-        return index
+        models = {"embedder": embedder, "llm": llm, "counter": counter}
+        asking = asking_of(asking, options, D3Index)
+        return cls._loaded(path, verify, {**models, "asking": asking})
 
-
-def _store_in_folder(
-    address: Address,
-    settings: Settings | None = None,
-    config: Mapping[str, Any] | None = None,
-    *,
-    verify: bool = False,
-) -> Store:
-    """`open_store`; InvalidParameter for an engine's place."""
-    if engine_of(address) is not None:
-        raise InvalidParameter(
-            f"store must be a folder for D3Index, which needs every section and paragraph of a "
-            f"search in memory; got {str(address)!r}. Pass a folder, or search the engine with "
-            "MultiViewRetriever, which reads only what it finds."
-        )
-    return cast("Store", open_store(address, settings, config, verify=verify))
+    @classmethod
+    def _with_saved(
+        cls, address: Address, store: CorpusStore, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return {**options, "dtype": store.settings.dtype, **store.config["d3"]}

@@ -46,7 +46,7 @@ class OutlineSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SectionLayout:
     """The sections of an index, and the paragraph rows of each part."""
 
     changes: int  # of the index when this was put together
@@ -70,7 +70,7 @@ class Layout:
         )
 
 
-def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Layout:
+def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> SectionLayout:
     """The layout of three stores that hold the same documents."""
     tokens: list[int] = []
     # document -> its first row, and where its paragraphs start
@@ -113,7 +113,7 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Layout:
             )
         )
     spans = [rows(*part.span) for part in map(parts.chunk, range(len(parts)))]
-    return Layout(
+    return SectionLayout(
         sections.changes,
         tuple(outline),
         np.array(spans, dtype=np.int64).reshape(-1, 2),

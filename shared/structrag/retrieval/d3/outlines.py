@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from typing_extensions import TypedDict
+from typing import Any
 
 from structrag.errors import (
     InvalidParameter,
@@ -22,9 +20,6 @@ from structrag.retrieval.d3.costs import window_tokens
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
 from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 ON_EMPTY = ("none", "lexical", "all")
 # a position, and the one before it in the same call -> what is shown
@@ -51,23 +46,6 @@ Question:
 List all section names that may be relevant for answering the question. \
 Respond with comma-separated section name list. \
 Provide an empty response if none of the sections are relevant."""
-
-
-class RoutingOptions(TypedDict, total=False):
-    """All settings of `Routing` as keywords."""
-
-    answer_format: str
-    drill: str
-    expand_children: bool
-    on_empty: str
-    context_tokens: int
-    answer_tokens: int
-    keep: float
-    share: float
-    least_tokens: int
-    max_sections: int | None
-    prompt: str | None
-    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +114,7 @@ class Routing:
         check_counter(self.counter)
 
     @classmethod
-    def paper(cls, **changes: Unpack[RoutingOptions]) -> Routing:
+    def paper(cls, **changes: Any) -> Routing:
         """The settings of the paper: names, and nothing where nothing was chosen.
 
         Its model read 4,096 tokens.
@@ -157,7 +135,7 @@ class Routing:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RouterCall:
     """One call of the router."""
 
     # Of the sections it shows, ascending; their ids are one more.
@@ -170,7 +148,7 @@ def windows(
     sections: Sequence[OutlineSection],
     shown: Sequence[int],
     settings: Routing,
-) -> list[Window]:
+) -> list[RouterCall]:
     """The calls that show each of the sections once, in order.
 
     A call shows as many as the context holds, at least one.
@@ -201,7 +179,7 @@ def windows(
     for group, group_texts in zip(groups, texts, strict=True):
         outline = ("\n" if with_names else "\n\n").join(group_texts)
         prompt = settings.template.format(outline=outline, question=question)
-        calls.append(Window(tuple(group), prompt))
+        calls.append(RouterCall(tuple(group), prompt))
     return calls
 
 

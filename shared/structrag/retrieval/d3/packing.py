@@ -12,7 +12,7 @@ from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShownParagraph:
     """A paragraph in a call, or a piece of a long one."""
 
     position: int  # of the paragraph in the sequence that was packed
@@ -28,7 +28,7 @@ def pack_calls(
     *,
     label_tokens: int = 0,
     language: str = "english",
-) -> list[list[Part]]:
+) -> list[list[ShownParagraph]]:
     """Fill calls of at most `budget` tokens with the texts in order.
 
     Next-fit: each text is in one call, whole. A text above the budget is cut by sentences (a
@@ -43,12 +43,12 @@ def pack_calls(
         InvalidParameter: the budget does not exceed `label_tokens`.
     """
     check_at_least("budget", budget, label_tokens + 1)
-    calls: list[list[Part]] = []
+    calls: list[list[ShownParagraph]] = []
     room = 0
     for position, text in enumerate(texts):
         tokens = label_tokens + counter(text)
         if calls and tokens <= room:
-            calls[-1].append(Part(position, 0, len(text), tokens))
+            calls[-1].append(ShownParagraph(position, 0, len(text), tokens))
             room -= tokens
             continue
         spans = [(0, len(text))]
@@ -56,7 +56,7 @@ def pack_calls(
             spans = cut_pieces(text, budget - label_tokens, counter, language=language)
         for start, end in spans:
             tokens = label_tokens + counter(text[start:end])
-            calls.append([Part(position, start, end, tokens)])
+            calls.append([ShownParagraph(position, start, end, tokens)])
             room = budget - tokens
     return calls
 

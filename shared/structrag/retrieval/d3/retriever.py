@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.asking.requests import Steps, T, Usage
+from structrag.asking.requests import Steps, T
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.asking.usage import Usage
+from structrag.errors import (
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_query,
+    checked_k,
+)
 from structrag.index.levels import query_vectors
-from structrag.index.routes import check_query, checked_k
-from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
+from structrag.models.scorers import as_cross_encoder
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
 from structrag.retrieval.d3.estimating import Estimate, estimate
@@ -31,9 +37,9 @@ from structrag.retrieval.d3.results import (
     scores_by_strategy,
     with_extras,
 )
-from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
+from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_steps
 from structrag.retrieval.d3.scoring import (
-    own_vectors,
+    embedded_by,
     paragraph_scores_steps,
     within_budget,
 )
@@ -154,7 +160,7 @@ class D3Retriever(Retriever):
         if asking.cache is None:
             asking = replace(asking, cache=self.index.cache)
         embedder: Any = self.index.embedder
-        # Fitted to the index's own texts; see `own_vectors`.
+        # Fitted to the index's own texts; see `embedded_by`.
         if hasattr(embedder, "fit"):
             embedder = None
         return Runner(llm=model, embedder=embedder, asking=asking)
@@ -202,14 +208,14 @@ class D3Retriever(Retriever):
         return await self.arun(self._results_steps(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost by stage: at most, and as expected.
+        """What `result` would cost at most, by stage.
 
         Asks no model and embeds nothing.
         """
         check_query(question)
         return estimate(
             question,
-            Scope(self.index, where),
+            SearchedPart(self.index, where),
             self.router,
             self.strategy,
             self.routing,
@@ -230,7 +236,7 @@ class D3Retriever(Retriever):
         check_query(question)
         most = self.k if k is None else checked_k(k)
         selection = self.selection if most is None else replace(self.selection, k=most)
-        scope = Scope(self.index, where)
+        scope = SearchedPart(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(
                 question, cost={"route": StageCost(), "select": StageCost()}
@@ -280,7 +286,7 @@ class D3Retriever(Retriever):
         )
 
     def _sentence_steps(
-        self, question: str, scope: Scope, where: Any
+        self, question: str, scope: SearchedPart, where: Any
     ) -> Steps[Mapping[int, float]]:
         """The scores of paragraphs by their best sentences.
 
@@ -296,7 +302,7 @@ class D3Retriever(Retriever):
 
     def _best_sentences(
         self,
-        scope: Scope,
+        scope: SearchedPart,
         routed: Routed,
         sentences: Mapping[int, float],
         k: int | None,
@@ -312,7 +318,7 @@ class D3Retriever(Retriever):
     def _selected(
         self,
         question: str,
-        scope: Scope,
+        scope: SearchedPart,
         routed: Routed,
         selection: Selection,
         k: int | None,
@@ -323,7 +329,7 @@ class D3Retriever(Retriever):
             if "dense" in selection.stages:
                 yield from query_vectors(paragraphs, question)
             steps = select_steps(question, chunks, selection)
-            evidence = yield from own_vectors(paragraphs, steps)
+            evidence = yield from embedded_by(paragraphs.basis, steps)
             return evidence, scores_by_strategy(evidence)
         if not routed.rows:
             return Evidence(()), []

@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
+from structrag.asking.steps import ask
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import (
-    Layout,
     OutlineSection,
+    SectionLayout,
     descendants,
     paths_of,
     row_mask,
 )
-from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
+from structrag.retrieval.d3.outlines import RouterCall, Routing, section_name, windows
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
 from structrag.retrieval.d3.selection import Selection, Tally, empty_is_none
@@ -42,14 +43,14 @@ LEXICAL_MOST = 5
 LABEL_TOKENS = 4  # of a paragraph's id in a call
 
 
-class Scope:
+class SearchedPart:
     """The part of an index that a question searches, at one moment."""
 
     def __init__(self, index: D3Index, where: Any) -> None:
         self.index = index
         self.paragraphs: Reader = index.searched(PARAGRAPHS)
         snapshot = self.paragraphs.snapshot
-        self.layout: Layout = index.layout(snapshot)
+        self.layout: SectionLayout = index.layout(snapshot)
         sections = snapshot.reader(SECTIONS)
         parts = snapshot.reader(PARTS)
         self.places: list[int] = np.flatnonzero(
@@ -139,7 +140,9 @@ class RouteTally(Tally):
     """
 
     chosen: set[int] = field(default_factory=set)
-    failed: list[Window] = field(default_factory=list)  # calls to be answered by score
+    failed: list[RouterCall] = field(
+        default_factory=list
+    )  # calls to be answered by score
     windows: int = 0
 
 
@@ -155,7 +158,7 @@ class Routed:
 
 def routed_steps(
     question: str,
-    scope: Scope,
+    scope: SearchedPart,
     router: str,
     routing: Routing,
     selection: Selection,
@@ -202,7 +205,10 @@ def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
 
 
 def by_scores(
-    scope: Scope, scores: Mapping[int, float], routing: Routing, how: str = "scores"
+    scope: SearchedPart,
+    scores: Mapping[int, float],
+    routing: Routing,
+    how: str = "scores",
 ) -> Routed:
     """The route that the scores of parts give."""
     chosen = wide_route(
@@ -226,7 +232,7 @@ def by_scores(
     return Routed(route, scope.part_rows(chosen), row_scores)
 
 
-def _llm_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
+def _llm_steps(question: str, scope: SearchedPart, routing: Routing) -> Steps[Routed]:
     """The language model's route.
 
     Calls that failed, answers that cannot be used, and with `on_empty="lexical"` an empty route,
@@ -259,7 +265,7 @@ def _llm_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
 
 
 def _route(
-    scope: Scope,
+    scope: SearchedPart,
     positions: Sequence[int],
     tally: RouteTally,
     scored: int,
@@ -282,7 +288,7 @@ def _route(
 
 
 def _cross_encoder_steps(
-    question: str, scope: Scope, routing: Routing, cross_encoder: Any
+    question: str, scope: SearchedPart, routing: Routing, cross_encoder: Any
 ) -> Steps[Routed]:
     """The sections that a cross-encoder puts first, with its own scores.
 
@@ -291,7 +297,7 @@ def _cross_encoder_steps(
     filled = [i for i, section in enumerate(scope.outline) if section.rows]
     paths = paths_of(scope.outline)
     texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
-    (values,) = yield [Score(question, tuple(texts), cross_encoder)]
+    values = yield from ask(Score(question, tuple(texts), cross_encoder))
     threshold = routing.keep or None
     best = keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
     positions = [filled[i] for i in best]
@@ -397,7 +403,7 @@ def _asked_steps(
     empty = empty_is_none(settings.template)
     schema = None if paths or empty else ID_SCHEMA
 
-    def check(call: Window) -> Callable[[str], bool]:
+    def check(call: RouterCall) -> Callable[[str], bool]:
         if paths:
             return partial(
                 usable_names, [paths[i] for i in call.positions], empty=empty
@@ -419,7 +425,7 @@ def _asked_steps(
 
 
 def _named(
-    answer: str, call: Window, paths: Sequence[tuple[str, ...]]
+    answer: str, call: RouterCall, paths: Sequence[tuple[str, ...]]
 ) -> tuple[list[int], int]:
     """The positions that an answer names, and how much was dropped."""
     if paths:

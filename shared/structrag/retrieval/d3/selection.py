@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from typing_extensions import TypedDict
+from typing import Any
 
 from structrag.asking.requests import Failed, why_unusable
 from structrag.errors import (
@@ -16,15 +14,11 @@ from structrag.errors import (
     check_choice,
     check_template,
 )
-from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
-from structrag.models.monot5 import as_monot5
+from structrag.models.scorers import as_cross_encoder, as_monot5
 from structrag.reading.settings import changed
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 ASKING = ("base", "hierbase")
 SCORING = ("monot5", "cross_encoder", "lexical", "dense")
@@ -56,26 +50,6 @@ def empty_is_none(prompt: str) -> bool:
     Where the prompt tells the model to say "none", an empty answer is a failure.
     """
     return '"none"' not in prompt
-
-
-class SelectionOptions(TypedDict, total=False):
-    """All settings of `Selection` as keywords."""
-
-    strategy: str
-    context_tokens: int
-    answer_tokens: int
-    k: int | None
-    threshold: float | None
-    chain_k: int
-    hier_fallback: bool
-    short_tokens: int
-    summariser: Any
-    with_path: bool
-    monot5: Any
-    cross_encoder: Any
-    prompt: str
-    counter: TokenCounter
-    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +152,7 @@ class Selection:
         object.__setattr__(self, "cross_encoder", as_cross_encoder(self.cross_encoder))
 
     @classmethod
-    def paper(cls, **changes: Unpack[SelectionOptions]) -> Selection:
+    def paper(cls, **changes: Any) -> Selection:
         """The settings of the paper.
 
         "base" with its prompt; in "hierbase" every paragraph is summarised, and there is no

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
+from structrag.index.lexical import idf
 from structrag.retrieval.evidence.quantised import (
     Quantised,
     Quantiser,
@@ -378,14 +379,6 @@ def _merged(old: Any, new: Any, first: int) -> Any:
     return tuple(
         np.insert(left, at, right) for left, right in zip(old, new, strict=True)
     )
-
-
-def idf(n: float, df: Any) -> Any:
-    """The idf of BM25, above 0 for any df up to n.
-
-    ln(1 + (n - df + .5) / (df + .5)).
-    """
-    return np.log1p((n - df + 0.5) / (df + 0.5))
 
 
 def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:

@@ -203,6 +203,24 @@ def with_vectors(record: Record, vectors: Array) -> Record:
     )
 
 
+def with_vectors_of_all(records: Sequence[Record], vectors: Array) -> list[Record]:
+    """Records with one vector an atom; `vectors` has those of all, one behind the other."""
+    bounds = np.cumsum([0, *map(len, records)])
+    return [
+        with_vectors(record, vectors[first : first + len(record)])
+        if len(record)
+        else record
+        for record, first in zip(records, bounds, strict=False)
+    ]
+
+
+def texts_of_atoms(text: str, record: Record) -> list[str]:
+    """The texts of a document's atoms."""
+    return [
+        text[start:end] for start, end in zip(record.starts, record.ends, strict=True)
+    ]
+
+
 def with_sums(record: Record, sums: NDArray[np.float64]) -> Record:
     """The record with these sums of vectors by atom, shape (atoms, d)."""
     columns = [

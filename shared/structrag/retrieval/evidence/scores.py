@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
-from structrag.retrieval.evidence.pool import Pool, idf
+from structrag.index.lexical import Bm25, idf
+from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
@@ -22,9 +23,10 @@ from structrag.retrieval.evidence.windows import (
     Windows,
     weighted_maxima,
 )
+from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.stems import stem_keys, stems
 
-K1, B = 1.2, 0.75  # of BM25
+BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
 SAMPLE = 64  # atoms that show the range of matches beside the shortlist's
@@ -144,8 +146,8 @@ def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
     if question.vector is None:
         return {}
     *around, section = pool.cosines(question.vector)
-    mean = np.mean([minmax(cosines) for cosines in around], axis=0)
-    return {"vectors": mean, "section vectors": minmax(section)}
+    mean = np.mean([minmax(cosines, constant=0) for cosines in around], axis=0)
+    return {"vectors": mean, "section vectors": minmax(section, constant=0)}
 
 
 def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
@@ -154,7 +156,7 @@ def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
     With the share of the question that stands in titles.
     """
     scores, share = stem_scores(pool, text, language)
-    *around, section = map(by_maximum, scores)
+    *around, section = map(maxnorm, scores)
     return {"stems": np.mean(around, axis=0), "section stems": section, "titles": share}
 
 
@@ -196,8 +198,8 @@ def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
 
     By the text's length beside the mean of those `counted`.
     """
-    mean = float(counted.sum()) / max(1, len(counted)) or 1.0
-    return K1 * (1 - B + B * lengths / mean)
+    norms: FloatArray = BM25.norm(lengths, float(counted.sum()) / max(1, len(counted)))
+    return norms
 
 
 def _section_starts(pool: Pool) -> NDArray[np.bool_]:
@@ -220,7 +222,7 @@ def _matched(
     weights = token_weights(pool, question)
     matches = token_scores(pool, question, quantiser, atoms, weights)
     scores = np.zeros(len(pool))
-    scores[atoms] = np.mean([minmax(one) for one in matches], axis=0)
+    scores[atoms] = np.mean([minmax(one, constant=0) for one in matches], axis=0)
     return scores
 
 
@@ -266,20 +268,6 @@ def _covered(of: Windows, n: int) -> IntArray:
     np.add.at(changes, of.firsts, 1)
     np.add.at(changes, of.stops, -1)
     return np.flatnonzero(np.cumsum(changes[:-1]))
-
-
-def minmax(values: FloatArray) -> FloatArray:
-    """Brought to [0, 1] by least and most; zeros where equal."""
-    low, high = float(values.min()), float(values.max())
-    if high <= low:
-        return np.zeros(len(values))
-    return (values - low) / (high - low)
-
-
-def by_maximum(values: FloatArray) -> FloatArray:
-    """Divided by the most; zeros where that is 0."""
-    most = float(values.max())
-    return values / most if most > 0 else values
 
 
 def _weighted(

@@ -6,17 +6,16 @@ Each is an entry of arrays, without chunks.
 from __future__ import annotations
 
 import json
-import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import RLock
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged
 from structrag.index.blocks import Column
 from structrag.index.entries import Entry
 from structrag.index.selection import Condition, select_rows
@@ -27,7 +26,13 @@ from structrag.records import Document, SourceMap
 from structrag.retrieval.evidence.leads import Lead
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantiser
-from structrag.retrieval.evidence.record import NO_ATOMS, Pieces, Record
+from structrag.retrieval.evidence.record import (
+    NO_ATOMS,
+    Pieces,
+    Record,
+    texts_of_atoms,
+    with_vectors_of_all,
+)
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
@@ -90,12 +95,23 @@ def stored_document(
     )
 
 
+def entry_of(stored: Stored, record: Record, fingerprint: str) -> Entry:
+    """A document as the store takes it in: its text and record as arrays, no chunks."""
+    document = Document(
+        "", id=stored.id, title=stored.title, format=stored.format, meta=stored.meta
+    )
+    arrays = {**stored.arrays(), **record.arrays()}
+    filled = {name: array for name, array in arrays.items() if array.size}
+    return Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled)
+
+
 class Shelf:
     """All documents and records at one moment.
 
     Attributes:
         changes: Of the store at that moment.
         documents, records: By the document's id.
+        prints: What they were made from, by the document's id.
         basis: The embedder fitted to these documents that made the records' vectors; None: no such
             embedder did.
     """
@@ -107,11 +123,13 @@ class Shelf:
         records: Mapping[str, Record],
         basis: Any = None,
         earlier: Iterable[Pool] = (),
+        prints: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
         self.changes = changes
         self.documents = documents
         self.records = records
         self.basis = basis
+        self.prints = prints
         self._earlier = tuple(earlier)  # pools of documents that may still be the same
         self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
         self._lock = RLock()
@@ -124,7 +142,9 @@ class Shelf:
 
     def with_records(self, records: Mapping[str, Record], basis: Any) -> Shelf:
         """The same documents with other vectors, made by `basis`. They are not saved."""
-        return Shelf(self.changes, self.documents, records, basis, self.pools)
+        return Shelf(
+            self.changes, self.documents, records, basis, self.pools, self.prints
+        )
 
     def select(self, where: Condition | None) -> tuple[list[Stored], Pool]:
         """The documents that meet a condition, and their atoms.
@@ -133,7 +153,7 @@ class Shelf:
         """
         ids = list(self.documents)
         if where is not None:
-            rows = select_rows(_Rows(self.documents), where)
+            rows = select_rows(_DocumentTable(self.documents), where)
             ids = [str(doc_id) for doc_id in np.array(ids, dtype=object)[rows]]
         key = tuple(ids)
         with self._lock:
@@ -154,33 +174,22 @@ class Shelf:
         return Pool(records, before)
 
 
-class EvidenceStore:
-    """Documents with their records, in the order of their first adding.
+class EvidenceLevel:
+    """Documents of a store as evidence is searched in them, in the order of their first adding.
 
-    Each document is in whole or not at all. A search reads a `Shelf`, which later changes do not
-    touch.
+    A search reads a `Shelf`, which later changes do not touch. An embedder with `fit` (LSA) is
+    fitted to the documents when they are first searched and after every change.
     """
 
-    def __init__(self, store: Store | None = None) -> None:
-        # `store or Store(...)` would not do: a store without chunks is false.
-        self.store: Store = Store((VIEW,)) if store is None else store
+    def __init__(self, store: Store, embedder: Any = None) -> None:
+        self.store = store
+        self.embedder = embedder
         self._shelf: Shelf | None = None
         self._lock = RLock()
-        # The documents as they were last read, and the ids of those that have changed since.
+        self._fitting = RLock()
+        # The documents as they were last read, and how many have changed since all were read.
         self._last: Shelf | None = None
-        self._dirty: set[str] = set()
-        self._reused = 0  # documents changed since all were read
-
-    def __len__(self) -> int:
-        """The number of documents."""
-        return len(self.store.document_ids)
-
-    def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self.store
-
-    def document(self, doc_id: str) -> Document:
-        """A document without its text. Raises UnknownDocument if unknown."""
-        return self.store.document(doc_id)
+        self._changed = 0
 
     @property
     def quantiser(self) -> Quantiser | None:
@@ -192,34 +201,16 @@ class EvidenceStore:
     def quantiser(self, quantiser: Quantiser) -> None:
         self.store.shared.update({BITS: quantiser.bits, AXES: quantiser.axes})
 
-    @property
-    def changes(self) -> int:
-        """Documents added or deleted so far."""
-        return self.store.changes
-
-    def put(self, stored: Stored, record: Record, fingerprint: str) -> None:
-        """Add a document, or replace the one with its id in place."""
-        arrays = {**stored.arrays(), **record.arrays()}
-        # The text is kept as an array, as there are no chunks.
-        document = Document(
-            "", id=stored.id, title=stored.title, format=stored.format, meta=stored.meta
-        )
-        filled = {name: array for name, array in arrays.items() if array.size}
-        with self._lock:
-            self.store.put(
-                Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled)
-            )
-            self._changed(stored.id)
-
-    def delete(self, doc_id: str) -> bool:
-        """Remove a document; False if there is none of this id."""
-        with self._lock:
-            was_there = self.store.delete(doc_id)
-            self._changed(doc_id)
-            return was_there
-
-    def _changed(self, doc_id: str) -> None:
-        self._dirty.add(doc_id)
+    def reader(self) -> Shelf:
+        """What is there now, with vectors that depend on all documents."""
+        if not hasattr(self.embedder, "fit"):
+            return self.shelf()
+        with self._fitting:
+            shelf = self.shelf()
+            if shelf.basis is None:
+                shelf = self.saved_fit(shelf) or self._fitted(shelf)
+                self.keep(shelf)
+            return shelf
 
     def shelf(self) -> Shelf:
         """What is there now; only documents that have changed are read again."""
@@ -230,31 +221,46 @@ class EvidenceStore:
             return self._shelf
 
     def _read(self, reader: Reader) -> Shelf:
-        last, pools = self._last, self._shelf.pools if self._shelf is not None else ()
-        self._reused += len(self._dirty)
+        prints = reader.fingerprints()
+        last = self._last or Shelf(0, {}, {})
+        same = {
+            doc_id
+            for doc_id, of_it in prints.items()
+            if last.prints.get(doc_id) == of_it
+        }
+        self._changed += len(prints.keys() | last.prints.keys()) - len(same)
         # What was read keeps its segments in memory, deleted documents included. So all are read
         # again when as many have changed as there are.
-        if last is None or self._reused > len(reader.document_ids):
-            last, self._reused = Shelf(0, {}, {}), 0
+        if self._last is None or self._changed > len(prints):
+            same, self._changed = set(), 0
         documents, records = {}, {}
-        for doc_id in reader.document_ids:
-            if doc_id in last.documents and doc_id not in self._dirty:
-                documents[doc_id], records[doc_id] = (
-                    last.documents[doc_id],
-                    last.records[doc_id],
-                )
-            else:
-                documents[doc_id], records[doc_id] = (
-                    _stored(reader, doc_id),
-                    _record(reader, doc_id),
-                )
-        self._dirty.clear()
-        return Shelf(reader.changes, documents, records, earlier=pools)
+        for doc_id in prints:
+            is_same = doc_id in same
+            documents[doc_id] = (
+                last.documents[doc_id] if is_same else _stored(reader, doc_id)
+            )
+            records[doc_id] = (
+                last.records[doc_id] if is_same else _record(reader, doc_id)
+            )
+        pools = self._shelf.pools if self._shelf is not None else ()
+        return Shelf(reader.changes, documents, records, prints=prints, earlier=pools)
+
+    def _fitted(self, shelf: Shelf) -> Shelf:
+        """The shelf with vectors of the embedder fitted to all its documents."""
+        passages: list[str] = []
+        texts: list[str] = []
+        for doc_id, stored in shelf.documents.items():
+            passages += [stored.text[start:end] for start, end in stored.pieces]
+            texts += texts_of_atoms(stored.text, shelf.records[doc_id])
+        basis = self.embedder.fit(passages)
+        vectors = np.asarray(basis.embed(texts), dtype=np.float32)
+        records = with_vectors_of_all([*shelf.records.values()], vectors)
+        return shelf.with_records(dict(zip(shelf.records, records, strict=True)), basis)
 
     def keep(self, shelf: Shelf) -> None:
         """Give this shelf as long as no document changes."""
         with self._lock:
-            if shelf.changes == self.changes:
+            if shelf.changes == self.store.changes:
                 self._shelf = shelf
 
     def keep_fit(self) -> None:
@@ -270,14 +276,14 @@ class EvidenceStore:
             columns = {name: Column(array) for name, array in arrays.items()}
             self.store.keep_fit(shelf.changes, columns)
 
-    def saved_fit(self, shelf: Shelf, embedder: Any) -> Shelf | None:
+    def saved_fit(self, shelf: Shelf) -> Shelf | None:
         """The shelf with the vectors saved for it; None without any."""
         columns = self.store.fitted
         # Asked after the fit was taken: a document that comes between changes the count.
         if not columns or self.store.changes != shelf.changes:
             return None
         arrays = {name: column.all() for name, column in columns.items()}
-        basis = embedder.restored(arrays)
+        basis = self.embedder.restored(arrays)
         if basis is None:
             return None
         records, first = {}, 0
@@ -290,31 +296,8 @@ class EvidenceStore:
             first = atoms.stop
         return shelf.with_records(records, basis)
 
-    # -- in a folder
 
-    def save(self, path: str | os.PathLike[str], config: Mapping[str, Any]) -> None:
-        """Write all to a folder; `Store.save` says what can go wrong."""
-        self.store.save(path, config={**config, "kind": KIND})
-
-    @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], *, verify: bool = False
-    ) -> tuple[EvidenceStore, dict[str, Any]]:
-        """Open what `save` wrote, and give its configuration; arrays are memory-mapped.
-
-        Raises IndexDamaged if there is no index, or it is incomplete, altered or another kind.
-        """
-        store = Store.load(path, verify=verify)
-        config = dict(store.config)
-        if config.pop("kind", None) != KIND:
-            raise IndexDamaged(
-                f"{os.fspath(path)!r} was not saved by EvidenceRetriever.save. Open it with the "
-                "class that saved it."
-            )
-        return cls(store), config
-
-
-class _Rows:
+class _DocumentTable:
     """Documents as `select_rows` asks for them: a row each."""
 
     def __init__(self, documents: Mapping[str, Stored]) -> None:

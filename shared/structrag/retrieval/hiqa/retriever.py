@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Route, Steps, T
-from structrag.errors import InvalidParameter, check_choice
+from structrag.errors import InvalidParameter, check_choice, check_query, checked_k
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.ranking import best_positions
-from structrag.index.routes import check_query, checked_k
 from structrag.records import Chunk, Hit
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.pool import PoolSource
@@ -246,24 +245,18 @@ class HiQARetriever(Retriever):
         """
         return self._table(self.index.store.reader()).statistics()
 
-    def tune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, and use them henceforth.
 
-        `metric` is as in `tune_steps`.
+        See `tune_steps`. Raises InvalidParameter for a retriever that does not use them.
         """
-        return self._tuned(self.index.run(self._tune_steps(questions, metric)))
+        return self._tuned(self.index.run(self._tune_steps(questions)))
 
-    async def atune(
-        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
-    ) -> TuningReport:
+    async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """`tune` on an event loop."""
-        return self._tuned(await self.index.arun(self._tune_steps(questions, metric)))
+        return self._tuned(await self.index.arun(self._tune_steps(questions)))
 
-    def _tune_steps(
-        self, questions: Iterable[LabelledQuestion], metric: str
-    ) -> Steps[TuningReport]:
+    def _tune_steps(self, questions: Iterable[LabelledQuestion]) -> Steps[TuningReport]:
         if self.fusion != "score" or self.preset != "default":
             raise InvalidParameter(
                 "tune needs a retriever that uses alpha and beta: fusion='score', preset='default'."
@@ -272,9 +265,7 @@ class HiQARetriever(Retriever):
         def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
             return self.pool_steps(question.question, where=question.where)
 
-        return tune_steps(
-            questions, pool_steps, self.index.store.reader(), k=self.k, metric=metric
-        )
+        return tune_steps(questions, pool_steps, self.index.store.reader())
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta

@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from structrag.asking.replies.echo import without_echo
-from structrag.asking.requests import Ask
-from structrag.asking.runner import Runner
-from structrag.models.llm import FunctionModel
 
 PROMPT = 'Summarise the text. Answer with JSON: {"summary": "..."}\n\nText:\nPumps move water.\n'
 ANSWER = '{"summary": "Pumps."}'
@@ -35,13 +32,6 @@ def test_the_prompt_in_front_is_stripped(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [PROMPT, PROMPT.strip(), CHATML.removesuffix(ANSWER)]
-)
-def test_an_echo_alone_is_no_answer(answer: str) -> None:
-    assert without_echo(PROMPT, answer) == ""
-
-
-@pytest.mark.parametrize(
     "answer",
     [
         ANSWER,
@@ -53,21 +43,6 @@ def test_an_echo_alone_is_no_answer(answer: str) -> None:
 )
 def test_other_answers_stay_as_they_are(answer: str) -> None:
     assert without_echo(PROMPT, answer) == answer
-
-
-def test_an_answer_to_a_short_prompt_may_begin_with_it() -> None:
-    assert (
-        without_echo("What is water?", "What is water? A liquid.")
-        == "What is water? A liquid."
-    )
-
-
-def test_what_a_runner_gives_and_keeps_has_no_echo() -> None:
-    def steps():
-        return (yield [Ask(PROMPT)])
-
-    runner = Runner(llm=FunctionModel(lambda prompt: prompt + ANSWER, name="echo"))
-    assert runner.run(steps()) == [ANSWER]
 
 
 def test_many_marks_at_the_end_are_stripped() -> None:

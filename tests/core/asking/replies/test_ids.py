@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-from doubles import REFUSAL
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,105 +14,27 @@ from structrag.asking.replies.ids import parse_ids, usable_ids
 NINE = range(1, 10)
 
 
-@pytest.mark.parametrize(
-    ("answer", "ids"),
-    [
-        ("2, 4", [2, 4]),
-        ("4 2 4", [2, 4]),
-        ("2,4", [2, 4]),
-        ("2;4.", [2, 4]),
-        ("- 2\n- 4", [2, 4]),
-        ("**2**, **4**", [2, 4]),
-        ("(2) and (4)", [2, 4]),
-        ("[2] and [4]", [2, 4]),
-        ("#2, #4", [2, 4]),
-        ("No. 2 and No. 4", [2, 4]),
-        ("IDs: 2, 4", [2, 4]),
-        ("The relevant ones are 2 and 4.", [2, 4]),
-        ("There are 3 relevant paragraphs: 2, 5, 9.", [2, 5, 9]),
-        ("Paragraphs 2, 4 and 7 answer it.", [2, 4, 7]),
-        ("2: it names the pump\n4: it has 7 valves", [2, 4]),
-        ("1. Paragraph 3 names it\n2. Paragraph 7 too", [3, 7]),
-    ],
-)
+@examples
 def test_lists_and_prose(answer: str, ids: list[int]) -> None:
     assert parse_ids(answer, NINE) == (ids, 0)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "3-5",
-        "3–5",
-        "3 - 5",
-        "3 to 5",
-        "[3]-[5]",
-        "[3] to [5]",
-        "[3-5]",
-        "3..5",
-        "5-3",
-        "3, 4-5",
-    ],
-)
+@examples
 def test_ranges(answer: str) -> None:
     assert parse_ids(answer, NINE) == ([3, 4, 5], 0)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "[2, 4]",
-        '["2", "4"]',
-        '["[2]", "[4]"]',
-        '{"ids": [2, 4]}',
-        '{"ids": "2, 4"}',
-        '```json\n{"ids": [2, 4]}\n```',
-        'Here it is: {"relevant_ids": [2, 4], "confidence": 0.9, "reason": "1 and 3 do not help"}',
-        '{"2": true, "3": false, "4": true}',
-        '{"2": "names the pump", "3": "not relevant", "4": "as well"}',
-        '[{"id": 2, "score": 9}, {"id": 4, "score": 3}, {"id": 5, "relevant": false}]',
-        '{"relevant": [2, 4], "irrelevant": [1, 3]}',
-    ],
-)
+@examples
 def test_json(answer: str) -> None:
     assert parse_ids(answer, NINE) == ([2, 4], 0)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        " \n",
-        "none",
-        "None.",
-        "N/A",
-        "[]",
-        '{"ids": []}',
-        "-1",
-        "None of the 9 paragraphs answers it.",
-        "None of [1]-[9] is relevant.",
-        "There are no relevant paragraphs among 1-9.",
-        "I'm sorry, but I cannot find anything in the 3 sections.",
-        "Unfortunately, I can't tell from these 4 paragraphs.",
-        "Keine der 9 Angaben hilft.",
-        "Aucun des 9 paragraphes.",
-        "没有相关段落 1",
-        "GPT-4 and H2O and 45% and 3.2 and $5",
-    ],
-)
+@examples
 def test_nothing_is_named(answer: str) -> None:
     assert parse_ids(answer, NINE) == ([], 0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "ids"),
-    [
-        ("Section 3.2 reports 45%, so paragraph 4 it is", [4]),
-        ("As [Smith 2019] shows in 3 ways, [2] holds.", [2]),
-        ("Let me look at [1] and [5].\n\nFinal answer: [3]", [3]),
-        ("<think>[1] or [2]?</think>[5]", [5]),
-    ],
-)
+@examples
 def test_the_surest_form_wins(answer: str, ids: list[int]) -> None:
     assert parse_ids(answer, NINE) == (ids, 0)
 
@@ -128,77 +49,19 @@ def test_what_was_not_shown_is_dropped_and_counted() -> None:
     assert parse_ids("9" * 5000, NINE) == ([], 1)
 
 
-def test_thousands_are_ids_in_a_list_and_a_number_in_prose() -> None:
-    assert parse_ids("12,104,237", range(1, 300)) == ([12, 104, 237], 0)
-    assert parse_ids("They sold 1,000 pumps, see section 2", range(1, 3000)) == ([2], 0)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "1.\n2.\n3.\n4.",
-        "1)\n2)\n3)",
-        "1. Dogs bark.\n2. Cats purr.\n3. Pumps leak.",
-        "  1. The 4 pumps\n  2. The 7 valves",
-        "(1) Dogs bark.\n(2) Cats purr.",
-        "2. Dogs bark.",
-        "They sold 1,000 pumps of type 2",
-        "There are 3 pumps in the hall and 4 in the yard.",
-        "It was built in 7 years",
-        "only 3 pumps leak",
-    ],
-)
+@examples
 def test_enumerations_and_numbers_of_prose_are_no_ids(answer: str) -> None:
     assert parse_ids(answer, NINE) == ([], 0)
     assert not usable_ids(NINE, answer)
 
 
-@pytest.mark.parametrize(
-    ("answer", "ids"),
-    [
-        ("1. 3\n2. 7", [3, 7]),
-        ("1. [3]\n2. [7]", [3, 7]),
-        ("1. Section 3\n2. Section 7", [3, 7]),
-        ("2.\n4.", [2, 4]),
-        ("1.", [1]),
-        ("(2) because it names the pump", [2]),
-        ("The answer is 2.", [2]),
-        ("'2'", [2]),
-        ('"2", "4"', [2, 4]),
-    ],
-)
+@examples
 def test_ids_nearly_in_the_form_asked_for(answer: str, ids: list[int]) -> None:
     assert parse_ids(answer, NINE) == (ids, 0)
     assert usable_ids(NINE, answer)
 
 
-def test_a_range_without_end_costs_nothing() -> None:
-    started = time.process_time()
-    assert parse_ids("1-999999999", NINE) == (list(NINE), 1)
-    assert time.process_time() - started < 0.5
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "[ ",
-        "1-",
-        "section 3 ",
-        "1, ",
-        "{",
-        "[",
-        "a.b ",
-        "answer: ",
-        "answer:\n",
-        "none of ",
-        "\n \n",
-        "1 ",
-        "- ",
-        '{"a":',
-        "1,111",
-        "1",
-    ],
-)
+@examples
 def test_long_answers_take_time_in_proportion(part: str) -> None:
     started = time.process_time()
     parse_ids(part * 15_000 + "x", range(1, 5001))
@@ -289,24 +152,6 @@ def test_every_shown_id_in_a_list_is_found(ids: set[int], shape: str) -> None:
 )
 def test_any_json_gives_a_valid_subset(value: object) -> None:
     assert set(parse_ids(json.dumps(value), NINE)[0]) <= set(NINE)
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.",
-        True), ("Keine.", True),
-        ("[1, 99]", True), ("[99]", True), (REFUSAL, False), ("", False), ("As an AI I do not "
-        "know.", False), ("Hello!", False),
-    ],
-)  # fmt: skip
-def test_ids(answer: str, good: bool) -> None:
-    assert usable_ids({1, 2, 3}, answer) is good
-
-
-def test_an_empty_answer_is_one_where_the_prompt_asks_for_it() -> None:
-    assert usable_ids(NINE, " \n", empty=True) and not usable_ids(NINE, " \n")
-    assert not usable_ids(NINE, "Hello!", empty=True)
 
 
 def test_prose_that_denies_something_names_no_ids() -> None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from doubles import REFUSAL
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag.asking.replies.lists import (
-    is_refusal,
-    loops,
     parse_answer,
     parse_keywords,
 )
-
-MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
 
 
 @pytest.mark.parametrize(
@@ -96,38 +92,6 @@ def test_any_answer_is_read_without_an_error(answer: str) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "{[]: 1}",
-        "[" * 100_000,
-        "{" * 5_000 + "}" * 5_000,
-        "[" + "9" * 5_000 + "]",
-        "[\x00]",
-        "(" * 300,
-    ],
-)
-def test_hostile_answers_are_survived(answer: str) -> None:
-    for kind in ("merged", "summary", "keywords"):
-        parse_answer(kind, answer)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        MERGED,
-        f"```json\n{MERGED}\n```",
-        f"Of course, here it is:\n{MERGED}\nAnything else?",
-        "{'summary': 'A short summary.', 'keywords': ['pump', 'valve']}",
-        "{'summary': 'A short summary.', 'keywords': ('pump', 'valve')}",
-        '{"Summary": "A short summary. ", "KEYWORDS": "pump, valve"}',
-        '{"summary": "A short summary.", "keywords": ["pump", "valve", null, ["x"]], "more": {}}',
-    ],
-)
-def test_a_merged_answer_in_many_dresses(answer: str) -> None:
-    assert parse_answer("merged", answer) == ("A short summary.", ["pump", "valve"])
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
         "{'summary': 3, 'keywords': {'a': 1}}",
         "{'summary': None, 'keywords': [b'a', ...]}",
         "[1]",
@@ -138,66 +102,10 @@ def test_a_merged_answer_of_wrong_types_is_nothing(answer: str) -> None:
     assert parse_answer("merged", answer) == ("", [])
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        "I'm sorry, I can't help with that.",
-        "I’m very sorry, but this is not possible.",
-        "I am unable to summarise this.",
-        "Sorry, no.",
-        "I cannot do this.",
-        "Unfortunately, I do not see a section.",
-        "As an AI language model, I do not read.",
-        "I apologize, there is nothing here.",
-    ],
-)
+@examples
 def test_a_refusal_is_no_summary(refusal: str) -> None:
     assert parse_answer("summary", refusal) == ("", [])
     assert parse_answer("keywords", refusal) == ("", [])
     assert parse_answer(
         "merged", json.dumps({"summary": refusal, "keywords": refusal})
     ) == ("", [])
-
-
-@pytest.mark.parametrize(
-    "summary",
-    [
-        "Sorrel grows in meadows.",
-        "Canned goods are listed.",
-        "Ich fasse zusammen: Es regnet.",
-        "Iran exports oil.",
-    ],
-)
-def test_what_only_looks_like_a_refusal_is_kept(summary: str) -> None:
-    assert parse_answer("summary", summary) == (summary, [])
-
-
-def test_refusals() -> None:
-    assert is_refusal(f"```\n{REFUSAL}\n```") and not is_refusal("Sorrel is a plant.")
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Leider kann ich das nicht beantworten.",
-        "Je suis désolé, mais je ne peux pas.",
-        "Lo siento, no puedo ayudar.",
-        "抱歉，我无法回答。",
-        "申し訳ありませんが、お答えできません。",
-    ],
-)
-def test_refusals_in_other_languages(answer: str) -> None:
-    assert is_refusal(answer) and parse_answer("summary", answer) == ("", [])
-
-
-def test_what_goes_round_in_circles_or_holds_no_letter_is_no_summary() -> None:
-    for answer in ("the seal of the pump is " * 50, "a" * 5000, "1.\n2.\n3.\n", "..."):
-        assert parse_answer("summary", answer) == ("", [])
-    merged = json.dumps({"summary": "pump " * 100, "keywords": ["pump"]})
-    assert parse_answer("merged", merged) == ("", ["pump"])
-
-
-def test_loops() -> None:
-    assert not loops("pump " * 31) and loops("pump " * 32)  # 155 and 160 characters
-    prose = "Rinse the filter every week, since dirt in it wears the pump out and lets it overheat."
-    assert not loops(f"{prose} {prose} {prose}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from fixture_cases import examples
 from samples import DEFINING
 
 from structrag.chunks.enriching.definitions import (
@@ -49,56 +49,14 @@ def test_shortening_keeps_every_name_or_gives_none() -> None:
     assert shortened([], np.zeros((0, 1)), [], 9, count_tokens) is None
 
 
-@pytest.mark.parametrize(
-    ("short", "before", "long"),
-    [
-        (
-            "NASA",
-            "the National Aeronautics and Space Administration",
-            "National Aeronautics and Space Administration",
-        ),
-        ("HR", "heart rate", "heart rate"),  # the first letter of the text
-        ("HR", "the rate", ""),
-        ("TR", "heart rate", ""),  # T begins no word
-        ("HT", "heat", ""),  # one word is no long form
-        ("A-B", "alpha beta", "alpha beta"),
-        # No farther back than twice as many words, nor than five more.
-        ("HR", "heart a b rate", "heart a b rate"),
-        ("HR", "heart a b c rate", ""),
-        ("ABCDEFG", "alpha beta gamma", ""),
-        (
-            "ABCDEFG",
-            "alpha x x x x x beta cent delta echo fox golf",
-            "alpha x x x x x beta cent delta echo fox golf",
-        ),
-        ("ABCDEFG", "alpha x x x x x x beta cent delta echo fox golf", ""),
-        ("A-B", "a b", ""),  # no longer than the acronym
-        ("AB", "a b", "a b"),
-        ("AB", "x-alpha beta", "alpha beta"),  # a word may begin behind a hyphen
-        ("AB", "xalpha beta", ""),
-        ("AB", "b alpha", ""),  # in order
-        ("AA", "an", ""),  # a letter stands for one letter
-    ],
-)
+@examples
 def test_the_words_that_an_acronym_stands_for(
     short: str, before: str, long: str
 ) -> None:
     assert _long_form(short, before) == long
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("LSTM", True),
-        ("A10", True),
-        ("x_1", True),
-        ("CA-IS3722HS", True),
-        ("Nova", False),
-        ("A", False),
-        ("12", False),
-        ("LSTM net", False),
-    ],
-)
+@examples
 def test_acronyms_and_codes(name: str, expected: bool) -> None:
     assert is_code(name) is expected
 
@@ -110,21 +68,7 @@ def count_words(text: str) -> int:
 THREE = ["NASA flew far.", "It was cold.", "ESA stayed."]
 
 
-@pytest.mark.parametrize(
-    ("most", "names", "text"),
-    [
-        (8, [], "NASA flew far. It was cold. ESA stayed."),
-        # The last is nearest the mean; the others as long as they fit.
-        (5, [], "NASA flew far. ESA stayed."),
-        (4, [], "ESA stayed."),
-        (2, [], "ESA stayed."),
-        (1, [], None),
-        (3, ["NASA"], "NASA flew far."),
-        (2, ["NASA"], None),
-        (5, ["NASA", "ESA"], "NASA flew far. ESA stayed."),
-        (4, ["NASA", "ESA"], None),
-    ],
-)
+@examples
 def test_sentences_nearest_the_mean_fill_the_room(
     most: int, names: list[str], text: str | None
 ) -> None:
@@ -132,40 +76,12 @@ def test_sentences_nearest_the_mean_fill_the_room(
     assert shortened(THREE, vectors, names, most, count_words) == text
 
 
-@pytest.mark.parametrize(
-    ("closer", "second"), [(0.0, "b."), (4e-10, "b."), (4e-9, "c.")]
-)
+@examples
 def test_of_sentences_as_near_the_first_comes_first(closer: float, second: str) -> None:
     vectors = np.array([[1.5], [0.75], [0.75 + closer]])
     text = shortened(["a.", "b.", "c."], vectors, [], 2, count_words)
     assert text == f"a. {second}"
 
 
-def test_a_sentence_with_more_of_the_names_comes_first() -> None:
-    sentences = ["A1 is.", "B2 is.", "A1 and B2.", "B2 and C3.", "B2 or C3."]
-    vectors = np.zeros((5, 1))
-    names = ["A1", "B2", "C3"]
-    # The third has two, then the fourth has the one that is left.
-    assert shortened(sentences, vectors, names, 6, count_words) == (
-        "A1 and B2. B2 and C3."
-    )
-    assert shortened(sentences, vectors, names, 5, count_words) is None
-
-
 def test_names_without_sentences_have_no_shorter_text() -> None:
     assert shortened([], np.zeros((0, 1)), ["NASA"], 9, count_words) is None
-
-
-def test_a_text_that_counts_more_than_its_sentences_is_none() -> None:
-    def joined(text: str) -> int:
-        """Two sentences together count one more."""
-        return count_words(text) + ("far. It" in text)
-
-    vectors = np.ones((2, 1))
-    assert shortened(THREE[:2], vectors, [], 7, joined) == "NASA flew far. It was cold."
-    assert shortened(THREE[:2], vectors, [], 6, joined) is None
-
-
-def test_white_space_of_a_shorter_text_is_collapsed() -> None:
-    vectors = np.ones((1, 1))
-    assert shortened(["A  b\nc."], vectors, [], 3, count_words) == "A b c."

@@ -6,13 +6,13 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dense_chunks import check_untouched, enrich
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
+from fixture_cases import examples
 from places import DATA
 from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
@@ -89,12 +89,6 @@ async def test_sync_async_and_again_are_equal() -> None:
     assert enricher.enrich(source, chunks) == enricher.enrich(source, chunks)  # LSA
 
 
-def test_added_lines_can_stay_out_of_the_context() -> None:
-    found = enrich(high=0.01, reduce=False, growth=1.0, into_context=False)[3]
-    assert found.context == "" and found.extras["added"][0]["entity"] == "LSTM"
-    assert found.extras["index_tokens"] == count_tokens(DENSE)
-
-
 def test_the_hard_limit_has_its_own_counter() -> None:
     wanted = len(DENSE) + len("Long Short-Term Memory (LSTM)\n")
     for limit, fits in ((wanted - 1, False), (wanted, True)):
@@ -141,24 +135,7 @@ def test_a_real_document() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"low_quantile": 2}, "low_quantile must be"),
-        ({"low_quantile": 0.9}, "low_quantile must be at most"),
-        ({"growth": -0.1}, "growth must be"),
-        ({"reduce_to": "half"}, "reduce_to must be"),
-        ({"rounds": 0}, "rounds must be"),
-        ({"low": -1}, "low must be"),
-        ({"max_tokens": 0}, "max_tokens must be"),
-        ({"high_quantile": 1.01}, "high_quantile must be a number from 0 to 1"),
-        ({"growth": True}, "growth must be a number from 0 to 1"),
-        ({"min_chunks": 0}, "min_chunks must be"),
-        ({"candidates": 0}, "candidates must be"),
-        ({"min_tokens": -1}, "min_tokens must be"),
-        ({"high": -0.1}, "high must be"),
-    ],
-)
+@examples
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         IDMSEnricher(**choices)
@@ -197,18 +174,6 @@ def test_shortened_and_supplemented_text(tmp_path: Path) -> None:
         )
         assert runs[0][0] and runs[1][0] and not runs[2][0], (half, runs)
         assert runs[2][1][0].extras["action"] == first
-
-
-def test_only_chunks_whose_entities_are_well_explained_are_shortened() -> None:
-    def factors(effectiveness: float, density: float = 0.1) -> DensityFactors:
-        entities = (Entity("Nova", 1, effectiveness),)
-        return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=500)
-
-    measured = [factors(0.2), factors(0.5), factors(0.8), factors(0.4, density=9.0)]
-    enricher = IDMSEnricher(low=1.0, high=5.0)
-    assert enricher._chosen(measured) == ([1, 2], [3])  # the median is 0.45
-    # At the median too.
-    assert enricher._chosen([factors(0.5), factors(0.5)]) == ([0, 1], [])
 
 
 def test_as_published_every_factor_counts() -> None:
@@ -286,61 +251,7 @@ def measured(
     return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=tokens)
 
 
-NO_ENTITY = DensityFactors(0.0, (), 1.0, 1.0, 1.0, tokens=500)
-
-
-@pytest.mark.parametrize(
-    ("factors", "lowest", "highest"),
-    [
-        ([measured(1.0)], [0], []),  # just the low density
-        ([measured(1.1)], [], []),
-        ([measured(5.0)], [], [0]),  # just the high one
-        ([measured(4.9)], [], []),
-        ([measured(1.0, 120)], [0], []),  # just long enough
-        ([measured(1.0, 119)], [], []),
-        ([NO_ENTITY, measured(1.0)], [1], []),
-        ([NO_ENTITY], [], []),
-        # The median of effectiveness is 0.4; chunks without an entity do not count.
-        (
-            [
-                NO_ENTITY,
-                NO_ENTITY,
-                measured(0, 500, 0.2, 0.6),
-                measured(0, 500, 0.3),
-                measured(0, 500, 0.9),
-            ],
-            [2, 4],
-            [],
-        ),
-        # Within a billionth of the median is at it.
-        ([measured(0, 500, 0.5), measured(0, 500, 0.5 - 5e-10)], [0, 1], []),
-    ],
-)
-def test_which_chunks_are_shortened_and_which_get_more(
-    factors: list[DensityFactors], lowest: list[int], highest: list[int]
-) -> None:
-    assert IDMSEnricher(low=1.0, high=5.0)._chosen(factors) == (lowest, highest)
-
-
-def test_a_chunk_both_low_and_high_is_shortened_or_else_supplemented() -> None:
-    enricher = IDMSEnricher(low=9.0, high=0.0)
-    factors = [measured(1.0, 500), measured(1.0, 100)]
-    assert enricher._chosen(factors) == ([0], [1])
-
-
-@pytest.mark.parametrize(
-    ("choices", "n", "lowest", "highest"),
-    [
-        ({}, 8, [0, 1], [6, 7]),  # a quarter of eight
-        ({}, 7, [], []),
-        ({"min_chunks": 7}, 7, [0, 1], [5, 6]),
-        ({"low": 3.0}, 8, [0, 1, 2, 3], [6, 7]),
-        ({"low": 3.0}, 7, [0, 1, 2, 3], []),
-        ({"high": 3.0}, 8, [0, 1], [3, 4, 5, 6, 7]),
-        ({"high": 3.0}, 7, [], [3, 4, 5, 6]),
-        ({"low_quantile": 0.0, "high_quantile": 1.0}, 8, [0], [7]),
-    ],
-)
+@examples
 def test_quantiles_of_enough_chunks_say_what_is_low_and_high(
     choices: dict[str, Any], n: int, lowest: list[int], highest: list[int]
 ) -> None:
@@ -359,13 +270,7 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-@pytest.mark.parametrize(
-    ("answer", "is_taken"),
-    [
-        ("ACME makes steel by the river.", True),  # 6 of 12 words
-        ("ACME makes steel by the green river.", False),
-    ],
-)
+@examples
 def test_a_short_text_may_have_just_its_share(answer: str, is_taken: bool) -> None:
     text = "ACME makes steel by the river and everybody there likes it so."
     source = read_text(text, format="text")
@@ -384,40 +289,7 @@ def test_a_short_text_may_have_just_its_share(answer: str, is_taken: bool) -> No
     assert found.extras["index_tokens"] == (6 if is_taken else 12)
 
 
-def test_what_was_measured_is_in_the_extras_with_six_decimals() -> None:
-    extras = [chunk.extras for chunk in enrich(reduce=False, supplement=False)]
-    factors = [each["density_factors"] for each in extras]
-    assert factors[3]["tokens"] == count_tokens(DENSE) and factors[3]["rating"] == 1
-    assert 0 < factors[3]["correlation"] < 1 and 0 < factors[3]["effectiveness"] < 1
-    numbers = {
-        "density": [each["density"] for each in extras],
-        **{
-            name: [each[name] for each in factors]
-            for name in ("effectiveness", "correlation", "similarity")
-        },
-    }
-    decimals = {
-        name: max(len(str(value).partition(".")[2]) for value in values)
-        for name, values in numbers.items()
-    }
-    assert set(decimals.values()) == {6}, decimals
-
-
-def test_a_chunk_keeps_its_context_and_its_count_where_nothing_is_added() -> None:
-    source, chunks = dense_document()
-    chunks = [replace(chunk, context="Path") for chunk in chunks]
-    enricher = IDMSEnricher(high=0.01, low=0.0, reduce=False, growth=1.0)
-    found = enricher.enrich(source, chunks, embedder=HashEmbedder())
-    assert found[1].context == "Path"
-    assert found[1].extras["index_tokens"] == chunks[1].extras["index_tokens"]
-    assert found[3].context == "Path\nLong Short-Term Memory (LSTM)"
-    assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
-
-
-@pytest.mark.parametrize(
-    ("splitters", "own", "in_context"),
-    [(True, True, True), (False, True, False), (True, False, False)],
-)
+@examples
 def test_added_lines_go_into_the_context_if_both_say_so(
     splitters: bool, own: bool, in_context: bool
 ) -> None:
@@ -433,14 +305,7 @@ def test_added_lines_go_into_the_context_if_both_say_so(
     assert (made.enricher.max_tokens, made.enricher.counter) == (7, count_words)
 
 
-@pytest.mark.parametrize(
-    ("name", "halves"),
-    [
-        ("both", (True, True)),
-        ("reduce", (True, False)),
-        ("supplement", (False, True)),
-    ],
-)
+@examples
 def test_an_enrichment_by_name(name: str, halves: tuple[bool, bool]) -> None:
     enricher = as_enricher(name)
     assert enricher is not None

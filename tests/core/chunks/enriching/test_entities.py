@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from dense_chunks import chunks_of, measured
 from doubles import ScriptedModel
 
-from structrag.asking.runner import Runner
-from structrag.chunks.enriching.entities import entity_steps, ner_entities
+from structrag.chunks.enriching.entities import ner_entities
 
 
 def test_entities_in_more_than_half_of_the_chunks_are_dropped() -> None:
@@ -48,32 +46,3 @@ def test_entities_by_a_function_or_a_model_must_occur() -> None:
 def test_a_pipeline_gives_slices() -> None:
     found = ner_entities(lambda text: [{"start": 4, "end": 8, "word": "nasa"}])
     assert list(found("The NASA probe")) == ["NASA"]
-
-
-@pytest.mark.parametrize(
-    ("texts", "share", "entities"),
-    [
-        # Of three texts or fewer none is common.
-        (["a b", "a", "a"], 0.1, [{"a", "b"}, {"a"}, {"a"}]),
-        # Two of four are just half, three are more.
-        (["a b c", "b c", "c", "d"], 0.5, [{"a", "b"}, {"b"}, set(), {"d"}]),
-        (["a", "a", "a", "a"], 1.0, [{"a"}] * 4),
-    ],
-)
-def test_a_name_in_more_than_the_share_of_four_texts_is_left_out(
-    texts: list[str], share: float, entities: list[set[str]]
-) -> None:
-    steps = entity_steps(texts, lambda text: text.split(), share)
-    assert [set(names) for names in Runner().run(steps)] == entities
-
-
-def test_a_name_is_written_as_where_it_first_occurs() -> None:
-    names = ["Voyager\nOne", "VOYAGER ONE", "sun", " "]
-    steps = entity_steps(["The Voyager One and voyager one."], lambda text: names, 1.0)
-    assert Runner().run(steps) == [{"voyager one": "Voyager One"}]
-
-
-def test_nobody_is_asked_about_no_text() -> None:
-    model = ScriptedModel("[]")
-    assert Runner(llm=model).run(entity_steps([], "llm", 0.5)) == []
-    assert not model.prompts

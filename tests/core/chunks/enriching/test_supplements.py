@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dense_chunks import check_untouched, enrich
+from dense_chunks import enrich
 from doubles import HashEmbedder, ScriptedModel
-from samples import DENSE, LONG, dense_document
+from fixture_cases import examples
+from samples import DENSE, LONG
 
 from structrag.chunks.enriching.density import (
     ChunkVectors,
     DensityFactors,
     DensitySettings,
     Entity,
-    density,
 )
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.enriching.supplements import (
@@ -27,58 +27,6 @@ from structrag.chunks.enriching.supplements import (
     defined,
 )
 from structrag.records import Chunk, Document
-from structrag.text.names import contains
-from structrag.text.tokens import count_tokens
-
-
-def test_without_a_model_undefined_acronyms_get_the_documents_definition() -> None:
-    source, chunks = dense_document()
-    found = enrich(high=0.01, low=0.0, reduce=False, growth=1.0)
-    added = found[3].extras["added"]
-    assert [item["entity"] for item in added] == ["LSTM"]
-    assert added[0]["text"] == "Long Short-Term Memory (LSTM)"
-    assert (
-        "Long Short-Term Memory (LSTM)"
-        in source.text[added[0]["start"] : added[0]["end"]]
-    )
-    assert (
-        source.text[added[0]["start"] : added[0]["end"]]
-        == "A gated network called Long Short-Term Memory (LSTM) keeps a state."
-    )
-    assert found[3].context == "Long Short-Term Memory (LSTM)"
-    assert (
-        found[3].extras["action"] == "supplemented"
-        and found[0].extras["action"] == "none"
-    )
-    assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
-    assert "added" not in found[0].extras  # it defines the name itself
-    check_untouched(chunks, found, growth=1.0)
-
-
-def test_growth_and_the_hard_limit_are_kept() -> None:
-    assert "added" not in enrich(high=0.01, reduce=False, growth=0.05)[3].extras
-    size = count_tokens(DENSE)
-    assert (
-        "added"
-        not in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 2)[
-            3
-        ].extras
-    )
-    assert (
-        "added"
-        in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 12)[3].extras
-    )
-
-
-def test_without_a_model_sentences_that_hold_the_entities_are_kept() -> None:
-    _, chunks = dense_document()
-    found = enrich(low=99.0, supplement=False)
-    reduced = found[4].extras["reduced"]
-    assert found[4].extras["action"] == "reduced"
-    assert "ACME" in reduced and count_tokens(reduced) <= 0.6 * count_tokens(LONG)
-    assert found[4].index_text.endswith(reduced)
-    assert all("reduced" not in chunk.extras for chunk in found[:4])  # below 120 tokens
-    check_untouched(chunks, found)
 
 
 @pytest.mark.parametrize(
@@ -97,37 +45,6 @@ def test_a_models_short_text_is_checked(answer: str, usable: bool) -> None:
     assert (found.extras.get("reduced") == answer) is usable
     assert found.extras.get("dropped") == (None if usable else 1)
     assert found.extras["action"] == ("reduced" if usable else "none")
-
-
-def test_entities_named_by_a_model_must_be_missing_and_supported() -> None:
-    answers = json.dumps(
-        ["gated network", "unicorn", "LSTM", "state of the art in many fields"]
-    )
-    model = ScriptedModel(answers)
-    source, chunks = dense_document()
-    found = enrich(
-        model, high=1.0, reduce=False, growth=1.0, candidates=9, density=settings_of()
-    )
-    added = found[3].extras["added"]
-    assert [item["entity"] for item in added] == ["gated network"]
-    for item in added:
-        assert source.text[item["start"] : item["end"]] == item["text"]
-        assert contains(item["text"], item["entity"])
-    assert found[3].extras["dropped"] >= 3
-    check_untouched(chunks, found, growth=1.0)
-
-
-def test_entities_are_embedded_as_queries() -> None:
-    source, chunks = dense_document()
-    embedder, model = HashEmbedder(), ScriptedModel('["gated network"]')
-    settings = settings_of()
-    enricher = IDMSEnricher(
-        high=1.0, reduce=False, growth=1.0, candidates=9, density=settings
-    )
-    enricher.enrich(source, chunks, embedder=embedder, llm=model)
-    assert (
-        embedder.queries == ["gated network"] and "gated network" not in embedder.texts
-    )
 
 
 def settings_of() -> Any:
@@ -149,35 +66,6 @@ def test_rounds_are_bounded_and_end_when_nothing_is_missing() -> None:
     )
     enrich(greedy, high=1.0, reduce=False, growth=1.0, rounds=2)
     assert len(greedy.prompts) <= 2 * asked
-
-
-def test_the_nearest_sentences_of_other_places() -> None:
-    sentences = [f" {letter} is here.\n" for letter in "ABCDEFG"]
-    text = "".join(sentences)
-    size = len(sentences[0])
-    of_chunk = ((0, 2), (2, 5), (5, 7))  # sentences
-    chunks = tuple(
-        Chunk(f"d:{i}", "d", "s", size * i, size * j, text[size * i : size * j])
-        for i, j in of_chunk
-    )
-    spans = tuple(
-        tuple((size * k, size * (k + 1)) for k in range(j - i)) for i, j in of_chunk
-    )
-    #  A    B    C    D    E    F    G   like the second chunk
-    like = [0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.9]
-    rows = [np.array([[like[k], 0.0] for k in range(i, j)]) for i, j in of_chunk]
-    vectors = ChunkVectors(spans, tuple(rows), np.array([[0.5, 0], [1, 0], [0.5, 0]]))
-    source = Source(Document(text), chunks, vectors)
-    assert [text[one.start : one.end] for one in source.sentences] == [
-        f"{letter} is here." for letter in "ABCDEFG"
-    ]
-    assert [one.chunk for one in source.sentences] == [0, 0, 1, 1, 1, 2, 2]
-    assert source.of(2) == ["F is here.", "G is here."]
-    # without its own and the ones next to these
-    assert source.nearest(1, 9, set()) == [0, 6]  # ties: the first
-    assert source.nearest(1, 1, set()) == [0]
-    assert source.nearest(1, 9, {0}) == [6]
-    assert source.nearest(0, 2, set()) == [5, 6]
 
 
 def words(text: str) -> int:
@@ -215,24 +103,7 @@ def test_a_line_is_added_as_long_as_the_index_text_is_within_both_limits(
     assert not work.add("k", LINE.text, LINE)  # no line twice
 
 
-def test_an_entity_is_taken_into_account_if_density_falls_by_it() -> None:
-    work = supplement(entities=(Entity("b", 1, 0.5), Entity("c", 1, 0.25)))
-    assert work.level == density([0.5, 0.25], [1, 1], 10, correlation=0.5)
-    # 0.75 in 10 tokens; with four tokens more the same density has 1.05
-    assert not work.add("k", LINE.text, LINE, 0.3)
-    assert not work.add("k", LINE.text, LINE, 0.9)
-    assert work.added == [] and work.effectiveness == [0.5, 0.25]
-    assert work.add("k", LINE.text, LINE, 0.29)
-    assert work.level == density([0.5, 0.25, 0.29], [1, 1, 1], 14, correlation=0.5)
-    assert work.counts == [1, 1, 1]
-    # Eight more than the chunk itself, not than what was added last.
-    assert work.add("o", "o p q r", Sentence(0, 40, 47, "o p q r"), 0.2)
-    assert work.level == density([0.5, 0.25, 0.29, 0.2], [1] * 4, 18, correlation=0.5)
-
-
-@pytest.mark.parametrize(
-    ("name", "entity"), [("LSTM", "LSTM"), ("LSTMs", "LSTM"), ("GRU", None)]
-)
+@examples
 def test_the_plural_of_an_acronym_has_its_definition(
     name: str, entity: str | None
 ) -> None:
@@ -252,15 +123,7 @@ def test_the_plural_of_an_acronym_has_its_definition(
     assert [item["entity"] for item in work.added] == ([entity] if entity else [])
 
 
-@pytest.mark.parametrize(
-    ("answer", "dropped"),
-    [
-        (["one two three four five six"], 1),
-        (["one two three four five"], None),
-        (["Seven", "Eight", "Nine"], None),
-        (["Seven", "Eight", "Nine", "Ten"], 1),
-    ],
-)
+@examples
 def test_names_of_at_most_five_words_and_three_of_one_answer(
     answer: list[str], dropped: int | None
 ) -> None:
@@ -293,7 +156,7 @@ def test_names_of_at_most_five_words_and_three_of_one_answer(
     ]
 
 
-@pytest.mark.parametrize(("closer", "first"), [(4e-10, 0), (4e-9, 1)])
+@examples
 def test_of_sentences_as_near_within_a_billionth_the_first_comes_first(
     closer: float, first: int
 ) -> None:
@@ -311,16 +174,6 @@ def test_of_sentences_as_near_within_a_billionth_the_first_comes_first(
     # The one beside the last chunk is left out.
     assert source.nearest(3, 2, set()) == [first, 1 - first]
     assert source.nearest(3, 1, {first}) == [1 - first]
-
-
-def test_a_chunk_without_a_sentence_bars_none() -> None:
-    chunks = (Chunk("d:0", "d", "s", 0, 6, "A is. "), Chunk("d:1", "d", "s", 6, 7, " "))
-    vectors = ChunkVectors(
-        (((0, 6),), ()), (np.ones((1, 1)), np.zeros((0, 1))), np.ones((2, 1))
-    )
-    source = Source(Document("A is.  "), chunks, vectors)
-    assert source.of(1) == [] and source.nearest(1, 9, set()) == [0]
-    assert source.nearest(0, 9, set()) == []
 
 
 def asked_in_rounds(
@@ -364,7 +217,7 @@ def asked_in_rounds(
     return shown
 
 
-@pytest.mark.parametrize(("rounds", "candidates"), [(1, 1), (2, 1), (3, 1), (2, 2)])
+@examples
 def test_each_round_shows_sentences_that_were_not_shown(
     rounds: int, candidates: int
 ) -> None:
@@ -374,55 +227,12 @@ def test_each_round_shows_sentences_that_were_not_shown(
     assert len(set(names)) == len(names)
 
 
-def test_nobody_is_asked_where_all_sentences_were_shown() -> None:
-    assert [len(names) for names in asked_in_rounds(9, candidates=2, n=3)] == [2, 1]
-    assert asked_in_rounds(3, n=0) == []
-
-
-def test_a_definition_over_a_line_end_is_added_as_its_sentence() -> None:
-    texts = ["The Long Short-Term\nMemory (LSTM) rings. ", "It has LSTM."]
-    text = "".join(texts)
-    chunks = (
-        Chunk("d:0", "d", "s", 0, len(texts[0]), texts[0]),
-        Chunk("d:1", "d", "s", len(texts[0]), len(text), texts[1]),
-    )
-    spans = tuple(((0, len(chunk.text)),) for chunk in chunks)
-    vectors = ChunkVectors(spans, (np.ones((1, 2)),) * 2, np.ones((2, 2)))
-    source = Source(Document(text), chunks, vectors)
-    limits = SupplementLimits(3, 3, 9.0, None, counter=words)
-    factors = DensityFactors(0.0, (Entity("LSTM", 1, 0.5),), 1.0, 1.0, 1.0, tokens=3)
-    settings = DensitySettings(counter=words)
-    works = [Supplement(chunk, factors, limits, settings) for chunk in chunks]
-    defined(works, [0, 1], source)
-    assert works[0].added == []  # it has the definition
-    assert works[1].added == [
-        {
-            "entity": "LSTM",
-            "text": "The Long Short-Term\nMemory (LSTM) rings.",
-            "start": 0,
-            "end": 40,
-        }
-    ]
-
-
-def test_what_was_dropped_and_what_failed_is_in_the_extras() -> None:
-    work = supplement()
-    assert work.change() == {}
-    work.dropped, work.degraded = 2, True
-    assert work.change() == {"dropped": 2, "degraded": True}
-
-
 def test_density_falls_by_more_than_a_billionth() -> None:
     """One entity of 0.5 in 10 tokens; with 4 more tokens 0.7 in all has the same density."""
     entities = (Entity("b", 1, 0.5),)
     assert not supplement(entities=entities).add("k", LINE.text, LINE, 0.2)
     assert not supplement(entities=entities).add("k", LINE.text, LINE, 0.2 - 1e-10)
     assert supplement(entities=entities).add("k", LINE.text, LINE, 0.2 - 1e-6)
-
-
-@pytest.mark.parametrize("answer", ["[]", '["unicorn"]', OSError("down")])
-def test_a_chunk_for_which_nothing_is_added_is_done(answer: Any) -> None:
-    assert len(asked_in_rounds(3, answer=answer)) == 1
 
 
 def test_only_a_call_that_failed_is_noted() -> None:

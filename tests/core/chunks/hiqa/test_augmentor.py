@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.files import read_text
@@ -177,10 +178,7 @@ def test_runs_of_rows_whose_counts_do_not_add_up_are_halved() -> None:
     assert all(uneven(chunk.index_text) <= 20 for chunk in tables)
 
 
-@pytest.mark.parametrize(
-    ("max_tokens", "context"),
-    [(None, "a b c d e f"), (24, "a b c d e f"), (20, "a b c d e"), (8, "a b")],
-)
+@examples
 def test_the_title_of_a_section_takes_a_quarter_of_the_limit_at_most(
     max_tokens: int | None, context: str
 ) -> None:
@@ -215,7 +213,7 @@ def test_text_behind_a_table_is_numbered_with_the_text_before_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(("most", "kind"), [(12, "table"), (11, "text")])
+@examples
 def test_a_table_with_a_row_longer_than_the_limit_is_text(most: int, kind: str) -> None:
     # 12 words, bars included; only "item" is indexed.
     long_row = "| item | 1 1 | 1 1 | 1 1 |\n"
@@ -238,7 +236,7 @@ def test_runs_are_halved_at_their_middle() -> None:
     assert {chunk.kind for chunk in chunks} == {"table"}
 
 
-@pytest.mark.parametrize("labels", [("bad", "x", "y"), ("x", "y", "bad")])
+@examples
 def test_a_table_is_text_where_a_row_does_not_fit_below_the_header(
     labels: tuple[str, ...],
 ) -> None:
@@ -261,14 +259,7 @@ def test_a_part_of_a_table_lists_the_images_in_its_own_rows() -> None:
     assert files == [["x0.png", "x1.png"], ["x2.png", "x3.png"]]
 
 
-@pytest.mark.parametrize(
-    ("reference", "name"),
-    [
-        ("img/a/pump.png?w=3/4", "pump.png"),
-        ("pump.png", "pump.png"),
-        ("data:image/png;base64,AAAA", None),
-    ],
-)
+@examples
 def test_an_image_of_which_nothing_is_said_is_indexed_by_its_files_name(
     reference: str, name: str | None
 ) -> None:
@@ -288,18 +279,7 @@ def table_parts(text: str, limit: int) -> list[Chunk]:
     return [chunk for chunk in chunks if chunk.kind == "table"]
 
 
-@pytest.mark.parametrize(
-    ("limit", "counts"),
-    [
-        (28, [4]),  # all of it: 2 words of the heading, 6 above the rows, 20 of these
-        (27, [3, 1]),
-        (23, [3, 1]),
-        (22, [2, 2]),
-        (15, [1, 3]),  # later parts repeat the header in the index only
-        (14, [1, 2, 1]),
-        (10, [1, 2, 1]),
-    ],
-)
+@examples
 def test_a_part_of_a_table_has_as_many_rows_as_fit(
     limit: int, counts: list[int]
 ) -> None:
@@ -309,7 +289,7 @@ def test_a_part_of_a_table_has_as_many_rows_as_fit(
     assert labels == ["i0", "i1", "i2", "i3"]
 
 
-@pytest.mark.parametrize(("length", "is_indexed"), [(6, True), (7, False)])
+@examples
 @pytest.mark.parametrize("place", ["caption", "before", "behind"])
 def test_what_stands_around_a_table_leaves_half_the_room_for_rows(
     place: str, length: int, is_indexed: bool
@@ -336,7 +316,7 @@ def test_a_caption_stays_where_the_sentences_beside_it_leave_too_little() -> Non
         assert "Four words" not in part.index_text
 
 
-@pytest.mark.parametrize(("length", "kind"), [(14, "table"), (15, "text")])
+@examples
 def test_a_label_that_fills_the_room_is_indexed(length: int, kind: str) -> None:
     """Of 20 words the path takes 3 and the header 3."""
     label = " ".join(f"w{i}" for i in range(length))
@@ -355,18 +335,7 @@ def test_a_whole_table_is_cut_where_its_index_text_is_too_long() -> None:
     assert line not in table.index_text and "parts" not in table.extras
 
 
-@pytest.mark.parametrize(
-    ("limit", "index_text"),
-    [
-        (8, "A\none two\nthree\nOne here.\nTwo here."),
-        (7, "A\none two\nthree\nOne here.\nTwo"),  # a part of a line
-        (6, "A\none two\nthree\nOne here."),
-        (5, "A\none two\nthree\nOne"),
-        (4, "A\none two\nthree"),
-        (2, "one two"),  # a path is at most a quarter of it
-        (1, "one"),
-    ],
-)
+@examples
 def test_as_many_lines_as_fit_are_indexed_of_an_image(
     limit: int, index_text: str
 ) -> None:
@@ -376,10 +345,7 @@ def test_as_many_lines_as_fit_are_indexed_of_an_image(
     assert not {"oversize", "degraded", "description_failures"} & found.extras.keys()
 
 
-@pytest.mark.parametrize(
-    ("limit", "index_text"),
-    [(4, "A\na b c"), (5, "A\na b c d"), (7, "A\na b c d e\nf")],
-)
+@examples
 def test_a_line_that_does_not_fit_is_cut_behind_the_last_word_that_does(
     limit: int, index_text: str
 ) -> None:
@@ -418,19 +384,7 @@ def test_the_first_failure_of_an_image_is_named() -> None:
     assert found.extras["description"] == "All well."
 
 
-@pytest.mark.parametrize(
-    ("metadata", "limit", "indexed"),
-    [
-        (
-            "section",
-            None,
-            ["Before.\n\n", "B\n\n\nOne two three.\n\n", "C\n\nFour.\n\n"],
-        ),
-        ("none", None, ["Before.\n\n", "\n\nOne two three.\n\n", "\nFour.\n\n"]),
-        # A piece from inside a heading to inside its body.
-        ("none", 5, ["Before.\n\n", "\n\nOne ", "two three.\n\n", "\nFour.\n\n"]),
-    ],
-)
+@examples
 def test_heading_lines_are_not_indexed_without_their_path(
     metadata: str, limit: int | None, indexed: list[str]
 ) -> None:
@@ -448,7 +402,7 @@ def test_titles_of_a_path_are_not_named_beside_a_table_again() -> None:
     assert table.index_text == "A > B\nLeft\nN | P\ni"
 
 
-@pytest.mark.parametrize(("length", "is_whole"), [(64, True), (65, False)])
+@examples
 def test_the_title_of_a_section_takes_64_tokens_at_most(
     length: int, is_whole: bool
 ) -> None:

@@ -8,9 +8,9 @@ import random
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import BAD
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
@@ -179,13 +179,6 @@ def test_prose_alone_is_split_as_by_content(text: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("format", ["markdown", "text", "html", "auto"])
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_split_without_loss(name: str, format: str) -> None:
-    document = read_text(BAD[name], format=format)
-    check(HiQASplitter(50).split(document), document, 50)
-
-
 def test_the_path_from_the_document_title_down_has_one_title_a_level() -> None:
     text = (
         "# One\n\n"
@@ -229,27 +222,6 @@ def test_a_section_without_a_body_stays_in_the_paths_below_it() -> None:
     assert table.context == "A > B"
 
 
-def test_a_path_longer_than_the_budget_is_cut() -> None:
-    text = (
-        "".join(
-            f"{'#' * level} {'very long title ' * 20} {level}\n\n"
-            for level in range(1, 7)
-        )
-        + "Body.\n\n"
-        + TABLE
-    )
-    for limit in (40, 100, 512):
-        document = read_text(text, format="markdown")
-        chunks = HiQASplitter(limit).split(document)
-        check(chunks, document, limit)
-        assert all(
-            count_tokens(chunk.context.split("\n")[0]) <= min(64, limit // 4)
-            for chunk in chunks
-        )
-        assert any(chunk.extras.get("context_shortened") for chunk in chunks)
-    assert [chunk.kind for chunk in HiQASplitter(512).split(document)][-1] == "table"
-
-
 def test_long_texts_are_cut_at_sentence_ends() -> None:
     chunks = split(
         "# A\n\n" + " ".join(f"Sentence number {i} is here." for i in range(60)),
@@ -285,27 +257,10 @@ def test_same_result_after_pickling() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"max_tokens": 0}, "max_tokens"),
-        ({"max_tokens": "9"}, "max_tokens"),
-        ({"metadata": "title"}, "metadata must be one of"),
-        ({"describe_image": "gpt"}, "describe_image"),
-        ({"exclude_titles": "Notes"}, "exclude_titles"),
-    ],
-)
+@examples
 def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidParameter, match=name):
         HiQASplitter(**settings)
-
-
-def test_a_string_is_no_document() -> None:
-    with pytest.raises(
-        InvalidParameter,
-        match=r"document must be a Document; got str. Use structrag.read_text",
-    ):
-        HiQASplitter().split("a text")  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -322,25 +277,6 @@ def test_real_documents(data_dir: Any, limit: int) -> None:
         check(chunks, document, limit)
         kinds.update(chunk.kind for chunk in chunks)
     assert kinds == {"text", "table", "image"}
-
-
-def test_counted_text_grows_no_faster_than_the_document() -> None:
-    def counted(n: int) -> int:
-        seen = 0
-
-        def counter(text: str) -> int:
-            nonlocal seen
-            seen += len(text)
-            return count_tokens(text)
-
-        text = "".join(
-            f"# H{i}\n\nwords here.\n\n{TABLE}\n![a](b{i}.png)\n\n{HTML_TABLE}\n"
-            for i in range(n)
-        )
-        HiQASplitter(60, counter=counter).split(read_text(text, format="markdown"))
-        return seen
-
-    assert counted(200) < 2.5 * counted(100)
 
 
 def test_the_kinds_follow_each_other_as_they_stand() -> None:
@@ -409,10 +345,7 @@ def scores(metadata: str) -> tuple[float, float]:
     return macro_mean(hits, hits).mean, macro_mean(logs, logs).mean
 
 
-@pytest.mark.parametrize(
-    ("metadata", "hit", "log_rank"),
-    [("none", 0.0, 0.417), ("section", 0.0, 0.509), ("path", 1.0, 1.0)],
-)
+@examples
 def test_the_path_finds_the_product_among_its_doubles(
     metadata: str, hit: float, log_rank: float
 ) -> None:

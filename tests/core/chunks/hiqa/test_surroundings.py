@@ -6,6 +6,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
@@ -50,6 +51,7 @@ def test_a_caption_is_known_before_and_behind(caption: str, first: bool) -> None
     assert table.index_text.startswith(caption)
 
 
+@pytest.mark.slow
 def test_of_a_neighbour_of_a_megabyte_the_nearest_sentences_are_taken() -> None:
     long = "A sentence without a meaning stands here. " * 25_000
     (table,) = tables(f"{long}\n\n{PRICES}\n{long}\n", max_tokens=2000)
@@ -88,31 +90,7 @@ def test_a_caption_of_an_image_is_known_before_and_behind(
     assert caption in found.index_text
 
 
-@pytest.mark.parametrize(
-    ("reference", "file", "alt"),
-    [
-        ("![a *b*](x.png)", "x.png", "a b"),
-        ("[![a](x.png)](page.html)", "x.png", "a"),
-        ("![a][ref]", "y/z.svg", "a"),
-        ("![ref]", "y/z.svg", "ref"),
-        ("![a](x.png){ width=50% }", "x.png", "a"),
-        ("![a](two words.png)", "two words.png", "a"),
-        ("![图](图 片.png)", "图 片.png", "图"),
-        ("![a](<b c.png>)", "b c.png", "a"),
-        (
-            '<img src="x.png?a=1&amp;b=2" alt="a &quot;b&quot;">',
-            "x.png?a=1&b=2",
-            'a "b"',
-        ),
-        ('<a href="p"><img alt=a src=x.png></a>', "x.png", "a"),
-        ('<p align="center">\n  <img src="x.png" alt="a">\n</p>', "x.png", "a"),
-        (
-            '<picture><source srcset="big.png"><img src="x.png" alt="a"></picture>',
-            "x.png",
-            "a",
-        ),
-    ],
-)
+@examples
 def test_references_as_people_write_them(reference: str, file: str, alt: str) -> None:
     text = AROUND.format(reference) + "\n[ref]: y/z.svg\n"
     found = image(text)
@@ -153,74 +131,7 @@ def around(
     return surroundings(text, kind, *blocks, Cutter(count_tokens))
 
 
-def test_of_the_line_before_a_table_the_last_two_sentences_count() -> None:
-    one_line = "One is. Two is. Three is."
-    assert around("table", one_line, "Four is. Five is.") == Surroundings(
-        before=("Two is.", "Three is."), after=("Four is.",)
-    )
-    # A sentence that goes on in the last line belongs to it, one that ends above it does not.
-    assert around("table", "One is. Two\nis. Three is.").before == (
-        "Two is.",
-        "Three is.",
-    )
-    assert around("table", "One is.\nTwo is.\nThree is.").before == ("Three is.",)
-    assert around("table", "One is.\nTwo is. \n").before == ("Two is.",)
-
-
-def test_a_table_without_a_line_before_it_has_two_sentences_behind() -> None:
-    behind = "Four is. Five is. Six is."
-    assert around("table", "", behind).after == ("Four is.", "Five is.")
-    # A caption is no line before it.
-    captioned = around("table", "Table 1: all of it", behind)
-    assert captioned == Surroundings("Table 1: all of it", (), ("Four is.", "Five is."))
-
-
-def test_an_image_has_two_sentences_on_each_side() -> None:
-    found = around("image", "One is.\nTwo is.\nThree is.", "Four is. Five is. Six is.")
-    assert found == Surroundings(
-        before=("Two is.", "Three is."), after=("Four is.", "Five is.")
-    )
-    assert around("image", "", "") == Surroundings()
-
-
-def test_a_caption_before_counts_first_and_that_behind_is_a_sentence() -> None:
-    found = around("image", "Fig. 1: before", "Figure 2: behind it.")
-    assert found.caption == "Fig. 1: before"
-    assert found.after == ("Figure 2: behind it.",)
-    found = around("table", "One is.", "Table 2: behind")
-    assert found == Surroundings("Table 2: behind", ("One is.",), ())
-
-
-@pytest.mark.parametrize(
-    ("kind", "words", "is_caption"),
-    [
-        ("table", "Table 3", True),
-        ("image", "Table 3", False),
-        ("table", "Figure 3", False),
-        ("table", "Table of contents", False),
-        ("image", "*all of it*", True),
-        ("image", "*all* of it", False),
-        ("table", "*all of it*", False),
-        ("table", "Table 1 " + "x" * 1992, True),  # 2,000 characters
-        ("table", "Table 1 " + "x" * 1993, False),
-    ],
-)
-def test_what_begins_like_a_caption_is_one(
-    kind: str, words: str, is_caption: bool
-) -> None:
-    assert (around(kind, "", words).caption != "") is is_caption
-    assert (around(kind, words).caption != "") is is_caption
-    # A list or a quote is none.
-    assert around(kind, words, block_kind="list").caption == ""
-
-
-@pytest.mark.parametrize(
-    ("length", "is_whole"),
-    [
-        (1994, True),  # with "One. " or " End." 2,000 characters
-        (1995, False),
-    ],
-)
+@examples
 def test_a_sentence_that_begins_or_ends_out_of_reach_is_left_out(
     length: int, is_whole: bool
 ) -> None:
@@ -228,9 +139,3 @@ def test_a_sentence_that_begins_or_ends_out_of_reach_is_left_out(
     found = around("image", f"One. {long}", f"{long} End.")
     assert found.before == (("One.", long) if is_whole else (long,))
     assert found.after == ((long, "End.") if is_whole else (long,))
-
-
-def test_the_only_sentence_is_cut_at_2000_characters() -> None:
-    long = "y" * 3000
-    found = around("image", long, long)
-    assert (found.before, found.after) == (("y" * 2000,), ("y" * 2000,))

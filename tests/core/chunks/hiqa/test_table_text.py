@@ -6,22 +6,17 @@ from time import process_time
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.hiqa.table_text import (
-    Row,
-    Table,
-    html_table,
-    index_line,
+    TextTable,
     pipe_table,
-    row_runs,
-    table_body,
 )
 from structrag.reading.files import read_file, read_text
 from structrag.records import Chunk
-from structrag.text.tokens import count_tokens
 
 PRICES = (
     "| Product | Price | Weight |\n|---|--:|---|\n| Nova A10 | 129.90 | 310 g |\n| Nova B11 | "
@@ -180,6 +175,7 @@ def test_every_header_and_label_is_indexed_and_no_value(
     )
 
 
+@pytest.mark.slow
 def test_a_table_of_20000_rows_takes_linear_time() -> None:
     def seconds(n: int, row: str) -> float:
         text = "# T\n\n| Name | Price |\n|---|---|\n" + "".join(
@@ -235,7 +231,7 @@ def test_tables_of_real_documents(data_dir: Any) -> None:
     assert "1,505,386" not in sheet.index_text
 
 
-def pipes(rows: str, *, header: int = 0, **settings: Any) -> Table | None:
+def pipes(rows: str, *, header: int = 0, **settings: Any) -> TextTable | None:
     """The table of pipe rows behind a line of text, of which so many are the header."""
     text = f"Before.\n{rows}Behind."
     starts = [8]
@@ -246,20 +242,7 @@ def pipes(rows: str, *, header: int = 0, **settings: Any) -> Table | None:
     return pipe_table(text, 8, end, starts, header_end, **settings)
 
 
-def test_the_rows_of_a_table_tile_its_body() -> None:
-    table = pipes("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | |\n", header=2)
-    assert table is not None and table.headers == ("a", "b")
-    assert table.rows == (Row(28, 38, ("1", "2")), Row(38, 46, ("3", "")))
-    assert (table.start, table.header_end, table.end) == (8, 28, 46)
-
-
-@pytest.mark.parametrize(
-    ("rows", "header"),
-    [
-        ("| a | b |\n| 1 | 2 |\n| 3 | 4 |\n", 0),  # no header rows
-        ("| | |\n|---|---|\n| a | b |\n| 1 | 2 |\n| 3 | 4 |\n", 2),  # blank ones
-    ],
-)
+@examples
 def test_the_first_row_stands_for_a_header_that_says_nothing(
     rows: str, header: int
 ) -> None:
@@ -269,142 +252,17 @@ def test_the_first_row_stands_for_a_header_that_says_nothing(
     assert table.header_end == table.rows[0].start
 
 
-@pytest.mark.parametrize(
-    ("rows", "header"),
-    [
-        ("| a | b |\n|---|---|\n", 2),
-        ("| a | b |\n|---|---|\n| | |\n", 2),
-        ("| a | b |\n", 0),
-        ("| | |\n| 1 | 2 |\n", 0),
-        ("| | |\n|---|---|\n| a | b |\n| | |\n", 2),
-    ],
-)
+@examples
 def test_rows_without_a_header_or_without_a_cell_below_it_are_no_table(
     rows: str, header: int
 ) -> None:
     assert pipes(rows, header=header) is None
 
 
-def test_headers_of_several_rows_are_named_once() -> None:
-    table = pipes("| a | b |\n| a | |\n| c | b |\n| 1 | 2 |\n", header=3)
-    assert table is not None and table.headers == ("a", "b", "c")
-
-
-def test_markup_of_cells_is_read_in_markdown_only() -> None:
-    rows = "| *a* |\n|---|\n| *b*   c |\n"
-    table, plain = pipes(rows, header=2), pipes(rows, header=2, markdown=False)
-    assert table is not None and plain is not None
-    assert (table.headers, table.rows[0].cells) == (("a",), ("b c",))
-    assert (plain.headers, plain.rows[0].cells) == (("*a*",), ("*b* c",))
-
-
-@pytest.mark.parametrize(
-    ("line", "row"),
-    [
-        ("| 1 | 2 |", ("1", "2")),
-        ("1 | 2", ("1", "2")),
-        ("| 1 | 2", ("1", "2")),
-        ("1 | 2 |", ("1", "2")),
-        ("| 1 | |", ("1", "")),
-        ("| 1 | x\\|", ("1", "x|")),  # an escaped bar closes nothing
-        ("| 1 | x\\| |", ("1", "x|")),
-        ("| a\\|b | 2 |", ("a|b", "2")),
-    ],
-)
+@examples
 def test_cells_stand_between_bars(line: str, row: tuple[str, ...]) -> None:
     table = pipes(f"| a | b |\n|---|---|\n{line}\n", header=2)
     assert table is not None and table.rows[0].cells == row
 
 
-HTML = "<table><tr><th>a</th><th>b</th></tr>{}</table>"
-ONE_ROW = "<tr><td>1</td><td>2</td></tr>"
-
-
-def test_rows_of_html_begin_at_their_tags() -> None:
-    markup = "<p></p>" + HTML.format(ONE_ROW + "<tr><td>3</td><td>4</td></tr>")
-    table = html_table(markup, 100)
-    assert table is not None and table.headers == ("a", "b")
-    first, second = markup.index("<tr><td>1"), markup.index("<tr><td>3")
-    assert table.rows == (
-        Row(100 + first, 100 + second, ("1", "2")),
-        Row(100 + second, 100 + len(markup), ("3", "4")),
-    )
-    assert (table.start, table.header_end, table.end) == (
-        100,
-        100 + first,
-        100 + len(markup),
-    )
-
-
-@pytest.mark.parametrize(
-    ("markup", "is_table"),
-    [
-        (HTML.format(ONE_ROW), True),
-        ("<p>Words.</p>", False),
-        ("", False),
-        (HTML.format(ONE_ROW) * 2, False),  # two tables
-        ("<h2>Prices</h2>" + HTML.format(ONE_ROW), False),
-        (HTML.format(ONE_ROW) + "<p>Words.</p>", False),
-        (HTML.format(""), False),
-    ],
-)
-def test_a_piece_of_html_is_a_table_if_it_is_nothing_else(
-    markup: str, is_table: bool
-) -> None:
-    assert (html_table(markup, 0) is not None) is is_table
-
-
-def test_stars_in_a_cell_of_html_are_no_markup() -> None:
-    table = html_table(HTML.format("<tr><td>*1*</td><td>`2`</td></tr>"), 0)
-    assert table is not None and table.rows[0].cells == ("*1*", "`2`")
-
-
-def test_a_table_of_html_knows_its_caption() -> None:
-    caption = "<caption>All\n<b>prices</b></caption>"
-    table = html_table(
-        HTML.format(ONE_ROW).replace("<tr><th>a", f"{caption}<tr><th>a"), 0
-    )
-    assert table is not None and table.caption == "All prices"
-
-
 TEN, ELEVEN = "one two three four five six 7", "one two three four five six 7 8"
-
-
-def test_a_passage_has_more_than_ten_tokens() -> None:
-    assert (count_tokens(TEN), count_tokens(ELEVEN)) == (10, 11)
-    assert index_line(Row(0, 1, ("label", TEN, "", ELEVEN)), cells=False) == (
-        f"label | {ELEVEN}"
-    )
-    assert index_line(Row(0, 1, ("", "19 h", "7")), cells=False) == ""
-    assert index_line(Row(0, 1, ("", "19 h", "7")), cells=True) == "19 h | 7"
-
-
-def test_lines_of_a_table_are_indexed_once_and_blank_ones_not() -> None:
-    table = Table(0, 9, 3, ("a", "b"), ())
-    body = table_body(["Lead", "", "Lead"], table, ["x", "y", "x", ""], ["", "Trail"])
-    assert body == "Lead\nLead\na | b\nx\ny\nTrail"
-
-
-@pytest.mark.parametrize(
-    ("sizes", "room", "first", "runs"),
-    [
-        ([], (9, 9), 2, []),
-        ([(4, 1)] * 3, (10, 9), 2, [(0, 2), (2, 3)]),  # 2 + 4 + 4 are just 10
-        ([(4, 1)] * 3, (9, 9), 2, [(0, 1), (1, 3)]),
-        ([(4, 1)] * 3, (8, 9), 2, [(0, 1), (1, 3)]),  # later runs have no header
-        ([(1, 4), (1, 3), (1, 4)], (99, 7), 5, [(0, 2), (2, 3)]),  # in the index
-        ([(1, 4), (1, 4), (1, 3)], (99, 7), 5, [(0, 1), (1, 3)]),
-        ([(20, 1), (1, 1), (1, 20)], (10, 10), 0, [(0, 1), (1, 2), (2, 3)]),
-        ([(1, 1), (1, 1)], (9, 9), 50, [(0, 1), (1, 2)]),
-        ([(1, 1)], (9, 9), 50, [(0, 1)]),
-        ([(1, 0)] * 8, (3, 9), 3, [(0, 1), (1, 4), (4, 7), (7, 8)]),
-        ([(0, 1)] * 8, (9, 3), 3, [(0, 3), (3, 6), (6, 8)]),
-    ],
-)
-def test_runs_of_rows_are_as_long_as_fits(
-    sizes: list[tuple[int, int]],
-    room: tuple[int, int],
-    first: int,
-    runs: list[tuple[int, int]],
-) -> None:
-    assert row_runs(sizes, room, first) == runs

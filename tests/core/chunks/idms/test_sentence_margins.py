@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, ScriptedModel, Weigher
+from fixture_cases import examples
 
-from structrag.asking.runner import Runner
-from structrag.chunks.idms.sentence_margins import joint_margins, window_of
+from structrag.chunks.idms.sentence_margins import window_of
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import InvalidAnswer, InvalidParameter, NoModel
+from structrag.errors import InvalidAnswer
 from structrag.reading.files import read_text
 
 
@@ -27,19 +25,6 @@ def test_the_similarity_margin_finds_the_change_of_topic() -> None:
     assert [chunk.text.split()[0] for chunk in chunks] == ["The", "Rain"]
     assert chunks[1].extras["margin"] < 0 and chunks[0].extras["margin"] is None
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
-
-
-def test_words_alone_find_it_too_and_need_no_embedder() -> None:
-    text = (
-        "The cat sleeps on the mat. The cat eats on the mat. Rain fell over the hills. Rain "
-        "fell over the fields."
-    )
-    chunks = IDMSSplitter(margin="words", context="adjacent", min_tokens=0).split(
-        read_text(text), runner=Runner()
-    )
-    assert [chunk.text.split()[0] for chunk in chunks] == ["The", "Rain"]
-    assert {chunk.extras["margin_source"] for chunk in chunks} == {"words"}
-    assert len(split("? ! . ?! ...", margin="words", min_tokens=0)) >= 1
 
 
 def test_the_model_is_asked_and_obeyed() -> None:
@@ -102,21 +87,6 @@ def test_any_callable_gives_margins() -> None:
         assert [chunk.text for chunk in chunks] == ["Ann ran. Cats nap."]
 
 
-def test_a_function_gives_margins() -> None:
-    def margin(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        return [None if "Cats" in left else 0.5 for left, _ in pairs]
-
-    chunks = split(
-        "Ann ran. Cats nap. Eels swim.", margin=margin, context="adjacent", min_tokens=0
-    )
-    assert {chunk.extras["margin_source"] for chunk in chunks} == {"function"}
-    assert sum(chunk.extras.get("margin_fallbacks", 0) for chunk in chunks) <= 1
-    with pytest.raises(InvalidAnswer, match="margins from -1 to 1"):
-        split("Ann ran. Cats nap.", margin=lambda pairs: [7.0])
-    with pytest.raises(InvalidAnswer, match="got 0"):
-        split("Ann ran. Cats nap.", margin=lambda pairs: [])
-
-
 def test_a_model_that_says_keep_to_everything_leaves_ties_and_the_merge_decides() -> (
     None
 ):
@@ -139,19 +109,6 @@ def test_a_model_without_log_probabilities_rates() -> None:
     assert "degraded" not in chunks[0].extras
 
 
-def test_a_model_that_can_do_neither_is_replaced_and_counted() -> None:
-    runner = Runner(llm=ScriptedModel("Yes!"), embedder=HashEmbedder())
-    document = read_text(TEXT, format="markdown")
-    with pytest.warns(UserWarning, match="similarities"):
-        chunks = IDMSSplitter(theta0=-9, warmup=99).split(document, runner=runner)
-    plain = split(TEXT, theta0=-9, warmup=99)
-    assert [(c.start, c.end) for c in chunks] == [(c.start, c.end) for c in plain]
-    assert [chunk.extras["margin_fallbacks"] for chunk in chunks] == [5, 1]
-    assert all(chunk.extras["degraded"] for chunk in chunks)
-    assert runner.usage.fallbacks["chunks"] == 2
-    assert not any("degraded" in chunk.extras for chunk in plain)
-
-
 def test_failed_calls_take_the_similarity_of_their_gaps() -> None:
     def weigh(prompt: str) -> float:
         if "dig" in sides(prompt)[1]:
@@ -163,27 +120,6 @@ def test_failed_calls_take_the_similarity_of_their_gaps() -> None:
         splitter = IDMSSplitter(context=context, theta0=-1, warmup=99)
         chunks = splitter.split(document, llm=Weigher(weigh), embedder=HashEmbedder())
         assert [chunk.extras.get("margin_fallbacks", 0) for chunk in chunks] == [1, 0]
-
-
-def test_a_model_that_must_be_there() -> None:
-    with pytest.raises(NoModel):
-        split(TEXT, margin="llm")
-    assert split("One sentence.", margin="llm")[0].text == "One sentence."
-
-
-def test_unusable_vectors() -> None:
-    class Zero(HashEmbedder):
-        def vector(self, text: str) -> Any:
-            return super().vector(text) * 0
-
-    class Bad(HashEmbedder):
-        def vector(self, text: str) -> Any:
-            return super().vector(text) * math.nan
-
-    chunks = split(TEXT, embedder=Zero(), min_tokens=0)
-    assert "".join(chunk.text for chunk in chunks) == TEXT
-    with pytest.raises(InvalidAnswer, match="NaN"):
-        split(TEXT, embedder=Bad())
 
 
 class Margins(Weigher):
@@ -231,20 +167,9 @@ def test_a_model_given_as_margin_is_asked_what_one_given_as_llm_is() -> None:
     assert not mine.prompts
 
 
-@pytest.mark.parametrize(
-    ("context", "window"),
-    [("adjacent", 1), ("window:1", 1), ("window:9999", 9999), ("chunk", None)],
-)
+@examples
 def test_a_context_shows_so_many_sentences(context: str, window: int | None) -> None:
     assert window_of(context) == window
-
-
-@pytest.mark.parametrize(
-    "context", ["window:0", "window:10000", "window", "window:-1", "chunks", 4]
-)
-def test_a_context_that_is_none_is_refused(context: Any) -> None:
-    with pytest.raises(InvalidParameter, match="context must be 'adjacent', 'chunk'"):
-        window_of(context)
 
 
 def margins_of(margin: Any, text: str = TEXT, **choices: Any) -> list[list[float]]:
@@ -288,27 +213,6 @@ def test_chunks_count_the_gaps_inside_them_that_had_no_margin() -> None:
     for name in ("similarity", "words"):
         chunks = split(TEXT, **{**choices, "margin": name})
         assert not any("degraded" in chunk.extras for chunk in chunks)
-
-
-def test_a_function_may_be_joined_with_the_similarity_of_the_sentences() -> None:
-    class Joined:
-        with_vectors = True
-
-        def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-            return [
-                None if "fish" in b.split(".")[0] else len(b) / 99 for _, b in pairs
-            ]
-
-    class Alone(Joined):
-        with_vectors = False
-
-    (first, second) = margins_of("similarity", context="adjacent")
-    (own, (last,)) = margins_of(Alone(), context="adjacent")
-    joint = joint_margins([None, *own[1:], last], np.array([*first, *second]))
-    expected = [first[0] if value is None else value for value in joint]
-    found = margins_of(Joined(), context="adjacent")
-    assert [*found[0], *found[1]] == pytest.approx(expected)
-    assert margins_of(Joined(), "One sentence.") == [[]]  # there is no gap
 
 
 @pytest.mark.parametrize(

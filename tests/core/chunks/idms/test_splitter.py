@@ -9,19 +9,18 @@ import math
 import pickle
 import re
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from animals import TEXT, same_animal, sides, split, words
 from doubles import HashEmbedder, Similarities, Weigher
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 
 PARTS = [
@@ -76,25 +75,6 @@ def test_chunks_tile_the_document_within_the_limit(
 
 
 # -- models that are not what one hopes for
-
-
-@pytest.mark.parametrize("context", ["window:2", "chunk"])
-def test_a_run_that_dies_half_way_resumes(tmp_path: Path, context: str) -> None:
-    document = read_text(TEXT, format="markdown")
-    splitter = IDMSSplitter(context=context, min_tokens=0)
-    cache = Cache(tmp_path / "cache.sqlite")
-    first, second, whole = (Weigher(lambda prompt: 0.3) for _ in range(3))
-    with pytest.raises(BudgetExceeded):
-        splitter.split(
-            document,
-            runner=Runner(llm=first, embedder=HashEmbedder(), cache=cache, max_calls=4),
-        )
-    resumed = splitter.split(
-        document, runner=Runner(llm=second, embedder=HashEmbedder(), cache=cache)
-    )
-    assert resumed == splitter.split(document, llm=whole, embedder=HashEmbedder())
-    assert len(first.prompts) == 4
-    assert len(second.prompts) == len(whole.prompts) - 4
 
 
 def judged(margins: dict[str, float | None]) -> Weigher:
@@ -176,10 +156,7 @@ def test_gaps_that_a_model_leaves_out_are_counted_in_their_chunks(context: str) 
     assert len(degraded) == 1 and degraded[0].startswith("E sat 4. F")
 
 
-@pytest.mark.parametrize(
-    ("choices", "least"),
-    [({"max_tokens": None}, 150), ({}, 150), ({"max_tokens": 51}, 25)],
-)
+@examples
 def test_the_least_tokens_are_half_of_the_limit(
     choices: dict[str, Any], least: int
 ) -> None:

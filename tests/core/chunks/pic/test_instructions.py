@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel
+from fixture_cases import examples
 from samples import topics
 
 from structrag.asking.runner import Runner
@@ -17,10 +17,9 @@ from structrag.chunks.pic.instructions import (
     InstructionSettings,
     instruction_steps,
     read_texts,
-    read_vectors,
 )
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import Scope
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
@@ -64,23 +63,6 @@ def test_questions_take_the_place_of_the_summary() -> None:
     )
 
 
-def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() -> None:
-    llm, embedder = ScriptedModel("Cats purr, sleep and hunt."), HashEmbedder(256)
-    runner = Runner(embedder=embedder, llm=llm)
-    chunks = PICSplitter.paper(as_query=True).split(topics(), runner=runner)
-    assert (
-        len(llm.prompts) == 1
-        and llm.prompts[0].startswith("Read this passage:\n")
-        and "crankshaft" in llm.prompts[0]
-    )
-    assert embedder.queries == ["Cats purr, sleep and hunt."]
-    assert sorted(embedder.texts) == sorted(set(embedder.texts))  # every sentence once
-    assert (
-        not any("degraded" in chunk.extras for chunk in chunks)
-        and not runner.usage.fallbacks
-    )
-
-
 @pytest.mark.parametrize(
     "script",
     [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7],
@@ -118,37 +100,6 @@ def test_instruction_vectors_must_fit_the_embedder() -> None:
         )
 
 
-def test_each_document_brings_instructions_of_its_own() -> None:
-    splitter = PICSplitter.paper(
-        instructions_key="questions", instructions="How do valves open?"
-    )
-    expected = {
-        "What do kittens drink?": ["What do kittens drink?"],
-        ("Which cat purrs?", "Why do cats hunt?"): [
-            "Which cat purrs?",
-            "Why do cats hunt?",
-        ],
-        None: ["How do valves open?"],
-    }
-    for questions, queries in expected.items():
-        meta = {} if questions is None else {"questions": questions}
-        if isinstance(questions, tuple):
-            meta = {"questions": list(questions)}
-        embedder, llm = HashEmbedder(), ScriptedModel("Never asked.")
-        splitter.split(replace(topics(), meta=meta), embedder=embedder, llm=llm)
-        assert sorted(embedder.queries) == sorted(queries) and not llm.prompts
-    embedder = HashEmbedder()
-    PICSplitter.paper(instructions_key="questions", as_query=True).split(
-        topics(), embedder=embedder, llm=lambda prompt: "A summary of cats."
-    )
-    assert embedder.queries == ["A summary of cats."]
-    for bad in (7, ["", "a"], {"a": 1}):
-        with pytest.raises(InvalidParameter, match="questions must be texts"):
-            splitter.split(
-                replace(topics(), meta={"questions": bad}), embedder=HashEmbedder()
-            )
-
-
 def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sentences() -> (
     None
 ):
@@ -160,30 +111,10 @@ def test_without_an_embedder_the_published_summary_lies_in_the_space_of_the_sent
     assert not any(chunk.extras.get("degraded") for chunk in chunks)
 
 
-def test_instructions_are_texts() -> None:
-    assert read_texts("one text", "name") == ("one text",)
-    assert read_texts(["a", "b"], "name") == ("a", "b")
-    assert read_texts((), "name") == ()
-
-
-@pytest.mark.parametrize("value", [7, None, {"a"}, ["a", 1], ["a", " "], "", [b"a"]])
+@examples
 def test_what_is_no_text_is_no_instruction(value: Any) -> None:
     with pytest.raises(InvalidParameter, match="name must be texts"):
         read_texts(value, "name")
-
-
-def test_instruction_vectors_are_rows() -> None:
-    assert read_vectors(None) is None
-    assert read_vectors([1, 2]) == ((1.0, 2.0),)
-    assert read_vectors([[1, 2], [3, 4]]) == ((1.0, 2.0), (3.0, 4.0))
-
-
-@pytest.mark.parametrize(
-    "value", [[], [[]], [[[1.0]]], [float("nan")], [float("inf")], "x", [[1], [1, 2]]]
-)
-def test_what_is_no_array_of_numbers_is_no_vector(value: Any) -> None:
-    with pytest.raises(InvalidParameter, match="instruction_vectors must be"):
-        read_vectors(value)
 
 
 class Letters:
@@ -209,7 +140,7 @@ def instructed(
     text = "a b c c b "
     cuts = [[0, 2, 4], [4, 6, 8, 10]]
     scopes = [
-        Scope(
+        UnitScope(
             (f"S{n}",),
             tuple(
                 Unit(start, start + 2, start, 1, "paragraph", DIVISION)
@@ -236,64 +167,12 @@ def instructed(
     return matrices, instructions, embedder.asked
 
 
-def test_each_scope_looked_at_has_vectors_and_an_instruction() -> None:
-    said = {"S0: a b": "bba", "S1: c c b": "c"}
-    matrices, instructions, asked = instructed([True, True], said.__getitem__)
-    assert asked == [(False, ["a", "b", "c"]), (True, ["bba", "c"])]
-    assert matrices[0] == pytest.approx(np.array([[1, 0, 0], [0, 1, 0]]))
-    assert matrices[1] == pytest.approx(np.array([[0, 0, 1], [0, 0, 1], [0, 1, 0]]))
-    first, second = instructions
-    assert first is not None and second is not None
-    assert first.vectors == pytest.approx(np.array([[1, 2, 0]]) / 5**0.5)
-    assert second.vectors == pytest.approx(np.array([[0, 0, 1]]))
-    assert (first.note, second.note) == ("bba", "c")
-    assert not first.degraded and not second.degraded
-
-
-@pytest.mark.parametrize("every", [False, True])
-def test_a_scope_that_is_not_looked_at_has_no_instruction(every: bool) -> None:
-    matrices, instructions, asked = instructed(
-        [False, True], lambda prompt: "a", every=every
-    )
-    units = ["a", "b", "c"] if every else ["b", "c"]
-    assert asked == [(False, units), (True, ["a"])]
-    assert (matrices[0] is not None) is every
-    assert matrices[1][0] == pytest.approx([0, 0, 1])
-    assert instructions[0] is None
-    assert instructions[1] is not None and instructions[1].note == "a"
-
-
 def test_nothing_is_asked_and_embedded_where_no_scope_is_looked_at() -> None:
     matrices, instructions, asked = instructed([False, False], lambda prompt: "a")
     assert (matrices, instructions, asked) == ([None, None], [None, None], [])
     _, instructions, asked = instructed([False, False], texts=("b",), every=True)
     assert instructions == [None, None]
     assert asked == [(False, ["a", "b", "c"])]
-
-
-def test_a_summary_is_embedded_as_the_sentences_are_if_that_is_wished() -> None:
-    said = {"S0: a b": "bba", "S1: c c b": "c"}
-    _, instructions, asked = instructed([True, True], said.__getitem__, as_query=False)
-    assert asked == [(False, ["a", "b", "bba", "c"])]
-    assert instructions[0] is not None
-    assert instructions[0].vectors == pytest.approx(np.array([[1, 2, 0]]) / 5**0.5)
-
-
-def test_the_users_texts_and_vectors_are_the_instruction_of_each_scope() -> None:
-    _, instructions, asked = instructed(
-        [True, False],
-        texts=("ab", "c"),
-        vectors=((0.0, 3.0, 4.0),),
-        as_query=False,
-    )
-    # Texts of the user are queries.
-    assert asked == [(False, ["a", "b"]), (True, ["ab", "c"])]
-    (first, second) = instructions
-    assert first is not None and second is None
-    assert first.vectors == pytest.approx(
-        np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 1], [0, 3, 4]])
-    )
-    assert first.note == "ab\nc\n1 vectors"
 
 
 def test_where_a_summary_fails_the_mean_of_the_vectors_stands_for_it() -> None:
@@ -314,15 +193,6 @@ def test_where_a_summary_fails_the_mean_of_the_vectors_stands_for_it() -> None:
     assert mean is not None and not mean.degraded
     assert mean.note == "the mean of the sentences' vectors"
     assert asked == [(False, ["a", "b"])]
-
-
-def test_without_a_model_a_scopes_central_sentences_are_picked() -> None:
-    _, (first, second), asked = instructed([True, True])
-    assert first is not None and second is not None
-    assert first.picked == (0, 1) and first.note == "a b"
-    assert second.picked == (0, 1, 2) and second.note == "c c b"
-    assert first.vectors.shape == (0, 0)
-    assert asked == [(False, ["a", "b", "c"])]
 
 
 def test_a_long_instruction_is_the_mean_of_its_windows() -> None:

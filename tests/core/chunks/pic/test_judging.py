@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, Similarities
+from fixture_cases import examples
 from samples import numbered
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.pic.instructions import Instruction
 from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.scopes import Scope
-from structrag.chunks.series import Series
+from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -83,22 +83,12 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
     assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
 
 
-@pytest.mark.parametrize(
-    ("flags", "mean", "is_relevant"),
-    [
-        # Units differ: their mean counts, not the first.
-        ([True, False, False], 0.2, False),
-        ([False, True, True], 0.8, True),
-        ([False, True, True], 0.5, True),
-        ([True, True, True], 0.2, True),
-        ([False, False, False], 0.8, False),
-    ],
-)
+@examples
 def test_a_run_of_units_that_differ_is_judged_by_its_mean(
     flags: list[bool], mean: float, is_relevant: bool
 ) -> None:
     judged = Judged(
-        [1] * 3, [0.0] * 3, None, np.zeros(3), 0.5, np.array(flags), lambda run: mean
+        [0.0] * 3, None, np.zeros(3), 0.5, np.array(flags), lambda run: mean
     )  # type: ignore[arg-type]
     assert judged.is_relevant((0, 3)) is is_relevant
 
@@ -114,95 +104,14 @@ def judged(values: list[float], tokens: list[int], **changes: Any) -> Judged:
     matrix = np.array([[value, math.sqrt(1 - value * value)] for value in values])
     settings = {"threshold": "mean", "spread": 0.0, "hysteresis": 0.0, **changes}
     instruction = Instruction(np.array([[1.0, 0.0]]), note="cats")
-    return judge(Scope((), units, ()), matrix, instruction, **settings)
-
-
-def test_units_are_compared_with_the_instruction_and_with_the_one_before() -> None:
-    found = judged([0.6, 0.8, 0.0], [3, 2, 5])
-    assert found.values == pytest.approx([0.6, 0.8, 0.0])
-    assert found.threshold == pytest.approx(1.4 / 3)
-    assert found.flags.tolist() == [True, True, False]
-    # 0.6 * 0.8 + 0.8 * 0.6, then 0.6 alone.
-    assert found.affinity == pytest.approx([0.0, 0.96, 0.6])
-    assert found.sizes == [3, 2, 5]
-
-
-def test_the_threshold_may_be_moved_and_a_run_goes_on_within_the_margin() -> None:
-    values = [0.9, 0.5, 0.7, 0.1, 0.5, 0.9]
-    # The mean is 0.6, the deviation 0.28.
-    assert judged(values, [1] * 6).flags.tolist() == [1, 0, 1, 0, 0, 1]
-    higher = judged(values, [1] * 6, spread=0.5)
-    assert higher.threshold == pytest.approx(0.6 + 0.5 * float(np.std(values)))
-    assert higher.flags.tolist() == [1, 0, 0, 0, 0, 1]
-    going_on = judged(values, [1] * 6, hysteresis=0.5)
-    assert going_on.flags.tolist() == [1, 1, 1, 0, 0, 1]
-
-
-def test_the_extras_of_a_run_are_those_of_its_own_units() -> None:
-    found = judged([0.6, 0.8, 0.0], [3, 2, 5])
-    assert found.extras((0, 2)) == {
-        "relevant": True,
-        "mean_similarity": 0.68,  # weighted by tokens
-        "threshold": 0.466667,
-    }
-    assert found.extras((1, 3)) == {
-        "relevant": False,
-        "mean_similarity": 0.228571,
-        "threshold": 0.466667,
-    }
-    assert found.extras((2, 3))["relevant"] is False
-    assert judged([0.6, 0.8], [1, 1], threshold=math.inf).extras((0, 2)) == {
-        "relevant": False,
-        "mean_similarity": 0.7,
-        "threshold": None,
-    }
-
-
-def test_a_run_just_at_the_threshold_is_relevant() -> None:
-    def run_of_mean(mean: float) -> Judged:
-        flags = np.array([True, False])
-        return Judged(
-            [1] * 2, [0.0] * 2, None, np.zeros(2), 0.5, flags, lambda run: mean
-        )
-
-    assert run_of_mean(0.5 - 5e-10).is_relevant((0, 2))
-    assert not run_of_mean(0.5 - 2e-9).is_relevant((0, 2))
-
-
-def test_a_scope_that_is_not_looked_at_is_relevant_and_compared_with_nothing() -> None:
-    units = tuple(Unit(i, i + 1, i, 2, "paragraph", DIVISION) for i in range(2))
-    scope = Scope((), units, ())
-    settings: dict[str, Any] = {"threshold": "mean", "spread": 0.0, "hysteresis": 0.0}
-    nothing = judge(scope, None, None, **settings)
-    assert nothing.affinity == [0.0, 0.0] and nothing.is_relevant((0, 2))
-    assert nothing.extras((0, 2)) == {
-        "relevant": True,
-        "mean_similarity": None,
-        "threshold": None,
-    }
-    assert nothing.series(scope, [(0, 1), (0, 1), (1, 2)]) == Series(
-        units, (), (), ((0, 1), (1, 2))
-    )
-    # Its vectors may be needed nevertheless.
-    vectors = judge(scope, np.array([[1.0, 0.0], [0.6, 0.8]]), None, **settings)
-    assert vectors.affinity == pytest.approx([0.0, 0.6])
-    assert vectors.flags.all() and math.isnan(vectors.threshold)
-
-
-def test_a_series_names_each_run_once_and_the_threshold_of_each_unit() -> None:
-    found = judged([0.6, 0.8, 0.0], [3, 2, 5])
-    units = tuple(Unit(i, i + 1, i, 1, "paragraph", DIVISION) for i in range(3))
-    series = found.series(Scope((), units, ()), [(0, 2), (2, 3), (2, 3)])
-    assert series.runs == ((0, 2), (2, 3)) and series.note == "cats"
-    assert series.values == pytest.approx((0.6, 0.8, 0.0))
-    assert series.thresholds == pytest.approx((1.4 / 3,) * 3)
+    return judge(UnitScope((), units, ()), matrix, instruction, **settings)
 
 
 def test_a_chunk_compared_with_less_than_was_wished_says_so() -> None:
     units = (Unit(0, 1, 0, 1, "paragraph", DIVISION),)
     instruction = Instruction(np.array([[1.0, 0.0]]), degraded=True)
     found = judge(
-        Scope((), units, ()),
+        UnitScope((), units, ()),
         np.array([[1.0, 0.0]]),
         instruction,
         threshold=0.5,
@@ -215,26 +124,3 @@ def test_a_chunk_compared_with_less_than_was_wished_says_so() -> None:
         "threshold": 0.5,
         "degraded": True,
     }
-
-
-def test_the_closest_of_several_instructions_counts() -> None:
-    units = tuple(Unit(i, i + 1, i, 1, "paragraph", DIVISION) for i in range(2))
-    found = judge(
-        Scope((), units, ()),
-        np.array([[0.6, 0.8], [1.0, 0.0]]),
-        Instruction(np.eye(2)),
-        threshold=0.9,
-        spread=0.0,
-        hysteresis=0.0,
-    )
-    assert found.values == pytest.approx([0.8, 1.0])
-    # Its own sentences are not compared with themselves.
-    own = judge(
-        Scope((), units, ()),
-        np.array([[0.6, 0.8], [1.0, 0.0]]),
-        Instruction(np.zeros((0, 0)), (0, 1)),
-        threshold=0.9,
-        spread=0.0,
-        hysteresis=0.0,
-    )
-    assert own.values == pytest.approx([0.6, 0.6])

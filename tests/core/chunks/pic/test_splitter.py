@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, ScriptedModel, Similarities
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import numbered, topics
 
-from structrag.asking.cache import Cache
-from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.reading.files import find_files, read_file, read_text
 from structrag.records import Chunk, Document
@@ -168,32 +167,6 @@ def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
 # -- instructions
 
 
-def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) -> None:
-    documents = [
-        read_text(
-            f"Text {i} is here. It has a few words. More of them follow.", id=str(i)
-        )
-        for i in range(4)
-    ]
-    splitter = PICSplitter.paper()
-    with pytest.raises(BudgetExceeded):
-        list(
-            splitter.split_all(
-                documents,
-                runner=Runner(
-                    embedder=HashEmbedder(),
-                    llm=ScriptedModel("s"),
-                    cache=Cache(tmp_path / "c"),
-                    max_calls=2,
-                ),
-            )
-        )
-    again = ScriptedModel("s")
-    runner = Runner(embedder=HashEmbedder(), llm=again, cache=Cache(tmp_path / "c"))
-    assert len(list(splitter.split_all(documents, runner=runner))) == 4
-    assert len(again.prompts) == 2
-
-
 # -- bad input
 
 
@@ -217,16 +190,6 @@ def test_one_sentence_is_one_relevant_chunk_and_asks_nothing() -> None:
         )
         assert chunk.extras["relevant"] is True
     assert not llm.prompts and not embedder.texts
-
-
-def test_vectors_that_are_not_numbers_are_named() -> None:
-    def embed(sentences: list[str]) -> np.ndarray:
-        return np.array(
-            [[math.nan if "number 3" in sentence else 1.0] for sentence in sentences]
-        )
-
-    with pytest.raises(InvalidAnswer, match="number 3"):
-        PICSplitter.paper().split(numbered(5), embedder=embed)
 
 
 @pytest.mark.parametrize(
@@ -357,24 +320,6 @@ def test_many_documents_share_batches_and_are_read_as_they_come() -> None:
     assert len(read) <= 256
 
 
-def test_chunk_vectors_are_the_weighted_means_of_their_sentences() -> None:
-    splitter, embedder = PICSplitter(max_tokens=60, min_tokens=10), HashEmbedder()
-    runner = Runner(embedder=embedder)
-    chunks, vectors = runner.run(splitter.split_with_vectors_steps(numbered(30)))
-    assert chunks == splitter.split(numbered(30), embedder=HashEmbedder())
-    assert vectors.shape == (len(chunks), 64)
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(chunks)))
-    units = splitter.explain(numbered(30), embedder=embedder).series[0].units
-    inside = [unit for unit in units if chunks[0].start <= unit.start < chunks[0].end]
-    mean = sum(
-        embedder.vector(numbered(30).text[u.start : u.end].strip()) * u.tokens
-        for u in inside
-    )
-    assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
-    nothing, none = runner.run(splitter.split_with_vectors_steps(read_text("")))
-    assert nothing == [] and none.shape == (0, 0)
-
-
 @pytest.mark.slow
 def test_as_published_an_index_embeds_the_chunks_themselves() -> None:
     for splitter, by_itself in ((PICSplitter.paper(), True), (PICSplitter(), False)):
@@ -396,47 +341,19 @@ def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
     assert len(found.chunks) == 3
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"hysteresis": 0},
-        {"summary_window": 100},
-        {"summary_window": None},
-        {"max_tokens": 1, "min_tokens": 0},
-        {"max_tokens": 60, "min_tokens": 30},
-        {"max_tokens": 60, "min_tokens": 90, "bounds": "none"},
-        {"scope": "section", "respect_sections": True},
-        {"scope": "document", "respect_sections": False},
-    ],
-)
+@examples
 def test_settings_at_their_edges_are_taken(changes: dict[str, Any]) -> None:
     splitter = PICSplitter(**changes)
     assert {name: getattr(splitter, name) for name in changes} == changes
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"summary_window": 99},
-        {"max_tokens": 60, "min_tokens": 31},
-        {"min_tokens": -1},
-        {"max_tokens": 0, "min_tokens": 0, "bounds": "none"},
-    ],
-)
+@examples
 def test_settings_just_beyond_their_edges_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter, match=next(iter(changes))):
         PICSplitter(**changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "least"),
-    [
-        ({"max_tokens": None}, 100),
-        ({"max_tokens": 62}, 20),
-        ({"max_tokens": 62, "min_tokens": 0}, 0),
-        ({"max_tokens": None, "min_tokens": 7}, 7),
-    ],
-)
+@examples
 def test_the_least_tokens_are_a_third_of_the_limit(
     changes: dict[str, Any], least: int
 ) -> None:
@@ -470,10 +387,7 @@ def long_section(n_words: int, k: int) -> str:
     return f"# S{k}\n\n{sentences}.\n\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "is_looked_at"),
-    [(153, False), (154, True)],  # 199 and 201 estimated tokens
-)
+@examples
 def test_a_section_below_200_tokens_is_not_looked_at(
     words: int, is_looked_at: bool
 ) -> None:
@@ -485,10 +399,7 @@ def test_a_section_below_200_tokens_is_not_looked_at(
     assert looked_at == [is_looked_at, True]
 
 
-@pytest.mark.parametrize(
-    ("words", "scopes"),
-    [(1538, 1), (1539, 2)],  # 2,000 and 2,001 estimated tokens
-)
+@examples
 def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
     words: int, scopes: int
 ) -> None:
@@ -502,17 +413,7 @@ def test_sections_of_more_than_2000_tokens_in_all_are_looked_at_by_themselves(
     assert len(splitter.explain(flat, embedder=HashEmbedder()).series) == 1
 
 
-@pytest.mark.parametrize(
-    ("n", "choices", "is_looked_at"),
-    [
-        # Sentences of 20 tokens: a document of less than twice the least is one chunk.
-        (4, {"min_tokens": 40}, True),
-        (3, {"min_tokens": 40}, False),
-        (3, {"min_tokens": 40, "bounds": "none"}, True),
-        (1, {"min_tokens": 0}, False),
-        (2, {"min_tokens": 0}, True),
-    ],
-)
+@examples
 def test_a_scope_that_can_only_be_one_chunk_is_not_looked_at(
     n: int, choices: dict[str, Any], is_looked_at: bool
 ) -> None:
@@ -547,19 +448,3 @@ def test_runs_join_the_neighbour_of_closer_similarity_and_are_cut_at_the_limit()
         (3, 5),
         (5, 7),
     ]
-
-
-def test_vectors_are_made_of_sections_that_are_not_looked_at_too() -> None:
-    text = "# A\n\nCats purr. Cats sleep.\n\n" + long_section(300, 1)
-    document = read_text(text, format="markdown")
-    splitter, embedder = PICSplitter(scope="section"), HashEmbedder()
-    runner = Runner(embedder=embedder)
-    chunks, vectors = runner.run(splitter.split_with_vectors_steps(document))
-    assert vectors.shape == (len(chunks), 64)
-    mean = 5 * embedder.vector("Cats purr.") + 3 * embedder.vector("Cats sleep.")
-    assert "Cats" in chunks[0].text and chunks[0].extras["threshold"] is None
-    assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=0.1)
-    assert "Cats purr." in embedder.texts
-    plain = HashEmbedder()
-    splitter.split(document, embedder=plain)
-    assert "Cats purr." not in plain.texts

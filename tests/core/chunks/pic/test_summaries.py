@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import pytest
 from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
+from fixture_cases import examples
 from samples import guide, numbered, topics
 
 from structrag import Cache
-from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.chunks.pic.summaries import Summary, pack, summary_steps
+from structrag.chunks.pic.summaries import pack
 
 
 def test_a_long_document_is_summarised_in_windows() -> None:
@@ -93,26 +90,7 @@ def test_as_published_one_call_reads_all_and_its_answer_stays_whole() -> None:
     assert explanation.series[0].note == long
 
 
-@pytest.mark.parametrize(
-    ("pieces", "window", "least", "packed"),
-    [
-        (["a ", "b ", "c ", "d "], 4, 1, ["a b", "c d"]),  # two tokens a word
-        (["a ", "b ", "c ", "d "], 3, 1, ["a", "b", "c", "d"]),
-        (["a ", "b ", "c "], 6, 1, ["a b c"]),
-        (["a ", "b ", "c "], 5, 1, ["a b", "c"]),
-        (["a ", "b ", "c "], None, 1, ["a b c"]),
-        (["a ", "b ", "c "], 1, 2, ["a b", "c"]),
-        (
-            ["a b c d e ", "f ", "g ", "h "],
-            9,
-            1,
-            ["a b c d e f", "g h"],
-        ),  # seven and two
-        ([" ", "a ", "\n", "b "], 4, 1, ["a \n b"]),
-        ([" ", "\n"], 4, 1, []),
-        ([], None, 1, []),
-    ],
-)
+@examples
 def test_pieces_are_put_together_up_to_just_the_window(
     pieces: list[str], window: int | None, least: int, packed: list[str]
 ) -> None:
@@ -120,75 +98,3 @@ def test_pieces_are_put_together_up_to_just_the_window(
     assert [" ".join(text.split()) for text in found] == [
         " ".join(text.split()) for text in packed
     ]
-
-
-def summaries(
-    texts: Sequence[Sequence[str]], script: Any, window: int | None = 4
-) -> tuple[list[Summary], list[str]]:
-    """The summaries of texts named T0, T1, ..., and what was asked."""
-    model = None if script is None else ScriptedModel(script)
-    titles = [f"T{i}" for i in range(len(texts))]
-    prompt = "{title}: {text}"
-    steps = summary_steps(titles, texts, prompt, window=window)
-    return Runner(llm=model).run(steps), model.prompts if model else []
-
-
-def test_each_text_has_its_own_summary_and_a_blank_one_none() -> None:
-    texts = [["a "], [" "], ["b ", "c "], []]
-    found, prompts = summaries(texts, lambda prompt: f"Of {prompt}")
-    assert prompts == ["T0: a", "T2: b c"]
-    assert found == [
-        Summary("Of T0: a"),
-        Summary(),
-        Summary("Of T2: b c"),
-        Summary(),
-    ]
-
-
-def test_a_text_of_several_windows_is_summarised_until_one_is_left() -> None:
-    texts = [["a "], ["b ", "c ", "d ", "e ", "f "]]
-    found, prompts = summaries(texts, lambda prompt: prompt[-1].upper())
-    assert prompts == [
-        *("T0: a", "T1: b c", "T1: d e", "T1: f"),
-        *("T1: C\nE", "T1: F"),
-        "T1: E\nF",
-    ]
-    assert found == [Summary("A"), Summary("F")]
-
-
-def test_summaries_longer_than_a_window_are_read_two_at_a_time() -> None:
-    long = "These are many more words than a window of four tokens holds."
-    found, prompts = summaries([["b ", "c ", "d ", "e ", "f ", "g "]], lambda _: long)
-    assert [prompt.count("These") for prompt in prompts] == [0, 0, 0, 2, 1, 2]
-    assert found == [Summary(long)]
-
-
-def test_the_first_failure_of_a_text_is_named() -> None:
-    def script(prompt: str) -> str:
-        if "b" in prompt:
-            raise ValueError("first")
-        if "d" in prompt:
-            raise ValueError("second")
-        return "" if prompt.startswith("T1") else "Said."
-
-    texts = [["b ", "c ", "d ", "e ", "f "], ["x "], ["y "]]
-    found, _ = summaries(texts, script)
-    assert found == [
-        Summary("Said.", "the language model failed with ValueError: first"),
-        Summary("", "the language model gave no summary"),
-        Summary("Said."),
-    ]
-
-
-def test_without_a_model_no_text_has_a_summary() -> None:
-    found, _ = summaries([["a "], [" "]], None)
-    assert found == [Summary(no_model=True)] * 2
-    assert summaries([[" "]], None)[0] == [Summary()]  # nobody was asked
-    assert summaries([], None)[0] == []
-
-
-def test_a_long_answer_is_shortened_if_windows_are_read() -> None:
-    long = " ".join(f"Cats purr and sleep in the year {i}." for i in range(99))
-    (whole,), _ = summaries([["a "]], lambda _: long, window=None)
-    (short,), _ = summaries([["a "]], lambda _: long, window=4)
-    assert whole.text == long and len(short.text.split()) <= 200

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, manual
 
 from structrag.errors import InvalidDocument, InvalidParameter
@@ -169,13 +170,9 @@ def test_a_bomb_of_nested_forms_takes_nothing_else_down() -> None:
 
 
 def test_what_can_be_isolated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        InvalidParameter, match="'layout' and 'pdfplumber'; got function"
-    ):
+    with pytest.raises(InvalidParameter, match="'layout'; got function"):
         read_file(path, isolated=True, reader=lambda source: "# A")
-    with pytest.raises(
-        InvalidParameter, match="'layout' and 'pdfplumber'; got 'docling'"
-    ):
+    with pytest.raises(InvalidParameter, match="'layout'; got 'docling'"):
         read_file(path, isolated=True, reader="docling")
     with pytest.raises(
         InvalidParameter, match="must be True, False or an Isolation; got '4 GB'"
@@ -197,23 +194,8 @@ def test_a_file_has_five_minutes_and_four_gigabytes_by_default() -> None:
     assert Isolation() == Isolation(max_seconds=300, max_memory=4_000_000_000)
 
 
-def test_pdfplumber_may_be_isolated(path: Path) -> None:
-    pytest.importorskip("pdfplumber")
-    assert read_file(path, isolated=True, reader="pdfplumber") == (
-        read_file(path, reader="pdfplumber")
-    )
-
-
 @POSIX
-@pytest.mark.parametrize(
-    ("hard", "max_memory", "expected"),
-    [
-        (-1, 700, {"CORE": 0, "CPU": 8, "AS": 700}),  # no limit of the system's own
-        (-1, None, {"CORE": 0, "CPU": 8}),
-        (500, 700, {"CORE": 0, "CPU": 8, "AS": 500}),
-        (5, 700, {"CORE": 0, "CPU": 5, "AS": 5}),
-    ],
-)
+@examples
 def test_a_process_is_limited_as_far_as_the_system_allows(
     hard: int,
     max_memory: int | None,

@@ -1,4 +1,4 @@
-"""What a question will cost by stage: as expected, and at most."""
+"""What a question will cost at most, by stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from structrag import D3Index, D3Retriever, read_text
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.selection import Selection
 
 ANIMALS = "# Birds\n\nThe heron eats frogs.\n\n# Machines\n\nThe engine burns diesel.\n\n# Empty\n"
 QUESTION = "Who eats frogs?"
@@ -28,20 +27,13 @@ def index_of(*texts: str) -> D3Index:
     return index
 
 
-def answering(route: str, select: str) -> ScriptedModel:
-    return ScriptedModel(
-        lambda prompt: route if "Which of these sections" in prompt else select
-    )
-
-
 def estimate(question: str, text: str = ANIMALS, **options: Any) -> Estimate:
     return D3Retriever(index_of(text), **options).estimate(question)
 
 
 def test_the_totals_add_up_the_stages() -> None:
     costs = {"route": StageCost(1, 10, 2, 3), "select": StageCost(2, 20, 4, 5)}
-    assert Estimate(expected=costs).expected_total == StageCost(3, 30, 6, 8)
-    assert Estimate(upper=costs).upper_total == StageCost(3, 30, 6, 8)
+    assert Estimate(costs).total == StageCost(3, 30, 6, 8)
 
 
 @pytest.mark.parametrize(("question", "text"), [(" ", ANIMALS), (QUESTION, "")])
@@ -50,111 +42,59 @@ def test_a_blank_question_and_an_empty_index_cost_nothing(
 ) -> None:
     nothing = {"route": StageCost(), "select": StageCost()}
     model = ScriptedModel("1")
-    assert estimate(question, text, llm=model) == Estimate(nothing, nothing)
+    assert estimate(question, text, llm=model) == Estimate(nothing)
 
 
-@pytest.mark.parametrize(
-    ("question", "likely"),
-    [
-        (QUESTION, 1),  # the best part alone
-        ("zebra", 2),  # no word occurs: all
-    ],
-)
-def test_by_scores_the_parts_are_scored_then_the_paragraphs_of_the_best(
-    question: str, likely: int
-) -> None:
-    cost = estimate(question, routing=Routing(share=0, least_tokens=0))
-    assert cost.expected == {
-        "route": StageCost(scored=2),
-        "select": StageCost(scored=likely),
-    }
-    assert cost.upper == {
-        "route": StageCost(scored=2),
-        "select": StageCost(scored=2),
-    }
+def test_by_scores_the_parts_are_scored_then_all_paragraphs() -> None:
+    cost = estimate(QUESTION, routing=Routing(share=0, least_tokens=0))
+    assert cost.stages == {"route": StageCost(scored=2), "select": StageCost(scored=2)}
 
 
 def test_a_cross_encoder_scores_the_sections_with_paragraphs() -> None:
     cost = estimate(QUESTION, router="cross_encoder", cross_encoder=Overlap())
-    assert cost.expected["route"] == cost.upper["route"] == StageCost(scored=2)
+    assert cost.stages["route"] == StageCost(scored=2)
 
 
-def test_prompts_are_those_of_the_likely_sections_and_at_most_of_all() -> None:
+@pytest.mark.parametrize("names", [False, True])
+def test_prompts_are_those_of_all_sections(names: bool) -> None:
     index = index_of(ANIMALS)
-    likely, most = (
-        D3Retriever(index, llm=answering(ids, "1")).result(QUESTION).cost
-        for ids in ("1", "1, 2")
+    preset = "paper" if names else "default"
+    route = "Birds, Machines, Empty" if names else "1, 2"
+    model = ScriptedModel(
+        lambda prompt: route if "ection" in prompt.partition("\n")[0] else "1"
     )
-    cost = D3Retriever(index, llm=ScriptedModel("1")).estimate(QUESTION)
-    prompt = likely["route"].prompt_tokens
-    # Answers of 20 tokens, and of the 256 that are reserved.
-    assert cost.expected == {
-        "route": StageCost(1, prompt, 20),
-        "select": StageCost(1, likely["select"].prompt_tokens, 20),
-    }
-    assert cost.upper == {
-        "route": StageCost(1, prompt, 256, 2),
+    most = D3Retriever(index, llm=model, preset=preset).result(QUESTION).cost
+    cost = D3Retriever(index, llm=ScriptedModel("1"), preset=preset).estimate(QUESTION)
+    # Answers of the 256 tokens that are reserved.
+    assert cost.stages == {
+        "route": StageCost(1, most["route"].prompt_tokens, 256, 2),
         "select": StageCost(1, most["select"].prompt_tokens, 256),
     }
-
-
-def test_answers_are_not_longer_than_what_is_reserved_for_them() -> None:
-    cost = estimate(
-        QUESTION,
-        llm=ScriptedModel("1"),
-        routing=Routing(answer_tokens=7),
-        selection=Selection(answer_tokens=9),
-    )
-    for by_stage in (cost.expected, cost.upper):
-        assert by_stage["route"].answer_tokens == 7
-        assert by_stage["select"].answer_tokens == 9
 
 
 def test_text_that_is_not_routed_costs_no_route() -> None:
     model = ScriptedModel("1")
     cost = estimate(QUESTION, "The heron eats frogs.", llm=model)
-    assert cost.expected["route"] == cost.upper["route"] == StageCost()
-    assert cost.expected["select"].calls == cost.upper["select"].calls == 1
+    assert cost.stages["route"] == StageCost() and cost.stages["select"].calls == 1
 
 
 def test_a_strategy_that_asks_nothing_has_no_answers() -> None:
     model = ScriptedModel("1")
     cost = estimate(QUESTION, llm=model, strategy="lexical")
-    assert cost.expected["select"] == StageCost(scored=1)
-    assert cost.upper["select"] == StageCost(scored=2)
+    assert cost.stages["select"] == StageCost(scored=2)
 
 
-def test_by_levels_what_is_below_the_likely_sections_is_shown_too() -> None:
+def test_by_levels_what_is_below_all_sections_is_shown_too() -> None:
     """One call for the first level, one for each of its sections with something below it."""
     cost = estimate(
-        "One valve?",
-        LEVELS.replace("One pump", "A pump"),
-        llm=ScriptedModel("1"),
-        routing=Routing(drill="levels"),
+        QUESTION, LEVELS, llm=ScriptedModel("1"), routing=Routing(drill="levels")
     )
-    expected, upper = cost.expected["route"], cost.upper["route"]
-    assert (expected.calls, expected.answer_tokens, expected.scored) == (2, 40, 0)
-    assert (upper.calls, upper.answer_tokens, upper.scored) == (3, 768, 4)
-    assert expected.prompt_tokens < upper.prompt_tokens
-
-
-@pytest.mark.parametrize(("expands", "scored"), [(False, 1), (True, 2)])
-def test_chosen_sections_may_bring_what_is_below_them(
-    expands: bool, scored: int
-) -> None:
-    cost = estimate(
-        "valve",
-        LEVELS,
-        llm=ScriptedModel("1"),
-        strategy="fused",
-        routing=Routing(expand_children=expands),
-    )
-    assert cost.expected["select"] == StageCost(scored=scored)
-    assert cost.upper["select"] == StageCost(scored=4)
+    route = cost.stages["route"]
+    assert (route.calls, route.answer_tokens, route.scored) == (3, 768, 4)
 
 
 def test_only_what_is_searched_is_counted() -> None:
     retriever = D3Retriever(index_of(ANIMALS, LEVELS))
     cost = retriever.estimate("frogs", where={"doc_id": "d0"})
-    assert cost.upper == {"route": StageCost(scored=2), "select": StageCost(scored=2)}
-    assert retriever.estimate("frogs").upper["route"] == StageCost(scored=6)
+    assert cost.stages == {"route": StageCost(scored=2), "select": StageCost(scored=2)}
+    assert retriever.estimate("frogs").stages["route"] == StageCost(scored=6)

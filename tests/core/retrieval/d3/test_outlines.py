@@ -6,6 +6,7 @@ import re
 
 import pytest
 from d3_making import section
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,23 +78,7 @@ def test_every_section_is_shown_once_in_order_under_its_document(
         )
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"answer_format": "x"},
-        {"drill": "x"},
-        {"on_empty": "x"},
-        {"keep": 2},
-        {"share": -1},
-        {"prompt": "{outline}"},
-        {"max_sections": 0},
-        {"keep": 1.1},
-        {"share": 1.1},
-        {"context_tokens": 0},
-        {"answer_tokens": -1},
-        {"least_tokens": -1},
-    ],
-)
+@examples
 def test_settings_are_checked(changes: dict[str, object]) -> None:
     (name,) = changes
     with pytest.raises(InvalidParameter, match=f"{name} must"):
@@ -121,51 +106,3 @@ def test_the_papers_settings() -> None:
     assert paper.template == NAMES_PROMPT and Routing().template == IDS_PROMPT
     asked = "{outline} {question}"
     assert Routing.paper(prompt=asked).template == asked
-
-
-FIRST = "Document: D\n\n[1] A\nSummary 0."
-SECOND = "[2] B\nSummary 1."
-
-
-@pytest.mark.parametrize(
-    ("spare", "outlines"),
-    [
-        (0, [f"{FIRST}\n\n{SECOND}"]),
-        (-1, [FIRST, f"Document: D\n\n{SECOND}"]),
-    ],
-)
-def test_a_call_is_filled_to_the_last_token(spare: int, outlines: list[str]) -> None:
-    """Characters are tokens here. Behind each entry two are counted for the blank line."""
-    sections = [section(0, "A"), section(1, "B")]
-    size = len(FIRST) + 2 + len(SECOND) + 2
-    routing = Routing(
-        context_tokens=size + len("Q?") + 7 + spare,
-        answer_tokens=7,
-        prompt="{outline}{question}",
-        counter=len,
-    )
-    calls = windows("Q?", sections, [0, 1], routing)
-    assert [call.prompt for call in calls] == [f"{outline}Q?" for outline in outlines]
-
-
-def test_sections_by_name_are_shown_with_their_whole_paths() -> None:
-    sections = [section(0), section(1, "A", "B \n C"), section(2, "A")]
-    routing = Routing(answer_format="names", prompt="{outline}|{question}")
-    (call,) = windows("Q?", sections, [1, 2], routing)
-    assert call.prompt == "* Section: A > B C\nSummary 1.\n* Section: A\nSummary 2.|Q?"
-    assert call.positions == (1, 2)
-
-
-def test_a_document_is_named_again_behind_another() -> None:
-    sections = [
-        section(0, "A", doc="x"),
-        section(1, "B", doc="x"),
-        section(2, "A", doc="y"),
-        section(3, "B", doc="y"),
-    ]
-    routing = Routing(prompt="{outline}|{question}")
-    (call,) = windows("Q?", sections, range(4), routing)
-    assert call.prompt == (
-        "Document: X\n\n[1] A\nSummary 0.\n\n[2] B\nSummary 1.\n\n"
-        "Document: Y\n\n[3] A\nSummary 2.\n\n[4] B\nSummary 3.|Q?"
-    )

@@ -9,12 +9,6 @@ from doubles import HashEmbedder, HashTokens, ScriptedModel
 
 from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.routing import Scope
-from structrag.retrieval.d3.sentences import (
-    paragraph_sentence_steps,
-    part_sentence_scores,
-)
-from structrag.retrieval.fusion import minmax
 
 FILLER = (
     "Nothing of interest happens in this long paragraph about weather and trains. " * 12
@@ -59,27 +53,6 @@ def index() -> D3Index:
     return made
 
 
-def test_a_paragraph_counts_as_its_best_sentence(
-    index: D3Index, evidence: EvidenceRetriever
-) -> None:
-    layout = Scope(index, None).layout
-    question = "What does the heron eat?"
-    scores = evidence.run(paragraph_sentence_steps(evidence, question, layout, None))
-    assert sorted(scores) == list(range(len(index)))
-    by_document = evidence.run(evidence.sentence_scores_steps(question))
-    best = []
-    for row in range(len(index)):
-        chunk = index.paragraphs.chunk(row)
-        scored = by_document[chunk.doc_id]
-        inside = (scored.starts >= chunk.start) & (scored.starts < chunk.end)
-        best.append(scored.scores[inside].max())
-    assert [scores[row] for row in range(len(index))] == pytest.approx(
-        minmax(best).tolist()
-    )
-    parts = part_sentence_scores(scores, layout)
-    assert max(parts.values()) == 1.0 and len(parts) == len(layout.parts)
-
-
 @pytest.mark.parametrize("how", ["sync", "async"])
 async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     index: D3Index, evidence: EvidenceRetriever, how: str
@@ -98,7 +71,7 @@ async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
     only = retriever.search("What does the pike eat?", where={"doc_id": "other"})
     assert {hit.chunk.doc_id for hit in only} == {"other"}
     assert retriever.search("  ") == []
-    assert retriever.estimate(question).upper["select"].tokens == 0
+    assert retriever.estimate(question).stages["select"].tokens == 0
 
 
 def test_what_is_found_fits_the_tokens(

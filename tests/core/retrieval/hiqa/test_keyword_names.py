@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,53 +25,9 @@ def found(text: str, *names: str) -> list[str]:
     return [keys[key] for key in Names(keys).longest(pieces(text))]
 
 
-def test_worked_example() -> None:
-    assert found("is3722hs vs IS3731", "IS3722", "IS3722HS", "IS3731") == [
-        "IS3722HS",
-        "IS3731",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "there"),
-    [
-        ("the is-3722 hs part", "IS3722HS", True),
-        ("the IS_3722‑HS part", "is3722hs", True),
-        ("the IS37220", "IS3722", False),
-        ("CA-IS3722HS", "IS3722HS", True),
-        ("XIS3722HS", "IS3722HS", False),
-        ("nova\na10", "Nova A10", True),
-        ("nova\n\na10", "Nova A10", False),
-        ("nova, a10", "Nova A10", False),
-        ("ｎｏｖａ Ａ１０", "Nova A10", True),
-        ("STRASSE 5", "Straße 5", True),
-        ("手机壳很好", "手机", True),
-        ("新iPhone手机", "iPhone", True),
-        ("手 机", "手机", True),
-        ("written in C++ today", "C++", True),
-        ("written in C today", "C++", False),
-        ("ASP.NET core", ".NET", True),
-        ("AT&T offers", "at & t", True),
-        ("USB 3.01", "USB 3.0", False),
-        ("USB 3.0 port", "USB 3", False),
-        ("Привет Нова-10", "нова 10", True),
-        ("हिन्दी भाषा", "हिन्दी", True),
-        ("हिन्दीभाषा", "हिन्दी", False),
-        ("ทดสอบภาษา", "ภาษา", True),
-        ("", "Nova", False),
-    ],
-)
+@examples
 def test_matching(text: str, name: str, there: bool) -> None:
     assert (found(text, name) == [name]) is there
-
-
-def test_the_longest_wins_only_where_it_stands() -> None:
-    assert found("Nova A10 beats Nova", "Nova", "Nova A10", "A10") == [
-        "Nova A10",
-        "Nova",
-    ]
-    assert found("Nova A10 Pro", "Nova A10", "A10 Pro") == ["Nova A10", "A10 Pro"]
-    assert found("手机壳", "手机", "手机壳", "壳") == ["手机壳"]
 
 
 words = st.lists(
@@ -121,55 +77,12 @@ def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> No
     assert inside_longer(*columns).tolist() == expected
 
 
-def test_a_span_of_another_row_contains_none() -> None:
-    rows, starts = np.array([0, 1, 1]), np.array([0, 0, 0])
-    assert inside_longer(rows, starts, np.array([5, 1, 2])).tolist() == [
-        False,
-        True,
-        False,
-    ]
-    assert inside_longer(rows[:2], starts[:2], np.array([5, 1])).tolist() == [
-        False,
-        False,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("title", "names"),
-    [
-        ("Nova A10", ["A10"]),
-        ("Nova A10 Pro Max: manual", ["A10 Pro Max"]),
-        ("iPhone 15 Pro", ["iPhone 15 Pro"]),
-        ("Teensy 3.6", ["Teensy 3.6"]),
-        ("CA-IS3722HS data sheet", ["IS3722HS"]),
-        ("Power supply 24 V", ["24 V"]),
-        ("Sino:Bit", ["Sino:Bit"]),
-        ("手机", ["手机"]),
-        ("a plain title of more than four words", []),
-        ("a plain title here", ["a plain title here"]),
-        ("a plain title of five", []),
-        # A variant belongs to a name with a digit.
-        ("what the A10 pro is for in here", ["A10 pro"]),
-        ("what the Nova pro is for in here", ["Nova"]),
-        ("What beginners need for a Teensy 3.6 board", ["Teensy", "Teensy 3.6"]),
-        ("Read more about it On 24 boards of ours", ["On"]),
-        ("", []),
-    ],
-)
+@examples
 def test_names_in_titles(title: str, names: list[str]) -> None:
     assert sorted(title_names(title)) == sorted(names)
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("boards/aceinna/OpenIMU300.rst", ["OpenIMU300"]),
-        ("C:\\docs\\nova-a10-manual.md", ["a10"]),
-        ("https://example.org/docs/Nova_A10_guide.html?page=1#top", ["A10"]),
-        ("notes.txt", []),
-        ("", []),
-    ],
-)
+@examples
 def test_names_in_file_names(source: str, names: list[str]) -> None:
     assert file_names(source) == names
 
@@ -178,31 +91,9 @@ def names(hits: Sequence[Hit]) -> str:
     return "".join(hit.chunk.doc_id for hit in hits)
 
 
-@pytest.mark.parametrize(
-    ("text", "rest"),
-    [
-        ("How long does the Nova A10 last?", "How long does the last?"),
-        ("NOVA-A10 battery", "battery"),
-        ("The nova  a10's case", "The 's case"),
-        ("A Nova A105 is another", "A Nova A105 is another"),
-        ("Nova A10", ""),
-    ],
-)
+@examples
 def test_a_name_is_taken_out_however_it_is_written(text: str, rest: str) -> None:
     assert Names([name_key("Nova A10")]).removed(text) == rest
-
-
-def test_several_names_are_taken_out_of_one_text() -> None:
-    names = Names([name_key("Nova A10"), name_key("Vega")])
-    assert names.removed("The Nova A10 or the Vega, then") == "The or the , then"
-
-
-def test_a_text_whose_length_folding_changes_is_given_folded() -> None:
-    assert (
-        Names(["x1"]).removed("Die Straße des X1 ist ﬁn") == "die strasse des ist fin"
-    )
-    assert Names(["x1"]).removed("Die Größe des X1") == "die grösse des"
-    assert Names(["x1"]).removed("Été du X1") == "Été du"
 
 
 @given(

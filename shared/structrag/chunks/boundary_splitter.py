@@ -1,0 +1,136 @@
+"""What PIC and IDMS share: a number for each unit of text or gap, a threshold, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.asking.requests import Steps
+from structrag.asking.steps import remembering
+from structrag.chunks.asking_splitter import (
+    Explanation,
+    ReadingSplitter,
+    decided_by,
+    read_boundary_embedder,
+)
+from structrag.chunks.bounds import Run, SizeLimits
+from structrag.chunks.divisions import divide
+from structrag.chunks.fitter import Fitter
+from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.run_vectors import mean_vectors_steps
+from structrag.chunks.scopes import UnitScope, scopes_of
+from structrag.reading.settings import Reading, ReadingSettings
+from structrag.records import Chunk, Document
+from structrag.text.cutting import Piece
+from structrag.text.vectors import FloatArray
+
+
+class BoundarySettings(ReadingSettings, total=False):
+    """The settings of `BoundarySplitter` but for its sizes, as keywords."""
+
+    respect_sections: bool
+    boundary_embedder: Any
+    reuse_vectors: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundarySplitter(ReadingSplitter, Reading):
+    """A splitter that cuts where a series of numbers says so.
+
+    Subclasses give `_decided_steps`. `boundary_embedder` answers all that is embedded in it.
+
+    Attributes:
+        respect_sections: Whether no chunk crosses the border of a section.
+        min_tokens: Wished least size of a chunk's text; None: a share of `max_tokens`.
+        max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
+            None: no limit. Only a single code point that counts more may exceed it; such a chunk
+            has `extras["oversize"]`.
+        boundary_embedder: What compares sentences in place of the embedder: an embedder, or the
+            folder or name of a static model (`StaticEmbedder.load`), which is hundreds of times
+            faster. An index still embeds the chunks by its own.
+        reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the
+            view `raw`, and embeds no chunk again; the heading path is then searched by BM25 alone.
+            Never with a `boundary_embedder`, whose vectors no index searches.
+    """
+
+    respect_sections: bool = True
+    min_tokens: int | None = None
+    max_tokens: int | None = 300
+    boundary_embedder: Any = None
+    reuse_vectors: bool = True
+
+    def __post_init__(self) -> None:
+        Reading.__post_init__(self)
+        embedder = read_boundary_embedder(self.boundary_embedder)
+        object.__setattr__(self, "boundary_embedder", embedder)
+        if embedder is not None:
+            object.__setattr__(self, "reuse_vectors", False)
+
+    @property
+    def least_tokens(self) -> int:
+        """`min_tokens`, or what stands for None."""
+        raise NotImplementedError
+
+    def explain_steps(self, document: Document) -> Steps[Explanation]:
+        """`explain` as steps: every scope's numbers, thresholds and runs, and the chunks."""
+        return decided_by(self._decided_steps(document), self.boundary_embedder)
+
+    def split_with_vectors_steps(
+        self, document: Document
+    ) -> Steps[tuple[list[Chunk], FloatArray]]:
+        """The chunks with vectors, so that indexing embeds nothing twice.
+
+        A chunk's vector is the token-weighted mean of its sentences' vectors, scaled to length 1.
+        All sentences are embedded, also those of sections too short to be looked at. Heading paths
+        are not in these vectors. Shape (n chunks, dimension); (0, 0) without chunks.
+        """
+        return remembering(self._with_vectors_steps(document))
+
+    def _with_vectors_steps(
+        self, document: Document
+    ) -> Steps[tuple[list[Chunk], FloatArray]]:
+        steps = self._decided_steps(document, every=True)
+        explanation = yield from decided_by(steps, self.boundary_embedder)
+        units = [unit for series in explanation.series for unit in series.units]
+        chunks = list(explanation.chunks)
+        vectors = yield from mean_vectors_steps(document.text, units, chunks)
+        return chunks, vectors
+
+    def _decided_steps(
+        self, document: Document, *, every: bool = False
+    ) -> Steps[Explanation]:
+        """`explain_steps` by one embedder; with `every` it embeds all units."""
+        raise NotImplementedError
+
+    def _fitter(self, document: Document, *, with_path: bool) -> Fitter:
+        maker = ChunkMaker(document, self.counter, self.max_tokens, with_path)
+        return Fitter(self.outline(document), maker, self.cutter())
+
+    def _scopes(self, fitter: Fitter, *, by_zone: bool) -> list[UnitScope]:
+        divisions = divide(fitter.outline, self.exclude_titles)
+        apart = self.respect_sections
+        return scopes_of(fitter, divisions, by_zone=by_zone, respect_sections=apart)
+
+    def _limits(self, room: int | None) -> SizeLimits:
+        """The bounds of a run where a chunk's text may have `room` tokens."""
+        least = self.least_tokens
+        return SizeLimits(least if room is None else min(least, room), room)
+
+    def _chunks(
+        self,
+        fitter: Fitter,
+        scope: UnitScope,
+        runs: Sequence[Run],
+        affinity: Sequence[float],
+        extras: Callable[[Run, Piece], dict[str, Any]],
+        least: int,
+    ) -> Iterator[tuple[Run, Chunk]]:
+        """The chunks of a scope with their runs. A run that is too long makes several."""
+        units, sizes, maker = scope.units, scope.sizes, fitter.maker
+        for whole in runs:
+            for run, piece, context in fitter.pieces(
+                units, whole, sizes, affinity, least
+            ):
+                section, facts = units[run[0]].division.section, extras(run, piece)
+                yield run, maker.chunk(section, piece, context, extras=facts)

@@ -1,0 +1,353 @@
+"""Documents that go in and out of an index, and the index in a folder or an engine.
+
+What the indexes have in common. They differ in the levels at which documents are kept and searched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from structrag.asking.naming import has_name
+from structrag.asking.requests import Request, Steps
+from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
+from structrag.errors import IndexDamaged, InvalidParameter, check_ids
+from structrag.index.adding import Adding
+from structrag.index.corpus import CorpusStore
+from structrag.index.entries import fingerprint
+from structrag.index.host_vectors import HostVectors
+from structrag.index.opening import Address, engine_of, open_store
+from structrag.index.snapshot import Settings
+from structrag.index.store import Store
+from structrag.records import Document
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+
+class Searchable(Protocol):
+    """A level of a store as it is searched, such as `SearchedLevel`."""
+
+    def reader(self) -> Any:
+        """The level as it is now; what its vectors are fitted to is made."""
+
+    def keep_fit(self) -> None:
+        """Have the store save what was fitted, if anything."""
+
+
+Report = TypeVar("Report")
+Level = TypeVar("Level", bound=Searchable)
+
+
+class DocumentIndex(ABC, Generic[Report, Level]):
+    """Documents in a store, each there whole or not at all.
+
+    Args:
+        store: An empty one, with the levels and settings of this index.
+        runner: Of its models.
+        address: Where the documents are kept; None: in memory, until `save`.
+        host: A host's vector store in the place of the vectors of the first level.
+    """
+
+    # Names in the configuration of every saved index of this class.
+    SAVED: ClassVar[tuple[str, ...]]
+    # Whether an engine can keep the documents.
+    FITS_ENGINES: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        store: Store,
+        runner: Runner,
+        address: Address | None = None,
+        host: HostVectors | None = None,
+    ) -> None:
+        self.runner = runner
+        self.address = address
+        self.host: HostVectors = host or HostVectors(None, ())
+        # level -> document id -> answers of documents with failed calls
+        self.kept: dict[str, dict[str, dict[Request, Any]]] = {
+            name: {} for name in store.settings.levels
+        }
+        self.use(store)
+        if address is not None:
+            self.use(self._opened(address, store.settings))
+
+    def use(self, store: CorpusStore) -> None:
+        """Take a store in the place of the one there is."""
+        self.store = store
+        self.levels: Mapping[str, Level] = (
+            self._searched(store) if isinstance(store, Store) else {}
+        )
+
+    def _opened(self, address: Address, settings: Settings) -> CorpusStore:
+        """The store at an address, with what is there."""
+        self._check_address(address)
+        if engine_of(address) is not None:
+            self._check_for_engine(settings)
+        store = open_store(address, settings, self.config())
+        if store.config:
+            self._check_saved(address, store.config)
+        return store
+
+    @classmethod
+    def _check_address(cls, address: Address) -> None:
+        """Raise InvalidParameter for the place of an engine that cannot keep this index."""
+        if engine_of(address) is not None and not cls.FITS_ENGINES:
+            raise InvalidParameter(
+                f"store must be a folder for {cls.__name__}, which reads all its documents into "
+                f"memory; got {os.fspath(address)!r}. Pass a folder, or search the engine with "
+                "MultiViewRetriever, which reads only what it finds."
+            )
+
+    def _check_for_engine(self, settings: Settings) -> None:
+        """Refuse settings by which an engine cannot search."""
+
+    # -- what differs
+
+    @abstractmethod
+    def _searched(self, store: Store) -> Mapping[str, Level]:
+        """The levels of a store that searches compare with vectors."""
+
+    @abstractmethod
+    def _preparing(self) -> Callable[..., Adding]:
+        """What begins one call of `add`, given documents, store and settings."""
+
+    @abstractmethod
+    def _report(self, work: Adding) -> Report:
+        """What adding documents did."""
+
+    @abstractmethod
+    def config(self) -> dict[str, Any]:
+        """What is saved with the index: options, and the names of models and settings."""
+
+    @abstractmethod
+    def settings_name(self) -> str:
+        """Everything besides the document that decides what is indexed, as one string."""
+
+    @abstractmethod
+    def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
+        """Refuse models and settings that the index at an address was not built with."""
+
+    # -- documents in and out
+
+    @property
+    def document_ids(self) -> list[str]:
+        """In the order of their first adding."""
+        return self.store.document_ids
+
+    @property
+    def usage(self) -> Usage:
+        """What indexing has cost since this was made or loaded."""
+        return self.runner.usage
+
+    def __len__(self) -> int:
+        """The number of chunks, at the first level."""
+        return len(self.store)
+
+    def fingerprint(self, document: Document) -> str:
+        """What decides a document's entry: itself, every setting and model name."""
+        return fingerprint(document, self.settings_name())
+
+    def add(self, documents: Iterable[Document]) -> Report:
+        """Add documents, or replace those that changed.
+
+        A few hundred chunks are added at a time, each document whole.
+
+        Raises:
+            InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
+                nothing has changed.
+            InvalidAnswer: a model returned NaN, or another shape or dimension. That document
+                and those prepared with it are not in.
+            ModelFailed: a model or the host's store raised (the cause is attached). What was
+                finished before is kept, and cached calls are not repeated. A document that the
+                host's store refused is not in, nor is its earlier version.
+            BudgetExceeded: `max_calls` is reached.
+        """
+        return self._add(self._adding(documents))
+
+    async def aadd(self, documents: Iterable[Document]) -> Report:
+        """`add` on an event loop."""
+        return await self._aadd(self._adding(documents))
+
+    def update(self, documents: Iterable[Document]) -> Report:
+        """`add` for documents that must be there already.
+
+        If one is not, InvalidParameter is raised, and nothing has changed.
+        """
+        return self._add(self._adding(documents, known_only=True))
+
+    async def aupdate(self, documents: Iterable[Document]) -> Report:
+        """`update` on an event loop."""
+        return await self._aadd(self._adding(documents, known_only=True))
+
+    def delete(self, doc_id: str | Iterable[str]) -> bool:
+        """Remove one document or several; False if any is missing.
+
+        Each goes from every level and view, and from the host's store. Raises InvalidParameter for
+        what is no id, before anything is removed.
+        """
+        names = check_ids("doc_id", doc_id)
+        try:
+            # All, whatever the first says.
+            deleted = [self._delete(name) for name in names]
+        finally:
+            self._save_at_address()
+        return all(deleted)
+
+    def _delete(self, doc_id: str) -> bool:
+        self.host.forget(doc_id, self.store)
+        for answers in self.kept.values():
+            answers.pop(doc_id, None)
+        return self.store.delete(doc_id)
+
+    def _adding(
+        self, documents: Iterable[Document], *, known_only: bool = False
+    ) -> Adding:
+        """One call of `add` or `update`, its documents checked."""
+        return self._preparing()(
+            documents,
+            store=self.store,
+            host=self.host,
+            usage=self.usage,
+            settings=self.settings_name(),
+            known_only=known_only,
+        )
+
+    def _kept(self, level: str) -> dict[str, dict[Request, Any]] | None:
+        """The answers kept at a level. None where a cache keeps them, or nobody answers."""
+        keeps = self.runner.cache is None and self.runner.llm is not None
+        return self.kept[level] if keeps else None
+
+    def _add(self, work: Adding) -> Report:
+        try:
+            for group in work.groups(self.runner.asking.progress):
+                work.put(self.run(work.steps(group)))
+        finally:
+            self._save_at_address()
+        return self._report(work)
+
+    async def _aadd(self, work: Adding) -> Report:
+        try:
+            for group in work.groups(self.runner.asking.progress):
+                prepared = await self.arun(work.steps(group))
+                await asyncio.to_thread(work.put, prepared)
+        finally:
+            await asyncio.to_thread(self._save_at_address)
+        return self._report(work)
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps with this index's models and routes."""
+        return self.runner.run(steps)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        return await self.runner.arun(steps)
+
+    # -- in a folder or an engine
+
+    @property
+    def own_store(self) -> Store:
+        """The store of an index that keeps its documents itself.
+
+        Raises InvalidParameter for an index whose documents an engine keeps.
+        """
+        if isinstance(self.store, Store):
+            return self.store
+        raise InvalidParameter(
+            f"index must keep its documents itself here; those of this one are in "
+            f"{str(self.address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
+        )
+
+    def warm_up(self) -> None:
+        """Make what the first search would make.
+
+        With LSA these are its vectors, which `save` then writes; else little.
+        """
+        for level in self.levels.values() or [self.store]:
+            level.reader()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder, moved into place when complete.
+
+        LSA's vectors are written too if a search or `warm_up` has made them.
+        Raises InvalidParameter where the path holds something else, SaveFailed where the system
+        refuses to write; what was there before is unchanged then.
+        """
+        for level in self.levels.values():
+            level.keep_fit()
+        self.store.save(path, config=self.config())
+
+    def _save_at_address(self) -> None:
+        """Write what has changed to the index's address, if it has one."""
+        if self.address is not None:
+            self.save(self.address)
+
+    @classmethod
+    def _loaded(
+        cls, address: Address, verify: bool, options: Mapping[str, Any]
+    ) -> Self:
+        """The index saved at an address, made of these options and the saved ones."""
+        if options.get("store") is not None:
+            raise InvalidParameter(
+                "store must be left out of load: the path says what is opened."
+            )
+        cls._check_address(address)
+        store = open_store(address, verify=verify)
+        if not set(cls.SAVED) <= store.config.keys():
+            raise IndexDamaged(
+                f"{os.fspath(address)!r} was not saved by {cls.__name__}.save. Open it with the "
+                "class that saved it."
+            )
+        arguments = cls._with_saved(address, store, options)
+        if not isinstance(store, Store):
+            arguments["store"] = address
+        index = cls(**arguments)
+        if isinstance(store, Store):
+            index._check_saved(address, store.config)
+            index.use(store)
+        return index
+
+    @classmethod
+    def _with_saved(
+        cls, address: Address, store: CorpusStore, options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The options of a saved index, and those given for the rest."""
+        return dict(options)
+
+
+def check_embedder(
+    path: str | os.PathLike[str], config: Mapping[str, Any], name: str
+) -> None:
+    """Raise InvalidParameter unless `name` is the embedder the index was built with."""
+    if name != config["embedder"] and not has_name(config["embedder"]):
+        raise InvalidParameter(
+            f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
+            "has no name, such as a lambda or an object that holds one. Build it again with one "
+            "that takes name=..., such as FunctionEmbedder(function, name=...)."
+        )
+    if name != config["embedder"]:
+        raise InvalidParameter(
+            f"embedder must be the one the index at {os.fspath(path)!r} was built with, "
+            f"{config['embedder']!r}; got {name!r}. Pass that one, or build a new index."
+        )
+
+
+def check_same_config(
+    address: Address,
+    saved: Mapping[str, Any],
+    config: Mapping[str, Any],
+    otherwise: str,
+) -> None:
+    """Raise InvalidParameter unless a saved configuration has all of another."""
+    for name, value in config.items():
+        if saved.get(name) != value:
+            raise InvalidParameter(
+                f"{name} must be what the index at {os.fspath(address)!r} was built with, "
+                f"{saved.get(name)!r}; got {value!r}. Pass that, or {otherwise}."
+            )

@@ -1,0 +1,149 @@
+"""Documents on their way into an `EvidenceRetriever`: read, embedded, stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.requests import (
+    Embed,
+    Embedder,
+    EmbedTokens,
+    Request,
+    Steps,
+    TokenEncoder,
+    TokenVectors,
+)
+from structrag.index.adding import Adding, PreparedGroup
+from structrag.index.entries import Entry
+from structrag.reading.outline import Outline
+from structrag.reading.settings import Reading
+from structrag.records import Document
+from structrag.retrieval.evidence.leads import find_leads
+from structrag.retrieval.evidence.quantised import fit_quantiser
+from structrag.retrieval.evidence.record import (
+    Record,
+    find_pieces,
+    read_atoms,
+    texts_of_atoms,
+    with_tokens,
+    with_vectors_of_all,
+)
+from structrag.retrieval.evidence.store import (
+    EvidenceLevel,
+    Stored,
+    entry_of,
+    stored_document,
+)
+from structrag.retrieval.evidence.words import is_word
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlined:
+    """A document read, before anything is asked of a model."""
+
+    outline: Outline
+    stored: Stored
+
+    @property
+    def text(self) -> str:
+        return self.outline.document.text
+
+    @property
+    def piece_texts(self) -> list[str]:
+        return [self.text[start:end] for start, end in self.stored.pieces]
+
+
+class EvidenceAdding(Adding):
+    """One call of `EvidenceRetriever.add`; documents are grouped by their pieces."""
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        *,
+        reading: Reading,
+        token_encoder: TokenEncoder | None,
+        embedder: Embedder | None,
+        level: EvidenceLevel,
+        **options: Any,
+    ) -> None:
+        super().__init__(documents, levels={}, **options)
+        self.reading = reading
+        self.token_encoder = token_encoder
+        self.embedder = embedder
+        self.level = level
+        self._read: dict[str, _Outlined] = {}
+
+    def size(self, document: Document) -> int:
+        outline = self.reading.outline(document)
+        pieces = find_pieces(document, self.reading)
+        leads = find_leads(outline, self.reading)
+        stored = stored_document(outline, pieces, leads)
+        self._read[document.id] = _Outlined(outline, stored)
+        return len(pieces)
+
+    def rows(self, entry: Entry) -> int:
+        """How many sentences, rows and headings an entry has."""
+        return len(entry.arrays.get("starts", ()))
+
+    def steps(self, group: list[tuple[Document, str]]) -> Steps[PreparedGroup]:
+        read = [self._read.pop(document.id) for document, _ in group]
+        records = yield from self._record_steps(read)
+        entries = [
+            entry_of(one.stored, record, of_document)
+            for one, record, (_, of_document) in zip(read, records, group, strict=True)
+        ]
+        return PreparedGroup(entries, Counter(), {})
+
+    def _record_steps(self, group: Sequence[_Outlined]) -> Steps[list[Record]]:
+        """The records of documents, their texts embedded together."""
+        records = [read_atoms(one.outline, self.reading) for one in group]
+        requests: list[Request] = []
+        if self.token_encoder is not None:
+            pieces = tuple(text for one in group for text in one.piece_texts)
+            requests.append(EmbedTokens(pieces, self.token_encoder))
+        embeds = self.embedder is not None and not hasattr(self.embedder, "fit")
+        if embeds:
+            texts: list[str] = []
+            for one, record in zip(group, records, strict=True):
+                texts += texts_of_atoms(one.text, record)
+            requests.append(Embed(tuple(texts)))
+        if not requests:
+            return records
+        answers = list((yield requests))
+        if self.token_encoder is not None:
+            records = self._with_tokens(group, records, answers.pop(0))
+        if embeds:
+            records = with_vectors_of_all(records, answers.pop(0))
+        return records
+
+    def _with_tokens(
+        self,
+        group: Sequence[_Outlined],
+        records: Sequence[Record],
+        tokens: Sequence[TokenVectors],
+    ) -> list[Record]:
+        if self.level.quantiser is None and any(len(of.ids) for of in tokens):
+            vectors = np.concatenate([of.vectors for of in tokens])
+            self.level.quantiser = fit_quantiser(vectors)
+        quantiser = self.level.quantiser
+        if quantiser is None:
+            return list(records)
+        changed = []
+        first = 0
+        for one, record in zip(group, records, strict=True):
+            pieces = one.stored.pieces
+            of_document = tokens[first : first + len(pieces)]
+            first += len(pieces)
+            if of_document and len(record):
+                counted = [
+                    is_word(text, of.spans)
+                    for text, of in zip(one.piece_texts, of_document, strict=True)
+                ]
+                record = with_tokens(record, pieces, of_document, quantiser, counted)
+            changed.append(record)
+        return changed
