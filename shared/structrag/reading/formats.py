@@ -1,7 +1,7 @@
 """The formats that are read beside Markdown, HTML, plain text and PDF: one line each.
 
-A text markup stays the document's text: its module has `headings(text)`, `blocks(text, start,
-end)` and `title(text)`. Any other format becomes Markdown: its module has `to_markdown(data, name)`,
+A text markup stays the document's text: its module has `headings(text)`, `blocks(text, start, end)`
+and `title(text)`. Any other format becomes Markdown: its module has `to_markdown(data, name)`,
 which gives a `Draft`.
 """
 
