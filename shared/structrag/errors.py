@@ -115,7 +115,7 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
 REMOVED_ARGUMENTS = {
     "choose_views": "Leave it out: views are extracted, or written by llm=.",
     "dimensions": "Leave it out: vectors keep all of theirs.",
-    "function_words": "Leave it out: all words of a question count.",
+    "function_words": "Leave it out: the vectors of all words are kept.",
 }
 
 

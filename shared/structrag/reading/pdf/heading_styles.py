@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from structrag.reading.numbering import MARK, read_number
+from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.rows import Row
-from structrag.reading.plain_titles import MARK, is_clean, read_number
+from structrag.reading.plain_titles import is_clean
 
 _LARGER = 1.15  # times the size of the body's type, and a point more
 _MOST_WORDS, _MOST_ROWS = 25, 8  # of a heading in larger type
@@ -41,7 +43,7 @@ class Body(NamedTuple):
     italic: bool = False
 
 
-def body_of(rows: Iterable[Row]) -> Body:
+def body_of(rows: Iterable[Row | Line]) -> Body:
     """The size and weight that most characters have.
 
     The size is rounded to half a point. Without text: 0 and not bold.
@@ -155,7 +157,7 @@ def _depth(text: str) -> int:
     if not mark or mark.end() == len(text):
         return 0
     kind, _, value = read_number(mark)
-    return max(1, len(value)) if kind else 0
+    return max(1, len(value)) if kind not in ("", "letter") else 0
 
 
 def is_numbered(text: str) -> bool:

@@ -36,6 +36,7 @@ class _Run:
     sizes: dict[float, int] = field(default_factory=dict)
     bold: int = 0  # characters
     italic: int = 0
+    mono: int = 0
 
     def add(self, piece: Piece, left: float, right: float, baseline: float) -> None:
         self.text.append(self._apart(piece, self.baseline - baseline))
@@ -48,6 +49,8 @@ class _Run:
             self.bold += count
         if piece.style.italic:
             self.italic += count
+        if piece.style.mono:
+            self.mono += count
 
     def _apart(self, piece: Piece, raised: float) -> str:
         """A piece as it joins the text: digits that are raised, or lowered ones behind a digit,
@@ -89,6 +92,7 @@ class _Run:
             self.upright,
             self.italic > half,
             self.faint,
+            self.mono > half,
         )
 
 
@@ -214,6 +218,7 @@ def _join(left: Line, right: Line, space: str) -> Line:
         text=space.join(texts),
         bold=left.bold and right.bold,
         italic=left.italic and right.italic,
+        mono=left.mono and right.mono,
         left=left.left,
         right=right.right,
     )

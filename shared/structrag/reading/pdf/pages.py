@@ -32,6 +32,7 @@ class Line:
     upright: bool = True
     italic: bool = False
     faint: bool = False  # light or see-through, as a watermark is
+    mono: bool = False  # in type of one width, as code is
 
 
 @dataclass(frozen=True, slots=True)
