@@ -544,3 +544,13 @@ def test_settings_of_reading_must_be_those_it_was_built_with(tmp_path: Path) -> 
     made(HashTokens()).save(tmp_path / "index")
     with pytest.raises(InvalidParameter, match="reading must be what the index"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(), language="german")
+
+
+def test_an_index_of_another_release_is_to_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = EvidenceRetriever.from_documents([read_text("Pumps leak.", id="d")])
+    retriever.save(tmp_path / "index")
+    monkeypatch.setattr("structrag.retrieval.evidence.retriever.VERSION", 0)
+    with pytest.raises(IndexDamaged, match="Index the documents again"):
+        EvidenceRetriever.load(tmp_path / "index")
