@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise, zip_longest
+from itertools import accumulate, groupby, pairwise, zip_longest
 from statistics import median
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ from structrag.reading.pdf.paragraphs import (
 )
 from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.reading.plain import plain_headings
 from structrag.text.amounts import amount
 
 _SHOWN = 5  # examples in a note
@@ -338,6 +340,8 @@ def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> lis
         i: group.level for i, group in enumerate(groups) if isinstance(group, _Title)
     }
     if not named:
+        for i in _numbered(groups, texts, styles):
+            styles[i] = style_of(groups[i].rows, _title(groups[i], texts[i].text))  # type: ignore[union-attr, arg-type]
         ranks = iter(levels_of([style for style in styles if style]))
         return [next(ranks) if style else 0 for style in styles]
     looks: dict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
@@ -355,6 +359,32 @@ def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> lis
             larger = style.size > max(size for size, *_ in looks)
             levels[i] = 1 if larger else below
     return levels
+
+
+def _numbered(
+    groups: Sequence[_Group], texts: Sequence[_Text], styles: Sequence[Style | None]
+) -> Iterator[int]:
+    """The rows in the body's type that are numbered titles of one family, as in plain text."""
+    lines = [
+        " ".join(_title(group, read.text).split())
+        if isinstance(group, Paragraph)
+        else "|"
+        for group, read in zip(groups, texts, strict=True)
+    ]
+    starts = list(accumulate((len(line) + 2 for line in lines), initial=0))
+    for heading in plain_headings("\n\n".join(lines)):
+        i = bisect_right(starts, heading.start) - 1
+        group, line = groups[i], lines[i]
+        is_whole = heading.start == starts[i] and heading.end >= starts[i] + len(line)
+        if (
+            is_whole
+            and styles[i] is None
+            and isinstance(group, Paragraph)
+            and len(group.rows) == 1
+            and group.rows[0].upright
+            and is_numbered(line)
+        ):
+            yield i
 
 
 def _look(style: Style) -> tuple[float, bool, bool]:
