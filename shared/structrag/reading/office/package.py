@@ -51,10 +51,8 @@ class Relation:
 
 
 def refuse(name: str, reason: str) -> NoReturn:
-    """Raise InvalidDocument for a file that cannot be read.
-
-    `reason` is the rest of the sentence, with what to do.
-    """
+    """Raise InvalidDocument for a file that cannot be read. `reason` is the rest of the sentence,
+    with what to do."""
     raise InvalidDocument(f"Cannot read {name or 'the document'}: {reason}")
 
 
@@ -207,11 +205,8 @@ class _Builder(ElementTree.TreeBuilder):
 
 
 def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
-    """The root element of XML that may be hostile.
-
-    Raises InvalidDocument for a document type (entities stand there), for what is not well-formed,
-    and for elements more than 500 deep.
-    """
+    """The root element of XML that may be hostile. Raises InvalidDocument for a document type
+    (entities stand there), for what is not well-formed, and for elements more than 500 deep."""
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
         parser.feed(data)
@@ -233,10 +228,8 @@ def walk(
     enter: Callable[[Element], bool],
     leave: Callable[[Element], None],
 ) -> None:
-    """Visit all elements below `root` in their order, without recursion.
-
-    `enter` says whether to go inside; `leave` comes behind an element that was entered or not.
-    """
+    """Visit all elements below `root` in their order, without recursion. `enter` says whether to go
+    inside; `leave` comes behind an element that was entered or not."""
     path = [(root, iter(root))]
     while path:
         for child in path[-1][1]:
