@@ -67,7 +67,7 @@ class ReadingSplitter:
     ) -> list[Chunk]:
         """The chunks of a document, in reading order."""
         chosen = runner or runner_for(embedder, llm)
-        return chosen.run(_counted_steps(self, document, chosen))
+        return chosen.run(counted_steps(self.split_steps(document), chosen))
 
     async def asplit(
         self,
@@ -79,7 +79,7 @@ class ReadingSplitter:
     ) -> list[Chunk]:
         """`split` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
-        return await chosen.arun(_counted_steps(self, document, chosen))
+        return await chosen.arun(counted_steps(self.split_steps(document), chosen))
 
     def explain(
         self,
@@ -108,8 +108,8 @@ class ReadingSplitter:
         """
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            steps = [_counted_steps(self, document, chosen) for document in group]
-            yield from chosen.run(together(steps))
+            steps = self._group_steps(group, chosen)
+            yield from chosen.run(steps)
 
     async def asplit_all(
         self,
@@ -122,9 +122,15 @@ class ReadingSplitter:
         """`split_all` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            steps = [_counted_steps(self, document, chosen) for document in group]
-            for chunks in await chosen.arun(together(steps)):
+            steps = self._group_steps(group, chosen)
+            for chunks in await chosen.arun(steps):
                 yield chunks
+
+    def _group_steps(
+        self, documents: Iterable[Document], runner: Runner
+    ) -> Steps[list[list[Chunk]]]:
+        steps = map(self.split_steps, documents)
+        return together([counted_steps(one, runner) for one in steps])
 
 
 def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
@@ -214,15 +220,12 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
     return intercept(steps, answer)
 
 
-def _counted_steps(
-    splitter: ReadingSplitter, document: Document, runner: Runner
-) -> Steps[list[Chunk]]:
-    """A document's chunks.
+def counted_steps(steps: Steps[list[Chunk]], runner: Runner) -> Steps[list[Chunk]]:
+    """The steps of a document's chunks.
 
     The runner's usage counts those that lack what a model should have given.
     """
     failures: list[Failed] = []
-    steps = noting_failures(splitter.split_steps(document), failures)
-    chunks = yield from answered(steps, runner)
+    chunks = yield from answered(noting_failures(steps, failures), runner)
     runner.usage.fell_back(*fallbacks_of(chunks, failures))
     return chunks

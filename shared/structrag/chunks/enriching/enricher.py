@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.failures import fallbacks_of
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.asking.runner import Runner
-from structrag.asking.steps import noting_failures
 from structrag.chunks.asking_splitter import (
     Explanation,
     ReadingSplitter,
-    answered,
+    counted_steps,
     runner_for,
 )
 from structrag.chunks.enriching.density import (
@@ -164,11 +162,7 @@ class IDMSEnricher:
         Models are given as to `ReadingSplitter`.
         """
         chosen = runner or runner_for(embedder, llm)
-        failures: list[Failed] = []
-        steps = noting_failures(self.enrich_steps(document, chunks), failures)
-        enriched = chosen.run(answered(steps, chosen))
-        chosen.usage.fell_back(*fallbacks_of(enriched, failures))
-        return enriched
+        return chosen.run(counted_steps(self.enrich_steps(document, chunks), chosen))
 
     async def aenrich(
         self,
@@ -181,11 +175,8 @@ class IDMSEnricher:
     ) -> list[Chunk]:
         """`enrich` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
-        failures: list[Failed] = []
-        steps = noting_failures(self.enrich_steps(document, chunks), failures)
-        enriched = await chosen.arun(answered(steps, chosen))
-        chosen.usage.fell_back(*fallbacks_of(enriched, failures))
-        return enriched
+        steps = counted_steps(self.enrich_steps(document, chunks), chosen)
+        return await chosen.arun(steps)
 
     def enrich_steps(
         self, document: Document, chunks: Sequence[Chunk]
