@@ -29,8 +29,8 @@ from structrag.asking.requests import Array, TokenVectors
 from structrag.evaluation import span_recall
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.reading.settings import Reading
+from structrag.retrieval.evidence import adding, quantised, record
 from structrag.retrieval.evidence import pool as pools
-from structrag.retrieval.evidence import quantised, record, retriever
 from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, unit_rows
@@ -41,8 +41,6 @@ from structrag.retrieval.evidence.scores import (
     SHORTLIST,
     UNMATCHED,
     Question,
-    by_maximum,
-    minmax,
     stem_scores,
     token_scores,
     token_weights,
@@ -50,6 +48,7 @@ from structrag.retrieval.evidence.scores import (
 from structrag.retrieval.evidence.store import Stored
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_word
+from structrag.retrieval.fusion import maxnorm, minmax
 
 FloatArray = NDArray[np.floating[Any]]
 # Questions of a set, at even distances, on which ways to keep vectors are measured.
@@ -321,10 +320,12 @@ def order(signals: Signals, choice: Choice, pool: Pool) -> NDArray[np.int64]:
     """The atoms by their scores, as `rank` orders them."""
     n = len(signals.titles)
     parts = {
-        "vectors": np.mean([minmax(one) for one in signals.vectors[:-1]], axis=0),
-        "stems": np.mean([by_maximum(one) for one in signals.stems[:-1]], axis=0),
-        "section vectors": minmax(signals.vectors[-1]),
-        "section stems": by_maximum(signals.stems[-1]),
+        "vectors": np.mean(
+            [minmax(one, constant=0) for one in signals.vectors[:-1]], axis=0
+        ),
+        "stems": np.mean([maxnorm(one) for one in signals.stems[:-1]], axis=0),
+        "section vectors": minmax(signals.vectors[-1], constant=0),
+        "section stems": maxnorm(signals.stems[-1]),
         "titles": signals.titles,
     }
     first = _sum(parts, dict(choice.first), n)
@@ -440,8 +441,8 @@ def _patches(lost: float | None) -> list[tuple[Any, str, Any]]:
     if lost is not None:
         return [(quantised, "_LOST", lost)]
     return [
-        (retriever, "fit_quantiser", _exact),
-        (retriever, "with_tokens", _all_tokens),
+        (adding, "fit_quantiser", _exact),
+        (adding, "with_tokens", _all_tokens),
         (record, "quantise", _unrounded),
         (pools, "products", _products),
     ]

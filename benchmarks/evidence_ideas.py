@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from structrag.retrieval.evidence.packing import AROUND
 from structrag.retrieval.evidence.pool import Pool
-from structrag.retrieval.evidence.scores import minmax
 from structrag.retrieval.evidence.store import Stored
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.evidence.words import is_word
+from structrag.retrieval.fusion import minmax
 from structrag.text.terms import stop_words
 
 FloatArray = NDArray[np.floating[Any]]
@@ -75,7 +75,7 @@ def in_windows(pool: Pool, matches: FloatArray, weights: FloatArray) -> FloatArr
 
 def over_widths(matched: Sequence[FloatArray], best: int | None) -> FloatArray:
     """The mean over the widths, of so many where an atom matches best; None: of all."""
-    scores = np.stack([minmax(one) for one in matched])
+    scores = np.stack([minmax(one, constant=0) for one in matched])
     if best is not None:
         scores = np.sort(scores, axis=0)[-best:]
     mean: FloatArray = scores.mean(axis=0)

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress, Usage
+from structrag.asking.requests import Progress
+from structrag.asking.usage import Usage
 from structrag.hosts.kinds import D3, RetrieverKind
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index

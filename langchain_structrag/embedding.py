@@ -9,9 +9,11 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Array, Embed, Embedder, Steps, Usage
+from structrag.asking.requests import Array, Embed, Embedder, Steps
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
+from structrag.asking.steps import ask
+from structrag.asking.usage import Usage
 from structrag.models.embedders import as_fixed_embedder
 
 
@@ -100,7 +102,7 @@ class StructragEmbeddings(Embeddings):
 
 
 def _steps(texts: list[str], *, query: bool = False) -> Steps[Array]:
-    (vectors,) = yield [Embed(tuple(texts), query=query)]
+    vectors = yield from ask(Embed(tuple(texts), query=query))
     return vectors  # type: ignore[no-any-return]
 
 

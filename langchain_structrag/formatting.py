@@ -14,8 +14,8 @@ from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
 from langchain_structrag.options import FormatterArguments, further_settings
 from langchain_structrag.reading import DocumentQueue
-from structrag.asking.requests import Usage
 from structrag.asking.settings import ASKING, Asking
+from structrag.asking.usage import Usage
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForChainRun,
@@ -22,15 +22,19 @@ from pydantic import BaseModel, Field
 from langchain_structrag.conversion import digest, document_id
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
 from langchain_structrag.tools import ToolRetriever, answering_tool
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_arguments
 from structrag.hosts.metadata import ENTITIES_KEY
+from structrag.hosts.options import SelfAskOptions
 from structrag.hosts.retrievers import HostRetriever, passage, results_of, trace_notes
 from structrag.records import Chunk, Hit
-from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
+from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import names_by_form
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class TwoHopRetriever(ToolRetriever):
@@ -196,12 +200,12 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             of `HiQARetriever`: see `evidence_tokens`), or any LangChain retriever.
         llm: A chat model or LLM that asks and answers; None: the model of the retriever or its
             index.
-        max_followups: Most follow-ups.
-        min_followups: A final answer that comes before so many follow-ups is not taken; the
-            question itself is looked up instead. 0: a model may answer from memory.
+        max_followups: Most follow-ups, default 4.
+        min_followups: A final answer that comes before so many follow-ups, default 1, is not taken;
+            the question itself is looked up instead. 0: a model may answer from memory.
         token_budget: Tokens of all prompts and answers of a question; no new round begins that
             would reach beyond it. None: no limit.
-        evidence_tokens: Tokens of evidence in one prompt.
+        evidence_tokens: Tokens of evidence in one prompt, default 3,000.
         prompts: What the model is asked: a `structrag.retrieval.multihop.hops.SelfAskPrompts`.
 
     Raises:
@@ -212,22 +216,12 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self,
         retriever: BaseRetriever,
         llm: Any = None,
-        *,
-        max_followups: int = 4,
-        min_followups: int = 1,
-        token_budget: int | None = None,
-        evidence_tokens: int = 3000,
-        prompts: SelfAskPrompts | None = None,
+        **settings: Unpack[SelfAskOptions],
     ) -> None:
+        check_arguments(type(self).__name__, settings, SelfAskOptions.__annotations__)
         self.retriever = retriever
-        self._settings: dict[str, Any] = {
-            "llm": as_language_model(llm),
-            "max_followups": max_followups,
-            "min_followups": min_followups,
-            "token_budget": token_budget,
-            "evidence_tokens": evidence_tokens,
-            "prompts": prompts,
-        }
+        self._llm = as_language_model(llm)
+        self._settings = settings
         self._agent()  # refuses now what an answer would refuse
 
     def invoke(
@@ -315,7 +309,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         Made anew for each question, over the retriever as it is then.
         """
         retriever, document = stepped(self.retriever)
-        return CoreSelfAsk(retriever, **self._settings), document
+        return CoreSelfAsk(retriever, self._llm, **self._settings), document
 
 
 def _output(

@@ -11,16 +11,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from structrag.hosts.citations import citation_of, shown_citations
-
-SEARCH = (
-    "Search the documents. Returns the passages that answer a question, each with its source, "
-    "heading path and characters, to be cited."
-)
-ANSWER = (
-    "Answer a question from the documents, by several searches if need be. Returns the answer and "
-    "the passages it rests on, to be cited."
-)
+from structrag.hosts.citations import ANSWER, SEARCH, citation_of, shown_citations
 
 
 class SearchInput(BaseModel):

@@ -16,7 +16,7 @@ from llama_index_structrag.retrieving import (
     prompt_of,
     template_of,
 )
-from structrag.asking.requests import Usage
+from structrag.asking.usage import Usage
 from structrag.hosts.kinds import D3, RetrieverKind
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate

@@ -16,7 +16,8 @@ from llama_index.core.bridge.pydantic import (
 from typing_extensions import Self
 
 from llama_index_structrag.settings import refuse_saved
-from structrag.asking.requests import Embedder, acall
+from structrag.asking.calling import acall
+from structrag.asking.requests import Embedder
 from structrag.asking.texts import check_vectors
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.models.embedders import as_fixed_embedder

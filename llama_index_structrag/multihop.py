@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -25,16 +25,19 @@ from llama_index_structrag.retrieving import (
     updated_prompts,
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import InvalidParameter, check_arguments, check_at_least
 from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
+from structrag.hosts.options import SelfAskOptions
 from structrag.hosts.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
-from structrag.retrieval.multihop.answering import EVIDENCE_TOKENS
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 from structrag.text.names import EntityFinder, names_by_form
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class TwoHopRetriever(ToolRetriever):
@@ -208,12 +211,12 @@ class SelfAskQueryEngine(BaseQueryEngine):
         retriever: A retriever of this package, asked with its own settings and `where` (except for
             `max_tokens` of `HiQARetriever`: see `evidence_tokens`), or any LlamaIndex retriever.
         llm: A LlamaIndex LLM that asks and answers; None: the model of the retriever or its index.
-        max_followups: Most follow-ups.
-        min_followups: A final answer that comes before so many follow-ups is not taken; the
-            question itself is looked up instead. 0: a model may answer from memory.
+        max_followups: Most follow-ups, default 4.
+        min_followups: A final answer that comes before so many follow-ups, default 1, is not taken;
+            the question itself is looked up instead. 0: a model may answer from memory.
         token_budget: Tokens of all prompts and answers of a question; no new round begins that
             would reach beyond it. None: no limit.
-        evidence_tokens: Tokens of evidence in one prompt.
+        evidence_tokens: Tokens of evidence in one prompt, default 3,000.
         prompts: What the model is asked: a `structrag.retrieval.multihop.hops.SelfAskPrompts`;
             `update_prompts` changes them too.
         callback_manager: As for every query engine; None: the retriever's.
@@ -228,24 +231,16 @@ class SelfAskQueryEngine(BaseQueryEngine):
         retriever: BaseRetriever,
         llm: Any = None,
         *,
-        max_followups: int = 4,
-        min_followups: int = 1,
-        token_budget: int | None = None,
-        evidence_tokens: int = EVIDENCE_TOKENS,
-        prompts: SelfAskPrompts | None = None,
         callback_manager: CallbackManager | None = None,
+        **settings: Unpack[SelfAskOptions],
     ) -> None:
+        check_arguments(type(self).__name__, settings, SelfAskOptions.__annotations__)
         stepped(retriever)
         super().__init__(callback_manager or retriever.callback_manager)
         self.retriever = retriever
-        self._settings: dict[str, Any] = {
-            "llm": core_model(llm),
-            "max_followups": max_followups,
-            "min_followups": min_followups,
-            "token_budget": token_budget,
-            "evidence_tokens": evidence_tokens,
-        }
-        self.prompts: SelfAskPrompts = prompts or SelfAskPrompts()
+        self._llm = core_model(llm)
+        self.prompts: SelfAskPrompts = settings.pop("prompts", None) or SelfAskPrompts()
+        self._settings = settings
         self._agent()
 
     @classmethod
@@ -301,7 +296,8 @@ class SelfAskQueryEngine(BaseQueryEngine):
 
     def _agent(self) -> tuple[SelfAsk, Stepped]:
         over = stepped(self.retriever)
-        return SelfAsk(over.core, **self._settings, prompts=self.prompts), over
+        settings: SelfAskOptions = {**self._settings, "prompts": self.prompts}
+        return SelfAsk(over.core, self._llm, **settings), over
 
     def _get_prompts(self) -> PromptDictType:
         return prompts_of(self.prompts, _PLACES)

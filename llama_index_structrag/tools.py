@@ -11,15 +11,12 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.tools import FunctionTool
 from pydantic import BaseModel, Field
 
-from structrag.hosts.citations import Citation, citation_of, shown_citations
-
-SEARCH = (
-    "Search the documents. Returns the passages that answer a question, each with its source, "
-    "heading path and characters, to be cited."
-)
-ANSWER = (
-    "Answer a question from the documents, by several searches if need be. Returns the answer and "
-    "the passages it rests on, to be cited."
+from structrag.hosts.citations import (
+    ANSWER,
+    SEARCH,
+    Citation,
+    citation_of,
+    shown_citations,
 )
 
 

@@ -1,6 +1,7 @@
-"""Which files run when LangChain's MultiView builds and answers; `house.py` runs it by itself.
+"""What runs when LangChain's MultiView builds and answers; `house.py` runs it by itself.
 
-It prints two lists of paths as JSON. Only calls of functions count, not the import of a module.
+It prints as JSON two lists of paths, of the files whose functions ran, and the files of the calls
+from `from_documents` to the object of the core, in order.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from langchain_structrag import MultiViewRetriever
+from structrag.retrieval import MultiViewRetriever as Core
 
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter.\n\n# Valve\n\nIt stops.\n"
 
@@ -29,6 +31,26 @@ def crossed(action: Callable[[], Any]) -> tuple[Any, list[str]]:
     return result, sorted(files)
 
 
+def hops(action: Callable[[], Any]) -> list[str]:
+    """The files of the functions that were running when the core's object was made."""
+    files: list[str] = []
+
+    def watch(frame: Any, event: str, argument: object) -> None:
+        made = frame.f_locals.get("self")
+        if files or event != "call" or type(made) is not Core:
+            return
+        while frame.f_code.co_name != "from_documents":
+            frame = frame.f_back
+            files.append(frame.f_code.co_filename)
+
+    sys.setprofile(watch)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return files[::-1]
+
+
 def main() -> None:
     documents = [Document(TEXT, metadata={"source": "pump.md"})]
     embedding = DeterministicFakeEmbedding(size=8)
@@ -37,7 +59,8 @@ def main() -> None:
             lambda: MultiViewRetriever.from_documents(documents, embedding, k=2)
         )
         _, query = crossed(lambda: retriever.invoke("How do I rinse the filter?"))  # noqa: B023
-    print(json.dumps([build, query]))
+    way = hops(lambda: MultiViewRetriever.from_documents(documents, embedding, k=2))
+    print(json.dumps([build, query, way]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Print the figures of the code's structure: `python scripts/house.py [--worst] [--room NAME]`.
 
-It measures the core and the two adapters, and needs the standard library only. `--worst` lists the
-places behind each figure, `--room` looks at one room of the core (or at one adapter), `--root`
-measures another checkout. What each figure counts stands in the docstring of its function. At
-commit 54e9806 the core had 10.2 tokens a line, and 8.6% of its functions had a complexity above 10.
+Tokens are those of code, without comments and docstrings. It measures the core, the two adapters
+and their tests, and needs the standard library only. `--worst` lists the places behind each figure,
+`--room` looks at one room of the core (or at one adapter), `--root` measures another checkout. What
+each figure counts stands in the docstring of its function.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ast
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tokenize
@@ -34,7 +35,6 @@ from rooms import (
 
 LONGEST_LINE = 100
 HIGHEST_COMPLEXITY = 10
-MOST_WORDS = 12
 VAGUE = "found known own told given several each made kept wanted thing things stuff tmp res ret"
 LAYOUT = {
     tokenize.COMMENT,
@@ -123,19 +123,6 @@ def local_names(source: Source) -> list[Place]:
     return places
 
 
-def long_first_sentences(source: Source) -> list[Place]:
-    """Docstrings whose first sentence, or first paragraph without a full stop, is too long."""
-    places = []
-    for node in source.docstrings:
-        text = str(node.value).strip()
-        words = text.split("\n\n")[0].replace("\n", " ").split(". ")[0].split()
-        if len(words) > MOST_WORDS:
-            places.append(
-                Place(source.file, node.lineno, f"{len(words)} words", len(words))
-            )
-    return places
-
-
 def classes_without_example(all_sources: list[Source]) -> list[Place]:
     """Classes named in an `__all__` of a package or room, whose docstring shows no example."""
     public = {
@@ -157,9 +144,136 @@ def classes_without_example(all_sources: list[Source]) -> list[Place]:
     ]
 
 
-def files_crossed(root: Path) -> list[list[Place]] | None:
-    """The project's files whose functions run when LangChain's MultiView builds, and when it
-    answers; None where that cannot run (LangChain is not installed)."""
+def tokens(group: list[Source]) -> int:
+    return sum(sum(tokens_by_line(source).values()) for source in group)
+
+
+def lines_by_kind(source: Source) -> dict[str, int]:
+    """Lines of docstrings and comments; of what only hands on: signatures, fields of classes, and
+    bodies that are one call whose arguments are names; of all else inside functions."""
+    docs = {
+        line
+        for text in source.docstrings
+        for line in range(text.lineno, (text.end_lineno or text.lineno) + 1)
+    }
+    comments = {
+        token.start[0]
+        for token in tokenize.generate_tokens(io.StringIO(source.text).readline)
+        if token.type == tokenize.COMMENT
+        and source.lines[token.start[0] - 1].lstrip().startswith("#")
+    }
+    handed: set[int] = set()
+    inside: set[int] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            last = node.end_lineno or node.lineno
+            inside |= set(range(first, last + 1))
+            body = [step for step in node.body if not _is_text(step)]
+            header = node.body[0].lineno if node.body[0].lineno > node.lineno else last
+            end = last if len(body) == 1 and _hands_on(body[0]) else header - 1
+            handed |= set(range(first, end + 1))
+        elif isinstance(node, ast.ClassDef):
+            for step in node.body:
+                if isinstance(step, ast.AnnAssign | ast.Assign):
+                    handed |= set(range(step.lineno, (step.end_lineno or 0) + 1))
+    code = set(tokens_by_line(source)) - docs - comments
+    return {
+        "logic": len((code & inside) - handed),
+        "signatures, fields, pass-through": len(code & handed),
+        "docs": len(docs | comments),
+    }
+
+
+def _is_text(step: ast.stmt) -> bool:
+    return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
+
+
+def _hands_on(step: ast.stmt) -> bool:
+    value = step.value if isinstance(step, ast.Return | ast.Expr) else None
+    if isinstance(value, ast.Await):
+        value = value.value
+    if not isinstance(value, ast.Call):
+        return False
+    arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
+    plain = ast.Name | ast.Attribute | ast.Starred | ast.Constant
+    return all(isinstance(argument, plain) for argument in arguments)
+
+
+def repeated_classes(all_sources: list[Source]) -> list[Place]:
+    """Names of classes of the core that stand in several of its files."""
+    places: dict[str, list[Place]] = {}
+    for source in core(all_sources):
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef):
+                place = Place(source.file, node.lineno, node.name)
+                places.setdefault(node.name, []).append(place)
+    return [group[0] for group in places.values() if len(group) > 1]
+
+
+def files_of_retrievers(all_sources: list[Source]) -> dict[str, list[Place]]:
+    """The files that name each retriever: what one more would cost."""
+    names = [
+        node.name
+        for source in core(all_sources)
+        for node in source.tree.body
+        if isinstance(node, ast.ClassDef)
+        and any(getattr(base, "id", "") == "Retriever" for base in node.bases)
+    ]
+    return {
+        name: [
+            Place(source.file, 1, name)
+            for source in all_sources
+            if re.search(rf"\b{name}\b", source.text)
+        ]
+        for name in names
+    }
+
+
+def tests_of(root: Path) -> dict[str, list[Source]]:
+    """The files of tests by the room that they are about, or their folder."""
+    groups: dict[str, list[Source]] = {}
+    for file in sorted((root / "tests").rglob("*.py")):
+        parts = file.relative_to(root / "tests").parts
+        room = parts[1] if parts[0] == "core" and len(parts) > 2 else parts[0]
+        name = {"langchain_adapter": "langchain_structrag"}.get(room, room)
+        name = {"llama_index_adapter": "llama_index_structrag"}.get(name, name)
+        name = "beside" if name.endswith(".py") or name == "core" else name
+        groups.setdefault(name, []).append(Source(file, root))
+    return groups
+
+
+def tokens_and_kinds(root: Path, everything: list[Source]) -> list[str]:
+    """A row a room: tokens of code and of its tests, lines by kind."""
+    rooms: dict[str, list[Source]] = {}
+    for source in everything:
+        rooms.setdefault(source.room, []).append(source)
+    tests = tests_of(root)
+    kinds = [*lines_by_kind(everything[0])]
+    rows = [
+        f"{'':24}{'tokens':>10}{'tests':>10}{kinds[0]:>10}{'handed on':>12}{'docs':>8}"
+    ]
+    total = [0] * 5
+    for name in [*rooms, *sorted(tests.keys() - rooms.keys())]:
+        group = rooms.get(name, [])
+        lines = [lines_by_kind(source) for source in group]
+        cells = [tokens(group), tokens(tests.get(name, []))]
+        cells += [sum(line[kind] for line in lines) for kind in kinds]
+        total = [whole + cell for whole, cell in zip(total, cells, strict=True)]
+        rows.append(_row(name or "the top", cells))
+    return [*rows, _row("all", total)]
+
+
+def _row(name: str, cells: list[int]) -> str:
+    widths = (10, 10, 10, 12, 8)
+    numbers = (f"{n:>{width},}" for n, width in zip(cells, widths, strict=True))
+    return f"{name:24}" + "".join(numbers)
+
+
+def crossings(root: Path) -> tuple[dict[str, list[Place]], int] | None:
+    """The project's files whose functions run when LangChain's MultiView builds and when it
+    answers, and the calls from its `from_documents` to the core's object; None where that cannot
+    run (LangChain is not installed)."""
     paths = os.pathsep.join([str(root / "shared"), str(root)])
     run = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("crossed.py"))],
@@ -170,14 +284,19 @@ def files_crossed(root: Path) -> list[list[Place]] | None:
     if run.returncode != 0:
         return None
     folders = tuple(str(root / place) + os.sep for place in PLACES.values())
-    return [
+    build, query, way = (
         [
             Place(Path(file).relative_to(root).as_posix(), 1, "crossed")
             for file in files
             if file.startswith(folders)
         ]
         for files in json.loads(run.stdout)
-    ]
+    )
+    shown = {
+        "files crossed by MultiView's build": build,
+        "... and by its query": query,
+    }
+    return shown, len(way)
 
 
 class Figure(NamedTuple):
@@ -223,15 +342,6 @@ def figures(everything: list[Source]) -> list[Figure]:
 
     names = of_each(local_names)
     return [
-        Figure(
-            "lines",
-            "< 31,000",
-            [
-                Place(s.file, 1, f"{len(s.lines)} lines", len(s.lines))
-                for s in everything
-            ],
-            lambda group, _: f"{lines_of(group):,}",
-        ),
         Figure("tokens a line of code", "8", crowded_files(everything), tokens_a_line),
         Figure("lines above 100 characters", "0", of_each(long_lines), share(lines_of)),
         Figure(
@@ -250,7 +360,7 @@ def figures(everything: list[Source]) -> list[Figure]:
         Figure("modules in a circle of imports", "0", circles(everything), count),
         Figure("modules at the top", "<= 8", top_level_modules(everything), count),
         Figure(
-            "first sentences above 12 words", "0", of_each(long_first_sentences), count
+            "class names that stand twice", "0", repeated_classes(everything), count
         ),
         Figure(
             "public classes without example",
@@ -315,18 +425,21 @@ def main() -> None:
         adapters = [source for source in everything if source.package != CORE]
         groups = {"core": core(everything), "adapters": adapters, "all": everything}
     measured = figures(everything)
+    if not options.room:
+        print("\n".join([*tokens_and_kinds(root, everything), ""]))
     print("\n".join(table(measured, groups)))
     *_, last = groups.values()
     shown = {figure.name: within(figure.places, last) for figure in measured}
-    crossings = None if options.room else files_crossed(root)
-    if crossings is not None:
-        build, query = crossings
-        cell = f"build {len(build)}, query {len(query)}"
-        print(f"{'files crossed by MultiView':34}{cell:>48}{'26, 20':>12}")
-        shown |= {
-            "files crossed by MultiView's build": build,
-            "... and by its query": query,
-        }
+    for name, places in files_of_retrievers(everything).items():
+        if not options.room:
+            print(f"{f'files that name {name}':34}{len(places):>48}{'3':>12}")
+    crossed = None if options.room else crossings(root)
+    if crossed is not None:
+        files, hops = crossed
+        cell = ", ".join(str(len(places)) for places in files.values())
+        print(f"{'files crossed: build, query':34}{cell:>48}{'26, 20':>12}")
+        print(f"{'hops of from_documents to the core':34}{hops:>48}{'4':>12}")
+        shown |= files
     if options.worst:
         for name, places in shown.items():
             print("\n".join(listing(name, places, options.most)))

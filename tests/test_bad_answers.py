@@ -25,7 +25,7 @@ from structrag import (
     read_text,
 )
 from structrag.asking.runner import Runner
-from structrag.hosts.models import LogProbabilities
+from structrag.hosts.models import LogProbabilities, tried
 from structrag.retrieval import Routing
 
 TEXT = """# The X100 pump
@@ -270,10 +270,12 @@ def once_well(fault: Callable[[str], str]) -> Callable[[str], str]:
 
 OTHERS = [("The", -0.1), ("Sure", -2.0), ("I", -3.0)]  # tokens that were not asked for
 MARGINS: dict[str, Callable[[], Any]] = {
-    "other tokens": lambda: LogProbabilities().margin(
-        ("2", "1"), lambda _: OTHERS, lambda _: ""
+    "other tokens": lambda: tried(
+        LogProbabilities().steps(("2", "1"), lambda _: OTHERS), lambda _: ""
     ),
-    "none": lambda: LogProbabilities().margin(("2", "1"), lambda _: [], lambda _: ""),
+    "none": lambda: tried(
+        LogProbabilities().steps(("2", "1"), lambda _: []), lambda _: ""
+    ),
     "None": lambda: None,
     "NaN": lambda: math.nan,
     "above 1": lambda: 7.5,

@@ -17,10 +17,15 @@ __all__ = ["Counter", "Shown"]
 
 
 class Counter:
-    """Counts the terms of a text in a first sentence that is far longer than twelve words.
+    """Counts the terms of a text.
 
     More of it.
     """
+
+    limit: int = 3
+
+    def count(self, text, limit=3):
+        return self.counted(text, limit)
 
 
 class Shown:
@@ -118,21 +123,37 @@ def test_complexity_counts_statements_and_expressions(tree: Path) -> None:
     assert (place.what, place.size) == ("branching: 12", 12)
 
 
-def test_vague_names_long_sentences_long_lines_and_examples(tree: Path) -> None:
+def test_vague_names_long_lines_and_examples(tree: Path) -> None:
     everything = rooms.sources(tree)
     assert sorted(place.what for place in house.local_names(terms(tree))) == [
         "found",
         "index",
         "y",
     ]
-    assert [place.what for place in house.long_first_sentences(terms(tree))] == [
-        "17 words"
-    ]
     assert [place.what for place in house.classes_without_example(everything)] == [
         "Counter"
     ]
     (store,) = [source for source in everything if source.path.name == "store.py"]
     assert [place.what for place in house.long_lines(store)] == ["108 characters"]
+
+
+def test_lines_are_logic_or_hand_on(tree: Path) -> None:
+    kinds = house.lines_by_kind(terms(tree))
+    # the field, `def` and its call, and the `def` of `branching`
+    assert kinds["signatures, fields, pass-through"] == 4
+    assert kinds["logic"] == 12
+
+
+def test_classes_that_stand_twice_and_files_of_a_retriever(tree: Path) -> None:
+    for name in ("shared/structrag/index/one.py", "shared/structrag/text/two.py"):
+        text = "class Row:\n    pass\n\n\nclass Near(Retriever):\n    pass\n"
+        (tree / name).write_text(text, encoding="utf-8")
+    everything = rooms.sources(tree)
+    assert {place.what for place in house.repeated_classes(everything)} == {
+        "Row",
+        "Near",
+    }
+    assert len(house.files_of_retrievers(everything)["Near"]) == 2
 
 
 def test_the_command_prints_a_table_and_places(tree: Path) -> None:
@@ -150,7 +171,9 @@ def test_the_command_prints_a_table_and_places(tree: Path) -> None:
 
     shown = run("--worst", "--room", "text")
     assert "vague names among local ones" in shown
-    assert "shared/structrag/text/terms.py:21: branching: 12" in shown
+    assert "shared/structrag/text/terms.py:26: branching: 12" in shown
     assert "store.py" not in shown
+    (row,) = [line for line in run().splitlines() if line.startswith("text ")]
+    assert row.split()[1:3] == ["137", "0"]
     with pytest.raises(subprocess.CalledProcessError):
         run("--room", "nowhere")

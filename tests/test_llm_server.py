@@ -33,8 +33,8 @@ from structrag import (
     read_text,
 )
 from structrag.asking.counted import tokens_of
-from structrag.asking.requests import Usage
 from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
 
 pytestmark = [
     pytest.mark.slow,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import sys
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from fixture_cases import FOLDER
 
 import structrag
 
@@ -147,3 +149,12 @@ def test_the_files_that_contributors_are_sent_to_exist() -> None:
     for path in paths:
         if not any(example in path for example in examples):
             assert (ROOT / path).exists(), path
+
+
+def test_every_example_has_its_test() -> None:
+    for path in (FOLDER / "examples").rglob("*.txt"):
+        file = FOLDER.parent / path.relative_to(FOLDER / "examples").with_suffix(".py")
+        named = re.findall(r"(?m)^\[(test_\w+):", path.read_text(encoding="utf-8"))
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        there = {getattr(node, "name", "") for node in tree.body}
+        assert sorted(set(named) - there) == [], path

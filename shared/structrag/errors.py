@@ -48,6 +48,14 @@ class InvalidParameter(StructragError, ValueError):
 class UnknownDocument(InvalidParameter):
     """An index does not hold a document, or no longer."""
 
+    @classmethod
+    def named(cls, doc_id: object) -> UnknownDocument:
+        """The error for an id that no document has."""
+        return cls(
+            f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
+            "`document_ids` lists them."
+        )
+
 
 class UnknownArgument(StructragError, TypeError):
     """An argument's name is none that is known."""
@@ -107,7 +115,7 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
 REMOVED_ARGUMENTS = {
     "choose_views": "Leave it out: views are extracted, or written by llm=.",
     "dimensions": "Leave it out: vectors keep all of theirs.",
-    "function_words": "Leave it out: all words of a question count.",
+    "function_words": "Leave it out: the vectors of all words are kept.",
 }
 
 
@@ -217,3 +225,17 @@ def require(module: str, *, extra: str) -> ModuleType:
         raise MissingExtra(
             f"The package {module!r} is missing. Install it with: pip install 'structrag[{extra}]'"
         ) from error
+
+
+def checked_k(k: float) -> int:
+    """`k` as an integer. Raises InvalidParameter unless it is a whole number from 1."""
+    check_at_least("k", k, 1)
+    if k == float("inf") or k != int(k):
+        raise InvalidParameter(f"k must be a whole number; got {k!r}.")
+    return int(k)
+
+
+def check_query(query: object) -> None:
+    """Raise InvalidParameter unless the query is a string."""
+    if not isinstance(query, str):
+        raise InvalidParameter(f"query must be a string; got {type(query).__name__}.")

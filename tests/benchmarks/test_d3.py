@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import d3, d3_evidence, d3_server
-from benchmarks.d3_oracle import SlowServer, gold_chunks, oracle_for
-from benchmarks.d3_scores import Outcome, averaged, scored, target_lines
+from benchmarks import d3, d3_evidence
+from benchmarks.d3_oracle import oracle_for
+from benchmarks.d3_scores import Outcome, averaged, scored
 from benchmarks.d3_systems import NAMES
 from benchmarks.datasets import Dataset, Question
 from structrag.evaluation import SpanMeasure
 from structrag.records import Document, Hit
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.outlines import IDS_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.multihop.answering import Answered
 from structrag.text.tokens import count_tokens
@@ -98,56 +97,6 @@ def test_calls_are_those_of_the_methods(
     }
 
 
-def test_the_oracle_names_nothing_that_is_not_gold() -> None:
-    oracle = oracle_for(_dataset())
-    question = "Question: When does the lynx of north eat?"
-    shown = (
-        "[1] The otter of north eats at dawn.\n\n[2] The lynx of south eats at dawn."
-    )
-    assert oracle.complete(f"{shown}\n\n{question}\n\nWhich ids?") == "none"
-    assert (
-        oracle.complete(
-            f"[1] Animals of north > The lynx\nIt eats.\n\n{question}\n\nWhich ids?"
-        )
-        == "1"
-    )
-    assert (
-        oracle.complete(
-            f'A paragraph:\n\nnothing\n\n{question}\n\nAnswer with "yes" or "no"'
-        )
-        == "no"
-    )
-    assert oracle.complete(f"Evidence:\n[1] x\n\n{question}\nAnswer:") == "Unanswerable"
-
-
-def test_an_oracle_may_name_more_sections_than_needed_but_no_more_paragraphs() -> None:
-    dataset = _dataset()
-    needed, more = (
-        d3.compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"]["means"]
-        for extra in (0, 2)
-    )
-    assert more["tokens"] > needed["tokens"]
-    assert more["evidence F1"] == needed["evidence F1"] == 100
-    question = "When does the lynx of south eat?"
-    outline = IDS_PROMPT.format(
-        outline="[1] The otter\n\n[2] The lynx\n\n[3] The heron\n\n[4] The badger",
-        question=question,
-    )
-    assert oracle_for(dataset, 2).complete(outline) == "2, 3, 4"
-    assert oracle_for(dataset, 9).complete(outline) == "2, 3, 4, 1"
-
-
-def test_gold_is_what_overlaps_by_half() -> None:
-    dataset = _dataset()
-    paragraphs = [
-        chunk
-        for document in dataset.documents
-        for chunk in ParagraphSplitter().split(document)
-    ]
-    gold = gold_chunks(dataset.questions[0], paragraphs)
-    assert [chunk.text.strip()[:24] for chunk in gold] == ["The heron of north eats "]
-
-
 def test_scores_of_one_question() -> None:
     dataset = _dataset()
     paragraphs = ParagraphSplitter().split(dataset.documents[0])
@@ -175,36 +124,6 @@ def test_scores_of_one_question() -> None:
         1,
     )
     assert averaged([row, row])["failed calls"] == 2
-
-
-def test_targets_are_compared_both_ways() -> None:
-    def system(tokens: float, calls: float) -> dict[str, dict[str, float]]:
-        return {"means": {"tokens": tokens, "calls": calls}}
-
-    lines = target_lines(
-        {
-            "D3-BASE": system(40, 2.2),
-            "CHUNK": system(100, 2),
-            "MAP-REDUCE OPTIMIZED": system(130, 3),
-        }
-    )
-    assert [line.endswith(": reached.") for line in lines] == [True, False, False]
-    assert target_lines({"CHUNK": system(1, 1)}) == []
-
-
-@pytest.mark.parametrize("agent", [False, True])
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_the_slow_server_is_kept_busy_within_its_limit(
-    agent: bool, asynchronous: bool
-) -> None:
-    seconds, _, server = d3_server.timed(
-        _dataset(), agent=agent, asynchronous=asynchronous, delay=0.05
-    )
-    assert server.most == d3_server.LIMIT
-    assert server.calls >= 200
-    assert (
-        seconds < 4 * server.calls * 0.05 / d3_server.LIMIT
-    )  # one call after the other takes 8; the benchmark's own limit is 1.2
 
 
 def test_the_command_writes_its_page(
@@ -289,36 +208,3 @@ def test_the_figures_of_a_ranking() -> None:
     assert (
         d3_evidence.ranking_figures(either, paragraphs[:1], paragraphs, measure) == best
     )
-
-
-def test_any_model_can_be_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(d3, "load_or_exit", lambda name: _dataset())
-    monkeypatch.setattr(d3, "a_model", lambda prompt: "1", raising=False)
-    d3.main(
-        [
-            "--llm",
-            "benchmarks.d3:a_model",
-            "--systems",
-            "D3-BASE",
-            "--questions",
-            "2",
-            "--output",
-            str(tmp_path),
-        ]
-    )
-    assert "D3-BASE" in (tmp_path / "d3.md").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit):
-        d3.main(["--oracle", "--systems", "nothing", "--output", str(tmp_path)])
-    with pytest.raises(SystemExit):
-        d3.main(["--systems", "CHUNK"])
-
-
-def test_a_slow_server_answers_as_its_model() -> None:
-    server = SlowServer(oracle_for(_dataset()), 0.0)
-    prompt = (
-        "Evidence:\n[1] x\n\nQuestion: When does the lynx of north eat? (7)\nAnswer:"
-    )
-    assert server.complete(prompt) == "Unanswerable"
-    assert (server.calls, server.open) == (1, 0)

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from doubles import ScriptedModel
 from fixture_cases import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks.d3_baselines import (
     BASELINES,
@@ -21,7 +19,6 @@ from benchmarks.d3_baselines import (
     says_yes,
 )
 from structrag.asking.runner import Runner
-from structrag.errors import InvalidParameter, NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.selection import Evidence
 from structrag.text.tokens import count_tokens
@@ -95,44 +92,6 @@ def test_calls_and_sizes() -> None:
     assert (one, two) == (20, 10)
 
 
-@pytest.mark.parametrize("name", sorted(BASELINES))
-def test_nothing_to_read_takes_no_call(name: str) -> None:
-    model = ScriptedModel("1")
-    assert run(BASELINES[name](QUESTION, []), model) == Evidence(())
-    assert model.prompts == []
-    assert (
-        run(BASELINES[name](QUESTION, chunks("a b")), ScriptedModel("none")).positions
-        == ()
-    )
-    with pytest.raises(NoModel):
-        run(BASELINES[name](QUESTION, chunks("a b")), None)
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    st.text(max_size=30)
-    | st.sampled_from(["[1] and [3-9]", "yes", "1-2", '{"ids": [1]}']),
-    st.integers(0, 5),
-)
-def test_whatever_is_answered_the_result_is_a_subset(answer: str, count: int) -> None:
-    paragraphs = chunks(*("word " * (i + 1) for i in range(count)))
-    for steps in BASELINES.values():
-        found = run(steps(QUESTION, paragraphs), ScriptedModel(answer))
-        assert set(found.positions) <= set(range(count))
-        assert list(found.positions) == sorted(set(found.positions))
-
-
-@pytest.mark.parametrize("name", sorted(BASELINES))
-def test_calls_that_fail_are_counted(name: str) -> None:
-    found = run(
-        BASELINES[name](QUESTION, chunks("herons eat fish", "x y z")),
-        ScriptedModel(OSError("down")),
-    )
-    assert found.degraded >= 1
-    assert "down" in found.failures[0]
-    assert found.cost.answer_tokens == 0
-
-
 @examples
 def test_yes(answer: str) -> None:
     assert says_yes(answer)
@@ -141,8 +100,3 @@ def test_yes(answer: str) -> None:
 @examples
 def test_no(answer: str) -> None:
     assert not says_yes(answer)
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InvalidParameter, match="chunk_tokens"):
-        run(chunk_steps(QUESTION, chunks("a"), chunk_tokens=0), ScriptedModel("1"))

@@ -14,13 +14,12 @@ from benchmarks.evidence_choices import (
     CHOICES,
     E,
     bench,
-    chosen_without,
-    left_out,
     order,
 )
 from benchmarks.methods import BUDGETS, Sample
 from structrag import read_text
 from structrag.evaluation import SpanMeasure
+from structrag.retrieval.evidence.scores import rank
 from structrag.text.tokens import count_tokens
 from tests.doubles import HashTokens
 
@@ -58,26 +57,12 @@ def test_e_is_the_order_of_the_library(
         of_set.retriever._question_steps(ASKED.question, None)
     )
     atoms = order(of_set.signals(0, ASKED, pool), E, pool)
-    assert (
-        atoms[:50].tolist()
-        == of_set.retriever._ranking(pool, question).atoms[:50].tolist()
-    )
+    quantiser = of_set.retriever.level.quantiser
+    ranking = rank(pool, question, quantiser, language="english")
+    assert atoms[:50].tolist() == ranking.atoms[:50].tolist()
     # From the file.
     assert np.array_equal(order(of_set.signals(0, ASKED, pool), E, pool), atoms)
     assert of_set.recalls({"E": E}) == {"E": {str(budget): [1.0] for budget in BUDGETS}}
-
-
-def test_no_passage_goes_over_the_end_of_a_document(
-    encoder: KeptTokens, tmp_path: Path
-) -> None:
-    ends = [read_text("The blue pump leaks.", id=name) for name in "ab"]
-    question = Question(
-        "q", "Which blue pump leaks?", (), (("a", 0, 20), ("b", 0, 20)), any=False
-    )
-    dataset = Dataset("boards", tuple(ends), (question,))
-    setting = Setting(dataset, encoder, count_tokens, SpanMeasure(dataset.texts))
-    of_both = bench(setting, dataset.questions, tmp_path / "signals")
-    assert of_both.recalls({"E": E})["E"]["500"] == [1.0]
 
 
 def of_set(best: str) -> dict[str, dict[str, list[float]]]:
@@ -86,15 +71,6 @@ def of_set(best: str) -> dict[str, dict[str, list[float]]]:
         label: {str(budget): [float(label == best)] for budget in BUDGETS}
         for label in CHOICES
     }
-
-
-def test_what_is_chosen_without_a_set_does_not_look_at_it() -> None:
-    values = {"a": of_set("no stems"), "b": of_set("titles .4")}
-    assert chosen_without(values, "a", [1000]) == "titles .4"
-    assert chosen_without(values, "b", [1000]) == "no stems"
-    table = left_out(values)
-    assert "| a | titles .4 | +0.0 | +0.0 | +0.0 |" in table
-    assert table.count("| mean |  | +0.0 [+0.0, +0.0] |") == 2
 
 
 def test_the_page_of_the_settings(

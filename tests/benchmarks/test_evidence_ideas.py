@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.evidence_ideas import (
-    by_reach,
-    covering,
     in_windows,
-    over_widths,
     with_headings,
 )
 from structrag import EvidenceRetriever, read_text
@@ -46,14 +43,6 @@ def test_headings_of_the_path_match_for_what_stands_below(
     ]
 
 
-def test_a_token_that_nothing_matches_weighs_less() -> None:
-    weights, matches = np.array([0.5, 0.5]), np.array([[1.0, 0.5], [0.2, 0.4]])
-    assert by_reach(weights, matches, 2.0).tolist() == [0.8, 0.2]
-    assert by_reach(weights, matches, 0.0).tolist() == [0.5, 0.5]
-    # Nothing matches anything.
-    assert by_reach(weights, -matches, 2.0).tolist() == [0.5, 0.5]
-
-
 def test_windows_are_those_of_the_library(retriever: EvidenceRetriever) -> None:
     _, pool = retriever.level.reader().select(None)
     matches = np.eye(len(pool), 2)
@@ -61,21 +50,3 @@ def test_windows_are_those_of_the_library(retriever: EvidenceRetriever) -> None:
     assert narrow.tolist() == [0.75, 0.25, 0, 0, 0, 0, 0]
     # Not across documents.
     assert wide.tolist() == [0.75, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]
-
-
-def test_the_best_widths_of_an_atom() -> None:
-    matched = [np.array([0.0, 1.0, 4.0]), np.array([0.0, 2.0, 1.0])]
-    assert over_widths(matched, None).tolist() == [0.0, 0.625, 0.75]
-    assert over_widths(matched, 1).tolist() == [0.0, 1.0, 1.0]
-
-
-def test_what_adds_to_the_coverage_comes_before_what_repeats_it() -> None:
-    text = "\n\n".join(
-        f"This is the {word} sentence {'of many words ' * 12}." for word in "abcd"
-    )
-    retriever = EvidenceRetriever.from_documents([read_text(text, id="d")])
-    _, pool = retriever.level.reader().select(None)
-    matches = np.array([[1.0, 0.0], [0.9, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    scores, weights = np.array([1.0, 0.9, 0.8, 0.1]), np.array([0.5, 0.5])
-    assert covering(pool, matches, weights, scores, 0.0, 160).tolist() == [0, 1, 2, 3]
-    assert covering(pool, matches, weights, scores, 0.5, 160).tolist() == [0, 2, 1, 3]

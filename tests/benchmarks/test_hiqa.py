@@ -3,28 +3,16 @@ chunks, peers over the same routes."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
-from doubles import HashEmbedder
-from fixture_cases import examples
 
 from benchmarks import (
-    hiqa,
     hiqa_boards,
-    hiqa_chroma,
-    hiqa_peers,
-    hiqa_pooled,
     hiqa_speed,
 )
 from benchmarks.datasets import Dataset, Question
 from benchmarks.hiqa_scores import Sizes, place_points, recall_points, relevant_ids
 from structrag.evaluation import SpanMeasure
-from structrag.index.index import Index
 from structrag.records import Chunk, Document
-from structrag.text.tokens import count_tokens
 
 PRODUCTS = ("Nova A10", "Nova B11", "Vega C12", "Vega D13", "Lyra E14", "Lyra F15")
 
@@ -113,31 +101,6 @@ def test_recall_at_chunks_and_within_a_budget() -> None:
     }
 
 
-def test_a_sample_holds_documents_that_are_asked_about_and_their_questions() -> None:
-    whole = _manuals()
-    silent = replace(
-        whole, documents=(*whole.documents, Document("nobody asks", id="silent"))
-    )
-    assert hiqa_boards.sample(silent, None) is silent
-    part = hiqa_boards.sample(silent, 3)
-    assert [document.id for document in part.documents] == [
-        "Nova_A10",
-        "Vega_C12",
-        "Lyra_E14",
-    ]
-    assert {question.gold[0][0] for question in part.questions} == {
-        document.id for document in part.documents
-    }
-    assert len(hiqa_boards.sample(silent, 99).documents) == len(PRODUCTS)
-
-
-def test_tuning_questions_are_left_out_of_the_others() -> None:
-    tuning, others = hiqa_boards.split(range(600))
-    assert (len(tuning), len(others)) == (20, 580)
-    assert sorted([*tuning, *others]) == list(range(600))
-    assert hiqa_boards.split(range(2)) == ([], (0, 1))
-
-
 def test_the_path_finds_what_is_the_same_in_all_manuals() -> None:
     figures = hiqa_boards.measure(_manuals(), None, "LSA", None).figures
     assert figures["none | BM25"]["hit at 1"] == 0.0
@@ -149,42 +112,6 @@ def test_the_path_finds_what_is_the_same_in_all_manuals() -> None:
         )
 
 
-def test_peers_fuse_the_same_hits_each_in_its_own_order() -> None:
-    dataset = _manuals()
-    index = Index(embedder=HashEmbedder(), views=("raw",))
-    index.add(dataset.documents)
-    question = dataset.questions[0].question
-    expected = {
-        hit.chunk.id
-        for kind in ("dense", "bm25")
-        for hit in index.search(question, 4, route=kind)
-    }
-    found = hiqa_peers.peers(index, 4)
-    if not found:
-        pytest.skip("neither langchain-classic nor llama-index-core is installed")
-    for search in found.values():
-        ranking = search(question)
-        assert {chunk.id for chunk, _ in ranking} == expected
-        scores = [score for _, score in ranking]
-        assert scores == sorted(scores, reverse=True)
-
-
-@examples
-def test_a_contract_is_called_by_its_party_and_kind(title: str, name: str) -> None:
-    assert hiqa_pooled.contract_name(title) == name
-
-
-def test_recursive_chunks_stand_where_their_text_does() -> None:
-    pytest.importorskip("langchain_text_splitters")
-    document = Document("The same line.\n\n" * 30, id="d")
-    chunks = hiqa_chroma.Recursive(12, count_tokens).split(document)
-    assert len(chunks) > 3
-    assert all(document.text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
-    assert [chunk.start for chunk in chunks] == sorted(
-        {chunk.start for chunk in chunks}
-    )
-
-
 def test_made_segments_are_found_by_the_product_of_the_query() -> None:
     made = hiqa_speed.make(700)
     assert (len(made.index), made.matrices["raw"].shape) == (
@@ -194,21 +121,3 @@ def test_made_segments_are_found_by_the_product_of_the_query() -> None:
     (table,) = hiqa_speed.run(1, 700)
     assert {"bare product", "HiQARetriever"} <= set(table.figures)
     assert table.rows[0][2] == ""  # nothing is compared with itself
-
-
-def test_parts_that_are_not_run_again_keep_their_figures(tmp_path: Path) -> None:
-    record = {"machine": "m", "versions": "v", "tables": []}
-    hiqa.save(tmp_path, "speed", record)
-    hiqa.save(tmp_path, "boards", {**record, "machine": "other"})
-    kept = json.loads((tmp_path / "hiqa.json").read_text())
-    assert list(kept) == ["boards", "speed"]
-    assert kept["speed"]["machine"] == "m"
-    assert (tmp_path / "hiqa.md").read_text().index("## boards") < (
-        tmp_path / "hiqa.md"
-    ).read_text().index("## speed")
-
-
-def test_a_number_below_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        hiqa.main(["boards", "--documents", "0"])
-    assert "--documents must be at least 1; got 0." in capsys.readouterr().err

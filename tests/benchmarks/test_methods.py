@@ -13,9 +13,8 @@ import pytest
 from benchmarks import methods
 from benchmarks.datasets import Dataset, Question
 from benchmarks.methods_peers import by_size
-from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import OURS, SIZED, Models, System, own_systems
-from benchmarks.methods_tables import best_peer, figures, mean_of_sets, page
+from benchmarks.methods_tables import figures, mean_of_sets
 from benchmarks.placing import placed
 from structrag import read_text
 from structrag.text.tokens import count_tokens
@@ -165,45 +164,9 @@ def results() -> dict[str, Any]:
     }
 
 
-def test_a_loss_is_printed_as_plainly_as_a_win() -> None:
-    text = page(results())
-    assert best_peer(results()) == "peer"
-    assert "**-100.0 [-100.0, -100.0]**" in text
-    assert "cuad: 1 of 2 documents, 4 of 8 questions" in text
-
-
-def test_a_peer_that_does_not_read_a_set_has_a_blank_there_and_no_mean() -> None:
-    (line, *_) = [
-        line
-        for line in page(results()).splitlines()
-        if line.startswith("| markdown only")
-    ]
-    assert [cell.strip() for cell in line.split("|")[1:-1]] == [
-        "markdown only",
-        "",
-        "100.0",
-        "",
-    ]
-
-
 def test_the_mean_gives_sets_equal_weight() -> None:
     interval = mean_of_sets([[1.0], [0.0, 0.0, 0.0]])
     assert (interval.mean, interval.low, interval.high) == (50.0, 50.0, 50.0)
-
-
-def test_plots_are_drawn_and_equal_on_every_run(tmp_path: Path) -> None:
-    first, second = (draw(results(), tmp_path / name) for name in "ab")
-    for one, two in zip(first, second, strict=True):
-        assert one.read_bytes() == two.read_bytes() and b"peer" in one.read_bytes()
-
-
-@pytest.mark.parametrize("given", ["", "nope", "cuad,nope"])
-def test_an_unknown_set_is_refused(
-    given: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        methods.main(["--sets", given])
-    assert "--sets must be some of" in capsys.readouterr().err
 
 
 def test_stored_figures_have_means_and_intervals_and_no_question() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -72,33 +71,6 @@ def test_instructions_are_those_of_the_row() -> None:
     assert sentence in TEXT and paper_tables.random_sentence(0, documents) == [sentence]
 
 
-def test_lumber_groups_begin_where_the_model_says() -> None:
-    class Picks:
-        def __init__(self) -> None:
-            self.shown: list[list[str]] = []
-
-        def score(
-            self, prompt: str, options: Sequence[str], *, whole: bool
-        ) -> list[float]:
-            self.shown.append(re.findall(r"^(\d+):", prompt, re.MULTILINE))
-            return [-1.0] * len(options)
-
-    paragraphs = [f"Paragraph {number}." for number in range(6)]
-    llm = Picks()
-    texts = paper_tables.lumber_texts(llm, lambda text: 200, "\n".join(paragraphs))
-    # Three paragraphs reach 550 tokens; the last group is not asked about.
-    assert llm.shown == [["0", "1", "2"], ["1", "2", "3"], ["2", "3", "4"]]
-    assert texts == [*paragraphs[:3], "\n\n".join(paragraphs[3:])]
-
-
-def test_titles_are_replaced_in_place() -> None:
-    (document,) = dataset(TEXT).documents
-    bare = paper_tables.without_titles(document)
-    assert len(bare.text) == len(TEXT) and "Herons nest" in bare.text
-    assert not re.search(r"^# (Pumps|Herons)$", bare.text, re.MULTILINE)
-    assert paper_tables.without_titles(document).text == bare.text
-
-
 def test_manuals_alone_and_together() -> None:
     manual = "# Manual\n\n" + TEXT.replace("# ", "## ")
     one = dataset(manual, manual.replace("pump", "valve"))
@@ -114,19 +86,6 @@ def test_manuals_alone_and_together() -> None:
         "own title",
         "bare",
     ]
-
-
-def test_parts_keep_their_last_table() -> None:
-    first = paper_tables.page("", "hiqa", "## HiQA\n\nh", 2)
-    both = paper_tables.page(first, "pic", "## PIC\n\np", 2)
-    assert both.index("## PIC") < both.index("## HiQA")
-    again = paper_tables.page(both, "pic", "## PIC\n\nnew", 2)
-    assert "\np\n" not in again and "\nnew\n" in again and again.count("<!--") == 2
-
-
-def test_an_unknown_part_is_refused() -> None:
-    with pytest.raises(SystemExit):
-        paper_tables.main(["--parts", "mc"])
 
 
 def test_propositions_are_found_by_what_the_model_wrote() -> None:

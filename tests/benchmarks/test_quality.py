@@ -4,18 +4,14 @@ absent."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixture_cases import examples
 
-from benchmarks import quality, quality_choices
+from benchmarks import quality
 from benchmarks.datasets import Dataset, Question
-from benchmarks.quality_scores import POINTS, gold_questions, score
-from benchmarks.quality_systems import systems
-from benchmarks.quality_tables import report
+from benchmarks.quality_scores import POINTS
 from structrag.records import Document
 
 ANIMALS = ("heron", "otter", "badger", "lynx", "marten", "osprey", "weasel", "curlew")
@@ -89,41 +85,6 @@ def test_intervals_hold_their_difference_and_the_baseline_has_none(
             assert low <= difference <= high
 
 
-def test_top_1_5_alternates_between_one_and_two_chunks() -> None:
-    dataset = quality.sampled(_dataset(), None, None)
-    row = next(
-        system for system in systems(dataset.documents, None, None) if system.exact_k
-    )
-    asked: list[int] = []
-    question = gold_questions(dataset)[0]
-    from benchmarks.quality_scores import _search, _top
-
-    ranking = _search(row, question, 10)
-    for ordinal in range(4):
-        asked.append(len(_top(row, question, ranking, 1.5, ordinal)))
-    assert asked == [1, 2, 1, 2]
-    assert len(score(row, dataset, len).recall["top 1.5"]) == 16
-
-
-def test_report_shows_losses_too(measured: dict[str, object]) -> None:
-    page = report([{**measured, "documents_in_set": 2}], {"structrag": "x"})
-    assert page.count("| preset paper | all | dense |") == 2
-    assert "### Average over the sets" in page
-    assert "[" in page and "made up: 2 documents, 16 questions" in page
-
-
-def test_sample_is_even_and_deterministic() -> None:
-    dataset = _dataset()
-    one = quality.sampled(dataset, 1, 3)
-    assert [document.id for document in one.documents] == ["north"]
-    assert [question.id for question in one.questions] == [
-        "north-heron",
-        "north-otter",
-        "north-badger",
-    ]
-    assert quality.sampled(dataset, 5, None).documents == dataset.documents
-
-
 def test_queries_are_embedded_once() -> None:
     calls: list[list[str]] = []
 
@@ -153,16 +114,6 @@ def test_without_data_it_says_so_and_exits_with_0(
     assert not list(tmp_path.glob("quality.*"))
 
 
-@examples
-def test_bad_options_are_refused(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        quality.main(arguments)
-    assert stopped.value.code == 2
-    assert arguments[0] in capsys.readouterr().err
-
-
 def test_the_command_writes_both_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,28 +135,3 @@ def test_the_command_writes_both_files(
     assert "# Retrieval quality" in (tmp_path / "quality.md").read_text(
         encoding="utf-8"
     )
-
-
-def test_the_choices_command_changes_one_setting_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        quality, "load_or_exit", lambda name: replace(_dataset(), name=name)
-    )
-    quality_choices.main(
-        [
-            "--sets",
-            "nq,qasper",
-            "--embedder",
-            "lsa",
-            "--questions",
-            "1",
-            "--output",
-            str(tmp_path),
-        ]
-    )
-    page = (tmp_path / "quality_choices.md").read_text(encoding="utf-8")
-    tables = [table.split("\n") for table in page.strip().split("\n\n")[2:]]
-    assert [len(table) - 2 for table in tables] == [15, 4, 6, 2]
-    assert all(line.count("|") == 10 for table in tables for line in table)
-    assert page.count("| 300, both |") == 1

@@ -3,14 +3,13 @@ saves what it prints."""
 
 from __future__ import annotations
 
-import json
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from static_making import static_of_rows
 
 from benchmarks import splitters
 from benchmarks.splitters_model import Given, encoding_by, token_counts, watching
@@ -55,7 +54,9 @@ def documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def tables(embedder: Any, documents: list[Document]) -> list[Any]:
-    return splitters.run(embedder, documents, documents, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.splitters_systems.static_vectors", static_of_rows)
+        return splitters.run(embedder, documents, documents, 1)
 
 
 def test_floor_gives_every_sentence_to_the_encoder_once(
@@ -70,16 +71,6 @@ def test_floor_gives_every_sentence_to_the_encoder_once(
     assert len(seen.texts) == 14  # two equal documents
     assert (
         seen.tokens(embedder.model) == sum(token_counts(embedder.model, sentences)) / 2
-    )
-
-
-def test_watching_ends_and_tokens_stop_at_the_encoder_limit(embedder: Any) -> None:
-    with watching(embedder.model) as seen:
-        embedder.embed(["word " * 1000])
-    embedder.embed(["one more"])
-    assert (len(seen.texts), seen.tokens(embedder.model)) == (
-        1,
-        embedder.model.max_seq_length,
     )
 
 
@@ -123,40 +114,6 @@ def test_peers_that_are_installed_are_measured_and_others_named(
             assert (
                 tables[0].figures[name]["tokens"] > tables[0].figures[FLOOR]["tokens"]
             )
-
-
-def test_an_absent_peer_is_named(
-    monkeypatch: pytest.MonkeyPatch, embedder: Any
-) -> None:
-    monkeypatch.setitem(sys.modules, "chonkie", None)
-    found, absent = peers(embedder)
-    assert CHONKIE not in found
-    assert [name for name in absent if name.startswith(CHONKIE)] == [
-        f"{CHONKIE} (chonkie)"
-    ]
-
-
-def test_targets_compare_medians() -> None:
-    figures = {
-        "slow": {"wall": (2.0, 3.0, 9.0), "cpu": (1.0, 1.0, 1.0)},
-        "fast": {"wall": (1.0,) * 3, "cpu": (2.0,) * 3},
-    }
-    row = splitters._target("f", "at least 3.0", figures, "slow", "fast")
-    assert row == ("f", "at least 3.0", "3.00 (2.00-9.00)", "0.50 (0.50-0.50)", "yes")
-    assert splitters._target("f", "at most 2.9", figures, "slow", "fast")[-1] == "no"
-
-
-def test_results_are_saved_as_printed(tables: list[Any], tmp_path: Path) -> None:
-    page = splitters.publish(tables, 1, tmp_path)
-    assert (tmp_path / "splitters.md").read_text(encoding="utf-8") == page
-    saved = json.loads((tmp_path / "splitters.json").read_text(encoding="utf-8"))
-    assert [table["title"] for table in saved["tables"]] == [
-        table.title for table in tables
-    ]
-    assert all(
-        title in page
-        for title in ("### With ", "### With vectors given", "### Targets")
-    )
 
 
 def test_without_data_it_says_so(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.unheaded import PASSAGES, joined_documents, segmentation, unheaded
+from benchmarks.unheaded import PASSAGES, joined_documents, unheaded
 from structrag import read_text
 
 SECTION = "One sentence here. Another sentence there. A third sentence follows."
@@ -18,19 +18,6 @@ def test_sections_become_segments() -> None:
     assert made is not None
     assert "Title" not in made.document.text
     assert made.reference == (0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0)
-
-
-def test_too_few_sections_make_no_document() -> None:
-    assert (
-        unheaded(read_text(f"# A\n\n{SECTION}\n\n# B\n\nShort.", format="markdown"))
-        is None
-    )
-
-
-def test_a_place_inside_a_sentence_counts_for_its_nearer_end() -> None:
-    sentences = [(0, 10), (10, 20), (20, 30)]
-    assert segmentation(sentences, [0, 13]) == [1, 0]
-    assert segmentation(sentences, [17, 29]) == [0, 1]
 
 
 def test_joined_texts_have_a_border_between_any_two_passages(data_dir: object) -> None:

@@ -1,7 +1,8 @@
 """No pattern and no reader takes more than about linear time, whatever the text repeats.
 
 Patterns are found by themselves: a new one is timed from its first day on. One that is applied to
-short texts only may be listed in BOUNDED, with the reason.
+short texts only may be listed in BOUNDED, with the reason. It takes minutes: STRUCTRAG_GROWTH=1
+runs it, as `.ci/run` does; STRUCTRAG_GROWTH=all tries every shape.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from reader_functions import READERS
 
 import structrag
 
+if not os.environ.get("STRUCTRAG_GROWTH"):
+    pytest.skip("set STRUCTRAG_GROWTH=1 to time patterns", allow_module_level=True)
 # Patterns of texts whose length something else bounds, and what bounds it.
 BOUNDED = {
     "structrag.reading.plain._SENTENCE": "is searched in 400 characters of a line",

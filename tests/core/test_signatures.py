@@ -39,7 +39,7 @@ MUTABLE = {
     "hosts.JsonAnswers",
     "hosts.LogProbabilities",
     "index.Segment",
-    "index.State",
+    "index.StoreState",
     "index._Answers",
     "ingestion.FolderSummary",
     "ingestion._Batch",

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_fakes import BagOfWords, Scripted
+from langchain_core.language_models import FakeListChatModel
+from langchain_fakes import BagOfWords
 
 from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
 from structrag.errors import BudgetExceeded, InvalidAnswer, ModelFailed, StructragError
@@ -15,8 +16,8 @@ from structrag.errors import BudgetExceeded, InvalidAnswer, ModelFailed, Structr
 DOCUMENTS = [
     Document("# T\n\n" + f"Word{i} says much. " * 80, id=str(i)) for i in range(3)
 ]
-MODEL = Scripted(
-    script=lambda prompt: '{"summary": "A summary.", "keywords": ["zebra"]}'
+MODEL = FakeListChatModel(
+    responses=['{"summary": "A summary.", "keywords": ["zebra"]}']
 )
 PARTS = [
     r"from_documents gave no retriever back",

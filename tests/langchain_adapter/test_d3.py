@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_fakes import BagOfWords, Scripted, facts
 
-from langchain_structrag import D3Retriever, EvidenceRetriever
-from structrag.errors import BudgetExceeded
+from langchain_structrag import D3Retriever
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
@@ -169,54 +167,6 @@ def test_it_is_the_core_retriever() -> None:
         d.id for d in retriever.invoke(QUESTION)
     ]
     assert D3Retriever(index=D3Index()).invoke("anything") == []
-
-
-def test_the_model_condenses_sections_unless_told_otherwise() -> None:
-    long = Document(
-        page_content="# Sea\n\n## Whales\n\n"
-        + "The whale swims in the deep sea. " * 60,
-        metadata={"source": "s.md"},
-    )
-    asked: list[str] = []
-
-    def told(prompt: str) -> str:
-        asked.append(prompt)
-        return "About whales."
-
-    model = Scripted(script=told)
-    condensed = D3Retriever.from_documents([long], llm=model)
-    assert asked and condensed.index.usage.calls == len(asked)
-    asked.clear()
-    D3Retriever.from_documents([long], llm=model, summariser=None)
-    assert not asked
-    D3Retriever.from_documents([long], summariser=model)
-    assert asked
-    with pytest.raises(BudgetExceeded):
-        D3Retriever.from_documents([long], llm=model, max_calls=0)
-
-
-@examples
-def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
-    name = next(iter(options))
-    with pytest.raises(
-        ValueError, match="llm" if options == {"router": "llm"} else name
-    ):
-        made(**options)
-
-
-def test_names_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(TypeError):
-        made(chunk_size=3)
-
-
-@pytest.mark.parametrize("core", [False, True])
-async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
-    evidence = EvidenceRetriever.from_documents(DOCUMENTS)
-    retriever = made(evidence=evidence.index if core else evidence, k=1)
-    (document,) = retriever.invoke(QUESTION)
-    assert document.page_content == "The blue pump leaks least."
-    assert document.metadata["d3_route"] == "evidence"
-    assert facts(await retriever.ainvoke(QUESTION)) == facts([document])
 
 
 def test_an_engine_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from langchain_structrag import LangChainEmbedder, LangChainModel, MultiViewRetr
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Embed
 from structrag.asking.runner import Runner
-from structrag.errors import InvalidParameter
 from structrag.models.bundled import minilm_path
 
 
@@ -110,12 +109,6 @@ def test_embeddings_without_a_model_name_are_told_apart() -> None:
     assert not any("secret" in name or "sk-" in name for name in names)
 
 
-def test_secrets_and_counts_of_calls_are_not_in_a_name() -> None:
-    used = Local("a", api_key="sk-other")
-    used.embed_documents(["x", "y"])
-    assert named(used) == named(Local("a"))
-
-
 def test_different_embeddings_share_no_cached_vector() -> None:
     cache = Cache(":memory:")
 
@@ -165,11 +158,6 @@ def test_a_limit_can_be_given_with_an_embedder() -> None:
     assert counts[0] == 1 < counts[1]
     assert retriever.index.embedder.name == "bag"
     assert LangChainEmbedder(BagOfWords()).max_tokens is None
-
-
-def test_bad_limits_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match="max_tokens"):
-        LangChainEmbedder(BagOfWords(), max_tokens=0)
 
 
 def test_a_real_encoder_tells_its_limit() -> None:

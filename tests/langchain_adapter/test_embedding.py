@@ -19,8 +19,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_structrag import MultiViewRetriever, StructragEmbeddings
-from structrag import Cache
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.models import LsaEmbedder
 
 
@@ -79,23 +78,6 @@ async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> Non
     assert await embeddings.aembed_query("a pump") == embeddings.embed_query("a pump")
     assert embeddings.embedder.awaited == 2
     assert embeddings.embed_documents([]) == [] == await embeddings.aembed_documents([])
-
-
-def test_batches_repetitions_and_counts() -> None:
-    embeddings = StructragEmbeddings(Asking(), batch_size=3)
-    texts = [f"text {i}" for i in range(7)] + ["text 0"]
-    vectors = embeddings.embed_documents(texts)
-    assert embeddings.embedder.batches == [3, 3, 1] and vectors[7] == vectors[0]
-    assert embeddings.usage.embedded == 7 and embeddings.usage.embedding_tokens > 7
-
-
-def test_a_cache_keeps_documents(tmp_path: Path) -> None:
-    first = StructragEmbeddings(HashEmbedder(), cache=tmp_path / "vectors.sqlite")
-    second = StructragEmbeddings(
-        HashEmbedder(), cache=Cache(tmp_path / "vectors.sqlite")
-    )
-    assert first.embed_documents(["a", "b"]) == second.embed_documents(["a", "b"])
-    assert second.embedder.texts == [] and second.usage.cache_hits == 2
 
 
 async def test_a_function_is_awaited_in_a_worker_thread() -> None:
@@ -165,12 +147,3 @@ def test_our_retrievers_use_the_embedder_inside() -> None:
 def test_what_is_no_embedder_is_refused(embedder: Any, sentence: str) -> None:
     with pytest.raises(InvalidParameter, match=sentence):
         StructragEmbeddings(embedder)
-
-
-@pytest.mark.parametrize("answer", [[[1.0]], [[1.0], [float("nan")]], [1.0, 2.0], None])
-async def test_unusable_vectors_are_refused(answer: Any) -> None:
-    embeddings = StructragEmbeddings(lambda texts: answer)
-    with pytest.raises(InvalidAnswer):
-        embeddings.embed_documents(["a", "b"])
-    with pytest.raises(InvalidAnswer):
-        await embeddings.aembed_documents(["a", "b"])

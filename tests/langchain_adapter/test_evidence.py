@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 from doubles import HashTokens
-from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
-from samples import ODD_QUESTIONS
 
 from langchain_structrag import (
     ContentAwareTextSplitter,
@@ -105,37 +103,6 @@ def test_limits_of_a_search() -> None:
     )
 
 
-ROWS = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
-STOCK = f"# Stock\n\n| part | stock |\n|---|---|\n{ROWS}"
-HEADER = "| part | stock |\n|---|---|"
-
-
-@pytest.mark.parametrize(
-    ("context", "shown"), [("none", ""), ("lead", HEADER), ("all", f"Stock\n{HEADER}")]
-)
-def test_a_row_comes_behind_its_header_which_counts(context: str, shown: str) -> None:
-    question = "Which part has 287?"
-    retriever = EvidenceRetriever.from_texts([STOCK], max_tokens=40, context=context)
-    compressor = EvidenceCompressor(max_tokens=40, context=context)
-    source = Document(STOCK, metadata={"start_index": 0})
-    for best, *others in (
-        retriever.invoke(question),
-        compressor.compress_documents([source], question),
-    ):
-        assert best.metadata.get("heading_context", "") == shown
-        assert best.page_content.startswith(shown)
-        text = best.page_content.removeprefix(f"{shown}\n")
-        start = best.metadata["start_index"]
-        assert STOCK[start : start + len(text)] == text and "| part 41 |" in text
-        assert sum(count_tokens(one.page_content) for one in (best, *others)) <= 40
-
-
-@examples
-def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        EvidenceRetriever.from_documents(DOCUMENTS, **options)
-
-
 def test_results_of_others_are_shortened() -> None:
     text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
     found = [
@@ -189,30 +156,3 @@ def test_in_langchains_own_compression_retriever() -> None:
     )
     (short,) = retriever.invoke(QUESTION)
     assert short.page_content == "Rinse the filter every week."
-
-
-@pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
-@pytest.mark.parametrize("embedding", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_odd_questions_have_passages(embedding: Any, question: str) -> None:
-    retriever = EvidenceRetriever.from_documents(DOCUMENTS, embedding)
-    results = retriever.invoke(question, max_tokens=20)
-    assert (
-        results and sum(count_tokens(result.page_content) for result in results) <= 20
-    )
-    assert retriever.batch([question, " "], max_tokens=20) == [results, []]
-
-
-def test_below_one_sentence_its_beginning_is_given() -> None:
-    (result,) = EvidenceRetriever.from_documents(DOCUMENTS).invoke(
-        QUESTION, max_tokens=3
-    )
-    assert result.page_content == "Rinse the"
-    assert result.metadata["end_index"] - result.metadata["start_index"] == 9
-
-
-def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
-    EvidenceRetriever.from_documents(DOCUMENTS, HashTokens()).save(tmp_path / "index")
-    with pytest.raises(
-        ValueError, match=r"token_encoder must be what the index at .* was built"
-    ):
-        EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))

@@ -10,7 +10,6 @@ from typing import Any
 
 import pdf_making
 import pytest
-from fixture_cases import examples
 from langchain_core.document_loaders import Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.language_models import FakeListChatModel
@@ -18,7 +17,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langchain_structrag import ContentAwareTextSplitter, HiQAFormatter
-from structrag.errors import BudgetExceeded, InvalidDocument, InvalidParameter
+from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.reading.files import read_text
 
@@ -149,17 +148,6 @@ async def test_a_chat_model_writes_it_sync_and_async() -> None:
     )
 
 
-def test_a_model_that_loses_words_is_replaced_by_the_rules() -> None:
-    formatter = HiQAFormatter(Markdown(breaks=True))
-    (manual,) = formatter.transform_documents(SOURCES[:1])
-    report = json.loads(manual.metadata["format_report"])
-    assert (report["retries"], report["fallbacks"]) == (1, 1)
-    assert words(manual.page_content) == words(MANUAL)
-    assert formatter.usage.fallbacks["windows"] == 1
-    with pytest.raises(BudgetExceeded):
-        HiQAFormatter(Markdown(), max_calls=0).transform_documents(SOURCES[:1])
-
-
 def test_presets_pickling_and_metadata_lists() -> None:
     formatter = HiQAFormatter(
         Markdown(), preset="code", metadata_lists=True, repeat_prompt=False
@@ -172,14 +160,6 @@ def test_presets_pickling_and_metadata_lists() -> None:
     assert manual.metadata["format_report"]["mode"] == "model"
     (quiet,) = HiQAFormatter(add_report=False).transform_documents(SOURCES[:1])
     assert "format_report" not in quiet.metadata
-
-
-@examples
-def test_settings_that_cannot_be_are_refused(
-    settings: dict[str, Any], match: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=match):
-        HiQAFormatter(**settings)
 
 
 def test_wrong_documents_are_named() -> None:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_text_splitters import TextSplitter
 
 from langchain_structrag import HiQATransformer
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
-from structrag.text.tokens import count_tokens
 
 TEXT = (
     "# LM358\n\nA dual amplifier.\n\n## Limits\n\nThese must not be passed.\n\nTable 1: Ratings\n\n"
@@ -89,32 +83,6 @@ def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -
     assert "32 V" in table.metadata["segment_text"]
 
 
-def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
-    rows = "".join(f"| part {i} | {i} |\n" for i in range(60))
-    long = "# T\n\n| Name | Price |\n|---|---|\n" + rows
-    parts = HiQATransformer(chunk_size=60).create_documents([long])
-    assert [p.metadata["hiqa_part"] for p in parts] == list(
-        range(1, len(parts) + 1)
-    ) and len(parts) > 3
-    assert all(
-        p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:]
-    )
-    assert parts[0].metadata["table_header"] == ""
-    described = HiQATransformer(
-        describe_image=lambda file: f"A drawing in {file}.", add_context=True
-    )
-    image = by_kind(described.split_documents([PARENT]))["image"]
-    assert image.metadata["hiqa_description"] == "A drawing in img/pins.png."
-    assert "A drawing in img/pins.png." in image.page_content
-    assert json.loads(image.metadata["hiqa_images"])[0]["alt"] == "Pin layout"
-    assert image.metadata["heading_path"] == "LM358 > Pins"
-    failing = HiQATransformer(describe_image=lambda file: 1 / 0)  # type: ignore[arg-type, return-value]
-    assert (
-        by_kind(failing.split_documents([PARENT]))["image"].metadata["hiqa_degraded"]
-        is True
-    )
-
-
 async def test_other_ways_in_and_out() -> None:
     transformer = HiQATransformer(chunk_size=40)
     segments = transformer.split_documents([PARENT])
@@ -142,36 +110,3 @@ def test_presets() -> None:
         [PARENT]
     )
     assert by_kind(section)["table"].page_content.startswith("Limits\n")
-
-
-@given(
-    st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join),
-    st.sampled_from([8, 20, 60]),
-)
-def test_nothing_is_lost_and_index_texts_keep_the_limit(text: str, size: int) -> None:
-    exact = HiQATransformer(chunk_size=size, strip_whitespace=False).split_text(text)
-    assert "".join(exact) == (text if text.strip() else "")
-    for segment in HiQATransformer(chunk_size=size, add_context=True).create_documents(
-        [text]
-    ):
-        assert count_tokens(segment.page_content) <= size or segment.metadata.get(
-            "oversize"
-        )
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "match"),
-    [
-        ({"chunk_overlap": 10}, InvalidParameter, "chunk_overlap must be 0"),
-        ({"chunk_size": 0}, InvalidParameter, "chunk_size"),
-        ({"metadata": "all"}, InvalidParameter, "metadata"),
-        ({"describe_image": "gpt"}, InvalidParameter, "describe_image"),
-        ({"exclude_titles": "References"}, InvalidParameter, "exclude_titles"),
-        ({"chunk_siez": 3}, TypeError, "chunk_siez"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(
-    settings: dict[str, Any], error: type[Exception], match: str
-) -> None:
-    with pytest.raises(error, match=match):
-        HiQATransformer(**settings)

@@ -9,7 +9,6 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -160,18 +159,6 @@ def test_it_is_the_core_retriever() -> None:
         ] == [(hit.chunk.id, hit.score) for hit in hits]
 
 
-def test_a_changed_field_counts_at_once_and_keywords_are_read_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    retriever = made("embedding", k=2)
-    first = retriever._core()
-    retriever.invoke("pins")
-    assert retriever._core() is first
-    retriever.k, retriever.fusion = 5, "rrf"
-    assert len(retriever.invoke("pins")) == 5
-    assert retriever._core() is not first and retriever._core().fusion == "rrf"
-
-
 def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(
     tmp_path: Path,
 ) -> None:
@@ -193,22 +180,6 @@ def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(
     markdown = HiQAFormatter().transform_documents([numbered])
     (first, *_) = HiQARetriever.from_documents(markdown).invoke("more words")
     assert first.metadata["heading_path"] == "2 Two"
-
-
-def test_as_published_sections_are_segments_whatever_their_length(
-    tmp_path: Path,
-) -> None:
-    long = Document(
-        page_content="# Pump\n\n" + "It moves water from here to there. " * 120
-    )
-    for preset, count in (("paper", 1), ("code", 1), ("default", 3)):
-        retriever = HiQARetriever.from_documents([long], BagOfWords(), preset=preset)
-        assert (len(retriever.segments()), retriever.preset) == (count, preset)
-        assert retriever.index.preset == "default"
-    retriever.save(tmp_path / "index")
-    opened = HiQARetriever.load(tmp_path / "index", BagOfWords(), preset="paper")
-    assert opened.index.splitter.max_tokens is None  # type: ignore[attr-defined]
-    assert HiQARetriever.load(tmp_path / "index", BagOfWords()).preset == "default"
 
 
 # -- any retriever in the place of BM25
@@ -394,9 +365,3 @@ def test_it_takes_an_index_of_the_core() -> None:
     assert HiQARetriever(index=index).invoke("anything") == []
     HiQARetriever(index=index).add_documents(DOCUMENTS)
     assert len(HiQARetriever(index=index, k=2).invoke("pins")) == 2
-
-
-@examples
-def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        HiQARetriever.from_documents(DOCUMENTS, **options)

@@ -4,30 +4,22 @@ probed once."""
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import pickle
 import re
 from typing import Any
 
 import pytest
-from fixture_cases import examples
-from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
+from langchain_core.language_models import BaseChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from samples import sections_with_a_definition
 
 from langchain_structrag import IDMSTextSplitter, LangChainModel
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Choose, Failed
-from structrag.asking.runner import Runner
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import InvalidParameter, NoModel
 from structrag.reading.files import read_text
-from structrag.text.names import names_by_form
 
 TEXT = (
     "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
@@ -143,16 +135,6 @@ def test_what_a_model_takes_is_tried_out_once() -> None:
     assert LangChainModel(FakeListLLM(responses=["2"])).choose("q", ("2", "1")) is None
 
 
-def test_a_failure_decides_nothing() -> None:
-    adapted = LangChainModel(FakeListChatModel(responses=[]))
-
-    def steps() -> Any:
-        return (yield [Choose("q", ("2", "1"))])
-
-    assert isinstance(Runner(llm=adapted).run(steps())[0], Failed)
-    assert adapted._log_probabilities.works is None
-
-
 def test_chunks_are_those_of_the_core() -> None:
     made = IDMSTextSplitter(
         Words(), chunk_size=80, min_chunk_size=20, strip_whitespace=False
@@ -172,74 +154,9 @@ def test_chunks_are_those_of_the_core() -> None:
         assert part.metadata["idms_degraded"] is False
 
 
-@examples
-@pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
-async def test_the_model_is_asked_and_obeyed(shape: str, source: str) -> None:
-    parts = {}
-    for way in ("sync", "async"):
-        model = Weigher(shape=shape, calls=[])
-        splitter = IDMSTextSplitter(
-            Words(), model, context="adjacent", min_chunk_size=0
-        )
-        documents = [Document(TEXT, metadata={"source": "a.md"})]
-        parts[way] = (
-            splitter.split_documents(documents)
-            if way == "sync"
-            else await splitter.asplit_documents(documents)
-        )
-        assert (model.asynchronous > 0) is (way == "async")
-    assert parts["sync"] == parts["async"]
-    assert [part.page_content for part in parts["sync"]] == [
-        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.",
-        "# Rain\n\nRain falls. Rain is wet.",
-    ]  # fmt: skip
-    assert {part.metadata["idms_margin_source"] for part in parts["sync"]} == {source}
-
-
 def test_a_model_without_log_probabilities_is_said_aloud() -> None:
     with pytest.warns(UserWarning, match="ratings from 0 to 10"):
         IDMSTextSplitter(Words(), Weigher(shape="none", calls=[])).split_text(TEXT)
-
-
-def test_a_broken_model_falls_back_and_is_told() -> None:
-    with pytest.warns(UserWarning, match="similarities"):
-        parts = IDMSTextSplitter(
-            Words(), FakeListChatModel(responses=["No."])
-        ).create_documents([TEXT])
-    assert all(part.metadata["idms_degraded"] for part in parts)
-    assert sum(part.metadata["idms_margin_fallbacks"] for part in parts) == 6
-
-
-def test_a_run_can_be_resumed(tmp_path: Any) -> None:
-    cache = Cache(tmp_path / "cache.sqlite")
-    first, second = Weigher(calls=[]), Weigher(calls=[])
-    whole = IDMSTextSplitter(Words(), first, cache=cache).split_text(TEXT)
-    assert IDMSTextSplitter(Words(), second, cache=cache).split_text(TEXT) == whole
-    assert len(first.calls) == 6 and not second.calls
-
-
-def test_the_paper_preset_counts_words() -> None:
-    text = " ".join(f"Sentence number {i} here." for i in range(100))
-    with pytest.raises(NoModel):
-        IDMSTextSplitter.paper(Words()).split_text(text)
-    parts = IDMSTextSplitter.paper(
-        Words(), margin=lambda pairs: [0.5] * len(pairs)
-    ).split_text(text)
-    assert [len(part.split()) for part in parts] == [200, 200]
-
-
-def test_limits_and_blank_texts() -> None:
-    splitter = IDMSTextSplitter(chunk_size=40, add_context=True)
-    parts = splitter.create_documents([TEXT, "", "  \n"])
-    assert parts and all(len(part.page_content) <= 40 for part in parts)
-    assert parts[-1].page_content.startswith("Rain\n") or parts[
-        -1
-    ].page_content.startswith("# Rain")
-
-
-def test_without_any_model_the_words_decide() -> None:
-    parts = IDMSTextSplitter(chunk_size=60, min_chunk_size=0).create_documents([TEXT])
-    assert {part.metadata["idms_margin_source"] for part in parts} == {"words"}
 
 
 def test_it_pickles() -> None:
@@ -251,76 +168,7 @@ def test_it_pickles() -> None:
     assert pickle.loads(pickle.dumps(model)).name == model.name
 
 
-@examples
-def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        IDMSTextSplitter(Words(), **choices)
-
-
 ENRICHED = sections_with_a_definition()
-
-
-@pytest.mark.parametrize("add_context", [False, True])
-def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None:
-    splitter = IDMSTextSplitter(
-        Words(), enrich="supplement", add_context=add_context, format="markdown"
-    )
-    plain = IDMSTextSplitter(
-        Words(), add_context=add_context, format="markdown"
-    ).create_documents([ENRICHED])
-    parts = splitter.create_documents([ENRICHED])
-    dense = parts[-1]
-    assert dense.metadata["idms_action"] == "supplemented"
-    added = json.loads(dense.metadata["idms_added"])
-    assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
-    assert (
-        "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
-    )
-    assert ("Long Short-Term Memory" in dense.page_content) is add_context
-    assert not dense.metadata.get("table_header")
-    assert all(
-        part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600
-        for part in parts
-    )
-    assert [part.metadata["start_index"] for part in parts] == [
-        part.metadata["start_index"] for part in plain
-    ]
-    if not add_context:
-        assert [part.page_content for part in parts] == [
-            part.page_content for part in plain
-        ]
-
-
-def names_alone(prompt: str) -> str:
-    """A text shortened to its names."""
-    text = prompt.partition("Text:\n")[2].rpartition("\n\nShortened text:")[0]
-    return ", ".join(names_by_form(text)) + "."
-
-
-@pytest.mark.parametrize("add_context", [False, True])
-def test_what_was_shortened_is_what_is_embedded(add_context: bool) -> None:
-    enricher = IDMSEnricher(supplement=False, low=99.0, min_tokens=10, reduce_to=0.9)
-    settings: dict[str, Any] = {"margin": "similarity", "format": "markdown"}
-    splitter = IDMSTextSplitter(
-        Words(), names_alone, enrich=enricher, add_context=add_context, **settings
-    )
-    plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown")
-    pairs = list(
-        zip(
-            splitter.create_documents([ENRICHED]),
-            plain.create_documents([ENRICHED]),
-            strict=True,
-        )
-    )
-    shortened = [pair for pair in pairs if pair[0].metadata["idms_action"] == "reduced"]
-    assert shortened
-    for short, whole in shortened:
-        start, end = short.metadata["start_index"], short.metadata["end_index"]
-        assert short.metadata["segment_text"] == ENRICHED[start:end].strip()
-        assert short.page_content.endswith(short.metadata["idms_reduced"])
-        assert len(short.page_content) < len(whole.page_content)
-    for same, whole in (pair for pair in pairs if pair not in shortened):
-        assert same.page_content == whole.page_content
 
 
 def test_as_published_the_chunks_are_enriched() -> None:

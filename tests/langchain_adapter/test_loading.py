@@ -20,7 +20,6 @@ from langchain_structrag import (
     StructragLoader,
     StructragParser,
 )
-from langchain_structrag.conversion import to_core
 
 MANUAL = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n"
 PAGE = "<title>Tap</title><h1>Tap</h1><h2>Seal</h2><p>The seal wears."
@@ -35,7 +34,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_headings_reach_the_chunks(folder: Path) -> None:
-    documents = StructragLoader(folder).load()
+    with pytest.warns(UserWarning, match=r"1 left out\. other\.csv"):
+        documents = StructragLoader(folder).load()
     assert [Path(document.metadata["source"]).name for document in documents] == [
         "pump.md",
         "tap.html",
@@ -67,38 +67,6 @@ def test_the_parser_reads_blobs(folder: Path) -> None:
     }
     (document,) = parser.parse(Blob.from_data(PAGE, mime_type="text/html"))
     assert document.metadata == {"text_format": "html"}
-
-
-def test_a_programs_title_is_no_context() -> None:
-    (document,) = StructragLoader("docs/limits.md").load()
-    document.metadata["title"] = "(anonymous)"
-    assert to_core(document).title not in ("", "(anonymous)")
-
-
-def _page(number: int, text: str, source: str = "manual.pdf") -> object:
-    from langchain_core.documents import Document
-
-    return Document(text, metadata={"source": source, "page": number})
-
-
-def test_pages_without_headings_are_warned_of_once() -> None:
-    prose = "The pump moves the water to the tank. " * 60
-    pages = [_page(number, prose, "flat.pdf") for number in range(9)]
-    with pytest.warns(
-        UserWarning, match="A long PDF has no heading.*StructragLoader"
-    ) as warned:
-        ContentAwareTextSplitter().split_documents(pages)  # type: ignore[arg-type]
-    assert len(warned) == 1
-
-
-def test_pages_with_headings_are_not(recwarn: pytest.WarningsRecorder) -> None:
-    prose = "The pump moves the water to the tank. " * 60
-    pages = [
-        _page(0, f"# Pump\n\n{prose}"),
-        *(_page(number, prose) for number in range(1, 6)),
-    ]
-    ContentAwareTextSplitter().split_documents(pages)  # type: ignore[arg-type]
-    assert not recwarn.list
 
 
 @pytest.fixture

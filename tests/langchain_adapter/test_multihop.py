@@ -21,9 +21,8 @@ from langchain_structrag import (
     SelfAsk,
     TwoHopRetriever,
 )
-from structrag.errors import InvalidParameter, ModelFailed, NoModel
+from structrag.errors import InvalidParameter
 from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
-from structrag.retrieval.multihop.twohop import TwoHop
 
 TEXTS = {
     "x100": "# X100\n\nThe X100 is made by Acme.\n",
@@ -170,76 +169,3 @@ async def test_calls_and_searches_are_child_runs(kind: str) -> None:
     assert runs["retriever"] == (
         [run for run in runs["chain"] for _ in range(2)] if kind == "other" else []
     )
-
-
-def test_models_that_fail_or_are_missing() -> None:
-    def fail(prompt: str) -> str:
-        raise RuntimeError("down")
-
-    with pytest.raises(ModelFailed, match="down"):
-        SelfAsk(Words(), Scripted(script=fail)).invoke(QUESTION)
-    with pytest.raises(NoModel):
-        SelfAsk(Words()).invoke(QUESTION)
-    own = D3Retriever.from_documents(
-        DOCUMENTS, llm=MODEL, router="scores", strategy="fused"
-    )
-    assert SelfAsk(own).invoke(QUESTION)["answer"] == "Jane Doe"
-
-
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda: SelfAsk("bm25", MODEL), "retriever"),  # type: ignore[arg-type]
-        (lambda: SelfAsk(Words(), 3), "llm"),
-        (lambda: SelfAsk(Words(), MODEL, max_followups=0), "max_followups"),
-        (lambda: SelfAsk(Words(), MODEL, min_followups=5), "min_followups"),
-        (lambda: SelfAsk(Words(), MODEL, token_budget=-1), "token_budget"),
-        (lambda: SelfAsk(Words(), MODEL).invoke(7), "input"),
-        (lambda: SelfAsk(Words(), MODEL).invoke({"query": "q"}), "input"),
-    ],
-)
-def test_what_cannot_be_is_refused(make: Callable[[], Any], match: str) -> None:
-    with pytest.raises(InvalidParameter, match=match):
-        make()
-
-
-@pytest.mark.parametrize("kind", ["d3", "multiview", "hiqa", "other"])
-async def test_two_hops_without_a_model(kind: str) -> None:
-    one = RETRIEVERS[kind]()
-    if isinstance(one, D3Retriever):
-        one.k = 1
-    two = TwoHopRetriever(retriever=one)
-    question = "Who makes the X100 lamp?"
-    found = two.invoke(question)
-    if kind == "other":
-        assert "acme.md" in [d.metadata["source"] for d in found]
-        assert "acme.md" not in [d.metadata["source"] for d in one.invoke(question)]
-    else:
-        assert [d.id for d in found] == [
-            hit.chunk.id for hit in TwoHop(one._core()).search(question)
-        ]  # type: ignore[attr-defined]
-    assert all("Acme" in d.metadata["two_hop_entities"] for d in found)
-    assert [d.metadata["rank"] for d in found] == list(range(1, len(found) + 1))
-    assert await two.ainvoke(question) == found
-    assert (
-        two.invoke(question, k=1)
-        == TwoHopRetriever(retriever=one, k=1).invoke(question)
-        == found[:1]
-    )
-    if kind != "other":
-        assert {
-            d.metadata["source"]
-            for d in two.invoke(question, where={"doc_id": "zeta.md"})
-        } <= {"zeta.md"}
-    nothing = TwoHopRetriever(retriever=one, find_entities=lambda text: []).invoke(
-        question
-    )
-    assert [d.id for d in nothing] == [d.id for d in one.invoke(question)]
-    for settings in (
-        {"k": 0},
-        {"max_entities": 0},
-        {"entity_hits": 0},
-        {"retriever": "bm25"},
-    ):
-        with pytest.raises(ValueError, match=next(iter(settings))):
-            TwoHopRetriever(**{"retriever": one, **settings})

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
@@ -90,40 +88,6 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
         retriever.invoke("moon", top_k=3)
 
 
-def test_the_first_results_do_not_depend_on_k() -> None:
-    retriever = multiview("embedding")
-    assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [
-        d.id for d in retriever.invoke("moon", k=2)
-    ]
-
-
-def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
-    pages = [
-        Document(
-            page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i}
-        )
-        for i in range(2)
-    ]
-    rows = [
-        Document(page_content=f"row {i} words", metadata={"source": "t.txt"})
-        for i in range(2)
-    ]
-    retriever = MultiViewRetriever.from_documents([*pages, *rows, rows[0]])
-    assert retriever.index.document_ids == [
-        "r.pdf#page=0",
-        "r.pdf#page=1",
-        "t.txt",
-        "t.txt#2",
-    ]
-    assert retriever.add_documents([*pages, *rows]).unchanged == 4
-    own = MultiViewRetriever.from_documents(
-        [Document(page_content="x", id="mine", metadata={"source": "a"})]
-    )
-    assert own.index.document_ids == ["mine"]
-    same = MultiViewRetriever.from_texts(["one", "two", "two"])
-    assert len(same.index.document_ids) == 2
-
-
 def test_from_texts_takes_metadata() -> None:
     retriever = MultiViewRetriever.from_texts(
         ["# A\n\none", "# B\n\ntwo"], metadatas=[{"n": 1}, {"n": 2}], k=1
@@ -146,12 +110,6 @@ def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
         MultiViewRetriever.from_documents(
             DOCUMENTS, splitter=RecursiveCharacterTextSplitter()
         )
-
-
-@examples
-def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(options))):
-        MultiViewRetriever.from_documents(DOCUMENTS, **options)
 
 
 def test_other_bad_arguments() -> None:

@@ -5,22 +5,16 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
-import pytest
-from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
-from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 
 TEXT = "# Animals\n\n" + " ".join(
@@ -111,45 +105,6 @@ async def test_async_is_native_and_equal() -> None:
     assert await splitter.asplit_text(TEXT) == alone.split_text(TEXT)
 
 
-def test_documents_are_read_as_they_come() -> None:
-    read: list[int] = []
-
-    def endless() -> Iterator[Document]:
-        for i in range(10**9):
-            read.append(i)
-            yield Document(page_content=TEXT, metadata={"source": f"{i}.md"})
-
-    lazy = PICTextSplitter(FAKE, chunk_size=300).lazy_split_documents(endless())
-    assert next(lazy).metadata["source"] == "0.md" and len(read) <= 256
-
-
-def test_a_cache_resumes_a_run(tmp_path: Any) -> None:
-    calls: list[str] = []
-
-    class Model(FakeListChatModel):
-        def _call(self, *args: Any, **kwargs: Any) -> str:
-            calls.append("call")
-            return super()._call(*args, **kwargs)
-
-    for _ in range(2):
-        splitter = PICTextSplitter(
-            FAKE,
-            Model(responses=["Cats."]),
-            cache=Cache(tmp_path / "c"),
-            chunk_size=300,
-        )
-        splitter.split_documents(parents())
-    assert len(calls) == 1  # three equal texts without a title are one prompt
-
-
-def test_a_model_that_fails_is_told_in_the_metadata() -> None:
-    def fail(prompt: str) -> str:
-        raise RuntimeError("down")
-
-    chunks = PICTextSplitter(FAKE, fail, chunk_size=300).create_documents([TEXT])
-    assert chunks and all(chunk.metadata["pic_degraded"] is True for chunk in chunks)
-
-
 def test_without_models_in_tokens_and_as_published() -> None:
     splitter = PICTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=60)
     chunks = splitter.split_text(TEXT)
@@ -166,39 +121,11 @@ def test_without_models_in_tokens_and_as_published() -> None:
     assert all(a != b for a, b in pairwise(flags))
 
 
-def test_context_counts_to_the_limit() -> None:
-    chunks = PICTextSplitter(FAKE, chunk_size=200, add_context=True).create_documents(
-        [TEXT]
-    )
-    assert all(len(chunk.page_content) <= 200 for chunk in chunks)
-    assert chunks[1].page_content.startswith("Animals\n")
-
-
 def test_it_pickles_and_feeds_a_vector_store() -> None:
     splitter = pickle.loads(pickle.dumps(PICTextSplitter(FAKE, chunk_size=300)))
     chunks = splitter.split_documents(parents())
     store = InMemoryVectorStore(FAKE)
     assert store.add_documents(chunks) == [chunk.id for chunk in chunks]
-
-
-@examples
-def test_settings_that_cannot_be_are_refused(
-    settings: dict[str, Any], match: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=match):
-        PICTextSplitter(**settings)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "  \n", "One sentence only", "x" * 1000, "天" * 700]
-)
-def test_odd_texts(text: str) -> None:
-    chunks = PICTextSplitter(FAKE, chunk_size=100, strip_whitespace=False).split_text(
-        text
-    )
-    assert "".join(chunks) == (text if text.strip() else "") and all(
-        len(chunk) <= 100 for chunk in chunks
-    )
 
 
 def test_a_document_brings_its_instructions_in_its_metadata() -> None:

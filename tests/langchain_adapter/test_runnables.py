@@ -3,8 +3,6 @@ are called, what they share."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,6 @@ from langchain_core.runnables import (
 )
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, Chat
-from places import ROOT
 from pydantic import BaseModel
 
 from langchain_structrag import LangChainModel, MultiViewRetriever
@@ -222,27 +219,6 @@ def test_chains_are_told_apart_by_all_their_parts() -> None:
     assert not any(part in name for name in names.values() for part in hidden)
 
 
-def test_what_changes_no_answer_is_not_in_a_name() -> None:
-    model = Chat(model="a").with_fallbacks([Chat(model="b")])
-    name = LangChainModel(model).name
-    same = [
-        Chat(model="a", api_key="sk-other").with_fallbacks([Chat(model="b")]),
-        Chat(model="a").with_fallbacks(
-            [Chat(model="b")], exceptions_to_handle=(ValueError,)
-        ),
-    ]
-    assert {LangChainModel(other).name for other in same} == {name}  # type: ignore[arg-type]
-
-
-def test_the_config_of_every_call_is_in_the_name() -> None:
-    model = Chat(model="a").configurable_fields(temperature=ConfigurableField(id="t"))
-    chosen = [
-        LangChainModel(model, config={"configurable": {"t": t}}).name
-        for t in (0.1, 0.2, 0.2)
-    ]
-    assert chosen[0] != chosen[1] == chosen[2]
-
-
 def test_different_chains_share_no_cached_answer(tmp_path: Path) -> None:
     def ask(model: Any) -> Any:
         runner = Runner(
@@ -273,30 +249,6 @@ def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -
     one = LangChainModel(RunnableLambda(echo))
     assert one.name != LangChainModel(RunnableLambda(echo)).name
     assert one.name == one.name
-
-
-def test_names_are_equal_in_every_process() -> None:
-    code = (
-        "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "from tests.langchain_adapter.test_runnables import NAMED, LangChainModel\n"
-        "print([LangChainModel(model).name for model in NAMED.values()])"
-    )
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code,
-            str(ROOT),
-            str(ROOT / "tests"),
-            str(Path(__file__).parent),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.strip() == str(
-        [LangChainModel(model).name for model in NAMED.values()]
-    )  # type: ignore[arg-type]
 
 
 async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:

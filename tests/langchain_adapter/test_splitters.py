@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 import pytest
-from fixture_cases import examples
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -20,7 +18,6 @@ from structrag.reading.files import read_text
 
 SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
 CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
-WORDS = " ".join(f"w{i}" for i in range(60))
 
 
 @pytest.mark.parametrize(
@@ -87,16 +84,6 @@ def test_ids_are_deterministic_uuids_and_differ_between_pages_of_one_source() ->
     assert first == again
 
 
-@pytest.mark.parametrize("splitter_class", SPLITTERS)
-@pytest.mark.parametrize("text", ["", " ", "\n\n\t\n", "\ufeff" * 0])
-def test_blank_text_has_no_chunk(splitter_class: Any, text: str) -> None:
-    splitter = splitter_class()
-    assert splitter.split_text(text) == []
-    assert splitter.create_documents([text]) == []
-    assert splitter.split_documents([Document(page_content=text)]) == []
-    assert splitter.split_documents([]) == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -140,58 +127,6 @@ def test_chunks_are_exact_slices_that_tile_the_text(
     )
 
 
-@examples
-def test_heading_paths(text: str, paths: list[list[str]]) -> None:
-    assert [
-        c.metadata["heading_path"] for c in split(text, metadata_lists=True)
-    ] == paths
-
-
-def test_repeated_passages_have_their_own_offsets() -> None:  # L12
-    text = "\n\n".join(["aa bb"] * 4)
-    assert [c.metadata["start_index"] for c in split(text, chunk_size=10)] == [
-        0,
-        7,
-        14,
-        21,
-    ]
-    assert_exact(text, split(text, chunk_size=10, chunk_overlap=5))
-
-
-def test_long_sections_are_cut_within_the_limit() -> None:
-    for text in (
-        "# T\n\n" + "word " * 20000,
-        "The same sentence again. " * 2000,
-        "x" * 50 + "\n\nshort",
-    ):  # L9, L20, L16
-        chunks = split(text, chunk_size=500 if len(text) > 100 else 10)
-        assert_exact(text, chunks)
-        assert max(len(c.page_content) for c in chunks) <= (
-            500 if len(text) > 100 else 10
-        )
-
-
-def test_overlap_repeats_whole_sentences_of_the_same_section() -> None:
-    text = "# A\n\n" + "One two three. " * 20 + "\n\n# B\n\nEnd.\n"
-    chunks = split(text, chunk_size=80, chunk_overlap=20)
-    spans = [(c.metadata["start_index"], c.metadata["end_index"]) for c in chunks]
-    assert all(len(c.page_content) <= 80 for c in chunks)
-    assert any(after[0] < before[1] for before, after in pairwise(spans))
-    assert spans[-1][0] == text.index("# B")
-
-
-def test_two_calls_and_two_splitters_do_not_affect_each_other() -> None:  # L11
-    splitter = ContentAwareTextSplitter()
-    first = splitter.create_documents(["# A\n\nfirst\n"])
-    second = splitter.create_documents(["# B\n\nsecond\n"])
-    assert first[0].page_content == "# A\n\nfirst"
-    assert second[0].page_content == "# B\n\nsecond"
-    first.clear()
-    assert (
-        splitter.create_documents(["# A\n\nfirst\n"])[0].page_content == "# A\n\nfirst"
-    )
-
-
 def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
     text = "# Alpha\n\nintro\n\n## Beta\n\n" + "Some words here. " * 30
     chunks = split(text, chunk_size=120, add_context=True)
@@ -201,21 +136,6 @@ def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
         assert len(chunk.page_content) <= 120
         span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
         assert chunk.page_content == span or chunk.page_content.endswith("\n" + span)
-
-
-def test_cut_table_keeps_its_header_rows_in_the_metadata() -> None:
-    table = "| a | b |\n|---|---|\n" + "".join(
-        f"| row {i} | {i} |\n" for i in range(12)
-    )
-    chunks = split("# T\n\n" + table, chunk_size=70)
-    later = [c for c in chunks if not c.page_content.startswith("# T")]
-    assert len(later) > 1
-    for chunk in later:
-        assert chunk.metadata["table_header"] == "| a | b |\n|---|---|"
-        assert all(
-            line.startswith("| row") and line.endswith("|")
-            for line in chunk.page_content.splitlines()
-        )
 
 
 def test_html_offsets_refer_to_the_visible_text() -> None:
@@ -261,16 +181,3 @@ def test_sentences_may_be_ones_own(splitter_class: Any) -> None:
         "One two. Thr",
         "eefour five.",
     ]
-
-
-def test_exclude_titles_min_chunk_size_and_metadata_lists() -> None:
-    text = "# A\n\nbody of a\n\n# References\n\nx\n\n# B\n\nb\n\n# C\n\nc\n"
-    assert "References" not in "".join(
-        ContentAwareTextSplitter(exclude_titles=["references"]).split_text(text)
-    )
-    assert len(split(text, min_chunk_size=200)) == 1
-    (deep,) = split("# A\n\n## B\n\nx\n", metadata_lists=True)
-    assert deep.metadata["heading_path"] == ["A", "B"]
-    assert all(
-        isinstance(value, str | int) for value in split("# A")[0].metadata.values()
-    )

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
@@ -55,11 +54,6 @@ def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> Non
     assert by_model.split_text(text) == splitter.split_text(text)
 
 
-def test_unknown_encoding_is_refused_without_a_download() -> None:
-    with pytest.raises(InvalidParameter, match="encoding"):
-        ContentAwareTextSplitter.from_tiktoken_encoder("no_such_encoding")
-
-
 def tokenizer() -> Tokenizer:
     made = Tokenizer(
         WordLevel(
@@ -88,13 +82,6 @@ def test_from_huggingface_tokenizer_counts_tokens() -> None:
 
 
 # -- settings
-
-
-@examples
-def test_bad_settings_are_named(options: dict[str, Any], name: str) -> None:
-    with pytest.raises(InvalidParameter, match=name) as caught:
-        ContentAwareTextSplitter(**options)
-    assert isinstance(caught.value, ValueError)
 
 
 def test_fixed_splitter_refuses_an_overlap_and_can_end_at_sections() -> None:
@@ -142,16 +129,6 @@ def test_an_own_split_text_decides_what_documents_are_made(base: Any) -> None:
     assert asyncio.run(splitter.atransform_documents([parent])) == expected
     with pytest.raises(InvalidParameter):
         splitter.split_documents(parent)
-
-
-def test_keep_separator_is_accepted() -> None:
-    text = "# A\n\nx\n\n# B\n\ny\n"
-    plain = ContentAwareTextSplitter().create_documents([text])
-    for options in (
-        {"keep_separator": "end"},
-        {"keep_separator": False},
-    ):
-        assert ContentAwareTextSplitter(**options).create_documents([text]) == plain
 
 
 @pytest.mark.parametrize("splitter_class", SPLITTERS)
@@ -268,16 +245,3 @@ def test_random_text_any_size(text: str, size: int, context: bool) -> None:
             size, length_function=counter, format="markdown", strip_whitespace=False
         )
         assert "".join(tiled.split_text(text)) == (text if text.strip() else "")
-
-
-@settings(max_examples=60, deadline=None)
-@given(TEXTS, st.integers(1, 60))
-def test_random_text_fixed(text: str, size: int) -> None:
-    for counter in (len, count_words):
-        chunks = FixedTextSplitter(
-            size, length_function=counter, format="markdown"
-        ).create_documents([text])
-        assert_exact(text, chunks)
-        assert all(
-            counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks
-        )

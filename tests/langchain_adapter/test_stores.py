@@ -11,8 +11,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_structrag import MultiViewRetriever
-from langchain_structrag.stores import LangChainDenseStore, entry_id
-from structrag.errors import InvalidParameter
+from langchain_structrag.stores import entry_id
 
 EMBEDDING = DeterministicFakeEmbedding(size=8)
 TEXT = "".join(f"# H{i}\n\nText number {i}.\n\n" for i in range(12))
@@ -235,19 +234,3 @@ def test_a_filter_of_ones_own() -> None:
     )
     assert len(retriever.invoke("Text number 3.", where={"name": "b"})) == 5
     assert asked == [("raw", ["b.md"])] and max(store.searches) <= 7
-
-
-def test_a_service_limit_is_kept() -> None:
-    store = Unknown()
-    retriever = MultiViewRetriever.from_documents(
-        DOCUMENTS, vectorstore=LangChainDenseStore(store, max_results=20)
-    )
-    assert len(retriever.invoke("Text number 3.", k=5)) == 5
-    assert max(store.searches) <= 20
-    with pytest.raises(InvalidParameter, match="max_results must be"):
-        LangChainDenseStore(store, max_results=0)
-
-
-def test_wrong_store_is_named() -> None:
-    with pytest.raises(InvalidParameter, match="vectorstore"):
-        LangChainDenseStore(object())  # type: ignore[arg-type]

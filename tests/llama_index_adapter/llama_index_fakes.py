@@ -160,14 +160,3 @@ STORES: dict[str, Callable[[], dict[str, Any]]] = {
         "vector_store": ListStore(nodes={}, queries=[]),
     },
 }
-
-
-def with_new_store(options: dict[str, Any]) -> dict[str, Any]:
-    """The same with an empty store in place of the one that is in use."""
-    fresh = dict(options)
-    if "vector_store" in fresh:
-        kind = type(fresh["vector_store"])
-        fresh["vector_store"] = (
-            kind(nodes={}, queries=[]) if kind is ListStore else kind()
-        )
-    return fresh

@@ -9,7 +9,12 @@ import pytest
 from llama_index.core.schema import Document
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
-from llama_index_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
+from llama_index_structrag import (
+    D3Retriever,
+    HiQARetriever,
+    LlamaIndexModel,
+    MultiViewRetriever,
+)
 from structrag.errors import BudgetExceeded, ModelFailed
 
 DOCUMENTS = [
@@ -46,7 +51,7 @@ async def test_the_error_says_what_is_kept_and_how_to_go_on(kind: Any, tmp_path:
 
 def test_going_on_by_the_cache(tmp_path: Path):
     options: dict[str, Any] = {
-        "llm": ScriptedLLM(),
+        "llm": LlamaIndexModel(ScriptedLLM(), "scripted"),
         "cache": tmp_path / "calls.sqlite",
         "max_concurrency": 1,
     }

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from llama_index.core import Document
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
@@ -21,22 +20,18 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import QueryEngineTool
-from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 from multihop_making import two_hops
 from ticking import ticking
 
 from llama_index_structrag import (
     D3Retriever,
-    EvidenceRetriever,
     HiQARetriever,
     IndexBuildEndEvent,
     MultiViewRetriever,
     RetrievalCostEvent,
     SelfAskQueryEngine,
-    TwoHopRetriever,
 )
-from structrag.errors import UnknownArgument
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
@@ -220,22 +215,6 @@ def test_it_serves_a_query_engine_and_tells_events() -> None:
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
 
 
-def test_a_failing_model_is_counted_and_scores_stand_in() -> None:
-    retriever = D3Retriever.from_documents(
-        documents(FILMS + FILLER),
-        llm=ThinkingLLM(prompts=[], fails=True),
-        summariser=None,
-    )
-    result = retriever.result(QUESTION)
-    assert result.degraded == 2 and result.hits
-    (event,) = (
-        each
-        for each in cost_events(lambda: retriever.retrieve(QUESTION))
-        if isinstance(each, RetrievalCostEvent)
-    )
-    assert event.degraded == 2
-
-
 async def test_async_equals_sync_and_is_native() -> None:
     llm = ThinkingLLM(prompts=[])
     options: dict[str, Any] = {
@@ -296,20 +275,6 @@ def test_prompts_can_be_read_and_replaced() -> None:
     assert llm.prompts[0].startswith("Sections {of} mine:\n\n")
     with pytest.raises(ValueError, match="must contain"):
         retriever.update_prompts({"select_prompt": PromptTemplate("no place")})
-
-
-@examples
-def test_bad_settings_are_refused(bad: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        D3Retriever.from_documents(documents(), **bad)
-
-
-@pytest.mark.parametrize("name", ["vector_store", "node_parser", "splitter"])
-def test_what_it_does_itself_is_no_argument(name: str) -> None:
-    with pytest.raises(
-        UnknownArgument, match=f"'{name}'\\. Leave it out: this retriever"
-    ):
-        D3Retriever.from_documents(documents(), **{name: SimpleVectorStore()})
 
 
 # -- SelfAskQueryEngine
@@ -380,38 +345,6 @@ def test_the_nodes_are_those_of_the_retriever() -> None:
     assert engine.retrieve(QueryBundle(QUESTION)) == retriever.retrieve(QUESTION)
 
 
-def test_bounds_and_the_retrievers_own_model() -> None:
-    engine = SelfAskQueryEngine(RETRIEVERS["multi-view"](), asker(), max_followups=1)
-    response = engine.query(QUESTION)
-    assert (
-        response.metadata["stopped"] == "max_followups"
-        and len(response.metadata["trace"]) == 1
-    )
-    none = SelfAskQueryEngine(
-        RETRIEVERS["multi-view"](), asker(), token_budget=0
-    ).query(QUESTION)
-    assert none.metadata["stopped"] == "token_budget" and none.metadata["trace"] == []
-    own = D3Retriever.from_documents(
-        documents(), llm=asker(), summariser=None, router="scores", strategy="fused"
-    )
-    assert str(SelfAskQueryEngine(own).query(QUESTION)) == "Bergen"
-
-
-def test_without_a_model_or_with_a_dead_one_it_says_so() -> None:
-    with pytest.raises(RuntimeError, match="Self-ask needs a language model"):
-        SelfAskQueryEngine(RETRIEVERS["other"]()).query(QUESTION)
-    with pytest.raises(RuntimeError, match="calls of the language model failed"):
-        SelfAskQueryEngine(
-            RETRIEVERS["d3"](), ThinkingLLM(prompts=[], fails=True)
-        ).query(QUESTION)
-
-
-@examples
-def test_an_engine_refuses_bad_settings(bad: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SelfAskQueryEngine(**{"retriever": FixedRetriever(), "llm": asker(), **bad})
-
-
 def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     llm = asker()
@@ -459,74 +392,6 @@ async def test_a_blocking_retriever_leaves_the_loop_free() -> None:
 
 
 # -- TwoHopRetriever
-
-
-@pytest.mark.parametrize("name", list(RETRIEVERS))
-async def test_names_in_the_first_nodes_lead_to_the_second(name: str) -> None:
-    retriever = TwoHopRetriever(RETRIEVERS[name]())
-    found = retriever.retrieve("Who directed The Lantern?")
-    assert name == "other" or any(
-        "Ada Holm was born in Bergen" in n.text for n in found
-    )
-    assert all("Ada Holm" in n.metadata["two_hop_entities"] for n in found)
-    assert len({n.node_id for n in found}) == len(found)
-    assert not any(
-        "entities" in n.node.get_content(metadata_mode=MetadataMode.LLM) for n in found
-    )
-    assert await retriever.aretrieve("Who directed The Lantern?") == found
-    one = TwoHopRetriever(RETRIEVERS[name](), similarity_top_k=1)
-    assert [n.node_id for n in one.retrieve("Who directed The Lantern?")] == [
-        found[0].node_id
-    ]
-
-
-def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> None:
-    limited = TwoHopRetriever(
-        D3Retriever.from_documents(documents(), where={"doc_id": "other"})
-    )
-    assert {
-        n.node.ref_doc_id for n in limited.retrieve("Who directed The Lantern?")
-    } <= {"other"}
-    node = TextNode(text="Made by Ada Holm.", id_="n")
-
-    class Kept(BaseRetriever):
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            return [NodeWithScore(node=node, score=1.0)]
-
-    (found,) = TwoHopRetriever(Kept()).retrieve("Who made it?")
-    assert found.metadata["two_hop_entities"] and node.metadata == {}
-    assert (
-        str(
-            SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(
-                QUESTION
-            )
-        )
-        == "Bergen"
-    )
-
-
-@examples
-def test_two_hops_refuse_bad_settings(bad: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TwoHopRetriever(**{"retriever": FixedRetriever(), **bad})
-
-
-@pytest.mark.parametrize("core", [False, True])
-async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
-    documents = [
-        Document(text=FILMS, id_="films", metadata={"file_type": "text/markdown"})
-    ]
-    evidence = EvidenceRetriever.from_documents(documents)
-    retriever = D3Retriever.from_documents(
-        documents, evidence=evidence.retriever if core else evidence, similarity_top_k=1
-    )
-    (node,) = retriever.retrieve("In which year was Ada Holm born?")
-    assert (
-        "born in Bergen" in node.node.text
-        and node.node.metadata["d3_route"] == "evidence"
-    )
-    again = await retriever.aretrieve("In which year was Ada Holm born?")
-    assert [one.node.node_id for one in again] == [node.node.node_id]
 
 
 def test_an_engine_is_refused(tmp_path: Path) -> None:

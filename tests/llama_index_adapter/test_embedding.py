@@ -25,7 +25,7 @@ from llama_index_structrag import (
     StructragEmbedding,
 )
 from structrag import FunctionEmbedder
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.models import LsaEmbedder
 
 TEXTS = [f"text number {i}" for i in range(7)]
@@ -76,14 +76,6 @@ async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> Non
         == []
         == await model.aget_text_embedding_batch([])
     )
-
-
-async def test_batches() -> None:
-    assert StructragEmbedding(lengths).embed_batch_size == 64
-    model = StructragEmbedding(Asking(), embed_batch_size=3)
-    model.get_text_embedding_batch(TEXTS)
-    await model.aget_text_embedding_batch(TEXTS)
-    assert model.embedder.batches == [3, 3, 1] * 2
 
 
 async def test_a_function_is_awaited_in_a_worker_thread() -> None:
@@ -222,12 +214,3 @@ def test_our_retrievers_use_the_embedder_inside() -> None:
 def test_what_is_no_embedder_is_refused(embedder: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         StructragEmbedding(embedder)
-
-
-@pytest.mark.parametrize("answer", [[[1.0]], [[1.0], [float("nan")]], [1.0, 2.0], None])
-async def test_unusable_vectors_are_refused(answer: Any) -> None:
-    model = StructragEmbedding(lambda texts: answer)
-    with pytest.raises(InvalidAnswer):
-        model.get_text_embedding_batch(["a", "b"])
-    with pytest.raises(InvalidAnswer):
-        await model.aget_text_embedding_batch(["a", "b"])

@@ -14,12 +14,10 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import (
     ImageNode,
     IndexNode,
-    MetadataMode,
     NodeWithScore,
     TextNode,
 )
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
-from samples import ODD_QUESTIONS
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
@@ -27,7 +25,6 @@ from llama_index_structrag import (
     EvidenceRetriever,
 )
 from structrag.errors import InvalidParameter
-from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
 CATS = "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n"
@@ -85,32 +82,6 @@ def test_limits_and_conditions() -> None:
     for options in ({"order": "best"}, {"similarity_top_k": 0}, {"max_tokens": 0}):
         with pytest.raises(ValueError, match=next(iter(options))):
             EvidenceRetriever(retriever.index, **options)
-
-
-ROWS = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
-STOCK = f"# Stock\n\n| part | stock |\n|---|---|\n{ROWS}"
-HEADER = "| part | stock |\n|---|---|"
-
-
-@pytest.mark.parametrize(
-    ("context", "shown"), [("none", ""), ("lead", HEADER), ("all", f"Stock\n{HEADER}")]
-)
-def test_a_row_is_shown_with_its_header(context: str, shown: str) -> None:
-    question = "Which part has 287?"
-    source = Document(text=STOCK)
-    retriever = EvidenceRetriever.from_documents(
-        [source], max_tokens=40, context=context
-    )
-    postprocessor = EvidencePostprocessor(max_tokens=40, context=context)
-    node = TextNode(text=STOCK, start_char_idx=0, end_char_idx=len(STOCK))
-    for best, *_ in (
-        retriever.retrieve(question),
-        postprocessor.postprocess_nodes([NodeWithScore(node=node)], query_str=question),
-    ):
-        assert best.node.metadata.get("heading_context", "") == shown
-        assert best.text == STOCK[best.node.start_char_idx : best.node.end_char_idx]
-        assert "| part 41 |" in best.text
-        assert shown in best.node.get_content(MetadataMode.LLM)
 
 
 def test_in_a_query_engine_with_its_postprocessor() -> None:
@@ -171,43 +142,3 @@ def test_places_of_our_own_nodes_move_along() -> None:
         place.start,
         place.stop,
     )
-
-
-@pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
-@pytest.mark.parametrize("embed_model", [None, HashTokens()], ids=["lsa", "tokens"])
-def test_odd_questions_have_passages(embed_model: Any, question: str) -> None:
-    retriever = EvidenceRetriever.from_documents(
-        documents(), embed_model=embed_model, max_tokens=20
-    )
-    results = retriever.retrieve(question)
-    assert results and sum(count_tokens(result.text) for result in results) <= 20
-    assert retriever.retrieve(" ") == []
-
-
-def test_below_one_sentence_its_beginning_is_given() -> None:
-    (result,) = EvidenceRetriever.from_documents(documents(), max_tokens=3).retrieve(
-        QUESTION
-    )
-    assert result.text == "Rinse the"
-
-
-def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
-    retriever = EvidenceRetriever.from_documents(documents(), embed_model=HashTokens())
-    retriever.save(tmp_path / "index")
-    with pytest.raises(
-        ValueError, match=r"token_encoder must be what the index at .* was built"
-    ):
-        EvidenceRetriever.load(tmp_path / "index", embed_model=HashTokens(name="other"))
-
-
-def test_a_context_that_was_empty_is_seen_once_it_is_not() -> None:
-    rows = "".join(f"| pump {i} | {i} bar |\n" for i in range(40))
-    text = f"# Pumps\n\n| Name | Pressure |\n|---|---|\n{rows}"
-    (node,) = ContentAwareNodeParser().get_nodes_from_documents([Document(text=text)])
-    assert node.metadata["heading_context"] == ""
-    scored = [NodeWithScore(node=node, score=1.0)]
-    shorts = EvidencePostprocessor(max_tokens=60).postprocess_nodes(
-        scored, query_str="Which pressure has pump 17?"
-    )
-    shown = [short.node.get_content(metadata_mode=MetadataMode.LLM) for short in shorts]
-    assert any("| Name | Pressure |" in text and "pump 17" in text for text in shown)

@@ -6,20 +6,17 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
-import re
 from pathlib import Path
 from typing import Any
 
 import pdf_making
 import pytest
-from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import Document, SimpleDirectoryReader, VectorStoreIndex
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.llms import ChatMessage, ChatResponse
-from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.schema import ImageDocument, MetadataMode, TextNode
+from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
@@ -28,11 +25,11 @@ from llama_index_structrag import (
     HiQAFormatter,
     HiQANodeParser,
     ImageDescriber,
+    LlamaIndexModel,
 )
 from structrag.asking.cache import Cache
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidDocument
-from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 
 MANUAL = """# Pump A
 
@@ -142,35 +139,6 @@ def test_language_models_see_each_title_once() -> None:
     )
 
 
-def test_a_vision_model_describes_and_may_fail() -> None:
-    (image,) = of_kind(parse(MANUAL, HiQANodeParser(describe_image=shout)), "image")
-    assert image.metadata["hiqa_description"] == "A drawing in img/wiring.png"
-    assert "A drawing in img/wiring.png" in seen(image, MetadataMode.EMBED)
-
-    def broken(address: str) -> str:
-        raise RuntimeError("no")
-
-    (image,) = of_kind(parse(MANUAL, HiQANodeParser(describe_image=broken)), "image")
-    assert image.metadata["hiqa_degraded"] is True
-
-
-def test_the_ablations() -> None:
-    for metadata, contexts in (
-        ("none", {""}),
-        ("section", {"Data", "Pump A", ""}),
-        ("path", {"Pump A > Data", "Pump A", ""}),
-    ):
-        nodes = parse(MANUAL, HiQANodeParser(metadata=metadata))
-        assert {node.metadata["heading_context"] for node in nodes} <= contexts
-        (table,) = of_kind(nodes, "table")
-        assert ("Pump A" in seen(table, MetadataMode.EMBED)) == (metadata == "path")
-        if metadata == "none":
-            assert not any("# " in seen(node, MetadataMode.EMBED) for node in nodes)
-            assert seen(nodes[1], MetadataMode.LLM).endswith(nodes[1].text)
-    (table,) = of_kind(parse(MANUAL, HiQANodeParser(table_cells=True)), "table")
-    assert "300 mA" in seen(table, MetadataMode.EMBED)
-
-
 @settings(max_examples=60, deadline=None)
 @given(text=MARKDOWN, size=st.integers(4, 80))
 def test_nodes_keep_the_limit_and_quote_the_document(text: str, size: int) -> None:
@@ -275,14 +243,6 @@ async def test_async_gives_the_same_nodes() -> None:
     ) == parser.get_nodes_from_documents([document])
 
 
-def test_without_metadata_only_text_and_place() -> None:
-    nodes = parse(MANUAL, HiQANodeParser(include_metadata=False), year=1)
-    assert all(
-        node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text
-        for node in nodes
-    )
-
-
 def test_real_documents(data_dir: Path) -> None:
     paths = (
         sorted((data_dir / "messy").rglob("*.md"))[:3]
@@ -314,22 +274,6 @@ def formatted(
     return made
 
 
-def test_plain_text_becomes_markdown_without_a_model() -> None:
-    document = Document(text=PLAIN, id_="d", metadata={"file_name": "a.txt"})
-    (made,) = HiQAFormatter()([document])
-    assert made.text == CoreFormatter().format(PLAIN).document.text
-    assert (
-        made.text.startswith("# 1 INTRODUCTION")
-        and isinstance(made, Document)
-        and made.id_ == "d"
-    )
-    assert document.text == PLAIN and document.metadata == {"file_name": "a.txt"}
-    report = json.loads(made.metadata["format_report"])
-    assert made.metadata["text_format"] == "markdown" and report["mode"] == "rules"
-    for mode in (MetadataMode.EMBED, MetadataMode.LLM):
-        assert seen(made, mode) == f"file_name: a.txt\n\n{made.text}".strip()
-
-
 def test_html_becomes_markdown_and_parsers_know_it() -> None:
     made = formatted(
         "<html><body><h1>T</h1><p>One <b>two</b>.</p><h2>S</h2><p>Three.</p></body></html>",
@@ -342,27 +286,6 @@ def test_html_becomes_markdown_and_parsers_know_it() -> None:
         "text_format" not in node.metadata and node.metadata["source_start"] >= 0
         for node in nodes
     )
-
-
-def test_a_model_is_asked_and_its_answers_are_checked() -> None:
-    llm = ScriptedLLM(prompts=[], answer="# Introduction\n\nSome words here.")
-    made = formatted(PLAIN, HiQAFormatter(llm=llm))
-    report = json.loads(made.metadata["format_report"])
-    assert len(llm.prompts) == 2 and (
-        report["mode"],
-        report["retries"],
-        report["fallbacks"],
-    ) == (
-        "model",
-        1,
-        1,
-    )
-    assert re.findall(r"\w+", made.text) == re.findall(r"\w+", PLAIN)
-    good = ScriptedLLM(
-        prompts=[],
-        answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
-    )
-    assert formatted(PLAIN, HiQAFormatter(llm=good)).text.startswith("# 1 Introduction")
 
 
 async def test_the_formatter_is_native_async_in_a_pipeline() -> None:
@@ -410,30 +333,10 @@ def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(
         prompts=[],
         answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
     )
+    named = LlamaIndexModel(llm, "scripted")
     for _ in range(2):
-        formatted(PLAIN, HiQAFormatter(llm=llm, cache=Cache(tmp_path / "calls")))
+        formatted(PLAIN, HiQAFormatter(llm=named, cache=Cache(tmp_path / "calls")))
     assert len(llm.prompts) == 1
-
-
-def test_nodes_without_text_pass_and_changed_text_has_no_offsets() -> None:
-    picture = ImageDocument(image=b"abc")
-    node = TextNode(text=PLAIN, id_="n", start_char_idx=5, end_char_idx=5 + len(PLAIN))
-    passed, made = HiQAFormatter(add_report=False)([picture, node])
-    assert passed is picture
-    assert (
-        made.start_char_idx is None
-        and "format_report" not in made.metadata
-        and node.start_char_idx == 5
-    )
-    assert SentenceSplitter()([made])[0].text.startswith("# 1 INTRODUCTION")
-
-
-@examples
-def test_bad_settings_are_refused_when_the_formatter_is_made(
-    bad: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        HiQAFormatter(**bad)
 
 
 # -- files
@@ -486,11 +389,6 @@ async def test_pdf_files_are_read_by_their_layout(tmp_path: Path) -> None:
         reader.load_data(tmp_path / "broken.pdf")
 
 
-def test_a_formatter_that_cannot_be_pickled_says_so() -> None:
-    with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
-        pickle.dumps(HiQAFormatter(llm=lambda prompt: prompt))
-
-
 # -- images
 
 
@@ -541,10 +439,3 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(
             describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)
         ).to_dict()
     )
-
-
-def test_pdf_files_by_another_reader(tmp_path: Path) -> None:
-    formatter = HiQAFormatter(reader=lambda source: ["# Pump\n", "It moves water.\n"])
-    (document,) = formatter.load_data(tmp_path / "pump.pdf")
-    assert document.text == "# Pump\n\nIt moves water.\n"
-    assert document.metadata["pages"] == 2

@@ -15,18 +15,12 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.utils import get_tokenizer
-from llama_index.core.vector_stores import (
-    MetadataFilter,
-    MetadataFilters,
-    SimpleVectorStore,
-)
 from llama_index_fakes import HashEmbedding
 from ticking import ticking
 
 from llama_index_structrag import HiQANodeParser, HiQARetriever
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
-from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 MANUAL = """# Pump {name}
 
@@ -168,15 +162,6 @@ def test_it_gives_what_the_core_gives() -> None:
     ) and retriever.index.views == ("raw",)
 
 
-def test_comparisons_take_turns() -> None:
-    query = "Compare the voltage of PX-10 and PX-30"
-    for diversify, least in ((None, 1), ("round_robin", 2)):
-        retriever = HiQARetriever.from_documents(
-            documents(), similarity_top_k=2, diversify=diversify
-        )
-        assert len({n.node.ref_doc_id for n in retriever.retrieve(query)}) >= least
-
-
 async def test_documents_are_kept_in_an_engine(tmp_path: Any) -> None:
     pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
     options = {"embed_model": HashEmbedding(), "similarity_top_k": 3}
@@ -209,28 +194,6 @@ def test_the_node_parsers_settings_count() -> None:
     assert any("48 V" in node.text for node in cells.segments()) and not any(
         "48 V" in n.text for n in plain.segments()
     )
-
-
-def test_as_published_sections_are_segments_whatever_their_length() -> None:
-    long = Document(
-        text="# Pump\n\n" + "It moves water from here to there. " * 120, id_="pump"
-    )
-    models = {"embed_model": HashEmbedding()}
-    for preset, count in (("paper", 1), ("code", 1), ("default", 3)):
-        retriever = HiQARetriever.from_documents([long], preset=preset, **models)
-        assert (len(retriever.segments()), retriever.retriever.preset) == (
-            count,
-            preset,
-        )
-        assert retriever.index.preset == "default"
-
-
-def test_filters_are_hard() -> None:
-    filters = MetadataFilters(filters=[MetadataFilter(key="volts", value=24)])
-    retriever = HiQARetriever.from_documents(documents(), filters=filters)
-    assert {n.node.ref_doc_id for n in retriever.retrieve("voltage of the PX-30")} == {
-        "PX-20"
-    }
 
 
 # -- a retriever of the host as the lexical route
@@ -338,51 +301,4 @@ def test_packed_nodes_fit_as_language_models_see_them(limit: int) -> None:
     assert (len(found) == len(every)) == (limit == 100_000)
 
 
-def test_the_tokenizer_counts() -> None:
-    retriever = HiQARetriever.from_documents(
-        documents(), similarity_top_k=9, max_tokens=400, tokenizer=list
-    )
-    shown = [
-        n.node.get_content(metadata_mode=MetadataMode.LLM)
-        for n in retriever.retrieve("voltage")
-    ]
-    assert 0 < sum(map(len, shown)) <= 400
-
-
-async def test_tuning_changes_the_weights() -> None:
-    questions = [
-        LabelledQuestion(f"voltage of the {name}", {name}) for name in PRODUCTS
-    ]
-    retriever = HiQARetriever.from_documents(documents(), beta=0.0)
-    report = retriever.tune(questions)
-    assert (
-        report.n_questions == 3
-        and (report.alpha, report.beta) == retriever.retriever.weights()
-    )
-    retriever.lexical = None
-    assert (report.alpha, report.beta) == retriever.retriever.weights()
-    assert await retriever.atune(questions) == report
-
-
 # -- settings
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"similarity_top_k": 0}, "k must be a number of at least 1"),
-        ({"alpha": 2}, "alpha must be 'auto' or a finite number from 0 to 1"),
-        ({"preset": "papers"}, "preset must be one of 'code', 'default', 'paper'"),
-        ({"preset": "code", "alpha": 0.1}, "preset 'code' fixes alpha"),
-        ({"routes": ["fast"]}, "must be one of 'bm25', 'dense', 'keywords'"),
-        ({"max_tokens": -1}, "max_tokens must be"),
-        ({"keywords": "PX-10"}, "keywords must be"),
-        (
-            {"vector_store": SimpleVectorStore()},
-            "embed_model must be given with vector_store",
-        ),
-    ],
-)
-def test_bad_settings_are_refused(bad: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        HiQARetriever.from_documents(documents(), **bad)

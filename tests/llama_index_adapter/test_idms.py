@@ -4,13 +4,11 @@ probed once."""
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import pickle
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from llama_index.core import Document
 from llama_index.core.base.llms.types import LogProb
 from llama_index.core.bridge.pydantic import Field
@@ -27,14 +25,11 @@ from llama_index_fakes import HashEmbedding, ScriptedLLM
 from samples import sections_with_a_definition
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
-from structrag.asking.cache import Cache
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.errors import InvalidParameter, NoModel
 from structrag.hosts.splitters import defaults_of
 from structrag.models.embedders import FunctionEmbedder
 from structrag.reading.files import read_text
-from structrag.text.names import names_by_form
 
 TEXT = (
     "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
@@ -159,52 +154,6 @@ def test_nodes_are_the_chunks_of_the_core() -> None:
         )
 
 
-@examples
-@pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
-async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
-    found = []
-    for way in ("sync", "async"):
-        model = Weigher(tells=tells)
-        made = parser(llm=model, context="adjacent", min_chunk_size=0)
-        documents = [Document(text=TEXT, id_="d")]
-        found.append(
-            made.get_nodes_from_documents(documents)
-            if way == "sync"
-            else await made.aget_nodes_from_documents(documents)
-        )
-        assert (model.async_calls > 0) is (way == "async")
-    assert [node.text for node in found[0]] == [
-        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.",
-        "# Rain\n\nRain falls. Rain is wet.",
-    ]  # fmt: skip
-    assert [(node.id_, node.text, node.metadata) for node in found[0]] == [
-        (node.id_, node.text, node.metadata) for node in found[1]
-    ]
-    assert {node.metadata["idms_margin_source"] for node in found[0]} == {source}
-
-
-def test_a_broken_model_falls_back_and_is_told() -> None:
-    with pytest.warns(UserWarning, match="similarities"):
-        nodes = parser(
-            llm=ScriptedLLM(answer="No.", prompts=[])
-        ).get_nodes_from_documents([Document(text=TEXT)])
-    assert all(node.metadata["idms_degraded"] for node in nodes)
-    assert sum(node.metadata["idms_margin_fallbacks"] for node in nodes) == 6
-
-
-def test_a_run_can_be_resumed(tmp_path: Any) -> None:
-    cache = Cache(tmp_path / "cache.sqlite")
-    first, second = Weigher(), Weigher()
-    whole = parser(llm=first, cache=cache).get_nodes_from_documents(
-        [Document(text=TEXT, id_="d")]
-    )
-    again = parser(llm=second, cache=cache).get_nodes_from_documents(
-        [Document(text=TEXT, id_="d")]
-    )
-    assert [node.text for node in whole] == [node.text for node in again]
-    assert first.parameters and not second.parameters
-
-
 def test_settings_survive_and_tell_apart() -> None:
     made = parser(chunk_size=30, merge="none")
     again = IDMSNodeParser.from_dict(
@@ -232,20 +181,6 @@ def test_settings_survive_and_tell_apart() -> None:
     )
 
 
-def test_the_paper_preset() -> None:
-    text = " ".join(f"Sentence number {i} here." for i in range(100))
-    with pytest.raises(NoModel):
-        IDMSNodeParser.paper(HashEmbedding()).get_nodes_from_documents(
-            [Document(text=text)]
-        )
-    parser = IDMSNodeParser.paper(
-        HashEmbedding(), Weigher(), tokenizer=count, target_chunk_size=200
-    )
-    with pytest.warns(UserWarning, match="neither weighs two options nor rates them"):
-        nodes = parser.get_nodes_from_documents([Document(text=text)])
-    assert [len(node.text.split()) for node in nodes] == [200, 200]
-
-
 def test_defaults_and_presets_are_those_of_the_core() -> None:
     skipped = {"counter", "max_tokens", "min_tokens", "plain_headings"}
     models: dict[str, Any] = {"embed_model": HashEmbedding(), "llm": MockLLM()}
@@ -267,105 +202,7 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
     )
 
 
-def test_a_function_may_say_what_belongs_together() -> None:
-    def apart(pairs: Any) -> list[float]:
-        return [-1.0 if "blue" in behind else 1.0 for _, behind in pairs]
-
-    text = "The pump leaks. It drips. The blue valve holds. It is new."
-    parser = IDMSNodeParser(
-        margin=apart, context="adjacent", min_chunk_size=0, warmup=99
-    )
-    nodes = parser.get_nodes_from_documents([Document(text=text)])
-    assert [node.text for node in nodes] == [
-        "The pump leaks. It drips.",
-        "The blue valve holds. It is new.",
-    ]
-    assert {node.metadata["idms_margin_source"] for node in nodes} == {"function"}
-    with pytest.raises(ValueError, match=r"from_dict\(data, margin=\.\.\.\)"):
-        IDMSNodeParser.from_dict(parser.to_dict())
-    again = IDMSNodeParser.from_dict(IDMSNodeParser(margin="words").to_dict())
-    assert again.margin == "words"
-
-
-def test_without_any_model_the_words_decide() -> None:
-    nodes = IDMSNodeParser(tokenizer=count).get_nodes_from_documents(
-        [Document(text=TEXT)]
-    )
-    assert {node.metadata["idms_margin_source"] for node in nodes} == {"words"}
-
-
-def test_limits_and_blank_documents() -> None:
-    nodes = parser(chunk_size=9).get_nodes_from_documents(
-        [Document(text=TEXT), Document(text="  \n")]
-    )
-    assert nodes and all(
-        len(node.get_content(MetadataMode.EMBED).split()) <= 9 for node in nodes
-    )
-
-
-@examples
-def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises((InvalidParameter, ValueError), match=message):
-        parser(**settings)
-
-
 ENRICHED = sections_with_a_definition()
-
-
-def test_enrichment_adds_the_documents_own_definition() -> None:
-    documents = [
-        Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})
-    ]
-    plain = parser().get_nodes_from_documents(documents)
-    nodes = parser(enrich="supplement").get_nodes_from_documents(documents)
-    assert [node.text for node in nodes] == [node.text for node in plain]
-    dense = nodes[-1]
-    assert dense.metadata["idms_action"] == "supplemented"
-    added = json.loads(dense.metadata["idms_added"])
-    assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
-    assert (
-        "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
-    )
-    embedded = dense.get_content(MetadataMode.EMBED)
-    assert (
-        embedded.count("Long Short-Term Memory (LSTM)") == 1 and "idms" not in embedded
-    )
-    assert all(
-        len(node.get_content(MetadataMode.EMBED).split()) <= 400 for node in nodes
-    )
-    unseen = parser(enrich="supplement", add_context=False).get_nodes_from_documents(
-        documents
-    )
-    assert "Long Short" not in unseen[-1].get_content(MetadataMode.EMBED)
-
-
-def names_alone(prompt: str) -> str:
-    """A text shortened to its names."""
-    text = prompt.partition("Text:\n")[2].rpartition("\n\nShortened text:")[0]
-    return ", ".join(names_by_form(text)) + "."
-
-
-def test_what_was_shortened_is_what_is_embedded() -> None:
-    documents = [
-        Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})
-    ]
-    enricher = IDMSEnricher(supplement=False, low=99.0, min_tokens=10, reduce_to=0.9)
-    splitter = parser(llm=names_alone, margin="similarity", enrich=enricher)
-    nodes = splitter.get_nodes_from_documents(documents)
-    shortened = [node for node in nodes if node.metadata["idms_action"] == "reduced"]
-    assert shortened
-    for node in shortened:
-        embedded = node.get_content(MetadataMode.EMBED)
-        assert node.metadata["idms_reduced"] in embedded and node.text not in embedded
-        assert node.text in node.get_content(MetadataMode.LLM)
-    again = IDMSNodeParser.from_dict(IDMSNodeParser(enrich=enricher).to_dict())
-    assert again.enrich == enricher
-    assert (
-        IDMSNodeParser.from_dict(IDMSNodeParser(enrich="reduce").to_dict()).enrich
-        == "reduce"
-    )
-    with pytest.raises(ValueError, match="enrich"):
-        parser(enrich="all")
 
 
 def test_as_published_the_nodes_are_enriched() -> None:

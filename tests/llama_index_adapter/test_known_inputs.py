@@ -5,16 +5,13 @@ Codes: M Markdown, S sentences, N HTML, C caches, E async.
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 
 import pytest
-from fixture_cases import examples
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import (
-    HierarchicalNodeParser,
     MarkdownNodeParser,
     SentenceSplitter,
 )
@@ -32,43 +29,6 @@ def parse(text: str, metadata=None, **options):
 
 def paths(nodes):
     return [list(titles_of(node.metadata["heading_path"])) for node in nodes]
-
-
-def test_m1_no_heading_inside_a_tilde_fence():
-    (node,) = parse("# A\n\n~~~\n# not a heading\n~~~\n\ntext\n")
-    assert node.text == "# A\n\n~~~\n# not a heading\n~~~\n\ntext"
-
-
-def test_m2_setext_headings():
-    assert paths(parse("Title\n=====\n\nbody\n\nSub\n---\n\nmore\n")) == [
-        ["Title"],
-        ["Title", "Sub"],
-    ]
-
-
-def test_m3_the_path_has_the_own_heading():
-    nodes = parse("# A\n\na\n\n## B\n\nb\n\n### C\n\nc\n")
-    assert paths(nodes) == [["A"], ["A", "B"], ["A", "B", "C"]]
-
-
-def test_m4_a_slash_in_a_title_is_one_level():
-    assert paths(parse("# A/B\n\n## C\n\nc\n")) == [["A/B", "C"]]
-
-
-def test_m5_a_longer_fence_holds_a_shorter_one():
-    nodes = parse("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n")
-    assert paths(nodes) == [["A"], ["A", "B"]]
-    assert nodes[0].text == "# A\n\n````md\n```\n# no\n```\n````"
-
-
-def test_m6_m7_inline_code_and_front_matter_are_no_structure():
-    assert paths(parse("# A\n\n```code``` inline\n\n## B\n\nb\n")) == [
-        ["A"],
-        ["A", "B"],
-    ]
-    nodes = parse("---\ntitle: x\n# comment\n---\n\n# A\n\nx\n")
-    assert paths(nodes)[-1] == ["A"]
-    assert ["comment"] not in paths(nodes)
 
 
 def test_m8_m9_carriage_returns_and_tabs_stay_in_the_text_and_out_of_the_path():
@@ -132,41 +92,6 @@ def test_text_that_another_parser_did_not_place_has_no_offsets():
     )
 
 
-def test_m13_small_pieces_of_repeated_words_lie_where_they_are():
-    text = " ".join(f"w{i}" for i in range(60))
-    for source in (text, f"{text} {text}"):
-        nodes = parse(source, chunk_size=16)
-        assert len(nodes) >= 9
-        assert all(
-            source[node.start_char_idx : node.end_char_idx] == node.text
-            for node in nodes
-        )
-        starts = [node.start_char_idx for node in nodes]
-        assert starts == sorted(set(starts))
-    assert HierarchicalNodeParser.from_defaults(
-        [64, 16], chunk_overlap=0
-    )  # the parser this was seen with
-
-
-def test_s1_s6_repeated_sentences():
-    nodes = parse(
-        "Repeat this now please. " * 6,
-        {"file_name": "x.txt"},
-        chunk_size=8,
-        add_context=False,
-    )
-    assert [node.start_char_idx for node in nodes] == [0, 24, 48, 72, 96, 120]
-    text = "Total: 0. " * 10 + "End."
-    nodes = parse(text, {"file_name": "x.txt"}, chunk_size=20, add_context=False)
-    assert all(
-        text[node.start_char_idx : node.end_char_idx] == node.text for node in nodes
-    )
-    ends = [0, *(node.end_char_idx for node in nodes)]
-    assert not "".join(
-        text[a : node.start_char_idx] for a, node in zip(ends, nodes, strict=False)
-    ).strip()
-
-
 @pytest.mark.parametrize("options", [{}, {"include_metadata": False}])
 def test_s2_s3_s4_long_metadata_is_no_error(options):
     metadata = {"header_path": " / ".join(["A long heading title"] * 20)}
@@ -179,24 +104,6 @@ def test_s2_s3_s4_long_metadata_is_no_error(options):
     (node,) = ContentAwareNodeParser(chunk_size=64)([document])
     assert node.get_content(metadata_mode=MetadataMode.LLM) == "hello world"
     assert node.metadata["metadata_not_embedded"] == ""
-
-
-def test_s5_empty_text_has_no_node():
-    assert parse("") == []
-
-
-@examples
-def test_n1_to_n7_html_keeps_every_word_once_and_in_order(html, words):
-    nodes = parse(html, format="html")
-    found = (
-        " ".join(node.text for node in nodes)
-        .replace("|", " ")
-        .replace("-", " ")
-        .split()
-    )
-    assert [word for word in found if word not in {"*", "•"}] == words
-    starts = [node.start_char_idx for node in nodes]
-    assert starts == sorted(starts) and None not in starts
 
 
 def test_n6_the_place_in_the_markup():
@@ -257,23 +164,6 @@ def test_c5_c6_round_trips():
     document = Document(text="hello world foo", id_="d")
     assert pickle.loads(pickle.dumps(parser))([document]) == parser([document])
     assert len(parser([document])) >= 3
-
-
-def test_c7_offsets_are_not_searched_for():
-    nodes = parse("ab ab", chunk_size=2, tokenizer=characters)
-    assert [(node.text, node.start_char_idx) for node in nodes][-1][1] >= 3
-
-
-def test_e1_sync_equals_async():
-    text = (
-        "# T\n\ntext\n\n<table><tr><th>k</th><th>v</th></tr><tr><td>alpha</td><td>1</td></tr>"
-        "<tr><td>beta</td><td>2</td></tr></table>\n\nend\n"
-    )
-    parser = ContentAwareNodeParser(chunk_size=12)
-    document = Document(text=text, id_="d")
-    assert asyncio.run(
-        parser.aget_nodes_from_documents([document])
-    ) == parser.get_nodes_from_documents([document])
 
 
 def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():

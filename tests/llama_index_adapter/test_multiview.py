@@ -3,10 +3,8 @@ saving."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -20,11 +18,9 @@ from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.vector_stores import (
-    MetadataFilter,
-    MetadataFilters,
     SimpleVectorStore,
 )
-from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM, with_new_store
+from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM
 from ticking import ticking
 
 from llama_index_structrag import (
@@ -101,39 +97,6 @@ def test_results_quote_their_documents(options):
         == "year: 2021\nheading_context: Animals\n\n" + first.text
     )
     assert first.source_node.metadata == {"year": 2021, "file_name": "animals.md"}
-
-
-@pytest.mark.parametrize("k", [1, 3, 7, 50])
-def test_exactly_k(options, k):
-    retriever = MultiViewRetriever.from_documents(
-        documents(), similarity_top_k=k, **options
-    )
-    assert (
-        len(retriever.retrieve("dogs")) == len(retriever.retrieve("qqqq")) == min(k, 7)
-    )
-
-
-@pytest.mark.parametrize(
-    "limit",
-    [
-        {"where": {"doc_id": "guide"}},
-        {"where": {"year": [2020]}},
-        {"where": lambda metadata: metadata["year"] < 2021},
-        {"filters": MetadataFilters(filters=[MetadataFilter(key="year", value=2020)])},
-        {
-            "filters": MetadataFilters(
-                filters=[MetadataFilter(key="year", value=2021, operator="<")]
-            )
-        },
-    ],
-)
-def test_searches_can_be_limited_to_documents(options, limit):
-    retriever = MultiViewRetriever.from_documents(
-        documents(), similarity_top_k=7, **options, **limit
-    )
-    found = retriever.retrieve("dogs bark at night")
-    assert [n.node.ref_doc_id for n in found] == ["guide"] * 3
-    assert asyncio.run(retriever.aretrieve("dogs bark at night")) == found
 
 
 def test_other_nodes_in_the_vector_store_are_left_alone():
@@ -262,14 +225,6 @@ def test_events_spans_and_callbacks():
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
 
 
-def test_metadata_of_any_type_becomes_json():
-    document = Document(
-        text="# A\n\ntext", id_="d", metadata={"day": date(2020, 1, 2), "n": 1}
-    )
-    (found,) = MultiViewRetriever.from_documents([document]).retrieve("text")
-    assert found.metadata["day"] == "2020-01-02" and found.metadata["n"] == 1
-
-
 def test_presets_and_settings_reach_the_core():
     paper = MultiViewRetriever.from_documents(
         documents(), similarity_top_k=1.5, preset="paper"
@@ -284,49 +239,6 @@ def test_presets_and_settings_reach_the_core():
         documents(), node_parser=ContentAwareNodeParser(exclude_titles=["Dogs"])
     )
     assert len(cut.index) == 6
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"similarity_top_k": 0}, "k must be a number of at least 1"),
-        ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
-        ({"routes": ["fast"]}, "must be one of 'bm25', 'dense'"),
-        (
-            {"vector_store": SimpleVectorStore()},
-            "embed_model must be given with vector_store",
-        ),
-        (
-            {"vector_store": 3, "embed_model": HashEmbedding()},
-            "vector_store must be a LlamaIndex",
-        ),
-        ({"node_parser": 3}, "node_parser must be one of llama_index_structrag"),
-        (
-            {"where": {"doc_id": "a"}, "filters": MetadataFilters(filters=[])},
-            "cannot be used together",
-        ),
-    ],
-)
-def test_bad_settings_are_refused(bad, message):
-    with pytest.raises(ValueError, match=message):
-        MultiViewRetriever.from_documents(documents(), **bad)
-
-
-def test_an_empty_index_finds_nothing(options):
-    assert MultiViewRetriever.from_documents([], **options).retrieve("dogs") == []
-    blank = MultiViewRetriever.from_documents(
-        [Document(text=" \n", id_="b")], **with_new_store(options)
-    )
-    assert blank.retrieve("dogs") == []
-
-
-def test_public_names_are_sorted_and_real():
-    import llama_index_structrag
-
-    assert llama_index_structrag.__all__ == sorted(llama_index_structrag.__all__)
-    assert all(
-        hasattr(llama_index_structrag, name) for name in llama_index_structrag.__all__
-    )
 
 
 def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:

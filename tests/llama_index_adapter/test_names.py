@@ -16,15 +16,11 @@ from llama_index.core.llms import (
     LLMMetadata,
     MockLLM,
 )
-from llama_index.core.schema import Document
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import (
-    HiQARetriever,
     LlamaIndexEmbedder,
     LlamaIndexModel,
-    MultiViewRetriever,
-    PICNodeParser,
 )
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Ask, Embed
@@ -100,9 +96,6 @@ class WithLength(HashEmbedding):
 
     max_length: int = 24
     _model: Any = PrivateAttr(default_factory=Encoder)
-
-
-LONG = Document(text="# Long\n\n" + "Five words are said here. " * 12, id_="long")
 
 
 def test_embedding_models_called_unknown_are_told_apart():
@@ -193,25 +186,3 @@ def test_what_the_model_reads_is_taken_from_its_object():
     assert LlamaIndexEmbedder(HashEmbedding()).max_tokens is None
     with pytest.raises(InvalidParameter, match="max_tokens"):
         LlamaIndexEmbedder(HashEmbedding(), max_tokens=0)
-
-
-@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
-def test_long_texts_are_embedded_in_windows(kind: Any):
-    embedded = [
-        kind.from_documents(
-            [LONG], embed_model=model, views=["raw"]
-        ).index.usage.embedded
-        for model in (
-            HashEmbedding(),
-            WithLength(),
-            LlamaIndexEmbedder(HashEmbedding(), max_tokens=30),
-        )
-    ]
-    assert embedded[0] == 1
-    assert embedded[1] > 1 < embedded[2]
-
-
-def test_node_parsers_take_an_embedder_too():
-    parser = PICNodeParser(embed_model=LlamaIndexEmbedder(HashEmbedding(), name="mine"))
-    assert parser.get_nodes_from_documents([LONG])
-    assert parser.to_dict()["embed_model"] == {"name": "mine"}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import gc
 import itertools
 import json
 import pickle
-import time
 
 import pytest
 from fixture_cases import examples
@@ -15,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
-from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import (
     ImageDocument,
     MetadataMode,
@@ -27,7 +24,6 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from ticking import ticking
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
-from structrag.errors import UnknownArgument
 from structrag.hosts.metadata import titles_of
 
 GUIDE = (
@@ -115,12 +111,6 @@ def test_nodes_are_sections_with_their_path():
     assert nodes[2].get_content(metadata_mode=MetadataMode.LLM) == embedded(nodes[2])
 
 
-def test_a_text_does_not_repeat_its_own_heading():
-    first = parse(GUIDE)[0]
-    assert embedded(first) == "# Guide\n\nIntro text."
-    assert first.metadata["heading_context"] == ""
-
-
 @pytest.mark.parametrize("make", PARSERS)
 @settings(max_examples=60, deadline=None)
 @given(text=MARKDOWN, size=st.integers(4, 60))
@@ -141,35 +131,6 @@ def test_nodes_keep_the_limit_and_quote_the_document(make, text, size):
         (len(text), len(text)),
     ]
     assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
-
-
-@pytest.mark.parametrize("make", PARSERS)
-@settings(max_examples=60, deadline=None)
-@given(text=MARKDOWN, size=st.integers(4, 60))
-def test_unstripped_nodes_tile_the_document(make, text, size):
-    nodes = parse(text, make(chunk_size=size, strip=False))
-    assert "".join(node.text for node in nodes) == (text if text.strip() else "")
-
-
-def test_stripping_keeps_the_first_lines_indentation():
-    text = "\n\n    x = 1\n    y = 2\n\n"
-    (node,) = parse(text)
-    assert (node.text, node.start_char_idx) == ("    x = 1\n    y = 2", 2)
-
-
-def test_overlap_repeats_whole_sentences_with_exact_offsets():
-    text = (
-        "# T\n\n"
-        + " ".join(f"Sentence number {i} says this." for i in range(40))
-        + "\n"
-    )
-    nodes = parse(text, ContentAwareNodeParser(chunk_size=60, chunk_overlap=16))
-    assert len(nodes) > 3
-    for before, after in itertools.pairwise(nodes):
-        assert before.start_char_idx < after.start_char_idx < before.end_char_idx
-        assert after.text.startswith("Sentence number")
-        assert text[after.start_char_idx : after.end_char_idx] == after.text
-    assert all(count(embedded(node)) <= 60 for node in nodes)
 
 
 def test_a_cut_table_repeats_its_header_for_the_models_only():
@@ -231,14 +192,6 @@ def test_nodes_do_not_share_metadata_with_the_document():
     assert document.metadata["tags"] == nodes[1].metadata["tags"] == ["a"]
 
 
-def test_without_metadata_nothing_but_text_and_place():
-    nodes = parse(GUIDE, ContentAwareNodeParser(include_metadata=False), author="A")
-    assert all(node.metadata == {} and embedded(node) == node.text for node in nodes)
-    assert [node.start_char_idx for node in nodes] == [
-        node.start_char_idx for node in parse(GUIDE)
-    ]
-
-
 def test_metadata_too_long_to_embed_never_raises_and_the_limit_holds():
     path = " / ".join(["A long heading title"] * 20)
     (node,) = parse(
@@ -286,17 +239,6 @@ def test_the_format_comes_from_the_metadata(metadata, titles):
     parser = ContentAwareNodeParser(plain_headings=False)
     (node,) = parse("# A\n\nbody", parser, **metadata)
     assert list(titles_of(node.metadata["heading_path"])) == titles
-
-
-def test_a_file_of_rendered_html_is_not_read_as_markup():
-    (node,) = parse("one line\n\nanother < line\n", file_path="page.html")
-    assert node.text == "one line\n\nanother < line"
-
-
-@pytest.mark.parametrize("text", ["", "  \n\t\r\n", "\ufeff"])
-def test_blank_documents_have_no_node(text):
-    assert [node.text for node in parse(text)] == ([] if not text.strip() else [text])
-    assert ContentAwareNodeParser().get_nodes_from_documents([]) == []
 
 
 def test_a_picture_without_text_passes_through():
@@ -404,18 +346,6 @@ def test_callables_are_passed_again_not_imported():
         )
 
 
-@pytest.mark.parametrize("tokenizer", [str.split, list, str.encode])
-def test_a_method_or_class_of_python_is_a_tokenizer(tokenizer):
-    parser = ContentAwareNodeParser(tokenizer=tokenizer, chunk_size=9)
-    data = parser.to_dict()
-    assert data["tokenizer"].startswith("builtins.")
-    assert ContentAwareNodeParser.from_dict(data, tokenizer=tokenizer).to_dict() == data
-    nodes = IngestionPipeline(transformations=[parser]).run(
-        documents=[Document(text="a b. c d.")]
-    )
-    assert nodes and pickle.loads(pickle.dumps(parser)).tokenizer is tokenizer
-
-
 def test_pickle_keeps_the_tokenizer_or_says_why_not():
     parser = ContentAwareNodeParser(tokenizer=words, chunk_size=4)
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
@@ -437,28 +367,6 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
         for node in parse("one two three four five six", parser)
     )
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
-
-
-@examples
-def test_bad_settings_are_refused_when_the_parser_is_made(bad, words_of_it):
-    with pytest.raises((ValueError, UnknownArgument), match=words_of_it):
-        ContentAwareNodeParser(**bad)
-
-
-def test_sentences_may_be_ones_own():
-    def lines(text):
-        starts = [0, *(i + 1 for i, sign in enumerate(text[:-1]) if sign == "\n")]
-        return list(itertools.pairwise([*starts, len(text)]))
-
-    text = "One. Two\nthree. Four\nfive."
-    for make in PARSERS:
-        parser = make(chunk_size=3, tokenizer=words, sentence_splitter=lines)
-        first, *_ = parse(text, parser, file_type="text/plain")
-        assert first.text == "One. Two"
-        with pytest.raises(
-            ValueError, match=r"from_dict\(data, sentence_splitter=\.\.\.\)"
-        ):
-            make.from_dict(parser.to_dict(), tokenizer=words)
 
 
 def test_settings_reach_the_splitter():
@@ -507,14 +415,6 @@ def test_the_global_settings_reach_it(monkeypatch):
     assert parser.chunk_size == 12 and len(parse("word " * 40, parser)) > 3
 
 
-def test_calls_do_not_affect_each_other():
-    parser = ContentAwareNodeParser()
-    first = parse(GUIDE, parser)
-    kept = copy.deepcopy(first)
-    parse("# Other\n\ntext", parser)
-    assert first == kept == parse(GUIDE, parser)
-
-
 def test_raw_nodes_without_a_source_are_their_own_document():
     nodes = ContentAwareNodeParser()([TextNode(text=GUIDE, id_="n")])
     assert all(
@@ -550,25 +450,3 @@ def test_real_documents(size, data_dir):
                 == node.text
             )
     assert len({node.node_id for node in nodes}) == len(nodes)
-
-
-@pytest.mark.slow
-def test_twice_the_input_takes_about_twice_the_time():
-    def seconds(sections: int) -> float:
-        text = "# T\n\n" + "".join(
-            f"## Section {i}\n\n" + f"w{i}x2 " * 10 + "\n\n" for i in range(sections)
-        )
-        gc.collect()
-        # What other tests have left in memory is looked through at each collection.
-        gc.disable()
-        try:
-            start = time.process_time()
-            assert len(parse(text)) == sections
-            return time.process_time() - start
-        finally:
-            gc.enable()
-
-    seconds(100)
-    assert min(seconds(4000) for _ in range(5)) < 2.5**2 * min(
-        seconds(1000) for _ in range(5)
-    )

@@ -8,8 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from doubles import ScriptedModel
-from fixture_cases import examples
 from llama_index.core import Document, MockEmbedding
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import IngestionPipeline
@@ -18,9 +16,7 @@ from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.utils import get_tokenizer
 
 from llama_index_structrag import PICNodeParser
-from structrag.asking.cache import Cache
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import InvalidParameter
 from structrag.hosts.splitters import defaults_of
 
 TEXT = "# Animals\n\n" + " ".join(
@@ -91,14 +87,6 @@ def test_nodes_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> Non
     assert nodes[0].next_node.node_id == nodes[1].id_ and nodes[0].ref_doc_id == "a"
 
 
-def test_each_sentence_is_embedded_once_however_often_the_limit_is_tried() -> None:
-    seen.clear()
-    PICNodeParser(embed_model=Words(), chunk_size=60).get_nodes_from_documents(
-        documents()
-    )
-    assert len(seen) == len(set(seen)) == 40  # the three texts are equal
-
-
 async def test_async_is_native_and_equal() -> None:
     expected = PICNodeParser(
         embed_model=Words(), llm=MockLLM(), chunk_size=90
@@ -154,58 +142,6 @@ def test_without_models_as_published_and_pickled() -> None:
     assert len(flags) > 2 and all(a != b for a, b in pairwise(flags))
 
 
-def test_given_vectors_and_questions_take_the_place_of_the_summary() -> None:
-    for settings in (
-        {"instruction_vectors": [[0.0, 1.0, 0.0]]},
-        {"instructions": ["Where are the dog and the dog?"]},
-    ):
-        published = PICNodeParser.paper(embed_model=Words(), **settings)
-        nodes = published.get_nodes_from_documents(documents()[:1])
-        assert all(
-            ("wolves" in node.text) is node.metadata["pic_relevant"] for node in nodes
-        )
-
-
-def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_said(
-    tmp_path: Any,
-) -> None:
-    calls: list[str] = []
-
-    def answer(prompt: str) -> str:
-        calls.append(prompt)
-        if len(calls) == 1:
-            raise RuntimeError("down")
-        return "Cats."
-
-    llm = ScriptedModel(answer)
-    parser = PICNodeParser(
-        embed_model=Words(), llm=llm, chunk_size=90, cache=Cache(tmp_path / "c")
-    )
-    nodes = parser.get_nodes_from_documents(documents()[:1])
-    assert all(node.metadata["pic_degraded"] is True for node in nodes)
-    for _ in range(2):
-        nodes = parser.get_nodes_from_documents(documents()[:1])
-        assert not any(node.metadata["pic_degraded"] for node in nodes)
-    assert len(calls) == 2
-
-
-@pytest.mark.parametrize(
-    "text", ["", " \n", "One sentence only", "x" * 2000, "天" * 700]
-)
-def test_odd_texts(text: str) -> None:
-    parser = PICNodeParser(embed_model=Words(), chunk_size=60, strip=False)
-    nodes = parser.get_nodes_from_documents([Document(text=text)])
-    assert "".join(node.text for node in nodes) == (text if text.strip() else "")
-
-
-@examples
-def test_settings_that_cannot_be_are_refused(
-    settings: dict[str, Any], match: str
-) -> None:
-    with pytest.raises(ValueError, match=match):
-        PICNodeParser(**settings)
-
-
 def test_defaults_and_presets_are_those_of_the_core() -> None:
     for parser, core in (
         (PICNodeParser(), PICSplitter()),
@@ -221,31 +157,6 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
         PICNodeParser().core_splitter(300, len).least_tokens
         == PICSplitter().least_tokens
     )
-
-
-def test_another_embedder_may_compare_the_sentences() -> None:
-    seen.clear()
-    parser = PICNodeParser(
-        embed_model=MockEmbedding(embed_dim=3), boundary_embedder=Words(), chunk_size=90
-    )
-    expected = PICNodeParser(
-        embed_model=Words(), chunk_size=90
-    ).get_nodes_from_documents(documents())
-    assert [node.text for node in parser.get_nodes_from_documents(documents())] == [
-        node.text for node in expected
-    ]
-    assert parser.to_dict()["boundary_embedder"] == {
-        "name": parser.to_dict()["boundary_embedder"]["name"]
-    }
-    with pytest.raises(ValueError, match="boundary_embedder must be passed again"):
-        PICNodeParser.from_dict(parser.to_dict(), embed_model=Words())
-    with pytest.raises(ValueError, match="embedder must be"):
-        PICNodeParser(boundary_embedder=3)
-
-
-def test_a_cache_must_be_one() -> None:
-    with pytest.raises(InvalidParameter, match="cache must be"):
-        PICNodeParser(cache="folder").get_nodes_from_documents(documents())
 
 
 def test_a_document_brings_its_instructions_in_its_metadata() -> None:

@@ -14,12 +14,6 @@ from llama_index.core.postprocessor import (
     SimilarityPostprocessor,
 )
 from llama_index.core.vector_stores import SimpleVectorStore
-from llama_index.core.vector_stores.types import (
-    FilterCondition,
-    FilterOperator,
-    MetadataFilter,
-    MetadataFilters,
-)
 from llama_index_fakes import HashEmbedding, ListStore
 
 from llama_index_structrag import (
@@ -29,7 +23,6 @@ from llama_index_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
-from llama_index_structrag.retrieving import where_of
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -187,29 +180,6 @@ def test_a_document_deleted_while_it_is_found_is_left_out(name: str) -> None:
     assert [node.node.ref_doc_id for node in nodes] == [
         hit.chunk.doc_id for hit in hits if hit.chunk.doc_id != "pump"
     ]
-
-
-def test_filters_within_filters() -> None:
-    years = [Document(text=f"# {year}\n\nA pump.", id_=year, metadata={"year": int(year)})
-             for year in ("2020", "2021", "2022", "2023")]  # fmt: skip
-    after = MetadataFilter(key="year", value=2020, operator=FilterOperator.GT)
-    two = [MetadataFilter(key="year", value=year) for year in (2021, 2022)]
-    for condition, expected in (
-        (FilterCondition.OR, {"2021", "2022"}),
-        (FilterCondition.NOT, {"2023"}),
-        (FilterCondition.AND, set()),
-    ):
-        filters = MetadataFilters(
-            filters=[MetadataFilters(filters=two, condition=condition), after]
-        )
-        retriever = MultiViewRetriever.from_documents(
-            years, embed_model=HashEmbedding(), filters=filters
-        )
-        assert {node.node.ref_doc_id for node in retriever.retrieve("pump")} == expected
-    assert (
-        where_of(None, MetadataFilters(filters=[], condition=FilterCondition.OR))({})
-        is True
-    )
 
 
 def test_arguments_of_a_subclass_are_arguments_of_from_documents() -> None:

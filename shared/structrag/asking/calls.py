@@ -8,17 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.calling import Calls, ModelCall
 from structrag.asking.counted import CallTokens, counted, told_tokens
 from structrag.asking.naming import has_name
 from structrag.asking.replies.echo import without_echo
-from structrag.asking.requests import (
-    Ask,
-    Calls,
-    Choose,
-    Failed,
-    LanguageModel,
-    ModelCall,
-)
+from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
 from structrag.errors import (
     InvalidAnswer,
     ModelFailed,

@@ -19,11 +19,11 @@ from structrag.asking.requests import (
     Score,
     Steps,
     T,
-    Usage,
 )
 from structrag.asking.runner import Runner
 from structrag.asking.steps import drive, rewrite
 from structrag.asking.texts import WORKS
+from structrag.asking.usage import Usage
 from structrag.text.tokens import count_tokens
 
 StandIn = Callable[[Ask | Choose, int], Any]

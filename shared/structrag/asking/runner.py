@@ -14,36 +14,30 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from structrag.asking.cache import Cache
+from structrag.asking.calling import Calls, ModelCall, acall_models, call_models
 from structrag.asking.calls import CALLS, Call, asking, jobs_of
 from structrag.asking.counted import CallTokens, tokens_of
-from structrag.asking.failures import (
-    AT_A_QUESTION,
-    acall_models,
-    call_models,
-    raised_by,
-)
+from structrag.asking.failures import AT_A_QUESTION, raised_by
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Ask,
-    Calls,
     Choose,
     Embed,
     Embedder,
     EmbedTokens,
     Failed,
     LanguageModel,
-    ModelCall,
     Request,
     Route,
     Score,
     Search,
     Steps,
     T,
-    Usage,
 )
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import adrive, drive, in_thread
 from structrag.asking.texts import WORKS, TextWork, VectorWork
+from structrag.asking.usage import Usage
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any, TypedDict
 
@@ -28,7 +29,8 @@ class Asking:
     Attributes:
         cache: A `Cache` or the path of one. It keeps the answers of language models, usable or not,
             vectors and scores, by model name and request; a model without a name (a lambda, a
-            function inside another) has no place in it. None: nothing is kept.
+            function inside another, a chain that holds one) has no place in it. None: nothing is
+            kept.
         batch_size: Most texts in one call of an embedder or scorer, and most prompts or choices in
             one call of a language model with `complete_many` or `choose_many`.
         max_concurrency: Most language-model calls in flight.
@@ -110,18 +112,17 @@ def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) ->
     return asking
 
 
-def arguments_of(owner: type) -> list[str]:
-    """The names of a class's arguments, the settings of `Asking` included.
+@cache
+def arguments_of(owner: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the arguments of a method or class.
 
-    The class takes these by name.
+    Those of a class that takes the settings of `Asking` by name include these.
     """
-    parameters = list(signature(owner.__init__).parameters.values())  # type: ignore[misc]
-    names = [
-        parameter.name
-        for parameter in parameters[1:]
-        if parameter.kind is not Parameter.VAR_KEYWORD
-    ]
-    return [*names, *(field.name for field in fields(Asking))]
+    parameters = signature(owner).parameters.values()
+    names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+    takes_more = isinstance(owner, type) and len(names) < len(parameters)
+    more = ASKING if takes_more else ()
+    return tuple(name for name in (*names, *more) if name != "self")
 
 
 def as_progress(progress: Any) -> Progress | None:

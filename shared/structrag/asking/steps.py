@@ -92,6 +92,20 @@ async def in_thread(
         raise
 
 
+def ask(request: Request) -> Steps[Any]:
+    """The answer to one request.
+
+    Example:
+        >>> from structrag.asking.requests import Ask
+        >>> def asking():
+        ...     answer = yield from ask(Ask("Is it so?"))
+        ...     return answer.upper()
+        >>> drive(asking(), lambda requests: ["yes" for _ in requests])
+        'YES'
+    """
+    return (yield [request])[0]
+
+
 def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
     """Run steps side by side; the requests of one turn go together.
 
@@ -114,8 +128,7 @@ def intercept(steps: Steps[T], answer: Callable[[Request], Steps[Any]]) -> Steps
         >>> def known_one(request):
         ...     if request.prompt == "one":
         ...         return "1"
-        ...     (answer,) = yield [request]
-        ...     return answer
+        ...     return (yield from ask(request))
         >>> drive(intercept(asking(), known_one), lambda requests: ["?" for _ in requests])
         ['1', '?']
     """
@@ -131,10 +144,7 @@ def intercept(steps: Steps[T], answer: Callable[[Request], Steps[Any]]) -> Steps
 def rewrite(steps: Steps[T], change: Callable[[Request], Request]) -> Steps[T]:
     """Run `steps` with each request changed before it goes out."""
 
-    def answer(request: Request) -> Steps[Any]:
-        return (yield [change(request)])[0]
-
-    return intercept(steps, answer)
+    return intercept(steps, lambda request: ask(change(request)))
 
 
 def remembering(steps: Steps[T]) -> Steps[T]:
@@ -149,7 +159,7 @@ def remembering(steps: Steps[T]) -> Steps[T]:
         new = [text for text in request.texts if (request.kind, text) not in vectors]
         if new:
             texts = tuple(dict.fromkeys(new))
-            (matrix,) = yield [replace(request, texts=texts)]
+            matrix = yield from ask(replace(request, texts=texts))
             keys = [(request.kind, text) for text in texts]
             vectors.update(zip(keys, matrix, strict=True))
         return _rows(vectors, request)
@@ -160,7 +170,7 @@ def remembering(steps: Steps[T]) -> Steps[T]:
         may_repeat = isinstance(request, Ask | Choose) and request.use_cache
         if may_repeat and request in answers:
             return answers[request]
-        (answer,) = yield [request]
+        answer = yield from ask(request)
         if may_repeat:
             answers.setdefault(request, answer)
         return answer
@@ -176,10 +186,10 @@ def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
 
     def recall(request: Request) -> Steps[Any]:
         if not isinstance(request, Ask | Choose):
-            return (yield [request])[0]
+            return (yield from ask(request))
         if request in answers:
             return answers[request]
-        (answer,) = yield [request]
+        answer = yield from ask(request)
         if request.use_cache and not isinstance(answer, Failed):
             answers[request] = answer
         return answer
@@ -191,7 +201,7 @@ def noting_failures(steps: Steps[T], failures: list[Failed]) -> Steps[T]:
     """Run `steps`, and put each failed model call into `failures`."""
 
     def answer(request: Request) -> Steps[Any]:
-        (answer,) = yield [request]
+        answer = yield from ask(request)
         if isinstance(answer, Failed) and answer.asked:
             failures.append(answer)
         return answer

@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.calling import Calls, ModelCall
 from structrag.asking.failures import AT_A_QUESTION, WHILE_ADDING, raised_by
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Array,
-    Calls,
     Embed,
     EmbedTokens,
-    ModelCall,
     Progress,
     Score,
     TokenVectors,
-    Usage,
 )
+from structrag.asking.usage import Usage
 from structrag.errors import InvalidAnswer
 from structrag.text.tokens import count_tokens
 

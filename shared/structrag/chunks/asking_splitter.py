@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from structrag.asking.failures import fallbacks_of
 from structrag.asking.requests import Embed, Failed, Request, Steps
 from structrag.asking.runner import Runner
-from structrag.asking.steps import intercept, noting_failures, rewrite, together
+from structrag.asking.steps import ask, intercept, noting_failures, rewrite, together
 from structrag.chunks.series import Series
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
@@ -212,7 +212,7 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
     def answer(request: Request) -> Steps[Any]:
         nonlocal embedder, fitted_on
         if not isinstance(request, Embed) or request.embedder is not None:
-            return (yield [request])[0]
+            return (yield from ask(request))
         if not request.query and request.texts != fitted_on:
             embedder, fitted_on = unfitted.fit(request.texts), request.texts
         return embedder.embed(request.texts)

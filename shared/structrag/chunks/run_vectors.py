@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structrag.asking.requests import Embed, Steps
+from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
 from structrag.records import Chunk
@@ -97,7 +98,7 @@ def mean_vectors_steps(
         of_unit = windows_of(unit_text(text, unit))
         windows += of_unit
         counts.append(len(of_unit))
-    (rows,) = yield [Embed(tuple(windows))]
+    rows = yield from ask(Embed(tuple(windows)))
     vectors = pooled(rows, counts)
     tokens = [unit.tokens for unit in units]
     starts = [unit.start for unit in units]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.cli.kept_index import fill_store, search_index
 from structrag.cli.options import embedder_of, files_of
-from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
-from structrag.ingestion.ingesting import IngestReport, ingest, show_files
+from structrag.ingestion.ingesting import IngestReport
 from structrag.records import Hit
-from structrag.retrieval.multiview import MultiViewRetriever
 
 
 def fill(
@@ -44,18 +41,15 @@ def fill(
         InvalidDocument: nothing is there.
     """
     _check(method, embedder)
-    report = ingest(
+    return fill_store(
         [os.path.abspath(file) for file in files_of(paths)],
         address,
-        make=partial(_made, embedder, max_tokens),
-        workers=workers,
-        remove_missing=True,
-        progress=partial(show_files, show_progress),
+        method,
+        embedder,
+        max_tokens,
+        workers,
         **options,
     )
-    for sentence in report.errors.values():
-        show_progress.say(f"left out: {sentence}")
-    return report
 
 
 def search(
@@ -64,7 +58,7 @@ def search(
     """The best hits in the store at an address, and the store. Raises as `fill` does."""
     _check(method, embedder)
     index = Index.load(address, embedder=embedder_of(embedder))
-    return MultiViewRetriever(index, k=k).search(query), index.store
+    return search_index(index, query, k), index.store
 
 
 def _check(method: str, embedder: str) -> None:
@@ -78,9 +72,3 @@ def _check(method: str, embedder: str) -> None:
             "--embedder must name a model for a store in an engine: LSA's vectors change with "
             "every document."
         )
-
-
-def _made(embedder: str, max_tokens: int) -> Index:
-    """An empty index with its models, in the process that fills it."""
-    splitter = ContentAwareSplitter(max_tokens=max_tokens)
-    return Index(embedder=embedder_of(embedder), splitter=splitter)

@@ -153,7 +153,7 @@ class KeptIndex:
         """The index as it was saved, or an empty one."""
         place = self.folder / self.method if self.folder is not None else None
         if place is None or not place.is_dir():
-            return _empty(self.method, model, self.memory.max_tokens, **options)
+            return empty_index(self.method, model, self.memory.max_tokens, **options)
         if self.method == "evidence":
             return EvidenceRetriever.load(place, model, **options)
         options["splitter"] = ContentAwareSplitter(max_tokens=self.memory.max_tokens)
@@ -241,19 +241,17 @@ class KeptIndex:
         self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
         self.folder.mkdir(parents=True, exist_ok=True)
         self._write_memory()  # what a search goes by, if this is broken off
-        report = ingest(
+        report = fill_store(
             list(states),
             self.folder / self.method,
-            make=partial(
-                _made, self.method, self.memory.embedder, self.memory.max_tokens
-            ),
-            workers=workers,
+            self.method,
+            self.memory.embedder,
+            self.memory.max_tokens,
+            workers,
             runner=runner,
             format=format,
             reader=reader,
             isolated=isolated,
-            remove_missing=True,
-            progress=partial(show_files, show_progress),
         )
         self.index = self._opened(
             embedder_of(self.memory.embedder), {"progress": show_progress}
@@ -267,8 +265,6 @@ class KeptIndex:
             name: state for name, state in states.items() if name in indexed
         }
         self._write_memory()
-        for sentence in report.errors.values():
-            show_progress.say(f"left out: {sentence}")
         if not self.index.document_ids:
             raise nothing_read(paths, [*map(Path, states)])
         return report
@@ -337,9 +333,6 @@ class KeptIndex:
 
     def search(self, query: str, k: int, paths: Sequence[Path] = ()) -> list[Hit]:
         """The best hits, in the files and folders named, or in all."""
-        retriever = self.index
-        if self.method == "multiview":
-            retriever = MultiViewRetriever(self.index, k=k)
         where = None
         if paths:
             places = [Path(os.path.abspath(path)) for path in paths]
@@ -350,8 +343,15 @@ class KeptIndex:
             }
             if len(ids) < len(self.memory.files):
                 where = lambda meta: meta.get("source") in ids  # noqa: E731
-        hits: list[Hit] = retriever.search(query, k, where=where)
-        return hits
+        return search_index(self.index, query, k, where)
+
+
+def search_index(index: Any, query: str, k: int, where: Any = None) -> list[Hit]:
+    """The best hits in the index of either method."""
+    if isinstance(index, Index):
+        index = MultiViewRetriever(index)
+    hits: list[Hit] = index.search(query, k, where=where)
+    return hits
 
 
 def _made(method: str, embedder: str, max_tokens: int) -> Any:
@@ -359,10 +359,35 @@ def _made(method: str, embedder: str, max_tokens: int) -> Any:
 
     It is made in the process that fills it.
     """
-    return _empty(method, embedder_of(embedder), max_tokens)
+    return empty_index(method, embedder_of(embedder), max_tokens)
 
 
-def _empty(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
+def fill_store(
+    files: Sequence[str],
+    store: Path | str,
+    method: str,
+    embedder: str,
+    max_tokens: int,
+    workers: int | None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest files for a method, and name those that are left out."""
+    report = ingest(
+        files,
+        store,
+        make=partial(_made, method, embedder, max_tokens),
+        workers=workers,
+        remove_missing=True,
+        progress=partial(show_files, show_progress),
+        **options,
+    )
+    for sentence in report.errors.values():
+        show_progress.say(f"left out: {sentence}")
+    return report
+
+
+def empty_index(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
+    """An empty index for a method."""
     if method == "evidence":
         return EvidenceRetriever(model, **options)
     splitter = ContentAwareSplitter(max_tokens=max_tokens)

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.cli import engine_index
-from structrag.cli.kept_index import METHODS, KeptIndex
+from structrag.cli.kept_index import METHODS, KeptIndex, empty_index, search_index
 from structrag.cli.options import (
     AsJson,
     Embedder,
@@ -25,11 +24,8 @@ from structrag.cli.options import (
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
 from structrag.hosts.metadata import page_label
-from structrag.index.index import Index
 from structrag.index.opening import engine_of
 from structrag.records import Document, Hit
-from structrag.retrieval.evidence.retriever import EvidenceRetriever
-from structrag.retrieval.multiview import MultiViewRetriever
 
 
 def search(
@@ -123,20 +119,10 @@ def _search_once(
 ) -> tuple[list[Hit], Any, str]:
     """The hits, the store that they are from, and what was read."""
     model = embedder_of(embedder)
-    if method == "evidence":
-        retriever = EvidenceRetriever(model, cache=cache, progress=show_progress)
-        report = retriever.add(files)
-        name = model.name if model else "LSA"
-        return retriever.search(query, k), retriever.store, f"{report} ({name})"
-    index = Index(
-        embedder=model,
-        splitter=ContentAwareSplitter(max_tokens=max_tokens),
-        cache=cache,
-        progress=show_progress,
-    )
+    index = empty_index(method, model, max_tokens, cache=cache, progress=show_progress)
     report = index.add(files)
-    hits = MultiViewRetriever(index, k=k).search(query)
-    return hits, index.store, f"{report} ({index.embedder.name})"
+    name = model.name if model else "LSA"
+    return search_index(index, query, k), index.store, f"{report} ({name})"
 
 
 def _record(hit: Hit, document: Document) -> dict[str, Any]:

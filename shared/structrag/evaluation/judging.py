@@ -11,6 +11,7 @@ from typing import Any
 from structrag.asking.replies.json import first_value
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.asking.runner import Runner
+from structrag.asking.steps import ask
 from structrag.errors import check_choice
 from structrag.models.llm import as_language_model
 
@@ -130,7 +131,7 @@ def _judge_steps(
     prompt = JUDGE_PROMPT.format(
         question=question, truth=truth, first=first, second=second
     )
-    (answer,) = yield [Ask(prompt, "judge/1")]
+    answer = yield from ask(Ask(prompt, "judge/1"))
     return None if isinstance(answer, Failed) else parse_scores(answer)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.requests import Ask, Failed, Progress, Steps
+from structrag.asking.steps import ask
 from structrag.errors import NoModel
 from structrag.formatting.answers import bare, fault_of, forms, invented_words, restored
 from structrag.formatting.joining import (
@@ -138,7 +139,7 @@ def _asked(
 ) -> Steps[tuple[str, str]]:
     """The model's Markdown for the core, and what is wrong with it."""
     answer: Any
-    (answer,) = yield [Ask(prompt, COMPONENT)]
+    answer = yield from ask(Ask(prompt, COMPONENT))
     if isinstance(answer, Failed):
         return "", _NO_MODEL if isinstance(
             answer.reason, NoModel

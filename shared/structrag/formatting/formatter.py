@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.requests import Steps, Usage
+from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_progress, asking_of
 from structrag.asking.steps import together
+from structrag.asking.usage import Usage
 from structrag.chunks.asking_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.formatting.cleaning import cleaned_text, unified

@@ -11,6 +11,15 @@ from structrag.hosts.metadata import PAGE_LABEL_KEY, titles_of
 from structrag.text.heading_path import SEPARATOR
 
 NOTHING = "Nothing was found."
+# What an agent is told of a tool that searches, and of one that answers.
+SEARCH = (
+    "Search the documents. Returns the passages that answer a question, each with its source, "
+    "heading path and characters, to be cited."
+)
+ANSWER = (
+    "Answer a question from the documents, by several searches if need be. Returns the answer and "
+    "the passages it rests on, to be cited."
+)
 
 
 @dataclass(frozen=True, slots=True)

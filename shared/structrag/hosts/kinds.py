@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from inspect import Parameter, signature
 from typing import Any
 
-from structrag.asking.settings import ASKING
+from structrag.asking.settings import ASKING, arguments_of
 from structrag.hosts.metadata import d3_notes, score_notes
 from structrag.hosts.places import beside
 from structrag.hosts.segments import hit_segment_notes, with_segments
@@ -97,16 +95,6 @@ class RetrieverKind:
             for name in ("preset", "views")
             if name in self.shared and hasattr(index, name)
         }
-
-
-@cache
-def arguments_of(owner: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of the arguments of a method or class; of a class also those of `Asking`."""
-    parameters = signature(owner).parameters.values()
-    names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
-    takes_more = isinstance(owner, type) and len(names) < len(parameters)
-    more = ASKING if takes_more else ()
-    return tuple(name for name in (*names, *more) if name != "self")
 
 
 def neighbours_of(index: Any, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from structrag.asking.counted import CallTokens, counted
+from structrag.asking.requests import T
 from structrag.asking.steps import adrive, drive
 from structrag.hosts.encoders import answer_counter, margin_model, reading_limit
 from structrag.hosts.naming import host_name
@@ -85,24 +86,6 @@ class LogProbabilities:
             self.works = -1
         return None
 
-    def margin(
-        self,
-        options: tuple[str, str],
-        read: Callable[[Any], Top],
-        call: Callable[[Mapping[str, Any]], Any],
-    ) -> float | None:
-        """The margin as in `steps`, the model asked by `call(parameters)`."""
-        return drive(self.steps(options, read), _caught(call))
-
-    async def amargin(
-        self,
-        options: tuple[str, str],
-        read: Callable[[Any], Top],
-        call: Callable[[Mapping[str, Any]], Awaitable[Any]],
-    ) -> float | None:
-        """`margin` with calls that are awaited."""
-        return await adrive(self.steps(options, read), _acaught(call))
-
 
 @dataclass(slots=True)
 class JsonAnswers:
@@ -140,43 +123,35 @@ class JsonAnswers:
         self.takes = False
         return answer
 
-    def answer(
-        self, schema: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]
-    ) -> Any:
-        """The answer as in `steps`, the model asked by `call(parameters)`."""
-        return drive(self.steps(schema), _caught(call))
 
-    async def aanswer(
-        self,
-        schema: Mapping[str, Any],
-        call: Callable[[Mapping[str, Any]], Awaitable[Any]],
-    ) -> Any:
-        """`answer` with calls that are awaited."""
-        return await adrive(self.steps(schema), _acaught(call))
-
-
-def _caught(
+def tried(
+    steps: Generator[Mapping[str, Any], Any, T],
     call: Callable[[Mapping[str, Any]], Any],
-) -> Callable[[Mapping[str, Any]], Any]:
+) -> T:
+    """What steps return whose parameters are tried by `call`."""
+
     def answer(parameters: Mapping[str, Any]) -> Any:
         try:
             return call(parameters)
         except Exception as error:  # noqa: BLE001 - the steps judge it
             return error
 
-    return answer
+    return drive(steps, answer)
 
 
-def _acaught(
+async def atried(
+    steps: Generator[Mapping[str, Any], Any, T],
     call: Callable[[Mapping[str, Any]], Awaitable[Any]],
-) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+) -> T:
+    """`tried` by calls that are awaited."""
+
     async def answer(parameters: Mapping[str, Any]) -> Any:
         try:
             return await call(parameters)
-        except Exception as error:  # noqa: BLE001 - as in `_caught`
+        except Exception as error:  # noqa: BLE001 - as in `tried`
             return error
 
-    return answer
+    return await adrive(steps, answer)
 
 
 def _is_refusal(error: Exception) -> bool:
@@ -201,6 +176,9 @@ class HostEmbedder:
     ) -> None:
         self.name = name or host_name(model, extra)
         self.max_tokens, self._counter = reading_limit(model, max_tokens)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
 
     def count_tokens(self, text: str) -> int:
         """The model's tokens of a text, for windows; an estimate without its tokenizer."""
@@ -248,6 +226,9 @@ class HostModel:
         # by the model's own tokenizer; None where it has none at hand
         self.count_tokens: TokenCounter | None = answer_counter(model)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -279,11 +260,13 @@ class HostModel:
 
         Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
         """
-        return self._counted(self._json.answer(schema, partial(self._ask, prompt)))
+        return self._counted(
+            tried(self._json.steps(schema), partial(self._ask, prompt))
+        )
 
     async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
         """`complete_json` by the model's own async call."""
-        answer = await self._json.aanswer(schema, partial(self._aask, prompt))
+        answer = await atried(self._json.steps(schema), partial(self._aask, prompt))
         return self._counted(answer)
 
     def _counted(self, answer: Any) -> str:
@@ -317,11 +300,12 @@ class HostModel:
         """
         if self._weigher is not None:
             return self._weigher.choose(prompt, options)
-        return self._weighing.margin(options, self._top, partial(self._ask, prompt))
+        steps = self._weighing.steps(options, self._top)
+        return tried(steps, partial(self._ask, prompt))
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` by the model's own async call."""
         if self._weigher is not None:
             return await asyncio.to_thread(self._weigher.choose, prompt, options)
-        ask = partial(self._aask, prompt)
-        return await self._weighing.amargin(options, self._top, ask)
+        steps = self._weighing.steps(options, self._top)
+        return await atried(steps, partial(self._aask, prompt))

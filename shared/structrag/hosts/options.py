@@ -6,12 +6,13 @@ Which of them a class takes is read from the core (`RetrieverKind`), and others 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from structrag.index.index import IndexSettings
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.multihop.hops import SelfAskPrompts
 from structrag.text.tokens import TokenCounter
 
 
@@ -56,3 +57,13 @@ class CoreOptions(IndexSettings, total=False):
     context: str
     reading: Reading | None
     verify: bool
+
+
+class SelfAskOptions(TypedDict, total=False):
+    """Arguments of the core's `SelfAsk` but for its retriever and model."""
+
+    max_followups: int
+    min_followups: int
+    token_budget: int | None
+    evidence_tokens: int
+    prompts: SelfAskPrompts | None

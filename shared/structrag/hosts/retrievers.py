@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from structrag.asking.requests import Search, Steps, T
 from structrag.asking.runner import Runner
+from structrag.asking.steps import ask
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
@@ -18,8 +19,8 @@ from structrag.errors import (
     UnknownDocument,
     check_at_least,
     check_choice,
+    checked_k,
 )
-from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.limits import ORDERS
 from structrag.retrieval.multihop.hops import SelfAskResult
@@ -66,7 +67,7 @@ class HostRetriever(Retriever):
             )
         most = None if k is None else checked_k(k)
         searcher = _Searcher(self.retrieve, self.aretrieve)
-        (results,) = yield [Search(ROUTE, query, None, 0, searcher=searcher)]
+        results = yield from ask(Search(ROUTE, query, None, 0, searcher=searcher))
         return [
             Hit(self.chunk_of(result), 1 / rank, rank)
             for rank, result in enumerate(results[:most], start=1)

@@ -11,24 +11,14 @@ import numpy as np
 
 from structrag.asking.failures import fallbacks_of
 from structrag.asking.progress import TellDocuments
-from structrag.asking.requests import (
-    COUNTS,
-    Array,
-    Embed,
-    Embedder,
-    Failed,
-    Request,
-    Steps,
-    T,
-    Usage,
-    fallbacks_line,
-)
-from structrag.asking.steps import keeping, noting_failures, together
+from structrag.asking.requests import Array, Embed, Embedder, Failed, Request, Steps, T
+from structrag.asking.steps import ask, keeping, noting_failures, together
+from structrag.asking.usage import COUNTS, Usage, fallbacks_line
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.corpus import CorpusStore
-from structrag.index.entries import Entry, Level, Vectors, fingerprint
-from structrag.index.routes import HostVectors
+from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
+from structrag.index.host_vectors import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
 from structrag.records import Block, Chunk, Document
 from structrag.text.amounts import amount
@@ -193,17 +183,17 @@ class Adding:
         """How much of a group a document is."""
         return len(document.text) // 1000 + 1
 
-    def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
+    def steps(self, group: list[tuple[Document, str]]) -> Steps[PreparedGroup]:
         """Prepare a group at all levels."""
         if len(self.levels) == 1:
             (how,) = self.levels.values()
             return (yield from prepare_steps(group, how, self.store.held))
-        prepared: list[Prepared] = yield from together(
+        prepared: list[PreparedGroup] = yield from together(
             [prepare_steps(group, how) for how in self.levels.values()]
         )
         return at_levels(dict(zip(self.levels, prepared, strict=True)), self.store.held)
 
-    def put(self, prepared: Prepared) -> None:
+    def put(self, prepared: PreparedGroup) -> None:
         """Store what was prepared, document by document."""
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
         self.reasons = {**prepared.reasons, **self.reasons}
@@ -267,7 +257,7 @@ class Splitter(Protocol):
 _Split = tuple[tuple[Chunk, ...], Array | None]
 
 
-class Read(NamedTuple):
+class ReadDocument(NamedTuple):
     """What a document was read as."""
 
     chunks: tuple[Chunk, ...]
@@ -290,7 +280,7 @@ class Preparation:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedGroup:
     """Entries for the store, with the views that fell back."""
 
     entries: list[Entry]
@@ -300,8 +290,8 @@ class Prepared:
 
 
 def at_levels(
-    by_level: Mapping[str, Prepared], held: Callable[[Sequence[Entry]], set[str]]
-) -> Prepared:
+    by_level: Mapping[str, PreparedGroup], held: Callable[[Sequence[Entry]], set[str]]
+) -> PreparedGroup:
     """The same documents prepared at several levels, the first one first, as one entry each.
 
     Entries that the store has, as `held` tells, are left out.
@@ -316,7 +306,7 @@ def at_levels(
     for i, entry in enumerate(first.entries):
         of_levels = {name: prepared.entries[i] for name, prepared in further.items()}
         levels = {
-            name: Level(of_level.chunks, of_level.views, of_level.vectors)
+            name: LevelEntry(of_level.chunks, of_level.views, of_level.vectors)
             for name, of_level in of_levels.items()
         }
         degraded = entry.degraded + sum(
@@ -325,7 +315,7 @@ def at_levels(
         entries.append(replace(entry, levels=levels, degraded=degraded))
     unchanged = held(entries)
     new = [entry for entry in entries if entry.document.id not in unchanged]
-    return Prepared(new, fallbacks, reasons, len(entries) - len(new))
+    return PreparedGroup(new, fallbacks, reasons, len(entries) - len(new))
 
 
 def _none_held(_: Sequence[Entry]) -> set[str]:
@@ -336,7 +326,7 @@ def prepare_steps(
     group: Sequence[tuple[Document, str]],
     how: Preparation,
     held: Callable[[Sequence[Entry]], set[str]] = _none_held,
-) -> Steps[Prepared]:
+) -> Steps[PreparedGroup]:
     """Prepare documents given with their fingerprints.
 
     All language-model calls go out together, then all texts together. Of documents that the store
@@ -367,10 +357,10 @@ def prepare_steps(
     unchanged = len(group) - len(entries)
     if how.embedder is not None and entries:
         entries = yield from _with_vectors(entries, raw_vectors, how)
-    return Prepared(entries, fallbacks, reasons, unchanged)
+    return PreparedGroup(entries, fallbacks, reasons, unchanged)
 
 
-def _to_make_again(read: Read) -> int:
+def _to_make_again(read: ReadDocument) -> int:
     """How many chunks are to be made again.
 
     They lack what a model should have given. All are made again where a call failed, and none where
@@ -383,7 +373,7 @@ def _to_make_again(read: Read) -> int:
 
 def read_steps(
     group: Sequence[tuple[Document, str]], how: Preparation
-) -> Steps[list[Read]]:
+) -> Steps[list[ReadDocument]]:
     """What documents are read as, given with their fingerprints."""
     failures: list[list[Failed]] = [[] for _ in group]
     splitting = []
@@ -398,7 +388,7 @@ def read_steps(
         ]
     )
     return [
-        Read(chunks, vectors, failures[i], viewed[i])
+        ReadDocument(chunks, vectors, failures[i], viewed[i])
         for i, (chunks, vectors) in enumerate(split)
     ]
 
@@ -478,7 +468,7 @@ def _with_vectors(
         for entry, raw in zip(entries, raw_vectors, strict=True)
     ]
     texts = [text for by_view in windows for text in texts_of(by_view)]
-    (matrix,) = yield [Embed(tuple(texts))]
+    matrix = yield from ask(Embed(tuple(texts)))
     embedded = []
     first = 0
     for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from structrag.asking.naming import has_name
-from structrag.asking.requests import Request, Steps, Usage
+from structrag.asking.requests import Request, Steps
 from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
 from structrag.errors import IndexDamaged, InvalidParameter, check_ids
 from structrag.index.adding import Adding
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
+from structrag.index.host_vectors import HostVectors
 from structrag.index.opening import Address, engine_of, open_store
-from structrag.index.routes import HostVectors
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.records import Document
@@ -327,8 +328,8 @@ def check_embedder(
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(
             f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
-            "has no name, a lambda or a function inside another. Build it again with "
-            "FunctionEmbedder(function, name=...)."
+            "has no name, such as a lambda or an object that holds one. Build it again with one "
+            "that takes name=..., such as FunctionEmbedder(function, name=...)."
         )
     if name != config["embedder"]:
         raise InvalidParameter(

@@ -16,10 +16,10 @@ from structrag.errors import (
     check_at_least,
     check_choice,
 )
+from structrag.index.corpus import CorpusReader
 from structrag.index.dense import unit_vectors
 from structrag.index.engine_rows import (
     EngineFilter,
-    Head,
     filter_of,
     first_id,
     id_of_row,
@@ -28,7 +28,7 @@ from structrag.index.engine_rows import (
     row_of_id,
     views_of,
 )
-from structrag.index.entries import row_of
+from structrag.index.entries import DocumentRow, row_of
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
@@ -37,7 +37,7 @@ _LOOKED_UP = 512  # documents that one query names
 _READ = 128  # documents whose chunks are read together
 
 
-class EngineReader(ABC):
+class EngineReader(CorpusReader, ABC):
     """A store in an engine at one moment, to be searched.
 
     Its rows number the chunks, with gaps: documents in the order they were first put, then chunk
@@ -51,49 +51,41 @@ class EngineReader(ABC):
         self.place = place
         self.settings = settings
         self.views: tuple[str, ...] = views_of(settings)
-        self._heads: dict[str, Head | None] = {}
+        self._known: dict[str, DocumentRow | None] = {}
 
     # -- what an engine answers
 
-    @abstractmethod
-    def __len__(self) -> int: ...
-
     @property
     @abstractmethod
-    def document_ids(self) -> list[str]: ...
+    def next_key(self) -> int:
+        """The key of the next new document."""
 
     @abstractmethod
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
-        """What is kept of those documents that are there."""
+    def _of_document(self, doc_id: str) -> str:
+        """The condition on the chunks of a document."""
 
     @abstractmethod
-    def _all_heads(self) -> list[Head]:
-        """What is kept of every document, in row order."""
+    def _of_documents(self, doc_ids: Sequence[str]) -> str:
+        """The condition on the rows of some documents."""
+
+    @abstractmethod
+    def _heads(self, *conditions: str) -> list[DocumentRow]:
+        """What is kept of documents that meet conditions, in row order."""
+
+    @abstractmethod
+    def _lines(self, *conditions: str) -> dict[int, bytes]:
+        """The chunks that meet conditions, as they are kept, by row."""
 
     @abstractmethod
     def _n_chunks_of(self, doc_id: str) -> int: ...
-
-    @abstractmethod
-    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        """The chunks of a document, or all, as kept, by row."""
-
-    @abstractmethod
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        """The chunks of some documents, as kept, by row."""
 
     @abstractmethod
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
         """The chunks at those rows that are there, as they are kept."""
 
     @abstractmethod
-    def row_of(self, chunk_id: str) -> int | None: ...
-
-    @abstractmethod
     def _has_tag(self, tag: str) -> bool:
         """Whether a document has a tag."""
-
-    @abstractmethod
-    def first_rows(self, selection: Any, n: int) -> list[int]: ...
 
     @abstractmethod
     def _width(self, view: str) -> int | None:
@@ -116,18 +108,21 @@ class EngineReader(ABC):
 
     # -- documents and chunks
 
-    def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
+    def heads(self, doc_ids: Sequence[str]) -> dict[str, DocumentRow]:
         """What is kept of those documents that are there."""
-        unknown = [doc_id for doc_id in doc_ids if doc_id not in self._heads]
+        unknown = [doc_id for doc_id in doc_ids if doc_id not in self._known]
         for start in range(0, len(unknown), _LOOKED_UP):
             some = unknown[start : start + _LOOKED_UP]
-            heads: dict[str, Head | None] = dict.fromkeys(some)
-            heads |= {head.record["id"]: head for head in self._heads_of(some)}
-            self._heads |= heads
-        pairs = ((doc_id, self._heads[doc_id]) for doc_id in doc_ids)
+            heads: dict[str, DocumentRow | None] = dict.fromkeys(some)
+            heads |= {
+                head.record["id"]: head
+                for head in self._heads(self._of_documents(some))
+            }
+            self._known |= heads
+        pairs = ((doc_id, self._known[doc_id]) for doc_id in doc_ids)
         return {doc_id: head for doc_id, head in pairs if head is not None}
 
-    def head(self, doc_id: str) -> Head | None:
+    def head(self, doc_id: str) -> DocumentRow | None:
         """What is kept of a document. None for one that is not there."""
         return self.heads([doc_id]).get(doc_id)
 
@@ -135,10 +130,7 @@ class EngineReader(ABC):
         """A document's place in the order. Raises UnknownDocument if unknown."""
         head = self.head(doc_id)
         if head is None:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
-                "`document_ids` lists them."
-            )
+            raise UnknownDocument.named(doc_id)
         return head.key
 
     def rows_of(self, doc_id: str) -> range:
@@ -148,7 +140,12 @@ class EngineReader(ABC):
     def lines_of(self, doc_id: str) -> list[bytes]:
         """The chunks of a document as they are kept, in row order."""
         self.key(doc_id)
-        return [line for _, line in sorted(self._lines(doc_id).items())]
+        return [
+            line for _, line in sorted(self._lines(self._of_document(doc_id)).items())
+        ]
+
+    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
+        return self._lines(self._of_documents(doc_ids))
 
     @property
     def row_numbers(self) -> NDArray[np.int64]:
@@ -156,8 +153,8 @@ class EngineReader(ABC):
         return np.array(self.first_rows(None, len(self)), dtype=np.int64)
 
     def fingerprints(self) -> dict[str, str | None]:
-        heads = {head.record["id"]: head for head in self._all_heads()}
-        self._heads |= heads
+        heads = {head.record["id"]: head for head in self._heads()}
+        self._known |= heads
         return {
             doc_id: None if head.degraded else head.fingerprint
             for doc_id, head in heads.items()
@@ -174,7 +171,7 @@ class EngineReader(ABC):
             for row, line in sorted(self._lines_of(some).items()):
                 lines[key_of(id_of_row(row))].append(line)
             for doc_id in some:
-                head = self._heads[doc_id]
+                head = self._known[doc_id]
                 if head is not None:
                     chunks = [row_of(line).chunk for line in lines[head.key]]
                     yield Document(text="", **head.record), chunks

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.entries import (
+    CheckedEntry,
+    DocumentRow,
     Entry,
     LevelRows,
-    Prepared,
     dump_json,
     line_of,
     parse_json,
@@ -52,16 +53,6 @@ class EngineRow:
     # View -> terms with blanks.
     terms: Mapping[str, str | None] = field(default_factory=dict)
     vectors: Mapping[str, Vector] = field(default_factory=dict)  # view -> unit vector
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What is kept of a document beside its chunks."""
-
-    key: int  # its place in the order of documents
-    record: Mapping[str, Any]
-    fingerprint: str
-    degraded: int
 
 
 def views_of(settings: Settings) -> tuple[str, ...]:
@@ -98,12 +89,12 @@ def quoted(name: str) -> str:
     return json.dumps(name)
 
 
-def read_head(row_id: int, record: bytes) -> Head:
+def read_head(row_id: int, record: bytes) -> DocumentRow:
     """A head as it was put."""
-    return Head(key_of(row_id), **parse_json(record))
+    return DocumentRow(**parse_json(record), key=key_of(row_id))
 
 
-def prepare_for(entry: Entry, settings: Settings) -> Prepared:
+def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
     """An entry checked, without the store.
 
     Raises InvalidParameter and InvalidAnswer as `prepare` does, and where an engine's rows cannot
@@ -133,9 +124,8 @@ def _owned(level: LevelRows) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
 
 
 def rows_by_document(
-    entries: Mapping[str, Entry],
-    prepared: Mapping[str, Prepared],
-    heads: Mapping[str, Head],
+    entries: Mapping[str, CheckedEntry],
+    heads: Mapping[str, DocumentRow],
     next_key: int,
     settings: Settings,
 ) -> list[list[EngineRow]]:
@@ -147,24 +137,21 @@ def rows_by_document(
     keys = {doc_id: next_key + i for i, doc_id in enumerate(new)}
     keys |= {doc_id: head.key for doc_id, head in heads.items()}
     return [
-        engine_rows(entry, prepared[doc_id], keys[doc_id], settings)
-        for doc_id, entry in entries.items()
+        engine_rows(entry, keys[doc_id], settings) for doc_id, entry in entries.items()
     ]
 
 
-def engine_rows(
-    entry: Entry, prepared: Prepared, key: int, settings: Settings
-) -> list[EngineRow]:
+def engine_rows(entry: CheckedEntry, key: int, settings: Settings) -> list[EngineRow]:
     """All rows of a document, by id."""
-    record = prepared.record
+    record = entry.document.record
     name, tags = quoted(record["id"]), tags_of(record["meta"])
     head = {
         "record": record,
-        "fingerprint": entry.fingerprint,
-        "degraded": entry.degraded,
+        "fingerprint": entry.document.fingerprint,
+        "degraded": entry.document.degraded,
     }
     rows = [EngineRow(first_id(key), HEAD, name, tags=tags, record=dump_json(head))]
-    (level,) = prepared.levels.values()
+    (level,) = entry.levels.values()
     vectors = _vectors_by_window(level)
     tokenizer = settings.tokenizer
     for number, row in enumerate(level.rows):

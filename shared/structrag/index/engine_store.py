@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from structrag.errors import InvalidParameter, NoIndex, UnknownDocument
+from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, UnknownDocument
+from structrag.index.corpus import CorpusStore
 from structrag.index.engine_reader import EngineReader
-from structrag.index.engine_rows import Head, prepare_for, views_of
-from structrag.index.entries import Entry, Prepared, line_of
+from structrag.index.engine_rows import (
+    EngineRow,
+    prepare_for,
+    rows_by_document,
+    views_of,
+)
+from structrag.index.entries import (
+    DocumentRow,
+    Entry,
+    dump_json,
+    line_of,
+    parse_json,
+    plain_json,
+)
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
+VERSION = 1  # of the settings in an engine
 
-class EngineStore(ABC):
+
+class EngineStore(CorpusStore, ABC):
     """Documents in an engine.
 
     Args:
@@ -52,26 +69,40 @@ class EngineStore(ABC):
         """What opens it."""
         return f"{self.scheme}:{self.place}"
 
-    @property
-    @abstractmethod
-    def changes(self) -> int: ...
-
     @abstractmethod
     def reader(self) -> EngineReader: ...
 
-    @abstractmethod
-    def delete(self, doc_id: str) -> bool: ...
+    # -- what an engine does
 
     @abstractmethod
-    def save(
-        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
-    ) -> None: ...
+    def _writing(self) -> AbstractContextManager[object]:
+        """Let writers take turns."""
 
     @abstractmethod
-    def _put(
-        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    def _write(
+        self,
+        reader: Any,
+        documents: Sequence[Sequence[EngineRow]],
+        replaced: Mapping[str, DocumentRow],
     ) -> None:
-        """Put documents by their ids, in one commit."""
+        """Write documents in one commit, in the place of some that the reader has."""
+
+    @abstractmethod
+    def _remove(self, reader: Any, head: DocumentRow) -> None:
+        """Remove a document."""
+
+    @abstractmethod
+    def _write_settings(self) -> None:
+        """Keep the settings and the configuration."""
+
+    @abstractmethod
+    def _catch_up(self) -> None:
+        """Bring up to date what searches go by."""
+
+    # -- changes
+
+    def put(self, entry: Entry) -> None:
+        self.put_all([entry])
 
     def put_all(self, entries: Sequence[Entry]) -> None:
         """Add documents, or replace those with their ids, in one commit.
@@ -80,11 +111,38 @@ class EngineStore(ABC):
         does, and ModelFailed where the engine raises; nothing has changed then.
         """
         by_id = {entry.document.id: entry for entry in entries}
-        prepared = {
+        checked = {
             doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()
         }
-        if by_id:
-            self._put(by_id, prepared)
+        if not checked:
+            return
+        with self._writing():
+            reader = self.reader()
+            heads = reader.heads(list(checked))
+            documents = rows_by_document(checked, heads, reader.next_key, self.settings)
+            self._write(reader, documents, heads)
+
+    def delete(self, doc_id: str) -> bool:
+        with self._writing():
+            reader = self.reader()
+            head = reader.head(doc_id)
+            if head is not None:
+                self._remove(reader, head)
+            return head is not None
+
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the configuration, and bring up to date what searches go by.
+
+        Documents are kept as they come. `path` must be the store itself.
+        """
+        self.check_path(path)
+        with self._writing():
+            if config is not None and plain_json(dict(config), "config") != self.config:
+                self.config = plain_json(dict(config), "config")
+                self._write_settings()
+            self._catch_up()
 
     # -- what is there
 
@@ -101,9 +159,7 @@ class EngineStore(ABC):
     def document(self, doc_id: str) -> Document:
         head = self.reader().head(doc_id)
         if head is None:
-            raise UnknownDocument(
-                f"doc_id must be a document of the store; {doc_id!r} is not."
-            )
+            raise UnknownDocument.named(doc_id)
         return Document(text="", **head.record)
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
@@ -130,7 +186,9 @@ class EngineStore(ABC):
             if self._is_held(entry, heads.get(entry.document.id), reader)
         }
 
-    def _is_held(self, entry: Entry, head: Head | None, reader: EngineReader) -> bool:
+    def _is_held(
+        self, entry: Entry, head: DocumentRow | None, reader: EngineReader
+    ) -> bool:
         if head is None or head.fingerprint != entry.fingerprint:
             return False
         if head.degraded != entry.degraded:
@@ -139,9 +197,6 @@ class EngineStore(ABC):
         return [line_of(row) for row in level.rows] == reader.lines_of(
             entry.document.id
         )
-
-    def put(self, entry: Entry) -> None:
-        self.put_all([entry])
 
     def check_path(self, path: str | os.PathLike[str]) -> None:
         """Raise InvalidParameter unless a path is that of the store itself."""
@@ -172,3 +227,35 @@ def tenant_of(place: str) -> tuple[str, str]:
 
 def no_index(place: str) -> NoIndex:
     return NoIndex(f"There is no store of structrag at {place!r}. Check the address.")
+
+
+def settings_line(format: str, settings: Settings, config: Mapping[str, Any]) -> bytes:
+    """The settings of a store in an engine as they are kept, with the index's configuration."""
+    return dump_json(
+        {
+            "format": format,
+            "version": VERSION,
+            "store": settings.to_json(),
+            "config": dict(config),
+        }
+    )
+
+
+def parse_settings(
+    place: str, format: str, line: Callable[[], bytes]
+) -> tuple[Settings, dict[str, Any]]:
+    """What `settings_line` was given. Raises IndexDamaged."""
+    try:
+        content = parse_json(line())
+        version = content["version"] if content["format"] == format else None
+        if version == VERSION:
+            return Settings.from_json(content["store"]), content["config"]
+    except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        raise IndexDamaged(
+            f"The store at {place!r} is damaged: its settings make no sense ({error!r}). Restore "
+            "it from a copy, or build it again."
+        ) from error
+    raise IndexDamaged(
+        f"The store at {place!r} has format version {version}, this release reads {VERSION}. "
+        "Build the store again, or use the release that made it."
+    )

@@ -32,7 +32,7 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LevelEntry:
     """The chunks of a document at another level.
 
     Such as its sections, beside its paragraphs.
@@ -59,18 +59,28 @@ class Entry:
     vectors: Mapping[str, Vectors]  # view -> vectors; may lack views
     degraded: int = 0  # how many views lack what a failed call should have given
     # The store's further levels by name.
-    levels: Mapping[str, Level] = field(default_factory=dict)
+    levels: Mapping[str, LevelEntry] = field(default_factory=dict)
     # further facts about the document by name; the first axis differs between documents
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
-    def level(self, name: str) -> Level:
+    def level(self, name: str) -> LevelEntry:
         """The level of this name; by default the first."""
-        first = Level(self.chunks, self.views, self.vectors)
+        first = LevelEntry(self.chunks, self.views, self.vectors)
         return self.levels.get(name, first)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DocumentRow:
+    """What is kept of a document besides its chunks."""
+
+    record: Mapping[str, Any]  # id, title, format and meta
+    fingerprint: str
+    degraded: int
+    key: int = -1  # its place in the order of documents, where an engine keeps it
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
     """A chunk as the store keeps it, with its index texts."""
 
     chunk: Chunk
@@ -84,21 +94,23 @@ class LevelRows:
     That is by chunk start, end and id.
     """
 
-    rows: list[Row]
+    rows: list[ChunkRow]
     # view -> unit vectors and their rows
     vectors: dict[str, tuple[NDArray[Any], NDArray[np.int32]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class CheckedEntry:
     """An entry checked and brought into row order."""
 
-    record: dict[str, Any]  # the document's id, title, format and meta
+    document: DocumentRow
     levels: dict[str, LevelRows]
     arrays: dict[str, NDArray[Any]]
 
 
-def prepare(entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str) -> Prepared:
+def prepare(
+    entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str
+) -> CheckedEntry:
     """Check an entry without the store, and convert it.
 
     `levels` are the views of each level. Raises InvalidParameter for chunks or texts that do not
@@ -111,15 +123,14 @@ def prepare(entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str) -> Pr
             f"{document.id!r} has {sorted(entry.levels)} besides the first. Build a new store to "
             "change the levels."
         )
-    return Prepared(
-        record={
-            "id": document.id,
-            "title": document.title,
-            "format": document.format,
-            "meta": plain_json(
-                dict(document.meta), f"meta of document {document.id!r}"
-            ),
-        },
+    record = {
+        "id": document.id,
+        "title": document.title,
+        "format": document.format,
+        "meta": plain_json(dict(document.meta), f"meta of document {document.id!r}"),
+    }
+    return CheckedEntry(
+        document=DocumentRow(record, entry.fingerprint, entry.degraded),
         levels={
             name: _prepare_level(document.id, entry.level(name), views, dtype)
             for name, views in levels.items()
@@ -129,7 +140,7 @@ def prepare(entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str) -> Pr
 
 
 def _prepare_level(
-    name: str, level: Level, views: Sequence[str], dtype: str
+    name: str, level: LevelEntry, views: Sequence[str], dtype: str
 ) -> LevelRows:
     chunks = level.chunks
     _check_views(name, level, views)
@@ -148,7 +159,7 @@ def _prepare_level(
         range(len(chunks)), key=lambda i: (chunks[i].start, chunks[i].end, chunks[i].id)
     )
     rows = [
-        Row(_as_saved(chunks[i]), {view: level.views[view][i] for view in views})
+        ChunkRow(_as_saved(chunks[i]), {view: level.views[view][i] for view in views})
         for i in order
     ]
     vectors = {
@@ -165,7 +176,7 @@ def _as_saved(chunk: Chunk) -> Chunk:
     return Chunk(**{**plain, "path": tuple(plain["path"])})
 
 
-def _check_views(name: str, level: Level, views: Sequence[str]) -> None:
+def _check_views(name: str, level: LevelEntry, views: Sequence[str]) -> None:
     if set(level.views) != set(views) or not set(level.vectors) <= set(views):
         raise InvalidParameter(
             f"views must be {', '.join(map(repr, views))} for this store; document {name!r} has "
@@ -181,7 +192,7 @@ def _check_views(name: str, level: Level, views: Sequence[str]) -> None:
 
 
 def _prepare_vectors(
-    name: str, level: Level, view: str, order: list[int], dtype: str
+    name: str, level: LevelEntry, view: str, order: list[int], dtype: str
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     vectors = level.vectors[view]
     place = f"{view}, document {name}"
@@ -264,7 +275,7 @@ def parse_json(line: bytes) -> Any:
     return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
-def line_of(row: Row) -> bytes:
+def line_of(row: ChunkRow) -> bytes:
     """A row as one line of JSON."""
     fields = {name: getattr(row.chunk, name) for name in _CHUNK_FIELDS}
     # true stands for the chunk's own index text, which need not be written twice
@@ -275,12 +286,12 @@ def line_of(row: Row) -> bytes:
     return dump_json({**fields, "path": list(row.chunk.path), "views": texts})
 
 
-def row_of(line: bytes) -> Row:
+def row_of(line: bytes) -> ChunkRow:
     """The row that `line_of` wrote."""
     record = parse_json(line)
     texts = record.pop("views")
     chunk = Chunk(**{**record, "path": tuple(record["path"])})
-    return Row(
+    return ChunkRow(
         chunk,
         {
             view: chunk.index_text if text is True else text

@@ -9,14 +9,15 @@ from string import ascii_lowercase
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
+from structrag.asking.requests import Ask, Choose, Failed, Request
 from structrag.asking.runner import Runner
+from structrag.asking.usage import Usage
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
 from structrag.index.adding import (
     Adding,
     Preparation,
-    Read,
+    ReadDocument,
     read_steps,
     texts_of,
     windows_of,
@@ -83,13 +84,15 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
 
 def _read(
     dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation
-) -> list[Read]:
+) -> list[ReadDocument]:
     """What documents are read as. What that costs and what is embedded is counted."""
     if how.kept is not None:  # what stands in for answers is not to be kept
         how = replace(
             how, kept={name: dict(answers) for name, answers in how.kept.items()}
         )
-    read: list[Read] = dry.run(read_steps(group, how), embedded=with_own_vectors)
+    read: list[ReadDocument] = dry.run(
+        read_steps(group, how), embedded=with_own_vectors
+    )
     if how.embedder is not None:
         for of_document in read:
             raw = of_document.vectors is None

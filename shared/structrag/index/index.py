@@ -20,23 +20,19 @@ from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
+    check_query,
+    checked_k,
 )
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.document_index import DocumentIndex, check_embedder
 from structrag.index.entries import ALGORITHM_VERSION
 from structrag.index.estimating import Estimate, estimate
+from structrag.index.host_vectors import DenseStore, HostVectors
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.lexical import Bm25
 from structrag.index.opening import Address
-from structrag.index.routes import (
-    DenseStore,
-    HostVectors,
-    OwnRoute,
-    check_query,
-    checked_k,
-    ranked_rows,
-)
+from structrag.index.routes import OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
@@ -415,9 +411,10 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warnings.warn(
                 "the index is saved with an embedder, model, splitter or counter that has no name "
-                "(a lambda or a function inside another): another process cannot tell whether it "
-                "has the same one, and makes its documents anew or refuses the embedder. Use a "
-                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
+                "(a lambda, a function inside another, a host's object that holds one): another "
+                "process cannot tell whether it has the same one, and makes its documents anew or "
+                "refuses the embedder. Use a function of a module, or what takes name=..., such as "
+                "FunctionEmbedder, FunctionModel and the adapters' models.",
                 stacklevel=2,
             )
         super().save(path)

@@ -23,11 +23,10 @@ from structrag.index.engine_rows import (
     DEAD,
     EngineRow,
     quoted,
-    rows_by_document,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index, tenant_of
-from structrag.index.entries import Entry, Prepared, plain_json
+from structrag.index.entries import DocumentRow
 from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import (
     CHUNKS,
@@ -182,21 +181,16 @@ class LanceStore(EngineStore):
 
     # -- changes
 
-    def _put(
-        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
+    def _write(
+        self,
+        reader: LanceReader,
+        documents: Sequence[Sequence[EngineRow]],
+        replaced: Mapping[str, DocumentRow],
     ) -> None:
-        with self._writing():
-            reader = self.reader()
-            heads = reader.heads(list(entries))
-            next_key = reader.last_key() + 1
-            rows = list(
-                chain(
-                    *rows_by_document(entries, prepared, heads, next_key, self.settings)
-                )
-            )
-            self._make_room_for_vectors(rows)
-            outdated = reader.ids_of(list(heads)) if heads else []
-            self._commit(rows, outdated)
+        rows = list(chain(*documents))
+        self._make_room_for_vectors(rows)
+        outdated = reader.ids_of(list(replaced)) if replaced else []
+        self._commit(rows, outdated)
 
     def _commit(self, rows: list[EngineRow], outdated: Sequence[int]) -> None:
         """Write rows in the place of outdated ones, in one step."""
@@ -236,40 +230,32 @@ class LanceStore(EngineStore):
             self._table.add_columns(pa.schema(new))
             self._check_columns()
 
-    def delete(self, doc_id: str) -> bool:
-        with self._writing():
-            head = self.reader().head(doc_id)
-            if head is None:
-                return False
-            deleted = self._table.delete(f"document = {literal(quoted(doc_id))}")
-            self._changed += int(deleted.num_deleted_rows)
-            return True
+    def _remove(self, reader: LanceReader, head: DocumentRow) -> None:
+        name = quoted(head.record["id"])
+        deleted = self._table.delete(f"document = {literal(name)}")
+        self._changed += int(deleted.num_deleted_rows)
 
     def save(
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep the configuration, and bring the indexes up to date.
-
-        Documents are kept as they come. `path` must be the store itself.
-        """
-        self.check_path(path)
-        with self._writing():
-            if config is not None and plain_json(dict(config), "config") != self.config:
-                self.config: Any = plain_json(dict(config), "config")
-                write_settings(self._database, self.settings, self.config)
-            self._check_columns()
-            n_rows = self._table.count_rows()
-            of_index = self._table.index_stats("id_index")
-            unindexed = n_rows if of_index is None else of_index.num_unindexed_rows
-            if max(self._changed, unindexed) > STALE * n_rows:
-                make_indexes(self._table, self.views)
-                self._changed = 0
-            statistics = self._table.stats()
-        is_in_parts = (
-            statistics["fragment_stats"]["num_small_fragments"] > MOST_FRAGMENTS
-        )
+        super().save(path, config=config)
+        with self._reading():
+            statistics = self._table.stats()["fragment_stats"]
+            is_in_parts = statistics["num_small_fragments"] > MOST_FRAGMENTS
         if is_in_parts or self._lacks_vectors():
             self._optimize_in_background()
+
+    def _write_settings(self) -> None:
+        write_settings(self._database, self.settings, self.config)
+
+    def _catch_up(self) -> None:
+        self._check_columns()
+        n_rows = self._table.count_rows()
+        of_index = self._table.index_stats("id_index")
+        unindexed = n_rows if of_index is None else of_index.num_unindexed_rows
+        if max(self._changed, unindexed) > STALE * n_rows:
+            make_indexes(self._table, self.views)
+            self._changed = 0
 
     # -- upkeep
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from structrag.asking.failures import raised_by
 from structrag.errors import IndexDamaged, ModelFailed, require
 from structrag.index.engine_rows import EngineFilter, EngineRow, id_of_row, views_of
-from structrag.index.entries import dump_json, parse_json, plain_json
+from structrag.index.engine_store import parse_settings, settings_line
+from structrag.index.entries import plain_json
 from structrag.index.snapshot import Settings
 
-FORMAT, VERSION = "structrag-lancedb", 1
+FORMAT = "structrag-lancedb"
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
 # In a list of near vectors. LanceDB joins lists of less than half as many when rows are added.
 LIST_ROWS = 2_000
@@ -96,33 +97,19 @@ def write_settings(
     database: Any, settings: Settings, config: Mapping[str, Any]
 ) -> None:
     pa = require("pyarrow", extra="lancedb")
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "store": settings.to_json(),
-        "config": dict(config),
-    }
-    row = pa.table({"content": pa.array([dump_json(content)], pa.binary())})
+    line = settings_line(FORMAT, settings, config)
+    row = pa.table({"content": pa.array([line], pa.binary())})
     is_there = SETTINGS in database.list_tables().tables
     database.create_table(SETTINGS, row, mode="overwrite" if is_there else "create")
 
 
 def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
-    try:
-        (line,) = database.open_table(SETTINGS).to_arrow()["content"].to_pylist()
-        content = parse_json(line)
-        version = content["version"] if content["format"] == FORMAT else None
-        if version == VERSION:
-            return Settings.from_json(content["store"]), content["config"]
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise IndexDamaged(
-            f"The store at {place!r} is damaged: its table {SETTINGS} makes no sense ({error!r}). "
-            "Restore it from a copy, or build it again."
-        ) from error
-    raise IndexDamaged(
-        f"The store at {place!r} has format version {version}, this release reads {VERSION}. "
-        "Build the store again, or use the release that made it."
-    )
+    def line() -> bytes:
+        (only,) = database.open_table(SETTINGS).to_arrow()["content"].to_pylist()
+        content: bytes = only
+        return content
+
+    return parse_settings(place, FORMAT, line)
 
 
 def make_indexes(table: Any, views: Sequence[str]) -> None:

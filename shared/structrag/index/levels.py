@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
+from structrag.asking.steps import ask
 from structrag.index.blocks import Column
 from structrag.index.corpus import CorpusReader
 from structrag.index.dense import VectorTable
@@ -132,5 +133,5 @@ def query_vectors(reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
     """
     if not len(reader) or not queries[0].strip():
         return [None] * len(queries)
-    (matrix,) = yield [Embed(queries, query=True, embedder=reader.basis)]
+    matrix = yield from ask(Embed(queries, query=True, embedder=reader.basis))
     return [vector if any(vector) else None for vector in matrix]

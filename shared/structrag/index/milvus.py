@@ -13,7 +13,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from typing import Any
 from uuid import uuid4
@@ -23,12 +23,11 @@ from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
     EngineRow,
-    rows_by_document,
     views_of,
     widths_of,
 )
 from structrag.index.engine_store import EngineStore, no_index, tenant_of
-from structrag.index.entries import Entry, Prepared, plain_json
+from structrag.index.entries import DocumentRow, plain_json
 from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
 from structrag.index.milvus_collections import (
     CHUNKS,
@@ -45,7 +44,7 @@ from structrag.index.milvus_collections import (
     write_settings,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import State
+from structrag.index.milvus_state import StoreState
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.term_weights import RowCounts, counts_of, summed, weights_of
 
@@ -126,17 +125,17 @@ class MilvusStore(EngineStore):
 
     # -- what is there
 
-    def _state(self) -> State:
+    def _state(self) -> StoreState:
         rows = self._database.get(STATE, [STATE_ROW], ["content"])
         if not rows:
             raise self._database.altered("state is missing")
-        state = State.from_text(rows[0]["content"])
+        state = StoreState.from_text(rows[0]["content"])
         if self._made not in {None, state.made}:
             raise self._database.altered("state was made anew")
         self._made = state.made
         return state
 
-    def _write_state(self, state: State) -> None:
+    def _write_state(self, state: StoreState) -> None:
         self._database.insert(STATE, [state_record(STATE_ROW, state.to_text())])
 
     @property
@@ -157,7 +156,7 @@ class MilvusStore(EngineStore):
         reader.is_of = asked
         return reader
 
-    def _counts(self, state: State, view: str) -> list[RowCounts]:
+    def _counts(self, state: StoreState, view: str) -> list[RowCounts]:
         """How many rows hold each term, in segments that are added up."""
         segments = state.counts.get(view, [])
         for number, n_parts, _ in segments:
@@ -175,27 +174,29 @@ class MilvusStore(EngineStore):
 
     # -- changes
 
-    def _put(
-        self, entries: Mapping[str, Entry], prepared: Mapping[str, Prepared]
-    ) -> None:
-        with self._turn:
-            reader = self.reader()
-            heads = reader.heads(list(entries))
-            next_key = reader.state.next_key
-            rows = rows_by_document(entries, prepared, heads, next_key, self.settings)
-            widths = widths_of(list(chain(*rows)), reader.state.widths)
-            replaced = [reader.version(head.key) for head in heads.values()]
-            with self._commit(len(rows)) as (state, first):
-                state.next_key = next_key + len(entries) - len(heads)
-                changed = self._forget(state, replaced)
-                self._begin_averages(state, list(chain(*rows)))
-                self._make_room_for_vectors(state, widths)
-                self._write(state, rows, first, changed)
-                self._add_counts(state, changed, first)
+    def _writing(self) -> AbstractContextManager[object]:
+        return self._turn
 
     def _write(
         self,
-        state: State,
+        reader: MilvusReader,
+        documents: Sequence[Sequence[EngineRow]],
+        replaced: Mapping[str, DocumentRow],
+    ) -> None:
+        rows = list(chain(*documents))
+        widths = widths_of(rows, reader.state.widths)
+        versions = [reader.version(head.key) for head in replaced.values()]
+        with self._commit(len(documents)) as (state, first):
+            state.next_key = reader.next_key + len(documents) - len(replaced)
+            changed = self._forget(state, versions)
+            self._begin_averages(state, rows)
+            self._make_room_for_vectors(state, widths)
+            self._insert_documents(state, documents, first, changed)
+            self._add_counts(state, changed, first)
+
+    def _insert_documents(
+        self,
+        state: StoreState,
         documents: Sequence[Sequence[EngineRow]],
         first: int,
         changed: Mapping[str, list[RowCounts]],
@@ -214,21 +215,15 @@ class MilvusStore(EngineStore):
             _count(state, view, with_terms, 1)
             changed[view].append(RowCounts.of(row["terms"] for row in with_terms))
 
-    def delete(self, doc_id: str) -> bool:
-        with self._turn:
-            reader = self.reader()
-            head = reader.head(doc_id)
-            if head is None:
-                return False
-            # The commit takes a version too, so that no two have the same.
-            with self._commit(1) as (state, first):
-                self._add_counts(
-                    state, self._forget(state, [reader.version(head.key)]), first
-                )
-            return True
+    def _remove(self, reader: MilvusReader, head: DocumentRow) -> None:
+        # The commit takes a version too, so that no two have the same.
+        with self._commit(1) as (state, first):
+            self._add_counts(
+                state, self._forget(state, [reader.version(head.key)]), first
+            )
 
     @contextmanager
-    def _commit(self, n_versions: int) -> Iterator[tuple[State, int]]:
+    def _commit(self, n_versions: int) -> Iterator[tuple[StoreState, int]]:
         """Take versions, let rows be written, and switch to them.
 
         Gives the state, to be changed, and the first version. If anything raises, what was written
@@ -277,12 +272,12 @@ class MilvusStore(EngineStore):
                 self._database.call("flush", name)
             self._not_flushed = 0
 
-    def _collections(self, state: State) -> list[str]:
+    def _collections(self, state: StoreState) -> list[str]:
         """The collections whose rows have versions."""
         return [CHUNKS, *map(terms_of, self.views), *map(vectors_of, state.widths)]
 
     def _forget(
-        self, state: State, versions: Sequence[int]
+        self, state: StoreState, versions: Sequence[int]
     ) -> dict[str, list[RowCounts]]:
         """Hide documents. Gives what that changes of each view's counts."""
         changed: dict[str, list[RowCounts]] = {view: [] for view in self.views}
@@ -300,7 +295,7 @@ class MilvusStore(EngineStore):
             state.hide(now, version, version)
         return changed
 
-    def _begin_averages(self, state: State, rows: Sequence[EngineRow]) -> None:
+    def _begin_averages(self, state: StoreState, rows: Sequence[EngineRow]) -> None:
         """Take the first rows of a view for its mean length."""
         for view in self.views:
             terms = [row.terms.get(view) for row in rows]
@@ -308,7 +303,9 @@ class MilvusStore(EngineStore):
             if lengths and view not in state.averages:
                 state.averages[view] = sum(lengths) / len(lengths)
 
-    def _make_room_for_vectors(self, state: State, widths: Mapping[str, int]) -> None:
+    def _make_room_for_vectors(
+        self, state: StoreState, widths: Mapping[str, int]
+    ) -> None:
         for view, width in widths.items():
             if view in state.widths:
                 continue
@@ -319,7 +316,7 @@ class MilvusStore(EngineStore):
             state.widths[view] = width
 
     def _add_counts(
-        self, state: State, changed: Mapping[str, Sequence[RowCounts]], first: int
+        self, state: StoreState, changed: Mapping[str, Sequence[RowCounts]], first: int
     ) -> None:
         """Write a segment of counts for each view.
 
@@ -343,7 +340,7 @@ class MilvusStore(EngineStore):
             segments.append((number, len(texts), len(counts)))
             self._segments[number] = counts
 
-    def _remove_hidden(self, state: State) -> None:
+    def _remove_hidden(self, state: StoreState) -> None:
         """Remove for good what has been hidden for long enough."""
         before = time.time() - KEPT
         hidden = [item for item in state.hidden if item[0] < before]
@@ -363,21 +360,13 @@ class MilvusStore(EngineStore):
             state.outdated = [item for item in state.outdated if item not in outdated]
             state.removed += 1
 
-    def save(
-        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
-    ) -> None:
-        """Keep the configuration, and bring weights up to date.
+    def _write_settings(self) -> None:
+        write_settings(self._database, self.settings, self.config)
 
-        Documents are kept as they come. `path` must be the store itself.
-        """
-        self.check_path(path)
-        with self._turn:
-            if config is not None and plain_json(dict(config), "config") != self.config:
-                self.config: Any = plain_json(dict(config), "config")
-                write_settings(self._database, self.settings, self.config)
-            for view in self.views:
-                self._weigh_again(view)
-            self._flush()
+    def _catch_up(self) -> None:
+        for view in self.views:
+            self._weigh_again(view)
+        self._flush()
 
     # -- upkeep
 
@@ -413,7 +402,7 @@ class MilvusStore(EngineStore):
             self._database.call("compact", name)
 
 
-def _count(state: State, view: str, rows: Sequence[Any], sign: int) -> None:
+def _count(state: StoreState, view: str, rows: Sequence[Any], sign: int) -> None:
     """Add rows to the sums of a view, or take them away."""
     n_terms = sum(int(row["length"]) for row in rows)
     state.n_rows[view] = state.n_rows.get(view, 0) + sign * len(rows)
@@ -429,5 +418,5 @@ def _create(
         if name in database.collections():  # an interrupted creation has left it
             database.call("drop_collection", name)
     create(database, views)
-    database.insert(STATE, [state_record(STATE_ROW, State(uuid4().hex).to_text())])
+    database.insert(STATE, [state_record(STATE_ROW, StoreState(uuid4().hex).to_text())])
     write_settings(database, settings, plain_json(dict(config), "config"))

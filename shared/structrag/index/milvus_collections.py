@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from xxhash import xxh64_intdigest
 
-from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.index.engine_rows import (
     CHUNK,
     CHUNK_BITS,
@@ -24,14 +24,15 @@ from structrag.index.engine_rows import (
     EngineRow,
     row_of_id,
 )
-from structrag.index.entries import dump_json, parse_json
+from structrag.index.engine_store import parse_settings, settings_line
+from structrag.index.entries import parse_json
 from structrag.index.lexical import Bm25
 from structrag.index.milvus_client import LONGEST, MilvusDatabase
 from structrag.index.milvus_state import packed, unpacked
 from structrag.index.snapshot import Settings
 from structrag.index.term_weights import numbered, weights_of
 
-FORMAT, VERSION = "structrag-milvus", 1
+FORMAT = "structrag-milvus"
 STATE, CHUNKS = "structrag_state", "structrag_chunks"
 SETTINGS_ROW, STATE_ROW = 1, 2  # ids in the collection of the state
 PART_BITS = 12  # of the id of a part of row counts: the lower bits
@@ -148,13 +149,7 @@ def _create(
 def write_settings(
     database: MilvusDatabase, settings: Settings, config: Record
 ) -> None:
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "store": settings.to_json(),
-        "config": config,
-    }
-    text = packed(dump_json(content))
+    text = packed(settings_line(FORMAT, settings, config))
     if len(text) > LONGEST:
         raise InvalidParameter(
             "the settings and prompts of an index must fit into one row of Milvus, 65,535 bytes "
@@ -171,20 +166,8 @@ def read_settings(database: MilvusDatabase) -> tuple[Settings, Record] | None:
     rows = database.get(STATE, [SETTINGS_ROW], ["content"])
     if not rows:
         return None
-    try:
-        content = parse_json(unpacked(rows[0]["content"]))
-        version = content["version"] if content["format"] == FORMAT else None
-        if version == VERSION:
-            return Settings.from_json(content["store"]), content["config"]
-    except Exception as error:
-        raise IndexDamaged(
-            f"The store at {database.place!r} is damaged: its settings make no sense ({error!r}). "
-            "Restore it from a copy, or build it again."
-        ) from error
-    raise IndexDamaged(
-        f"The store at {database.place!r} has format version {version}, this release reads "
-        f"{VERSION}. Build the store again, or use the release that made it."
-    )
+    text = rows[0]["content"]
+    return parse_settings(database.place, FORMAT, lambda: unpacked(text))
 
 
 def state_record(row_id: int, content: str) -> Record:

@@ -17,11 +17,11 @@ from structrag.index.engine_rows import (
     CHUNK_BITS,
     HEAD,
     EngineFilter,
-    Head,
     first_id,
     quoted,
     read_head,
 )
+from structrag.index.entries import DocumentRow
 from structrag.index.lexical import idf
 from structrag.index.milvus_client import MOST_HITS, MilvusDatabase
 from structrag.index.milvus_collections import (
@@ -34,7 +34,7 @@ from structrag.index.milvus_collections import (
     vectors_of,
     version_of,
 )
-from structrag.index.milvus_state import State, unpacked
+from structrag.index.milvus_state import StoreState, unpacked
 from structrag.index.snapshot import Settings
 from structrag.index.term_weights import RowCounts, number_of
 
@@ -56,9 +56,9 @@ class MilvusReader(EngineReader):
         self,
         database: MilvusDatabase,
         settings: Settings,
-        state: State,
-        counts: Callable[[State, str], list[RowCounts]],
-        state_now: Callable[[], State],
+        state: StoreState,
+        counts: Callable[[StoreState, str], list[RowCounts]],
+        state_now: Callable[[], StoreState],
     ) -> None:
         super().__init__(database.place, settings)
         self.state = state
@@ -78,37 +78,38 @@ class MilvusReader(EngineReader):
 
     @property
     def document_ids(self) -> list[str]:
-        return [head.record["id"] for head in self._all_heads()]
+        return [head.record["id"] for head in self._heads()]
 
-    def _all_heads(self) -> list[Head]:
-        heads = self._heads_where([f"kind == {HEAD}"])
-        if not heads and len(self):
-            self._database.check([CHUNKS])
-        return heads
+    def _of_document(self, doc_id: str) -> str:
+        return f"version == {self._versions[self.key(doc_id)]}"
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
-        names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
-        return self._heads_where([f"kind == {HEAD}", f"document in {names}"])
+    def _of_documents(self, doc_ids: Sequence[str]) -> str:
+        return f"document in {[number_of_name(quoted(doc_id)) for doc_id in doc_ids]}"
 
-    def _heads_where(self, condition: Sequence[str]) -> list[Head]:
-        rows = self._where(CHUNKS, condition, ["id", "row", "part", "record"])
+    def _heads(self, *conditions: str) -> list[DocumentRow]:
+        conditions = (f"kind == {HEAD}", *conditions)
+        rows = self._where(CHUNKS, conditions, ["id", "row", "part", "record"])
         for row in rows:
             self._versions[key_of_row(row["row"])] = version_of(row["id"])
+        if not rows and len(conditions) == 1 and len(self):
+            self._database.check([CHUNKS])
         return [
             read_head(first_id(key_of_row(row)), record)
             for row, record in sorted(_joined(rows).items())
         ]
 
+    @property
+    def next_key(self) -> int:
+        return self.state.next_key
+
     def version(self, key: int) -> int:
         """The version of a document whose head was read."""
         return self._versions[key]
 
-    def _chunks_of(self, doc_id: str) -> list[str]:
-        key = self.key(doc_id)
-        return [f"kind == {CHUNK}", f"version == {self._versions[key]}"]
-
     def _n_chunks_of(self, doc_id: str) -> int:
-        condition = " and ".join([*self._chunks_of(doc_id), "part == 0"])
+        condition = " and ".join(
+            [f"kind == {CHUNK}", self._of_document(doc_id), "part == 0"]
+        )
         count = self._database.count(CHUNKS, condition)
         self._check_age()
         return count
@@ -118,14 +119,9 @@ class MilvusReader(EngineReader):
         rows = self._where(CHUNKS, condition, ["row"])
         return min((int(row["row"]) for row in rows), default=None)
 
-    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        condition = [f"kind == {CHUNK}"] if doc_id is None else self._chunks_of(doc_id)
-        return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
-
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
-        condition = [f"kind == {CHUNK}", f"document in {names}"]
-        return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
+    def _lines(self, *conditions: str) -> dict[int, bytes]:
+        conditions = (f"kind == {CHUNK}", *conditions)
+        return _joined(self._where(CHUNKS, conditions, ["row", "part", "record"]))
 
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
         keys = {key_of_row(row) for row in rows} - set(self._versions)

@@ -15,7 +15,7 @@ from structrag.index.entries import dump_json, parse_json
 
 
 @dataclass(slots=True)
-class State:
+class StoreState:
     """A store at one moment."""
 
     made: str = ""  # which store it is of; made anew at the same place, it is another
@@ -45,7 +45,7 @@ class State:
         return packed(dump_json(asdict(self)))
 
     @classmethod
-    def from_text(cls, text: str) -> State:
+    def from_text(cls, text: str) -> StoreState:
         """What `to_text` gave."""
         content: dict[str, Any] = parse_json(unpacked(text))
         content["writing"] = tuple(content["writing"])

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from structrag.index.blocks import ArrayFile, Column, Pieces, write_arrays
 from structrag.index.dense import VectorTable
 from structrag.index.entries import (
+    CheckedEntry,
+    ChunkRow,
+    DocumentRow,
     LevelRows,
-    Row,
     dump_json,
     line_of,
     parse_json,
@@ -46,29 +48,18 @@ ROW_BYTES = 2000  # about what a row needs in memory besides its text and vector
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """What is kept of a document besides its rows."""
-
-    record: Mapping[str, Any]  # id, title, format, meta
-    fingerprint: str
-    degraded: int
-
-
-@dataclass(frozen=True, slots=True)
 class PendingDocument:
     """A document that waits to become part of a segment."""
 
     key: int
-    document: StoredDocument
-    levels: Mapping[str, LevelRows]
+    entry: CheckedEntry
     terms: Mapping[str, Mapping[str, TermRows]]  # level -> view -> term counts
-    arrays: Mapping[str, NDArray[Any]]
 
     @property
     def n_bytes(self) -> int:
         """About how much memory it takes."""
-        size = sum(array.nbytes for array in self.arrays.values())
-        for level in self.levels.values():
+        size = sum(array.nbytes for array in self.entry.arrays.values())
+        for level in self.entry.levels.values():
             size += sum(matrix.nbytes for matrix, _ in level.vectors.values())
             size += sum(ROW_BYTES + 2 * len(row.chunk.text) for row in level.rows)
         return size
@@ -195,7 +186,7 @@ class LevelTable:
 
     # (documents + 1,): the first row of each document, and the end of the last.
     bounds: IntArray
-    rows: Sequence[Row] | Lines
+    rows: Sequence[ChunkRow] | Lines
     ids: ChunkIds
     postings: Mapping[str, Postings]  # by view
     vectors: Mapping[str, VectorTable]
@@ -204,7 +195,7 @@ class LevelTable:
     def n_rows(self) -> int:
         return int(self.bounds[-1])
 
-    def row(self, at: int) -> Row:
+    def row(self, at: int) -> ChunkRow:
         """One row."""
         return (
             row_of(self.rows.line(at))
@@ -233,7 +224,7 @@ class Segment:
     """
 
     keys: IntArray  # (documents,) ascending: their order in the index
-    documents: Sequence[StoredDocument] | Lines
+    documents: Sequence[DocumentRow] | Lines
     vocabulary: Vocabulary
     levels: Mapping[str, LevelTable]
     # name -> first item of each document with the end of the last, and the items
@@ -242,7 +233,7 @@ class Segment:
     path: Path | None = None
     size: int = 0  # of the file, in bytes
     file: ArrayFile | None = field(default=None, repr=False)
-    _facts: list[StoredDocument | None] = field(default_factory=list, repr=False)
+    _facts: list[DocumentRow | None] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -253,7 +244,7 @@ class Segment:
         """The number of rows of all levels."""
         return sum(level.n_rows for level in self.levels.values())
 
-    def document(self, number: int) -> StoredDocument:
+    def document(self, number: int) -> DocumentRow:
         """One document."""
         if not isinstance(self.documents, Lines):
             return self.documents[number]
@@ -294,7 +285,7 @@ class Segment:
         return bool(first < last)
 
 
-def _document_line(document: StoredDocument) -> bytes:
+def _document_line(document: DocumentRow) -> bytes:
     return dump_json(
         {
             **document.record,
@@ -304,9 +295,9 @@ def _document_line(document: StoredDocument) -> bytes:
     )
 
 
-def _document_of(line: bytes) -> StoredDocument:
+def _document_of(line: bytes) -> DocumentRow:
     saved = parse_json(line)
-    return StoredDocument(
+    return DocumentRow(
         record={name: saved[name] for name in ("id", "title", "format", "meta")},
         fingerprint=saved["fingerprint"],
         degraded=saved["degraded"],
@@ -326,7 +317,7 @@ def segment_of(
     ordered = sorted(documents, key=lambda document: document.key)
     tables = {}
     for name, views in levels.items():
-        of_documents = [document.levels[name] for document in ordered]
+        of_documents = [document.entry.levels[name] for document in ordered]
         counts = [len(level.rows) for level in of_documents]
         rows = list(chain.from_iterable(level.rows for level in of_documents))
         hashes = [hash_of(row.chunk.id) for row in rows]
@@ -343,10 +334,10 @@ def segment_of(
         )
     return Segment(
         np.array([document.key for document in ordered], dtype=np.int64),
-        [document.document for document in ordered],
+        [document.entry.document for document in ordered],
         dict(vocabulary),
         tables,
-        _joined_arrays([document.arrays for document in ordered]),
+        _joined_arrays([document.entry.arrays for document in ordered]),
     )
 
 
@@ -557,7 +548,7 @@ class Merge:
             if sum(map(len, pieces)):
                 yield name, pieces, _bounds(concatenated(counts, np.int64).tolist())
 
-    def _documents(self) -> Iterator[StoredDocument]:
+    def _documents(self) -> Iterator[DocumentRow]:
         for i, first, last in self.runs.tolist():
             for number in range(first, last):
                 yield self.segments[i].document(number)
@@ -566,7 +557,7 @@ class Merge:
         """The merged segment, in memory."""
         tables = {}
         for name, level in self.levels.items():
-            rows: list[Row] = []
+            rows: list[ChunkRow] = []
             for i, first, last in self._rows(name):
                 table = self.segments[i].levels[name]
                 rows.extend(table.row(row) for row in range(first, last))

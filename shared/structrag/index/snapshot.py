@@ -24,7 +24,7 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.index.dense import DenseIndex, VectorPart, VectorTable
-from structrag.index.entries import Row
+from structrag.index.entries import ChunkRow, DocumentRow
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
 from structrag.index.segments import (
@@ -32,7 +32,6 @@ from structrag.index.segments import (
     LevelTable,
     Runs,
     Segment,
-    StoredDocument,
     row_runs,
     runs_of,
 )
@@ -254,7 +253,7 @@ class Reader:
         """The number of chunks."""
         return int(self._runs[0][-1])
 
-    def _row(self, row: int) -> Row:
+    def _row(self, row: int) -> ChunkRow:
         if not 0 <= row < len(self):
             raise InvalidParameter(
                 f"row must be from 0 to {len(self) - 1}; got {row!r}."
@@ -278,7 +277,7 @@ class Reader:
     def __contains__(self, doc_id: object) -> bool:
         return isinstance(doc_id, str) and self.snapshot.find(doc_id) is not None
 
-    def stored(self, doc_id: str) -> StoredDocument:
+    def stored(self, doc_id: str) -> DocumentRow:
         """What is kept of a document. Raises UnknownDocument if unknown."""
         i, number = self._find(doc_id)
         return self.snapshot.segments[i].document(number)
@@ -315,10 +314,7 @@ class Reader:
     def _find(self, doc_id: str) -> tuple[int, int]:
         place = self.snapshot.find(doc_id)
         if place is None:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
-                "`document_ids` lists them."
-            )
+            raise UnknownDocument.named(doc_id)
         return place
 
     def first_rows(self, selection: Selection | None, n: int) -> list[int]:

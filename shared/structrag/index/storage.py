@@ -30,7 +30,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.failures import within
+from structrag.asking.calling import within
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -278,7 +278,7 @@ def _remove_abandoned(parent: Path, pattern: str) -> None:
     if os.name == "nt":  # where no lock tells them from those at work
         return
     for folder in parent.glob(pattern):
-        with suppress(OSError, _Taken):
+        with suppress(OSError, _NameTaken):
             if time.time() - folder.stat().st_mtime < ABANDONED_AFTER:
                 continue
             with one_saver(folder, wait=False):
@@ -306,7 +306,7 @@ class TemporaryFolder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-class _Taken(Exception):
+class _NameTaken(Exception):
     """Another saver has the lock."""
 
 
@@ -314,7 +314,7 @@ class _Taken(Exception):
 def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     """Let those who save over one index take turns.
 
-    They are threads and processes alike. Without `wait`, _Taken is raised where another has the
+    They are threads and processes alike. Without `wait`, _NameTaken is raised where another has the
     turn. The system gives the lock back when its holder ends, however that happens; for one that
     is stopped or hangs nobody waits longer than PATIENCE, and SaveFailed is raised.
     """
@@ -330,7 +330,7 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
                 lock.locking(file.fileno(), lock.LK_LOCK if wait else lock.LK_NBLCK, 1)
             except OSError:
                 if not wait:
-                    raise _Taken from None
+                    raise _NameTaken from None
                 raise
             yield
         return
@@ -340,7 +340,7 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if not wait:
-                raise _Taken from None
+                raise _NameTaken from None
             try:
                 # In a thread that may be left behind: what it gets later ends with the descriptor.
                 within(PATIENCE, "lock", fcntl.flock, descriptor, fcntl.LOCK_EX)

@@ -30,13 +30,19 @@ from structrag.errors import (
 )
 from structrag.index.blocks import Column
 from structrag.index.dense import DTYPES
-from structrag.index.entries import Entry, Prepared, Row, plain_json, prepare
+from structrag.index.entries import (
+    CheckedEntry,
+    ChunkRow,
+    DocumentRow,
+    Entry,
+    plain_json,
+    prepare,
+)
 from structrag.index.lexical import Bm25, count_terms
 from structrag.index.segments import (
     Merge,
     PendingDocument,
     Segment,
-    StoredDocument,
     segment_of,
 )
 from structrag.index.selection import Selection
@@ -135,9 +141,7 @@ class Store:
         if unknown."""
         stored = self._stored(doc_id)
         if stored is None:
-            raise UnknownDocument(
-                f"doc_id must be a document of the store; {doc_id!r} is not."
-            )
+            raise UnknownDocument.named(doc_id)
         return Document(text="", **stored.record)
 
     def fingerprint(self, doc_id: str) -> str | None:
@@ -162,11 +166,11 @@ class Store:
         stored = self._stored(doc_id)
         return stored.degraded if stored else 0
 
-    def _stored(self, doc_id: str) -> StoredDocument | None:
+    def _stored(self, doc_id: str) -> DocumentRow | None:
         with self._lock:
             pending = self._pending.get(doc_id)
             if pending is not None:
-                return pending.document
+                return pending.entry.document
             place = self._find(doc_id)
             return (
                 None if place is None else self._segments[place[0]].document(place[1])
@@ -181,11 +185,11 @@ class Store:
             doc_id
         )
 
-    def _rows(self, doc_id: str, level: str) -> Sequence[Row]:
+    def _rows(self, doc_id: str, level: str) -> Sequence[ChunkRow]:
         """The rows of a document that is there."""
         pending = self._pending.get(doc_id)
         if pending is not None:
-            return pending.levels[level].rows
+            return pending.entry.levels[level].rows
         place = self._find(doc_id)
         if place is None:
             return []
@@ -251,10 +255,7 @@ class Store:
             key = self._take_out(doc_id)
             if key is None:
                 key, self._next_key = self._next_key, self._next_key + 1
-            stored = StoredDocument(prepared.record, entry.fingerprint, entry.degraded)
-            pending = PendingDocument(
-                key, stored, prepared.levels, terms, prepared.arrays
-            )
+            pending = PendingDocument(key, prepared, terms)
             self._pending[doc_id] = pending
             self._pending_bytes += pending.n_bytes
             self._changed()
@@ -311,9 +312,9 @@ class Store:
         self._live[i] = alive
         return int(self._segments[i].keys[number])
 
-    def _check_widths(self, prepared: Prepared) -> None:
+    def _check_widths(self, prepared: CheckedEntry) -> None:
         """Raise InvalidAnswer for vectors of another dimension than those of other documents."""
-        name = prepared.record["id"]
+        name = prepared.document.record["id"]
         for level, of_level in prepared.levels.items():
             for view, (matrix, _) in of_level.vectors.items():
                 if not len(matrix):
@@ -330,7 +331,7 @@ class Store:
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
         """The dimension of a view's vectors in other documents, or `width`."""
         for name, pending in self._pending.items():
-            matrix, _ = pending.levels[level].vectors.get(
+            matrix, _ = pending.entry.levels[level].vectors.get(
                 view, (np.empty((0, 0)), None)
             )
             if len(matrix) and name != doc_id:
@@ -348,7 +349,7 @@ class Store:
                     return table.dimension
         return width
 
-    def _check_arrays(self, prepared: Prepared) -> None:
+    def _check_arrays(self, prepared: CheckedEntry) -> None:
         """Raise InvalidParameter for arrays that cannot be joined with those of others."""
         for name, array in prepared.arrays.items():
             other = next(self._arrays_of(name), array)
@@ -356,15 +357,15 @@ class Store:
                 raise InvalidParameter(
                     f"arrays[{name!r}] must be like those of other documents, {other.dtype} "
                     f"of shape (n, {', '.join(map(str, other.shape[1:]))}); document "
-                    f"{prepared.record['id']!r} brings {array.dtype} of shape {array.shape}. "
-                    "Build a new store."
+                    f"{prepared.document.record['id']!r} brings {array.dtype} of shape "
+                    f"{array.shape}. Build a new store."
                 )
 
     def _arrays_of(self, name: str) -> Iterator[NDArray[Any]]:
         """The arrays of this name that there are."""
         for pending in self._pending.values():
-            if name in pending.arrays:
-                yield pending.arrays[name]
+            if name in pending.entry.arrays:
+                yield pending.entry.arrays[name]
         for segment in self._segments:
             if name in segment.arrays:
                 yield segment.arrays[name][1].values

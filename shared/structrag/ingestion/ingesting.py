@@ -355,7 +355,7 @@ class _Ingestion:
         self.began = time.monotonic()
         self.workers: list[Worker] = []
         self.replies: Replies = Queue()
-        self.store: CorpusStore | None = None
+        self._store: CorpusStore | None = None
         self.config: Mapping[str, Any] = {}
         self.summary = FolderSummary()
         self.is_settled = False  # whether what all vectors share is there
@@ -370,6 +370,12 @@ class _Ingestion:
         self.changes_saved = 0
 
     # -- the index
+
+    @property
+    def store(self) -> CorpusStore:
+        """The index's store, once it is open."""
+        assert self._store is not None  # noqa: S101
+        return self._store
 
     def open(self) -> None:
         """Start a worker, and open or make its retriever's index."""
@@ -386,7 +392,7 @@ class _Ingestion:
                 ready, worker.is_ready = reply, True
         self.failed_starts = 0
         self.config, self.is_settled = ready.config, ready.is_settled
-        self.store = self._opened(ready)
+        self._store = self._opened(ready)
         made_from = {**self.config, "reading": self.reading}
         if self.place is not None:
             summary = read_summary(summary_path(self.place))
@@ -428,7 +434,6 @@ class _Ingestion:
         check_same_config(self.address, saved, self.config, "ingest into a new folder")
 
     def _save(self) -> None:
-        assert self.store is not None  # noqa: S101
         self.store.save(self.address, config=self.config)
         self.summary.report = self._counts()
         if self.place is not None:
@@ -440,7 +445,6 @@ class _Ingestion:
 
     def work(self, files: Iterable[str], save_every: float) -> None:
         """Have all files prepared, and store what comes."""
-        assert self.store is not None  # noqa: S101
         files = list(files)
         self.total = len(files)
         batches = self._batches(files)
@@ -494,7 +498,6 @@ class _Ingestion:
 
     def _changed(self, files: Sequence[str]) -> Iterator[tuple[str, FileState]]:
         """The files that may have changed since, with their states."""
-        assert self.store is not None  # noqa: S101
         for start in range(0, len(files), LOOKED_UP):
             states = self._states(files[start : start + LOOKED_UP])
             same = [
@@ -575,7 +578,6 @@ class _Ingestion:
         return [] if is_at_work else waiting[:1]
 
     def _task(self, batch: _Batch) -> Task:
-        assert self.store is not None  # noqa: S101
         paths = batch.waiting.popleft()
         batch.at_work += 1
         present = self.store.fingerprints(paths)
@@ -613,7 +615,6 @@ class _Ingestion:
             batch.done.append(reply)
             self.is_settled = self.is_settled or reply.is_settled
             if reply.shared:
-                assert self.store is not None  # noqa: S101
                 self.store.shared.update(reply.shared)
         elif not worker.is_ready:
             self._failed_start(worker)
@@ -656,7 +657,6 @@ class _Ingestion:
             self._tell()
 
     def _put(self, batch: _Batch) -> None:
-        assert self.store is not None  # noqa: S101
         prepared: dict[str, Entry] = {}
         errors: dict[str, str] = {}
         for done in batch.done:
@@ -687,7 +687,6 @@ class _Ingestion:
 
         Where one cannot be kept, they are stored one by one.
         """
-        assert self.store is not None  # noqa: S101
         try:
             self.store.put_all(list(entries.values()))
         # Such as metadata that cannot be kept.
@@ -708,7 +707,6 @@ class _Ingestion:
 
     def remove_missing(self) -> None:
         """Delete documents whose files are gone."""
-        assert self.store is not None  # noqa: S101
         for path in list(self.summary.files):
             if is_gone(path):
                 self.counts["removed"] += self.store.delete(path)
@@ -722,7 +720,7 @@ class _Ingestion:
             for worker in self.workers:
                 worker.close()
         finally:
-            if self.store is not None:
+            if self._store is not None:
                 self._save()
 
     def _tell(self) -> None:

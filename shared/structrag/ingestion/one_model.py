@@ -38,7 +38,7 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """What a worker asks the driver's model."""
 
     method: str  # "embed", "embed_tokens" or "count_tokens"
@@ -57,7 +57,9 @@ class ModelReply:
 class RemoteEmbedder:
     """The driver's model, as a worker has it."""
 
-    def __init__(self, facts: ModelFacts, ask: Callable[[Asked], ModelReply]) -> None:
+    def __init__(
+        self, facts: ModelFacts, ask: Callable[[ModelRequest], ModelReply]
+    ) -> None:
         self.name: str = facts.name
         self.max_tokens: int | None = facts.max_tokens
         self.gives_tokens: bool = facts.gives_tokens
@@ -69,22 +71,24 @@ class RemoteEmbedder:
     def embed(
         self, texts: Sequence[str], *, query: bool = False
     ) -> NDArray[np.float32]:
-        vectors: NDArray[np.float32] = self._asked(Asked("embed", tuple(texts), query))
+        vectors: NDArray[np.float32] = self._asked(
+            ModelRequest("embed", tuple(texts), query)
+        )
         return vectors
 
     def embed_tokens(
         self, texts: Sequence[str], *, query: bool = False
     ) -> list[TokenVectors]:
         tokens: list[TokenVectors] = self._asked(
-            Asked("embed_tokens", tuple(texts), query)
+            ModelRequest("embed_tokens", tuple(texts), query)
         )
         return tokens
 
     def _count_tokens(self, text: str) -> int:
-        (count,) = self._asked(Asked("count_tokens", (text,)))
+        (count,) = self._asked(ModelRequest("count_tokens", (text,)))
         return int(count)
 
-    def _asked(self, asked: Asked) -> Any:
+    def _asked(self, asked: ModelRequest) -> Any:
         answer = self._ask(asked)
         if answer.failure is not None:
             raise RuntimeError(answer.failure)
@@ -115,9 +119,9 @@ class ModelServer:
             counter=_counter_of(self.embedder),
         )
         # (what is asked, who is to be told)
-        self.asked: SimpleQueue[tuple[Asked, Callable[[ModelReply], None]] | None] = (
-            SimpleQueue()
-        )
+        self.asked: SimpleQueue[
+            tuple[ModelRequest, Callable[[ModelReply], None]] | None
+        ] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 

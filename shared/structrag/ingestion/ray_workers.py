@@ -17,7 +17,12 @@ from queue import SimpleQueue
 from typing import Any
 
 from structrag.errors import InvalidParameter, ModelFailed, require
-from structrag.ingestion.one_model import Asked, ModelFacts, ModelReply, ModelServer
+from structrag.ingestion.one_model import (
+    ModelFacts,
+    ModelReply,
+    ModelRequest,
+    ModelServer,
+)
 from structrag.ingestion.worker import Preparer, started
 from structrag.ingestion.workers import Replies, Worker, WorkerPool
 
@@ -56,7 +61,7 @@ class ModelActor:
     def facts(self) -> ModelFacts:
         return self._made().facts
 
-    def answer(self, asked: Asked) -> bytes:
+    def answer(self, asked: ModelRequest) -> bytes:
         answers: SimpleQueue[ModelReply] = SimpleQueue()
         self._made().asked.put((asked, answers.put))
         return pickle.dumps(answers.get())
@@ -90,7 +95,7 @@ def _loaded(place: Place, pickled: bytes) -> Any:
     return pickle.loads(pickled)
 
 
-def _asked(model: Any, asked: Asked) -> ModelReply:
+def _asked(model: Any, asked: ModelRequest) -> ModelReply:
     """What a model's actor answers.
 
     One that has died is started again by Ray, and asked again.

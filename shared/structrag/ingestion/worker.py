@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from structrag.asking.requests import COUNTS, Embed, EmbedTokens, Request, Steps
+from structrag.asking.requests import Embed, EmbedTokens, Request, Steps
+from structrag.asking.usage import COUNTS
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
@@ -30,7 +31,7 @@ from structrag.index.document_index import DocumentIndex
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
-from structrag.ingestion.one_model import Asked, ModelReply, RemoteEmbedder
+from structrag.ingestion.one_model import ModelReply, ModelRequest, RemoteEmbedder
 from structrag.ingestion.stopping import refusal
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.reading.files import read_file
@@ -79,7 +80,7 @@ class Preparer:
     """A retriever that prepares documents without keeping them."""
 
     def __init__(
-        self, setup: Setup, ask: Callable[[Asked], ModelReply] | None = None
+        self, setup: Setup, ask: Callable[[ModelRequest], ModelReply] | None = None
     ) -> None:
         if setup.model is None or ask is None:
             retriever = setup.make()
@@ -243,7 +244,7 @@ def _portable(error: StructragError) -> StructragError:
 
 
 def started(
-    setup: Callable[[], Setup], ask: Callable[[Asked], ModelReply] | None
+    setup: Callable[[], Setup], ask: Callable[[ModelRequest], ModelReply] | None
 ) -> tuple[Preparer | None, Ready | Stopped]:
     """A worker's preparer and first words; None where it cannot begin."""
     try:
@@ -266,7 +267,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a model prints must not be taken for a reply
     requests = sys.stdin.buffer
 
-    def ask(asked: Asked) -> ModelReply:
+    def ask(asked: ModelRequest) -> ModelReply:
         _send(replies, asked)
         try:
             answer: ModelReply = pickle.load(requests)

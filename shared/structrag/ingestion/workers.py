@@ -15,7 +15,12 @@ from queue import Queue
 from typing import Any
 
 from structrag.errors import InvalidParameter
-from structrag.ingestion.one_model import Asked, ModelFacts, ModelReply, ModelServer
+from structrag.ingestion.one_model import (
+    ModelFacts,
+    ModelReply,
+    ModelRequest,
+    ModelServer,
+)
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 
 _START = (
@@ -168,7 +173,7 @@ class ProcessWorker(Worker):
                 except Exception:  # noqa: BLE001 - it ended, perhaps amid a word
                     self.replies.put((self, None))
                     return
-                if isinstance(reply, Asked) and self.server is not None:
+                if isinstance(reply, ModelRequest) and self.server is not None:
                     self.server.asked.put((reply, self.tell))
                 else:
                     self.replies.put((self, reply))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.asking.requests import Ask, Choose, Failed, Request, Steps
+from structrag.asking.steps import ask
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
 from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
@@ -358,7 +359,7 @@ def weigh_steps(
     if source:
         margins = yield from _margins(questions, options, component, source, normalised)
         return margins, source
-    answer = (yield [Choose(questions[0], options, component, normalised)])[0]
+    answer = yield from ask(Choose(questions[0], options, component, normalised))
     if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
         if required:
             raise answer.reason

@@ -6,11 +6,11 @@ They come from the pass of an encoder that also makes the text's vector.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,14 +32,6 @@ def without_surrogates(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-class Part(NamedTuple):
-    """A run of a text's tokens that the model reads at once."""
-
-    text: int  # which text
-    ids: list[int]
-    spans: list[tuple[int, int]]
-
-
 @dataclass(frozen=True, slots=True)
 class TokenReader:
     """How a model of PyTorch reads texts token by token.
@@ -58,53 +50,65 @@ class TokenReader:
         """The token vectors of texts; a prompt's in front are left out."""
         if not texts:
             return []
-        torch: Any = require("torch", extra="models")
-        parts = list(self._parts(texts, prompt))
         prefix, suffix = self._specials()
+        room = max(1, self.limit - len(prefix) - len(suffix))
+        encoded = self.tokenizer(
+            [without_surrogates(prompt + text) for text in texts],
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            truncation=False,
+            padding=False,
+            verbose=False,
+        )
+        parts = [_parts(ids, room) for ids in encoded["input_ids"]]
+        states = iter(
+            self._states([[*prefix, *part, *suffix] for of in parts for part in of])
+        )
+        read = []
+        for of_text, offsets in zip(parts, encoded["offset_mapping"], strict=True):
+            ids = np.array(
+                [token for part in of_text for token in part], dtype=np.int32
+            )
+            spans = np.array(offsets, dtype=np.int32).reshape(-1, 2) - len(prompt)
+            rows, vectors = zip(*islice(states, len(of_text)), strict=True)
+            lengths = list(map(len, of_text))
+            hidden = np.concatenate(
+                [
+                    row[len(prefix) : len(prefix) + length]
+                    for row, length in zip(rows, lengths, strict=True)
+                ]
+            )
+            vector = _text_vector(hidden, vectors, lengths)
+            shown = spans[:, 1] > np.maximum(spans[:, 0], 0)
+            spans = np.maximum(spans[shown], 0)
+            read.append(TokenVectors(ids[shown], spans, hidden[shown], vector))
+        return read
+
+    def _states(self, rows: Sequence[list[int]]) -> list[tuple[Array, Array | None]]:
+        """The hidden states of each row, and its text vector if the model gives one."""
+        torch: Any = require("torch", extra="models")
         states: dict[int, tuple[Array, Array | None]] = {}
-        # parts of like length go together, as all of a batch are padded to the longest
-        order = sorted(range(len(parts)), key=lambda i: len(parts[i].ids), reverse=True)
+        # rows of like length go together, as all of a batch are padded to the longest
+        order = sorted(range(len(rows)), key=lambda i: len(rows[i]), reverse=True)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            rows = [[*prefix, *parts[i].ids, *suffix] for i in batch]
             with torch.inference_mode():
-                hidden, vectors = self.forward(self._features(rows))
-                hidden = hidden.float().cpu().numpy()
-                vectors = None if vectors is None else vectors.float().cpu().numpy()
-            for at, i in enumerate(batch):
-                first, last = len(prefix), len(prefix) + len(parts[i].ids)
-                states[i] = (
-                    hidden[at, first:last],
-                    None if vectors is None else vectors[at],
+                hidden, vectors = self.forward(self._features([rows[i] for i in batch]))
+            pooled = repeat(None) if vectors is None else vectors.float().cpu().numpy()
+            states.update(
+                zip(
+                    batch,
+                    zip(hidden.float().cpu().numpy(), pooled, strict=False),
+                    strict=True,
                 )
-        return [
-            self._joined(parts, states, text, len(prompt)) for text in range(len(texts))
-        ]
+            )
+        return [states[i] for i in range(len(rows))]
 
     def _features(self, rows: Sequence[Sequence[int]]) -> dict[str, Any]:
         features = batch_of(rows, pad_of(self.tokenizer), self.device)
         if "token_type_ids" in getattr(self.tokenizer, "model_input_names", ()):
             features["token_type_ids"] = features["input_ids"] * 0
         return features
-
-    def _parts(self, texts: Sequence[str], prompt: str) -> Iterator[Part]:
-        prefix, suffix = self._specials()
-        room = max(1, self.limit - len(prefix) - len(suffix))
-        options = {
-            "add_special_tokens": False,
-            "return_offsets_mapping": True,
-            "truncation": False,
-            "padding": False,
-            "verbose": False,
-        }
-        read = [without_surrogates(prompt + text) for text in texts]
-        encoded = self.tokenizer(read, **options)
-        for text, ids in enumerate(encoded["input_ids"]):
-            spans = encoded["offset_mapping"][text]
-            count = max(1, -(-len(ids) // room))
-            bounds = [i * len(ids) // count for i in range(count + 1)]
-            for first, last in pairwise(bounds):
-                yield Part(text, ids[first:last], spans[first:last])
 
     def _specials(self) -> tuple[list[int], list[int]]:
         """The special tokens in front of a text and behind it."""
@@ -116,28 +120,12 @@ class TokenReader:
         )
         return whole[:at], whole[at + len(plain) :]
 
-    def _joined(
-        self,
-        parts: Sequence[Part],
-        states: Mapping[int, tuple[Array, Array | None]],
-        text: int,
-        prompt_length: int,
-    ) -> TokenVectors:
-        """The parts of one text put together, without the prompt's tokens."""
-        of_text = [i for i, part in enumerate(parts) if part.text == text]
-        ids = np.array(
-            [token for i in of_text for token in parts[i].ids], dtype=np.int32
-        )
-        spans = np.array(
-            [span for i in of_text for span in parts[i].spans], dtype=np.int32
-        )
-        spans = spans.reshape(len(ids), 2) - prompt_length
-        hidden = np.concatenate([states[i][0] for i in of_text])
-        shown = spans[:, 1] > np.maximum(spans[:, 0], 0)
-        lengths = [max(1, len(parts[i].ids)) for i in of_text]
-        vector = _text_vector(hidden, [states[i][1] for i in of_text], lengths)
-        spans = np.maximum(spans[shown], 0).astype(np.int32)
-        return TokenVectors(ids[shown], spans, hidden[shown], vector)
+
+def _parts(ids: list[int], room: int) -> list[list[int]]:
+    """Runs of equal length, of at most `room` tokens; one run of nothing for nothing."""
+    count = max(1, -(-len(ids) // room))
+    bounds = [i * len(ids) // count for i in range(count + 1)]
+    return [ids[first:last] for first, last in pairwise(bounds)]
 
 
 def _text_vector(
@@ -151,7 +139,8 @@ def _text_vector(
     of_parts = [vector for vector in pooled if vector is not None]
     vector: Any
     if len(of_parts) == len(pooled):
-        vector = np.average(np.stack(of_parts), axis=0, weights=lengths)
+        weights = [max(1, length) for length in lengths]
+        vector = np.average(np.stack(of_parts), axis=0, weights=weights)
     else:
         vector = hidden.mean(axis=0) if len(hidden) else np.zeros(hidden.shape[1])
     result: Array = vector.astype(np.float32)

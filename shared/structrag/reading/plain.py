@@ -4,36 +4,43 @@ Precision matters more than recall: a false heading splits a thought, a missed o
 section. A heading is
 
 1. a line underlined with `=` or `-`;
-2. a number or a label with a title: `3.2 Results`, `IV. TERM`, `ARTICLE IV`, `Section 5. Notices.`,
+2. a number or a label with a title: `3.2 Results`, `IV. TERM`, `ARTICLE IV`, `第二章 总则`,
    `Exhibit B`; or the run-in title of a numbered clause, `7. Notices. All notices shall ...`: the
    heading is then `7. Notices. ` only;
 3. a line in capitals, alone between blank lines and followed by text;
-4. such a line in title case.
+4. such a line in title case, and what stands behind all chapters (`References`).
 
-Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one, titles must look like
-titles, and entries of a table of contents, running heads, list items, dates, sums and signatures
-are left out.
+Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one (`sequences`), titles must
+look like titles, and entries of a table of contents, running heads, list items, dates, sums and
+signatures are left out.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from structrag.reading.plain_titles import (
+from structrag.reading.numbering import (
     MARK,
+    Number,
+    is_back_matter,
+    is_marked,
+    levels_of_numbers,
+    read_number,
+)
+from structrag.reading.plain_titles import (
     TITLE_LENGTH,
     TITLE_WORDS,
-    continues,
     is_clean,
-    read_number,
+    is_loose_title,
+    is_verbless,
     title_ends,
 )
+from structrag.reading.sequences import NumberedLine, in_sequence
 from structrag.records import Block, Heading
 
 _EOL = re.compile(r"\r\n|\r|\n")
@@ -50,8 +57,6 @@ _GAP = re.compile(
 )
 _SENTENCE = re.compile(r"[a-z][\w,;'’]*\s+[a-z]\w*\s+\w")  # running text
 _WIDE_SPACE = re.compile(r"[^\W_]\s{3,}\S|\|")  # of a table's row
-# Family -> the numbers that the next may follow.
-Sequences = dict[str, list[tuple[int, ...]]]
 
 
 class _Line(NamedTuple):
@@ -65,6 +70,9 @@ class _Line(NamedTuple):
         return self.left == self.right
 
 
+_NO_NUMBER = Number("", "", ())
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """What may be a heading, with what the later filters need."""
@@ -72,26 +80,28 @@ class _Candidate:
     title: str
     start: int
     end: int
-    kind: str  # "upper", "outer", "number", "capitals", "title" or "underlined"
-    number: tuple[int, ...] = ()
+    kind: str  # "outer", "number", "back", "capitals", "title" or "underlined"
+    number: Number = _NO_NUMBER
     level: int = 1
+    is_bare: bool = False  # a number without a title
 
 
 def plain_headings(text: str) -> list[Heading]:
     """The headings of a plain text, in order.
 
     A single one is none. A span covers whole lines, except for run-in titles, which end where the
-    clause's text begins, and titles inside a line whose line breaks were lost. Levels: articles,
-    chapters, parts and Roman numbers 1; numbers one for each component (one more below articles,
-    and inside an exhibit or schedule); capitals 1; title case below the last number, without
-    numbers 2 where there are capitals, else 1; `=` 1 and `-` 2. Levels that do not occur are closed
-    up. Lines end at `\\n`, `\\r\\n` and `\\r` only.
+    clause's text begins, and titles inside a line whose line breaks were lost. Levels: numbers by
+    their components and by what opened their family (parts, chapters, articles, sections, Roman
+    numbers, letters), never below another number's heading; one more inside an exhibit; capitals 1;
+    title case below the last number, without numbers 2 where there are capitals, else 1; `=` 1 and
+    `-` 2; References and their like 1. Levels that do not occur are closed up. Lines end at `\\n`,
+    `\\r\\n` and `\\r` only.
     """
-    candidates = list(_candidates(text, _lines(text, 0, len(text))))
+    candidates = _candidates(text, _lines(text, 0, len(text)))
     candidates = _without_repeats(candidates)
     candidates = _without_lists(text, candidates)
     candidates = _with_levels(candidates)
-    if len(candidates) < 2:
+    if sum(heading.kind != "back" for heading in candidates) < 2:
         return []
     used = sorted({heading.level for heading in candidates})
     return [
@@ -134,38 +144,37 @@ def _block(text: str, lines: list[_Line]) -> Block:
     return Block("paragraph", start, end)
 
 
-def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
-    """What looks like a heading by itself and by its number's sequence."""
-    sequences: Sequences = {}
-    next_free = 0  # lines before this one are part of an earlier heading
+def _candidates(text: str, lines: list[_Line]) -> list[_Candidate]:
+    """What looks like a heading by itself and by its number's sequence, in order."""
+    found = []
+    taken: set[int] = set()  # lines that are a heading already, or a part of one
     for i, line in enumerate(lines):
-        if line.blank or i < next_free:
-            continue
-        level = _underlined(text, lines, i)
+        level = 0 if line.blank else _underlined(text, lines, i)
         if level:
             title = _tidy(text[line.left : line.right])
-            yield _Candidate(
-                title, line.start, lines[i + 1].end, "underlined", level=level
-            )
-            continue  # the line below has no letters and is no heading
-        numbered = list(_numbered(text, lines, i, sequences))
-        if (
-            len(numbered) == 1
-            and numbered[0].end == line.end
-            and numbered[0].kind != "number"
-        ):
-            heading = _with_next_line(text, lines, i, numbered[0])
-            next_free = bisect_right(
-                lines, heading.end - 1, key=lambda other: other.start
-            )
-            yield heading
-        elif numbered:
-            yield from numbered
-        else:
-            kind = _bare_kind(text, lines, i)
-            if kind:
-                title = _tidy(text[line.left : line.right])
-                yield _Candidate(title, line.start, line.end, kind)
+            end = lines[i + 1].end
+            found.append(_Candidate(title, line.start, end, "underlined", level=level))
+            taken |= {i, i + 1}
+    numbered = [
+        mark
+        for i, line in enumerate(lines)
+        if not line.blank and i not in taken
+        for mark in _marks(text, lines, i)
+    ]
+    for mark in in_sequence(numbered):
+        heading = _numbered_heading(text, lines, mark)
+        found.append(heading)
+        first = mark.line
+        taken.add(first)
+        while first + 1 < len(lines) and lines[first + 1].start < heading.end:
+            first += 1
+            taken.add(first)
+    for i, line in enumerate(lines):
+        kind = "" if line.blank or i in taken else _bare_kind(text, lines, i)
+        if kind:
+            title = _tidy(text[line.left : line.right])
+            found.append(_Candidate(title, line.start, line.end, kind))
+    return sorted(found, key=lambda heading: heading.start)
 
 
 def _tidy(title: str) -> str:
@@ -210,57 +219,61 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
     return 1 if text[below.left] == "=" else 2
 
 
-def _numbered(
-    text: str, lines: list[_Line], i: int, sequences: Sequences
-) -> Iterator[_Candidate]:
-    """Rule 2: the numbered and labelled titles that start in line `i`."""
+def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
+    """Rule 2: the numbers and labels that may start a heading in line `i`."""
     line = lines[i]
     gaps = [match.end() for match in _GAP.finditer(text, line.left, line.right)]
     for start, stop in zip([line.left, *gaps], [*gaps, line.right], strict=True):
-        heading = _numbered_title(text, lines, i, start, stop, sequences)
-        if heading:
-            yield heading
+        first = start == line.left
+        mark = MARK.match(text, start, stop)
+        if not mark:
+            continue
+        is_free = not first or _opens(text, lines, i)
+        if not (is_free or mark["label"] or mark["unit"]):
+            continue
+        number = read_number(mark)
+        if not number.kind:
+            continue
+        right = start + len(text[start:stop].rstrip())
+        alone = first and right == line.right and _stands_alone(text, lines, i)
+        ends = title_ends(text, mark, right, alone)
+        begin = mark.end()
+        loose = (
+            (ends is None and first and is_free and begin < right == line.right)
+            and _blank(lines, i + 1)
+            and is_loose_title(text[begin:right])
+        )
+        yield NumberedLine(
+            *(i, start, stop, right, mark, number, ends, loose),
+            is_free=first and is_free and begin < right and is_marked(mark),
+            is_verbless=loose and is_verbless(text[begin:right]),
+        )
 
 
-def _numbered_title(
-    text: str,
-    lines: list[_Line],
-    i: int,
-    start: int,
-    stop: int,
-    sequences: Sequences,
-) -> _Candidate | None:
-    """The heading in line `i` that starts at `start`, before `stop`."""
-    line = lines[i]
+def _numbered_heading(
+    text: str, lines: list[_Line], numbered: NumberedLine
+) -> _Candidate:
+    line, start = lines[numbered.line], numbered.start
+    number, right = numbered.number, numbered.right
     first = start == line.left
-    mark = MARK.match(text, start, stop)
-    if not mark or (first and not mark["label"] and not _opens(text, lines, i)):
-        return None
-    kind, number = _number_in_sequence(mark, sequences)
-    if not kind:
-        return None
-    right = start + len(text[start:stop].rstrip())
-    alone = first and right == line.right and _stands_alone(text, lines, i)
-    ends = title_ends(text, mark, right, alone)
-    if ends is None:
-        return None
-    title_end, end = ends
-    # A heading with nothing behind it takes in the line end, or the space up to the next clause.
-    if end == right:
-        end = line.end if right == line.right else stop
-    title = _tidy(text[start:title_end])
-    return _Candidate(title, line.start if first else start, end, kind, number)
-
-
-def _number_in_sequence(
-    mark: re.Match[str], sequences: Sequences
-) -> tuple[str, tuple[int, ...]]:
-    """Kind and number; an empty kind for a number out of sequence."""
-    kind, family, number = read_number(mark)
-    if not kind or kind == "outer":  # exhibits follow no sequence
-        return kind, number
-    follows = continues(sequences.setdefault(family, []), number)
-    return (kind if follows else ""), number
+    if numbered.ends is None and not numbered.is_loose:  # a number without a title
+        title_end = end = numbered.mark.end()
+        end = min(end, right)
+    else:
+        title_end, end = numbered.ends or (right, right)
+        # With nothing behind it, it takes in the line end, or the space up to the next clause.
+        if end == right:
+            end = line.end if right == line.right else numbered.stop
+    heading = _Candidate(
+        _tidy(text[start:title_end]),
+        line.start if first else start,
+        end,
+        "outer" if number.kind == "outer" else "number",
+        number,
+        is_bare=numbered.ends is None and not numbered.is_loose,
+    )
+    is_label = numbered.mark.end() >= right and number.kind != "number"
+    return _with_next_line(text, lines, numbered.line, heading) if is_label else heading
 
 
 def _opens(text: str, lines: list[_Line], i: int) -> bool:
@@ -281,12 +294,16 @@ def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
     """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
     line = lines[i]
-    if MARK.match(text, line.left, line.right) or not _is_bare_title(text, lines, i):
+    is_number = MARK.match(text, line.left, line.right)
+    title = text[line.left : line.right]
+    if is_number or not (_is_bare_title(text, lines, i) or is_back_matter(title)):
         return ""
     following = _next_filled(lines, i + 1, len(lines))
     if following is None:
         return ""
     title = text[line.left : line.right]
+    if is_back_matter(title):
+        return "back"
     left = lines[following].left
     stop = _paragraph_end(lines, following)
     is_long = stop - left > max(80, len(title))
@@ -377,40 +394,43 @@ def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
     """The run, or nothing if three in a row could be siblings."""
     siblings = 0
     for above, below in pairwise(run):
-        if above.kind == below.kind and len(below.number) <= len(above.number):
+        if above.kind == below.kind and _is_sibling(above.number, below.number):
             siblings += 1
     return run if siblings < 2 else []
 
 
+def _is_sibling(above: Number, below: Number) -> bool:
+    return above.family == below.family and len(below.value) <= len(above.value)
+
+
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
-    """The headings with levels by their kinds, as `plain_headings` tells."""
-    kinds = Counter(heading.kind for heading in candidates)
-    # Numbers are below articles.
-    below = kinds["upper"] > 1 and _has_top_number(candidates)
+    """The headings with levels by their kinds, as `plain_headings` tells.
+
+    Numbers without a title are left out where their text stands under the right heading anyway.
+    """
+    has_capitals = any(heading.kind == "capitals" for heading in candidates)
+    levels = levels_of_numbers([heading.number for heading in candidates])
     inside = 0  # 1 behind an exhibit
-    numbered = 0  # level of the last number
     headings = []
-    for heading in candidates:
+    for i, heading in enumerate(candidates):
+        _, family, value = heading.number
         level = heading.level
-        if heading.kind == "outer":
-            inside, numbered = 1, 0
-        elif heading.kind == "upper":
-            level = numbered = 1 + inside
-        elif heading.kind == "number":
-            level = numbered = len(heading.number) + inside + below
+        if heading.is_bare and levels.holds(family, value):
+            continue
+        if heading.kind == "number":
+            level = inside + levels.place(family, value, i)
         elif heading.kind == "title":
             # Below the last number; without one below capitals, where there are any.
-            level = 1 + (numbered or bool(kinds["capitals"]))
-        elif heading.kind == "capitals":
-            level, numbered = 1 + inside, 0
+            below = inside + levels.level if levels.open else int(has_capitals)
+            level = 1 + below
+        elif heading.kind != "underlined":
+            inside = int(
+                heading.kind == "outer" or (heading.kind == "capitals" and inside)
+            )
+            level = 1 + (inside if heading.kind == "capitals" else 0)
+            levels.open.clear()
         headings.append(replace(heading, level=level))
     return headings
-
-
-def _has_top_number(candidates: list[_Candidate]) -> bool:
-    return any(
-        heading.kind == "number" and len(heading.number) == 1 for heading in candidates
-    )
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:

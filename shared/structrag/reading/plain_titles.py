@@ -1,23 +1,11 @@
-"""What the numbers and titles of headings in plain text look like."""
+"""What the titles of headings in plain text look like."""
 
 from __future__ import annotations
 
 import re
 
-_LABEL = r"""
-    (?P<upper>(?:ARTICLE|Article|CHAPTER|Chapter|PART|Part|BOOK|Book)\b)
-  | (?P<inner>(?:SECTION|Section|CLAUSE|Clause)\b|§)
-  | (?P<outer>(?:EXHIBIT|Exhibit|SCHEDULE|Schedule|APPENDIX|Appendix|ANNEX|Annex
-        |ATTACHMENT|Attachment)\b)
-"""
-MARK = re.compile(
-    rf"""(?P<label>{_LABEL})?[ \t]*
-    (?P<number>["“]?
-        (?:\d{{1,2}}(?:\.\d{{1,3}}){{0,5}}|[A-Z](?:\.\d{{1,2}}){{1,4}}|[IVX]{{1,6}}|[A-Z])
-        ["”]?)
-    (?P<dot>\.?)(?:[ \t]*[:–—-](?=\s|$)|(?=\s|$)|(?<=\d\.)(?=[A-Z]))[ \t]*""",
-    re.VERBOSE,
-)
+from structrag.reading.numbering import is_marked
+
 _TITLE_END = re.compile(
     r"(?P<mark>[.:])[)\"”’]?[ \t]+(?=\S)|[ \t]+[–—-]{1,2}[ \t]+(?=\S)|[ \t]{3,}(?=\S)"
 )
@@ -48,75 +36,15 @@ _NOT_A_TITLE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 TITLE_WORDS, TITLE_LENGTH = 12, 100
-_ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
-
-
-def roman_value(numeral: str) -> int:
-    """The value of a Roman number: 4 for "iv" and "IV"."""
-    values = [_ROMAN[letter] for letter in numeral.upper()]
-    return sum(
-        -value if value < max(values[i:]) else value for i, value in enumerate(values)
-    )
-
-
-def read_number(mark: re.Match[str]) -> tuple[str, str, tuple[int, ...]]:
-    """Kind, family and value of a heading's number.
-
-    Numbers of one family are one sequence. The kind is empty for what is no heading's number.
-    """
-    shown = mark["number"].strip('"“”')
-    if mark["outer"]:
-        return ("" if "." in shown else "outer"), "outer", ()
-    if not shown[0].isdigit():
-        return _number_in_letters(mark, shown)
-    value = tuple(int(part) for part in shown.split("."))
-    if len(value) > 1 and value[-1] == 0:
-        value = value[:-1]  # 3.0 is written for 3
-    return ("upper" if mark["upper"] else "number"), mark["label"] or "arabic", value
-
-
-def _number_in_letters(
-    mark: re.Match[str], shown: str
-) -> tuple[str, str, tuple[int, ...]]:
-    """`read_number` for A.1 and for Roman numbers."""
-    label = mark["label"]
-    if "." in shown:
-        letter, *parts = shown.split(".")
-        value = (ord(letter) - ord("A") + 1, *map(int, parts))
-        return ("" if label else "number"), "letter", value
-    # Letters alone are taken for a number only behind a label or before a dot.
-    if set(shown) <= set("IVX") and (label or mark["dot"]):
-        return "upper", label or "roman", (roman_value(shown),)
-    return "", "", ()
-
-
-def continues(open_numbers: list[tuple[int, ...]], number: tuple[int, ...]) -> bool:
-    """Whether `number` follows one of the last numbers or starts a list.
-
-    A gap of two is allowed. If so, the number is noted in `open_numbers`.
-    """
-    for i in range(len(open_numbers) - 1, -1, -1):
-        if _follows(number, open_numbers[i]):
-            open_numbers[i:] = [number]
-            return True
-    highest = 1 if open_numbers else 3  # that the first number of a list may be
-    if number[0] <= highest and all(part <= 1 for part in number[1:]):
-        open_numbers[:] = [*open_numbers[-3:], number]
-        return True
-    return False
-
-
-def _follows(number: tuple[int, ...], last: tuple[int, ...]) -> bool:
-    """Whether a number comes behind the last one. At most two are left out."""
-    same = 0  # components that both begin with
-    while same < min(len(number), len(last)) and number[same] == last[same]:
-        same += 1
-    if same == len(number):
-        return False
-    before = last[same] if same < len(last) else 0
-    return 1 <= number[same] - before <= 3 and all(
-        part <= 2 for part in number[same + 1 :]
-    )
+_LOOSE_WORDS = 16
+_NO_LOOSE_TITLE = re.compile(
+    r"""\.{4} | (?:\.\ ){3} | _{3} | \*{3} | /s/ | [@|=<>$€£\\{}•] | www\. | \S[ \t]{3,}\S
+    | (?<!\d)\ \d{1,3}$ | \b(?:by|name|title|date|its|tel|fax|attn):
+    | \b(?:jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\ \d
+    | ^(?:months?|years?|days?|hours?|minutes?|units?|january|february|march|april|may|june|july
+        |august|september|october|november|december)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def title_ends(
@@ -130,7 +58,7 @@ def title_ends(
     begin = mark.end()
     if begin >= right:
         # A label such as `ARTICLE IV` is a heading without a title, a number is none.
-        labelled = mark["upper"] or mark["outer"]
+        labelled = mark["label"] or mark["unit"]
         return (right, right) if alone and labelled else None
     ends = _run_in_title(text, begin, right)
     if ends is not None or not alone or right - begin > TITLE_LENGTH:
@@ -161,11 +89,31 @@ def _title_of_line(
     title = text[begin:right]
     if title.endswith(".") and is_clean(title[:-1]):
         return right - 1, right
-    marked = bool(mark["dot"] or mark["label"]) or "." in mark["number"]
+    marked = is_marked(mark)
     if not marked and begin - mark.end("number") >= 3:
         return None  # a number far from its text is a table's
     fits = is_clean(title) or (marked and _is_sentence_case(title))
     return (right, right) if fits else None
+
+
+def is_loose_title(title: str) -> bool:
+    """What a number in its sequence makes a title, though it is no clean one.
+
+    It may have a verb, a year, a company's name or small letters, and is no sentence, sum, date or
+    line of a form or table.
+    """
+    if len(title) > TITLE_LENGTH or len(title.split()) > _LOOSE_WORDS:
+        return False
+    if title[-1] in ".,;:。，；：、" or _NO_LOOSE_TITLE.search(title):
+        return False
+    if ";" in title or title.split()[-1].lower() in _SMALL_WORDS:
+        return False
+    return title[0].isalpha() or title[0] in "“\"'‘(«„"
+
+
+def is_verbless(title: str) -> bool:
+    """Whether a title is a phrase or a question."""
+    return title[-1] in "?？" or not _VERB.search(title)
 
 
 def _is_sentence_case(title: str) -> bool:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 
 from structrag.errors import InvalidParameter
+from structrag.reading.numbering import (
+    Number,
+    Value,
+    is_back_matter,
+    levels_of_numbers,
+    numbers_of_titles,
+)
 from structrag.reading.outline import Outline, OutlineMemory, build_outline
 from structrag.records import Document, Heading
 
@@ -114,32 +120,35 @@ def nest_by_number(headings: list[Heading]) -> list[Heading]:
     """The headings with levels from their numbers, where these are needed.
 
     They are where every heading has the same level, a first one above all others aside (the title),
-    at least half are numbered, and the numbers mostly ascend, as those of releases do not.
-    `3.2. Version 1.0 notes` gets the second level and keeps its title. Unnumbered headings stay at
-    the first level, but for those that stand among the sections of a chapter: they are below the
-    section before them. Four digits are a year.
+    at least half are numbered (`1.2`, `IV.`, `B.`, `Chapter 3`), and the numbers mostly ascend, as
+    those of releases do not. A number whose parent is missing stands at the first level. So do
+    unnumbered headings, but for those that stand among the sections of a chapter: they are below
+    the section before them.
     """
     title = headings[:1] if _is_above_others(headings) else []
     rest = headings[len(title) :]
     if len(rest) < 2 or len({heading.level for heading in rest}) > 1:
         return headings
-    numbers = [_number_of(heading.title) for heading in rest]
-    if not _are_of_sections(numbers):
+    numbers = numbers_of_titles([heading.title for heading in rest])
+    if not _ascend(numbers):
         return headings
-    depths = _depths(numbers)
+    depths = _depths(numbers, [heading.title for heading in rest])
     return title + [
         replace(heading, level=heading.level + depth - 1)
         for heading, depth in zip(rest, depths, strict=True)
     ]
 
 
-def _are_of_sections(numbers: list[tuple[int, ...]]) -> bool:
-    """Whether half are there, one has two levels, and most ascend."""
-    numbered = [number for number in numbers if number]
-    if 2 * len(numbered) < len(numbers) or max(map(len, numbered)) < 2:
-        return False
-    rises = [before < behind for before, behind in pairwise(numbered)]
-    return 2 * sum(rises) >= len(rises)
+def _ascend(numbers: list[Number]) -> bool:
+    """Whether half are there, and most ascend in their families."""
+    numbered = [number for number in numbers if number.family]
+    rises, last = [], dict[str, Value]()
+    restarts = len({number.family for number in numbered}) > 1
+    for _, family, value in numbered:
+        if family in last and not (restarts and value == (1,)):
+            rises.append(last[family] < value)
+        last[family] = value
+    return 2 * len(numbered) >= len(numbers) and 2 * sum(rises) >= len(rises)
 
 
 def _is_above_others(headings: list[Heading]) -> bool:
@@ -152,29 +161,20 @@ def _is_above_others(headings: list[Heading]) -> bool:
     )
 
 
-def _depths(numbers: list[tuple[int, ...]]) -> list[int]:
+def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
     """The depth of every heading, from 1.
 
-    `numbers` are empty for those without one.
+    `numbers` have no family for those without one.
     """
+    levels = levels_of_numbers(numbers)
     depths = []
-    last: tuple[int, ...] = ()
-    for place, number in enumerate(numbers):
-        if number:
-            last = number
-            depths.append(len(number))
+    for place, (number, title) in enumerate(zip(numbers, titles, strict=True)):
+        if number.family:
+            depths.append(levels.place(number.family, number.value, place))
             continue
-        coming = next(filter(None, numbers[place:]), ())
-        is_inside = bool(last) and len(coming) > 1 and coming[0] == last[0]
-        depths.append(len(last) + 1 if is_inside else 1)
+        coming = next((other for other in numbers[place:] if other.family), None)
+        is_inside = coming is not None and levels.is_inside(coming)
+        if is_back_matter(title):
+            levels.open.clear()
+        depths.append(levels.level + 1 if is_inside else 1)
     return depths
-
-
-def _number_of(title: str) -> tuple[int, ...]:
-    """The components of the number a title begins with; () without one."""
-    number, _, rest = title.partition(" ")
-    parts = number.rstrip(".").split(".")
-    numbered = all(
-        part.isascii() and part.isdigit() and len(part) <= 3 for part in parts
-    )
-    return tuple(map(int, parts)) if rest and numbered else ()

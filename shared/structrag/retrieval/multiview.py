@@ -9,10 +9,10 @@ from math import prod
 from typing import Any
 
 from structrag.asking.requests import Steps, T
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, check_at_least, check_choice, check_query
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
-from structrag.index.routes import check_query, ranked_rows
+from structrag.index.routes import ranked_rows
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     FloatArray,

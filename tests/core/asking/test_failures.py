@@ -204,7 +204,7 @@ def test_an_embedder_or_scorer_that_hangs_is_named(
 
 def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
     code = (
-        "import time; from structrag.asking.failures import within; from structrag.errors import "
+        "import time; from structrag.asking.calling import within; from structrag.errors import "
         "TimedOut\ntry:\n    within(0.1, 'model', time.sleep, 60)\nexcept TimedOut:\n    "
         "print('timed out')"
     )

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder, HashTokens
 
+from structrag.asking.calling import ModelCall
 from structrag.asking.requests import (
     Ask,
     Choose,
     Embed,
     EmbedTokens,
     Failed,
-    ModelCall,
     Score,
     Search,
     TokenVectors,
-    Usage,
     why_unusable,
 )
+from structrag.asking.usage import Usage
 
 
 def test_what_a_run_has_cost_reads_as_a_line() -> None:

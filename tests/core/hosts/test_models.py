@@ -21,7 +21,13 @@ from structrag.hosts.encoders import (
     reading_limit,
     transformer_of,
 )
-from structrag.hosts.models import PARAMETERS, JsonAnswers, LogProbabilities
+from structrag.hosts.models import (
+    PARAMETERS,
+    JsonAnswers,
+    LogProbabilities,
+    atried,
+    tried,
+)
 from structrag.hosts.naming import host_name
 
 TOP = [("1", -0.1), ("2", -2.3)]
@@ -48,9 +54,8 @@ class Server:
 
 
 def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | None:
-    return weighing.margin(
-        ("1", "2"),
-        lambda answer: answer,
+    return tried(
+        weighing.steps(("1", "2"), lambda answer: answer),
         lambda parameters: server.ask(prompt, parameters),
     )
 
@@ -62,7 +67,7 @@ async def test_it_is_so_on_an_event_loop_too() -> None:
         return server.ask("x" * 101, parameters)
 
     with pytest.raises(Refused, match="context size"):
-        await weighing.amargin(("1", "2"), lambda answer: answer, ask)
+        await atried(weighing.steps(("1", "2"), lambda answer: answer), ask)
     assert weighing.works is None
 
 
@@ -85,7 +90,7 @@ async def test_a_schema_that_is_refused_is_not_given_again() -> None:
         return server.ask("short", parameters)
 
     for count in (2, 3):
-        assert await answers.aanswer(SCHEMA, ask) == []
+        assert await atried(answers.steps(SCHEMA), ask) == []
         assert answers.takes is False and len(server.calls) == count
     assert server.calls[-1] == {}
 
@@ -163,7 +168,9 @@ class Known:
 
 def test_answers_without_either_option_have_no_margin() -> None:
     weighing = LogProbabilities()
-    assert weighing.margin(("1", "2"), lambda _: [("x", -0.1)], Known({0})) is None
+    assert (
+        tried(weighing.steps(("1", "2"), lambda _: [("x", -0.1)]), Known({0})) is None
+    )
     assert weighing.works == 0
 
 
@@ -184,18 +191,18 @@ class Formatting:
 
 def test_a_schema_that_was_taken_is_given_again() -> None:
     answers, model = JsonAnswers(), Formatting(None, Refused("too long"))
-    assert answers.answer({}, model) == "{}" and answers.takes
+    assert tried(answers.steps({}), model) == "{}" and answers.takes
     with pytest.raises(Refused):  # for its prompt
-        answers.answer({}, model)
+        tried(answers.steps({}), model)
     assert (answers.takes, model.formatted) == (True, [True, True])
 
 
 def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
     answers = JsonAnswers()
     with pytest.raises(ConnectionError):
-        answers.answer({}, Formatting(ConnectionError("down")))
+        tried(answers.steps({}), Formatting(ConnectionError("down")))
     with pytest.raises(Refused):  # the prompt is too long, with and without a schema
-        answers.answer({}, Formatting(Refused("too long"), Refused("too long")))
+        tried(answers.steps({}), Formatting(Refused("too long"), Refused("too long")))
     assert answers.takes is None
 
 
@@ -206,7 +213,7 @@ def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
 
 
 @examples
-def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) -> None:
+def test_only_refused_parameters_are_tried_otherwise(status: int, n: int) -> None:
     class Failed(Exception):
         status_code = status
 
@@ -217,8 +224,8 @@ def test_only_refused_parameters_are_tried_otherwise(status: int, tried: int) ->
         raise Failed("no")
 
     with pytest.raises(Failed):
-        LogProbabilities().margin(("1", "2"), lambda answer: answer, call)
-    assert len(calls) == tried
+        tried(LogProbabilities().steps(("1", "2"), lambda answer: answer), call)
+    assert len(calls) == n
 
 
 def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
@@ -238,7 +245,7 @@ def test_a_margin_is_of_what_both_options_have_together(
 ) -> None:
     top = [("1", math.log(0.4)), ("2", math.log(0.1)), ("x", math.log(0.01))]
     weighing = LogProbabilities(**options)
-    answer = weighing.margin(("1", "2"), lambda _: top, Known({0}))
+    answer = tried(weighing.steps(("1", "2"), lambda _: top), Known({0}))
     assert answer == pytest.approx(margin)
 
 

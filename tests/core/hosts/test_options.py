@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from structrag.hosts.kinds import D3, EVIDENCE, HIQA, MULTIVIEW, arguments_of
-from structrag.hosts.options import CoreOptions
+from structrag.asking.settings import arguments_of
+from structrag.hosts.kinds import D3, EVIDENCE, HIQA, MULTIVIEW
+from structrag.hosts.options import CoreOptions, SelfAskOptions
+from structrag.retrieval.multihop.selfask import SelfAsk
 
 KINDS = [MULTIVIEW, HIQA, D3, EVIDENCE]
 # What an adapter's retriever takes in another place, or under another name.
@@ -14,3 +16,8 @@ def test_type_checkers_know_what_the_core_takes() -> None:
     taken = {name for kind in KINDS for name in arguments_of(kind.core)}
     taken |= {name for kind in KINDS for name in kind.index_options("load")}
     assert taken - ELSEWHERE == CoreOptions.__annotations__.keys()
+
+
+def test_those_of_self_ask_too() -> None:
+    own = SelfAskOptions.__annotations__.keys()
+    assert set(arguments_of(SelfAsk)) - {"retriever", "llm"} == own

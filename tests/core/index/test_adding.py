@@ -30,7 +30,7 @@ from structrag.errors import InvalidParameter, UnknownDocument
 from structrag.index.adding import (
     AddReport,
     Preparation,
-    Prepared,
+    PreparedGroup,
     checked_documents,
     prepare_steps,
     split_windows,
@@ -643,7 +643,7 @@ def test_documents_that_must_be_there_are_updated_or_nothing_is() -> None:
 
 def read_by(
     splitter: Any, embedder: HashEmbedder | None, held: Sequence[str] = ()
-) -> Prepared:
+) -> PreparedGroup:
     """Two documents prepared with a splitter, of which the store has some."""
     how = Preparation(
         splitter,
@@ -657,7 +657,7 @@ def read_by(
     return Runner(embedder=embedder or HashEmbedder()).run(steps)
 
 
-def vectors_by(prepared: Prepared) -> list[dict[str, list[list[float]]]]:
+def vectors_by(prepared: PreparedGroup) -> list[dict[str, list[list[float]]]]:
     return [
         {view: np.asarray(of.matrix).tolist() for view, of in entry.vectors.items()}
         for entry in prepared.entries

@@ -15,7 +15,6 @@ from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.engine_rows import (
     LONGEST_TAG,
     EngineFilter,
-    Head,
     engine_rows,
     filter_of,
     key_of,
@@ -26,7 +25,7 @@ from structrag.index.engine_rows import (
     value_tag,
     widths_of,
 )
-from structrag.index.entries import Entry, Vectors
+from structrag.index.entries import DocumentRow, Entry, Vectors
 from structrag.index.store import Store
 
 SETTINGS = Store(("raw", "keywords")).settings
@@ -102,14 +101,14 @@ def test_documents_that_are_there_keep_their_keys_and_others_take_the_next() -> 
         name: Entry(Document("", id=name), name, (), empty, {})
         for name in ("new", "old", "newer")
     }
-    prepared = {name: prepare_for(of, SETTINGS) for name, of in entries.items()}
-    heads = {"old": Head(3, {}, "", 0)}
-    rows = rows_by_document(entries, prepared, heads, 8, SETTINGS)
+    checked = {name: prepare_for(of, SETTINGS) for name, of in entries.items()}
+    heads = {"old": DocumentRow({}, "", 0, 3)}
+    rows = rows_by_document(checked, heads, 8, SETTINGS)
     assert [{key_of(row.id) for row in of} for of in rows] == [{8}, {3}, {9}]
 
 
 def test_vectors_of_a_view_have_one_width() -> None:
-    rows = engine_rows(entry(), prepare_for(entry(), SETTINGS), 7, SETTINGS)
+    rows = engine_rows(prepare_for(entry(), SETTINGS), 7, SETTINGS)
     assert widths_of(rows, {"summary": 5}) == {"raw": 3, "keywords": 3, "summary": 5}
     with pytest.raises(
         InvalidAnswer, match=r"of view 'raw' must have 4 dimensions .* brings 3"

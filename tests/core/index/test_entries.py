@@ -24,7 +24,7 @@ from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index import Prompts
 from structrag.index.entries import (
     Entry,
-    Level,
+    LevelEntry,
     Vectors,
     plain_json,
 )
@@ -130,7 +130,7 @@ def bad_entries() -> dict[str, tuple[Entry, type[Exception], str]]:
             "vectors of view 'raw' have no values",
         ),
         "another level": (
-            replace(good, levels={"parts": Level((), {}, {})}),
+            replace(good, levels={"parts": LevelEntry((), {}, {})}),
             InvalidParameter,
             r"document 'a' has \['parts'\] besides the first",
         ),

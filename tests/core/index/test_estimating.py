@@ -17,7 +17,8 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.requests import Ask, Choose, Failed, Usage
+from structrag.asking.requests import Ask, Choose, Failed
+from structrag.asking.usage import Usage
 from structrag.errors import InvalidParameter
 from structrag.index.estimating import (
     _stage_of,

@@ -610,7 +610,7 @@ def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(
 
     index = Index(embedder=embed)
     index.add([document(1)])
-    with pytest.warns(UserWarning, match="FunctionEmbedder and FunctionModel"):
+    with pytest.warns(UserWarning, match="FunctionEmbedder, FunctionModel"):
         index.save(tmp_path / "index")
     assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
     with pytest.raises(InvalidParameter, match="embedder cannot be checked"):

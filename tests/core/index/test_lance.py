@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import ingestion_makers
@@ -82,25 +81,6 @@ def test_half_precision_is_kept(tmp_path: Path) -> None:
     assert "halffloat" in str(lancedb.connect(tmp_path).open_table(CHUNKS).schema)
 
 
-def test_indexes_are_made_anew_when_enough_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-    make = lance.make_indexes
-    store = store_at(tmp_path)
-    monkeypatch.setattr(lance, "make_indexes", lambda *given: made.append(make(*given)))
-    store.put_all([entry(str(i), ["apple fig", "plum"]) for i in range(40)])
-    store.save(store.uri, config={"made": "there"})
-    assert len(made) == 1 and LanceStore.open(str(tmp_path)).config == {"made": "there"}
-    store.save(tmp_path)
-    assert len(made) == 1
-    store.put(entry("0", ["apple"]))
-    store.save(tmp_path)
-    assert len(made) == 2
-    with pytest.raises(InvalidParameter, match=f"path must be 'lancedb:{tmp_path}'"):
-        store.save(tmp_path / "elsewhere")
-
-
 def test_a_large_table_is_joined_and_its_vectors_are_indexed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,27 +141,6 @@ def test_a_larger_table_is_searched_in_part_but_for_rare_rows_and_when_asked(
     assert nearest(40) == right
 
 
-def test_what_is_joined_in_the_background_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    running, most = [0], [0]
-
-    def slow(store: LanceStore) -> dict[str, Any]:
-        running[0] += 1
-        most[0] = max(most[0], running[0])
-        time.sleep(0.2)
-        running[0] -= 1
-        return {}
-
-    monkeypatch.setattr(LanceStore, "_vector_coverage", slow)
-    store = store_at(tmp_path)
-    store._optimize_in_background()
-    store.optimize()
-    assert store._joining is not None
-    store._joining.join()
-    assert most == [1]
-
-
 # -- what is refused
 
 
@@ -212,7 +171,7 @@ def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None
     for content, message in (
         (b'{"format": "structrag-lancedb", "version": 99}', "has format version 99"),
         (b'{"format": "other"}', "version None"),
-        (b"nonsense", "is damaged: its table"),
+        (b"nonsense", "is damaged: its settings"),
     ):
         database.create_table(SETTINGS, [{"content": content}], mode="overwrite")
         with pytest.raises(IndexDamaged, match=message):
@@ -420,7 +379,7 @@ def test_a_writer_that_is_stopped_holds_up_no_search_and_other_writers_not_for_e
         for _ in range(5):
             stopped.stdout.readline()
         # Until it is stopped while it holds the lock, as for most of its time.
-        with suppress(storage._Taken):
+        with suppress(storage._NameTaken):
             while True:
                 stopped.send_signal(signal.SIGCONT)
                 time.sleep(0.01)
@@ -602,128 +561,3 @@ def test_an_ingestion_into_a_bucket_is_gone_on_with(
 
 
 # -- when indexes are made and parts joined, over a table that says how it is
-
-
-class Table:
-    """What a table says of itself, and what is asked of it."""
-
-    def __init__(self) -> None:
-        pa = pytest.importorskip("pyarrow")
-        vector = pa.field("vector_raw", pa.list_(pa.float32(), 2))
-        self.schema = lance_tables.schema_of(Store(VIEWS).settings).append(vector)
-        self.n_rows = 100
-        self.unindexed: int | None = 0
-        self.small_parts = 0
-        self.vectors = (0, 0)  # in an index, and not
-        self.made: list[str] = []
-        self.optimized = 0
-
-    def count_rows(self) -> int:
-        return self.n_rows
-
-    def list_indices(self) -> list[Any]:
-        return [SimpleNamespace(name="vector_raw_index")]
-
-    def index_stats(self, name: str) -> Any:
-        if name == "id_index":
-            if self.unindexed is None:
-                return None
-            return SimpleNamespace(num_unindexed_rows=self.unindexed)
-        indexed, lacking = self.vectors
-        return SimpleNamespace(num_indexed_rows=indexed, num_unindexed_rows=lacking)
-
-    def stats(self) -> dict[str, Any]:
-        return {"fragment_stats": {"num_small_fragments": self.small_parts}}
-
-    def optimize(self, *, cleanup_older_than: Any) -> None:
-        assert cleanup_older_than.total_seconds() == 3600
-        self.optimized += 1
-
-    def create_index(self, column: str, **options: Any) -> None:
-        self.made.append(column)
-
-
-def kept_up(
-    table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[LanceStore, list[str]]:
-    """A store over a table, and what is done for it."""
-    done: list[str] = []
-    monkeypatch.setattr(lance, "make_indexes", lambda *_: done.append("indexes"))
-    monkeypatch.setattr(lance, "write_settings", lambda *_: done.append("settings"))
-    monkeypatch.setattr(
-        LanceStore, "_optimize_in_background", lambda self: done.append("joined")
-    )
-    database = SimpleNamespace(open_table=lambda name: table)
-    settings = Store(VIEWS).settings
-    return LanceStore(str(folder), database, settings, {"a": 1}), done
-
-
-@examples
-def test_indexes_are_made_anew_where_more_than_two_in_a_hundred_rows_changed(
-    changed: int,
-    unindexed: int | None,
-    made: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    table = Table()
-    store, done = kept_up(table, tmp_path, monkeypatch)
-    store._changed, table.unindexed = changed, unindexed
-    store.save(tmp_path)
-    assert done == ["indexes"] * made
-    table.unindexed = 0
-    store.save(tmp_path)  # they are as they should be now
-    assert done == ["indexes"] * made
-
-
-@examples
-def test_parts_are_joined_where_they_are_many_or_many_vectors_are_in_no_index(
-    parts: int,
-    vectors: tuple[int, int],
-    joined: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    table = Table()
-    table.small_parts, table.vectors = parts, vectors
-    store, done = kept_up(table, tmp_path, monkeypatch)
-    store.save(tmp_path)
-    assert done == ["joined"] * joined
-
-
-def test_a_configuration_is_written_where_it_is_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, done = kept_up(Table(), tmp_path, monkeypatch)
-    store.save(tmp_path)
-    store.save(tmp_path, config={"a": 1})
-    assert done == [] and store.config == {"a": 1}
-    store.save(tmp_path, config={"b": (2,)})
-    assert done == ["settings"] and store.config == {"b": [2]}
-
-
-@examples
-def test_near_vectors_are_listed_anew_where_most_of_many_are_in_no_list(
-    vectors: tuple[int, int], made: list[str], tmp_path: Path
-) -> None:
-    table = Table()
-    table.vectors = vectors
-    database = SimpleNamespace(open_table=lambda name: table)
-    LanceStore(str(tmp_path), database, Store(VIEWS).settings, {}).optimize()
-    assert table.made == made and table.optimized == 1
-
-
-def test_parts_are_joined_by_one_thread_at_a_time(tmp_path: Path) -> None:
-    table = Table()
-    database = SimpleNamespace(open_table=lambda name: table)
-    store = LanceStore(str(tmp_path), database, Store(VIEWS).settings, {})
-    with store._upkeep:
-        store._optimize_in_background()
-        first = store._joining
-        store._optimize_in_background()
-        assert first is not None and store._joining is first and table.optimized == 0
-    first.join()
-    store._optimize_in_background()
-    assert store._joining is not None and store._joining is not first
-    store._joining.join()
-    assert table.optimized == 2

@@ -130,7 +130,7 @@ def rows_of(*entries: Entry) -> list[EngineRow]:
     return [
         row
         for key, of in enumerate(entries)
-        for row in engine_rows(of, prepare_for(of, SETTINGS), key, SETTINGS)
+        for row in engine_rows(prepare_for(of, SETTINGS), key, SETTINGS)
     ]
 
 
@@ -171,7 +171,7 @@ def test_documents_and_chunks_are_in_the_order_of_their_keys() -> None:
     assert [(of.id, len(chunks)) for of, chunks in read] == [("c", 1), ("it's", 2)]
     assert reader.first_rows(None, 3) == [row(0, 0), row(1, 0), row(1, 1)]
     assert reader.first_rows({"doc_id": "it's"}, 9) == [row(1, 0), row(1, 1)]
-    assert reader.last_key() == 2 and reader_of(Table([])).last_key() == -1
+    assert reader.next_key == 3 and reader_of(Table([])).next_key == 0
     ids = reader.ids_of(["a", "c"])
     assert [row_id >> 32 for row_id in ids] == [0, 0, 2, 2] and ids == sorted(ids)
 

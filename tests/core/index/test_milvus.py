@@ -39,7 +39,7 @@ from structrag.index.milvus_collections import (
     vectors_of,
 )
 from structrag.index.milvus_reader import MilvusReader
-from structrag.index.milvus_state import State, packed
+from structrag.index.milvus_state import packed
 from structrag.index.store import Store
 
 pymilvus = pytest.importorskip("pymilvus", reason="the extra 'milvus' is not installed")
@@ -168,47 +168,6 @@ def test_what_was_replaced_is_removed_after_a_while(
     monkeypatch.setattr(milvus_reader, "KEPT", 0.0)  # the reader is older than that
     with pytest.raises(ModelFailed, match="has changed since this reader was made"):
         old.chunks("a")
-
-
-def test_a_writer_waits_where_too_much_was_replaced(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = MilvusStore.open(place, SETTINGS)
-    for text in ("apple", "fig", "plum"):
-        store.put(entry("a", [text]))
-    monkeypatch.setattr(milvus, "KEPT", 0.3)
-    monkeypatch.setattr(milvus, "_PAUSE", 0.05)
-    monkeypatch.setattr(milvus, "CROWDED", len(State().to_text()) + 120)
-    store.put(entry("a", ["pear"]))
-    assert store._state().removed >= 1 and len(store._state().hidden) < 3
-    assert texts_of(store) == {"a": ["pear"]}
-
-
-def test_counts_of_terms_are_few_segments_and_exact(place: str) -> None:
-    store, own = MilvusStore.open(place, SETTINGS), Store(VIEWS)
-    for number in range(12):
-        new = entry(
-            f"d{number % 7}", [f"word{number} {WORDS[number % 6]}", "fig fig pear"]
-        )
-        for each in (store, own):
-            each.put(new)
-    for each in (store, own):
-        each.delete("d3")
-    assert all(len(segments) < 5 for segments in store._state().counts.values())
-    assert_same(store, own)
-
-
-def test_lengths_that_change_change_the_weights(place: str) -> None:
-    store, own = MilvusStore.open(place, SETTINGS), Store(VIEWS)
-    for number, length in enumerate((1, 40, 3, 90)):
-        for each in (store, own):
-            each.put(entry(f"d{number}", ["apple " * length + "fig"]))
-    assert_same(store, own)
-    scores = [score for ranking in rankings(store) for _, score in ranking]
-    store.save(place)  # nothing is left to do
-    assert [score for ranking in rankings(store) for _, score in ranking] == scores
-    state = store._state()
-    assert state.averages["raw"] == state.n_terms["raw"] / state.n_rows["raw"]
 
 
 # -- writers

@@ -24,7 +24,7 @@ from structrag.index.milvus_collections import (
     vectors_of,
 )
 from structrag.index.milvus_reader import KEPT, MilvusReader
-from structrag.index.milvus_state import State
+from structrag.index.milvus_state import StoreState
 from structrag.index.store import Store
 from structrag.index.term_weights import RowCounts, number_of, numbered
 
@@ -42,7 +42,7 @@ class Collections:
         self.asked: list[dict[str, Any]] = []
 
     def put(self, of: Entry, key: int, version: int) -> None:
-        rows = engine_rows(of, prepare_for(of, SETTINGS), key, SETTINGS)
+        rows = engine_rows(prepare_for(of, SETTINGS), key, SETTINGS)
         averages = dict.fromkeys(VIEWS, 2.0)
         for name, records in records_of(rows, version, SETTINGS, averages).items():
             self.rows.setdefault(name, []).extend(records)
@@ -110,7 +110,7 @@ class Making:
         self.database.put(plain("b", "plum fig", "pear", year=1), 1, 5)
         self.database.put(plain("c", "lemon"), 2, 6)
         self.database.put(plain("late", "melon"), 3, 7)  # of a writer that is not done
-        self.state = State(
+        self.state = StoreState(
             changes=9,
             last=6,
             hidden=[(1.0, 3, 3)],
@@ -128,7 +128,7 @@ class Making:
         self.looked = 0
 
     def reader(self) -> MilvusReader:
-        def state_now() -> State:
+        def state_now() -> StoreState:
             self.looked += 1
             return self.now
 

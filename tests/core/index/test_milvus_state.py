@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.index.milvus_state import State, packed, unpacked
+from structrag.index.milvus_state import StoreState, packed, unpacked
 
 
-def visible(state: State, version: int) -> bool:
+def visible(state: StoreState, version: int) -> bool:
     """What the condition says of a version, taken as Python."""
     return bool(eval(state.visible(), {"version": version}))
 
@@ -18,12 +18,12 @@ def visible(state: State, version: int) -> bool:
     st.lists(st.tuples(st.sampled_from([1.0, 2.0]), st.integers(1, 30))),
 )
 def test_what_is_hidden_is_not_seen(last: int, hidden: list[tuple[float, int]]) -> None:
-    state = State(
+    state = StoreState(
         last=last, widths={"raw": 3}, counts={"raw": [(1, 2, 3)]}, writing=(4, 5)
     )
     for since, version in hidden:
         state.hide(since, version, version)
-    again = State.from_text(state.to_text())
+    again = StoreState.from_text(state.to_text())
     assert again == state
     numbers = {version for _, version in hidden}
     for version in range(40):

@@ -15,10 +15,8 @@ from structrag import (
 )
 from structrag.asking.requests import Ranking
 from structrag.errors import ModelFailed
-from structrag.index.routes import (
-    HostVectors,
-    ranked_rows,
-)
+from structrag.index.host_vectors import HostVectors
+from structrag.index.routes import ranked_rows
 from structrag.models import LsaEmbedder
 
 

@@ -15,7 +15,6 @@ from structrag.index.segments import (
     Merge,
     PendingDocument,
     Segment,
-    StoredDocument,
     open_segment,
     segment_of,
     segment_path,
@@ -38,14 +37,7 @@ def segment(entries: dict[int, Entry]) -> Segment:
             )
             for view in VIEWS
         }
-        stored = StoredDocument(
-            prepared.record, of_document.fingerprint, of_document.degraded
-        )
-        documents.append(
-            PendingDocument(
-                key, stored, prepared.levels, {"chunks": terms}, prepared.arrays
-            )
-        )
+        documents.append(PendingDocument(key, prepared, {"chunks": terms}))
     return segment_of(documents, LEVELS, vocabulary, "float32")
 
 

@@ -172,7 +172,7 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
         (lambda store: store.chunk(-1), "row must be from 0 to 5; got -1"),
         (
             lambda store: store.document("z"),
-            "doc_id must be a document of the store; 'z' is not",
+            "doc_id must be the id of a document that is in the index; got 'z'",
         ),
         (lambda store: Store(()), "views must be one or more different names"),
         (lambda store: Store("raw"), "views must be one or more different names"),

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 from fixture_cases import examples
 
-from structrag.ingestion.file_state import YOUNG, FileState, file_state, is_gone
-
-
-def test_an_old_file_is_told_by_size_and_time(tmp_path: Path) -> None:
-    file = tmp_path / "a.md"
-    file.write_text("abc")
-    then = time.time_ns() - 2 * YOUNG
-    os.utime(file, ns=(then, then))
-    state = file_state(str(file))
-    assert state == FileState(3, file.stat().st_mtime_ns) and state.is_sure
-    os.utime(file, ns=(then, then - 10**9))
-    assert file_state(str(file)) != state
-
-
-def test_a_file_that_has_just_changed_is_never_sure(tmp_path: Path) -> None:
-    file = tmp_path / "a.md"
-    file.write_text("abc")
-    assert not file_state(str(file)).is_sure
-    with pytest.raises(FileNotFoundError):
-        file_state(str(tmp_path / "none.md"))
+from structrag.ingestion.file_state import file_state, is_gone
 
 
 def test_only_what_is_not_there_is_gone(tmp_path: Path) -> None:

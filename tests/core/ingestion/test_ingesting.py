@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import random
-import signal
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -387,33 +384,6 @@ def test_a_file_that_takes_too_long_does_not_stop_the_others(
     assert content(tmp_path / "index")["ids"] == [str(files[i]) for i in (0, 2)]
 
 
-def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(
-    tmp_path: Path,
-) -> None:
-    files = write_files(tmp_path / "files", 70)
-    files[-1].write_text("# Bad\n\nThe server goes DOWN.")
-    log = tmp_path / "calls"
-    run = partial(
-        ingest,
-        tmp_path / "files",
-        tmp_path / "index",
-        make=partial(makers.broken, str(log)),
-        workers=1,
-    )
-    with pytest.raises(ModelFailed, match="no server") as failure:
-        run()
-    assert (
-        f"while it prepared {str(files[64])!r} and 5 more files; what was finished is saved. Mend "
-        "the cause and begin the same ingestion again: it goes on where it stopped."
-    ) in str(failure.value)
-    assert len(Store.load(tmp_path / "index").document_ids) == 64
-    # Calls: two a group, then all, the first alone, a probe.
-    assert log.stat().st_size == 2 * 2 + 3
-    files[-1].write_text("# Good\n\nIt is up.")
-    report = run()
-    assert (report.unchanged, report.added) == (64, 6)
-
-
 def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(
     tmp_path: Path,
 ) -> None:
@@ -530,29 +500,6 @@ def test_two_at_once_into_one_index(tmp_path: Path) -> None:
     assert (
         ingest(tmp_path / "files", tmp_path / "index", make=makers.slow).unchanged == 60
     )
-
-
-@linux
-@pytest.mark.parametrize("seed", [1, 2])
-def test_it_survives_kills_of_anyone_at_any_time(tmp_path: Path, seed: int) -> None:
-    """Workers and the driver are killed at random; the last run ends undisturbed."""
-    write_files(tmp_path / "files", 100)
-    drawn = random.Random(seed)
-    for _ in range(3):
-        driver = start(tmp_path, "slow", workers=2, save_every=0.2)
-        time.sleep(drawn.uniform(2, 8))
-        if driver.poll() is not None:
-            break
-        for worker in children(driver.pid)[: drawn.randint(0, 2)]:
-            os.kill(worker, signal.SIGKILL)
-        time.sleep(drawn.uniform(0, 2))
-        driver.kill()
-        driver.wait()
-        if (tmp_path / "index" / "manifest.json").exists():
-            Store.load(tmp_path / "index", verify=True)
-    ingest(tmp_path / "files", tmp_path / "index", make=makers.slow, workers=2)
-    ingest(tmp_path / "files", tmp_path / "undisturbed", make=makers.slow, workers=1)
-    assert content(tmp_path / "index") == content(tmp_path / "undisturbed")
 
 
 @linux
@@ -813,17 +760,6 @@ def test_with_one_model_a_make_may_come_with_an_embedding(
     assert report.added == 1
 
 
-def test_without_files_the_end_is_told_once(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    steps: list[Progress] = []
-    index = tmp_path / "in a" / "new folder" / "index"
-    report = ingest([], index, make=makers.index, progress=steps.append)
-    assert [(step.files, step.total, step.chunks) for step in steps] == [(0, 0, 0)]
-    assert 0 <= report.seconds < 60 and 0 <= steps[0].seconds < 60
-    assert content(index)["ids"] == []
-
-
 def test_files_that_have_not_changed_are_told_of_once(
     tmp_path: Path, inside: InsideRunner
 ) -> None:
@@ -847,28 +783,6 @@ def test_files_that_have_not_changed_are_told_of_once(
     ]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "groups"),
-    [
-        # 262,144 bytes are the most of a group.
-        ([131_072, 131_072, 1], [2, 1]),
-        ([131_072, 131_073, 1], [1, 2]),
-        ([300_000, 1], [1, 1]),
-        ([200_000, 100_000, 162_144], [1, 2]),
-        ([200_000, 100_000, 162_145], [1, 1, 1]),
-        ([0] * 33, [32, 1]),
-    ],
-)
-def test_a_group_is_of_a_quarter_of_a_megabyte_or_32_files(
-    tmp_path: Path, inside: InsideRunner, sizes: list[int], groups: list[int]
-) -> None:
-    inside.answer = inside.skip
-    files = sized(tmp_path / "files", *sizes)
-    report = ingest(files, tmp_path / "index", make=makers.index, workers=1)
-    assert [len(task) for task in inside.tasks] == groups
-    assert (report.unchanged, report.bytes) == (len(sizes), sum(sizes))
-
-
 @examples
 def test_groups_are_smaller_the_less_is_left_for_several_workers(
     tmp_path: Path,
@@ -883,60 +797,6 @@ def test_groups_are_smaller_the_less_is_left_for_several_workers(
     assert [len(task) for task in inside.tasks] == groups
     in_order = [name for task in inside.tasks for name in task]
     assert in_order == [f"{number:03}" for number in range(40)]
-
-
-def test_without_a_number_there_is_a_worker_a_core(
-    tmp_path: Path, inside: InsideRunner
-) -> None:
-    inside.cores, inside.answer = 3, inside.skip
-    files = sized(tmp_path / "files", *[100] * 8)
-    ingest(files, tmp_path / "index", make=makers.index)
-    assert inside.counts == [3, 3, 3]
-
-
-def test_no_more_workers_are_started_than_there_are_groups(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-    waiting: list[Inside] = []
-
-    def slowly(worker: Inside, task: Task) -> None:
-        """The first worker does all; the others get ready at the end."""
-        inside.skip(worker, task)
-        if len(inside.tasks) == 5:
-            for late in waiting:
-                late.say(late.preparer.ready())
-
-    def start(setup: bytes, replies: Replies, count: int) -> Worker:
-        worker = Inside(inside, setup, replies)
-        inside.workers.append(worker)
-        if len(inside.workers) == 1:
-            worker.say(worker.preparer.ready())
-        else:
-            waiting.append(worker)
-        return worker
-
-    inside.answer = slowly
-    monkeypatch.setattr(inside, "start", start)
-    files = sized(tmp_path / "files", *[100] * 5)
-    report = ingest(files, tmp_path / "index", make=makers.index, workers=10)
-    assert (len(inside.workers), report.unchanged) == (5, 5)
-
-
-def test_first_documents_are_prepared_alone_until_all_is_settled(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-    inside.is_settled = False
-
-    def settle_with_the_third(worker: Inside, task: Task) -> None:
-        worker.say(TaskResult(task.number, is_settled=len(inside.tasks) == 3))
-
-    inside.answer = settle_with_the_third
-    files = sized(tmp_path / "files", *[100] * 12)
-    ingest(files, tmp_path / "index", make=makers.index, workers=3)
-    assert inside.at_work[:3] == [1, 1, 1]
-    assert set(inside.at_work[3:]) >= {2, 3}
 
 
 def test_what_the_first_documents_share_goes_to_the_other_workers(
@@ -954,42 +814,6 @@ def test_what_the_first_documents_share_goes_to_the_other_workers(
     files = sized(tmp_path / "files", 100, 100, 100)
     ingest(files, tmp_path / "index", make=makers.index, workers=2)
     assert shared == [[], ["axes"], ["axes"]]
-
-
-def test_few_groups_are_done_ahead_of_one_that_takes_long(
-    tmp_path: Path, inside: InsideRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Four a worker, so that what waits to be stored in order stays small."""
-    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
-    done_meanwhile: list[int] = []
-    steps: list[int] = []
-
-    def first_is_slow(worker: Inside, task: Task) -> None:
-        if task.number > 0:
-            inside.skip(worker, task)
-            return
-
-        def end() -> None:
-            last = time.monotonic() + 10
-            while len(inside.tasks) < 8 and time.monotonic() < last:
-                time.sleep(0.01)
-            time.sleep(0.2)  # in which no more may come
-            done_meanwhile.extend([len(inside.tasks), len(steps)])
-            inside.skip(worker, task)
-
-        threading.Thread(target=end).start()
-
-    inside.answer = first_is_slow
-    files = sized(tmp_path / "files", *[100] * 20)
-    ingest(
-        files,
-        tmp_path / "index",
-        make=makers.index,
-        workers=2,
-        progress=lambda step: steps.append(step.files),
-    )
-    assert done_meanwhile == [8, 0]
-    assert steps == list(range(1, 21))
 
 
 def test_what_is_stored_is_saved_from_time_to_time(

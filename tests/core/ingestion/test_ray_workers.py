@@ -21,7 +21,7 @@ from ingestion_making import content, start, wait_for, write_files
 from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
-from structrag.ingestion.one_model import Asked
+from structrag.ingestion.one_model import ModelRequest
 from structrag.ingestion.ray_workers import RayRunner, _asked
 from structrag.ingestion.tasks import Task
 
@@ -351,5 +351,5 @@ def test_a_model_that_ended_too_often_is_a_failure(
     monkeypatch.setattr(ray, "get", ended)
     with pytest.raises(ModelFailed, match=r"ended 4 times .* \(Ray's OSError\)"):
         runner_over(monkeypatch, ray, embedding="some/model", one_model=True)
-    answer = _asked(Actor(object, {}), Asked("embed", ("a",)))
+    answer = _asked(Actor(object, {}), ModelRequest("embed", ("a",)))
     assert answer.failure == "the model's actor ended 4 times (Ray's OSError)"

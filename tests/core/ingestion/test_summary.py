@@ -7,25 +7,11 @@ from pathlib import Path
 import pytest
 from fixture_cases import examples
 
-from structrag.ingestion.file_state import FileState
 from structrag.ingestion.summary import (
     FolderSummary,
     read_summary,
-    summary_path,
     write_summary,
 )
-
-
-def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
-    place = summary_path(tmp_path / "manuals.index")
-    assert place.name == "manuals.index.ingested.json"
-    files = {"ä.md": FileState(3, 4)}
-    summary = FolderSummary(
-        {"embedder": "hash"}, files, {"b.md": "It is empty."}, {"added": 1}
-    )
-    write_summary(place, summary)
-    assert read_summary(place) == summary
-    assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
 @examples

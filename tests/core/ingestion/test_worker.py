@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,29 +11,20 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import ingestion_makers as makers
-import numpy as np
 import pytest
-from doubles import HashEmbedder, HostStore
+from doubles import HostStore
 
 from structrag import Index, read_file
 from structrag.errors import (
     BudgetExceeded,
-    InvalidAnswer,
     InvalidParameter,
     MissingExtra,
     ModelFailed,
 )
-from structrag.ingestion.one_model import Asked, ModelFacts, ModelReply
+from structrag.ingestion.one_model import ModelFacts
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer, _portable, main, started
 from structrag.records import Document
-
-
-class Nan(HashEmbedder):
-    """An embedder that gives no numbers."""
-
-    def embed(self, texts: Any, *, query: bool = False) -> Any:
-        return super().embed(texts, query=query) * np.nan
 
 
 def host_index() -> Index:
@@ -67,23 +57,6 @@ def test_documents_are_prepared_and_not_kept(tmp_path: Path) -> None:
     assert [entry.document.id for entry in again.entries] == [paths[1]]
 
 
-def test_what_the_first_documents_decide_is_taken_over(tmp_path: Path) -> None:
-    """The axes of token vectors is the same in all workers."""
-    paths = files(tmp_path, "# A\n\nOne pump.", "# B\n\nTwo cats sleep.")
-    first = Preparer(Setup(makers.evidence, {})).done(Task(0, paths[:1], {}, {}))
-    second = Preparer(Setup(makers.evidence, {})).done(
-        Task(1, paths[1:], {}, first.shared)
-    )
-    assert first.is_settled and second.is_settled
-    assert (second.shared["token_axes"] == first.shared["token_axes"]).all()
-    assert not Preparer(Setup(makers.evidence, {})).ready().is_settled
-    assert Preparer(Setup(makers.index, {})).ready().is_settled
-    empty = Preparer(Setup(makers.evidence, {})).done(
-        Task(0, files(tmp_path, ""), {}, {})
-    )
-    assert not empty.is_settled
-
-
 def test_a_bad_file_and_a_fault_of_ours_are_errors_of_their_files(
     tmp_path: Path,
 ) -> None:
@@ -110,16 +83,6 @@ def test_a_reader_that_is_not_installed_leaves_out_its_files_alone(
     assert done.errors == {paths[1]: "PDF files need pypdfium2."}
 
 
-def test_a_model_that_is_down_stops_it_after_a_few_calls(tmp_path: Path) -> None:
-    preparer = Preparer(Setup(makers.broken, {}))
-    paths = files(tmp_path, *(f"# {n}\n\nDOWN" for n in range(9)))
-    stopped = preparer.done(Task(0, paths, {}, {}))
-    assert isinstance(stopped, Stopped) and isinstance(stopped.error, ModelFailed)
-    assert "no server" in str(stopped.error)
-    assert stopped.paths == paths  # any of them may have brought it down
-    assert preparer.retriever.embedder.calls == 3  # all, the first alone, a probe
-
-
 def test_a_model_that_goes_down_after_others_passed_names_one_file(
     tmp_path: Path,
 ) -> None:
@@ -130,32 +93,6 @@ def test_a_model_that_goes_down_after_others_passed_names_one_file(
     stopped = preparer.done(Task(0, paths, {}, {}))
     assert isinstance(stopped, Stopped)
     assert stopped.paths == paths[3:]
-
-
-@pytest.mark.parametrize("others", [0, 4])
-def test_a_text_that_a_model_refuses_leaves_out_its_file_alone(
-    tmp_path: Path, others: int
-) -> None:
-    preparer = Preparer(Setup(makers.broken, {}))
-    texts = [f"# {n}\n\nText {n}." for n in range(others)]
-    *good, bad = files(tmp_path, *texts, "# Bad\n\nREFUSED")
-    done = preparer.done(Task(0, (*good, bad), {}, {}))
-    assert isinstance(done, TaskResult)
-    assert [entry.document.id for entry in done.entries] == good
-    (sentence,) = done.errors.values()
-    assert list(done.errors) == [bad]
-    assert sentence == (
-        f"{bad!r} cannot be embedded: The embedder 'hash' raised ValueError: not this text. The "
-        "model takes other texts."
-    )
-
-
-def test_vectors_that_are_none_stop_it(tmp_path: Path) -> None:
-    preparer = Preparer(Setup(partial(makers.index_with, Nan()), {}))
-    stopped = preparer.done(
-        Task(0, files(tmp_path, "# A\n\nOne.", "# B\n\nTwo."), {}, {})
-    )
-    assert isinstance(stopped, Stopped) and isinstance(stopped.error, InvalidAnswer)
 
 
 def test_a_budget_that_is_used_up_names_all_files_of_the_task(
@@ -184,21 +121,6 @@ def test_a_host_store_is_refused() -> None:
         Preparer(Setup(host_index, {}))
 
 
-def test_each_task_has_its_own_counts(tmp_path: Path) -> None:
-    preparer = Preparer(Setup(makers.index, {}))
-    first, second = files(tmp_path, "# A\n\nOne.\n\n# B\n\nTwo.", "# C\n\nThree.")
-    large = preparer.done(Task(0, (first,), {}, {}))
-    small = preparer.done(Task(1, (second,), {}, {}))
-    assert isinstance(large, TaskResult) and isinstance(small, TaskResult)
-    assert (large.chunks, small.chunks) == (2, 1)
-    assert 0 < small.usage["embedded"] < large.usage["embedded"]
-    in_all = preparer.retriever.usage.as_dict()["embedded"]
-    assert small.usage["embedded"] + large.usage["embedded"] == in_all
-    nothing = preparer.done(Task(2, (), {}, {}))
-    assert isinstance(nothing, TaskResult) and set(nothing.usage.values()) == {0}
-    assert (nothing.chunks, nothing.entries) == (0, [])
-
-
 @pytest.mark.parametrize(
     ("make", "is_fitted", "is_settled"),
     [
@@ -225,42 +147,6 @@ def test_paragraphs_are_the_chunks_of_d3(tmp_path: Path) -> None:
     assert done.chunks == 2 and entry.document.text == ""
 
 
-def test_with_one_model_a_worker_asks_for_vectors(tmp_path: Path) -> None:
-    calls: list[Asked] = []
-
-    def ask(asked: Asked) -> ModelReply:
-        calls.append(asked)
-        return ModelReply(np.ones((len(asked.texts), 2), dtype=np.float32))
-
-    facts = ModelFacts("shared", None, counts_tokens=False, gives_tokens=False)
-    preparer = Preparer(Setup(makers.index_with, {}, facts), ask)
-    done = preparer.done(Task(0, files(tmp_path, "# A\n\nOne."), {}, {}))
-    assert isinstance(done, TaskResult) and len(done.entries) == 1
-    assert preparer.retriever.embedder.name == "shared" and calls
-    # Without one to ask, `make` makes its own.
-    assert Preparer(Setup(makers.index, {}, facts)).retriever.embedder.name == "hash"
-    assert Preparer(Setup(makers.index, {}), ask).retriever.embedder.name == "hash"
-
-
-def test_documents_that_are_there_are_neither_prepared_nor_unknown(
-    tmp_path: Path,
-) -> None:
-    preparer = Preparer(Setup(makers.index, {}))
-    paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
-    first = preparer.done(Task(0, paths, {}, {}))
-    assert isinstance(first, TaskResult) and first.unchanged == []
-    store, prints = (
-        preparer.collected,
-        {e.document.id: e.fingerprint for e in first.entries},
-    )
-    assert store.fingerprints([*paths, "other"]) == prints
-    assert paths[0] in store and "other" not in store
-    assert store.known([paths[1], "other"]) == {paths[1]} and not store.held([])
-    again = preparer.done(Task(1, paths, {"gone.md": "x"}, {}))
-    assert isinstance(again, TaskResult) and len(again.entries) == 2
-    assert "gone.md" in store and again.unchanged == []
-
-
 @pytest.mark.parametrize(
     ("make", "kind", "sentence"),
     [
@@ -275,17 +161,6 @@ def test_what_cannot_begin_says_why(
     preparer, words = started(lambda: Setup(make, {}), None)
     assert preparer is None and isinstance(words, Stopped) and words.paths == ()
     assert isinstance(words.error, kind) and sentence in str(words.error)
-
-
-def test_what_begins_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("structrag.ingestion.worker.gc", MagicMock())
-    preparer, words = started(lambda: Setup(makers.index, {}), None)
-    assert preparer is not None and isinstance(words, Ready)
-
-
-def test_only_models_that_embed_can_be_probed() -> None:
-    assert Preparer(Setup(makers.index, {}))._models_answer()
-    assert not Preparer(Setup(makers.lsa_index, {}))._models_answer()
 
 
 class System:

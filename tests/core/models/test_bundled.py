@@ -38,13 +38,6 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         bundled.minilm_path()
 
 
-def test_a_package_without_a_folder_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = SimpleNamespace(submodule_search_locations=None)
-    monkeypatch.setattr(bundled, "find_spec", lambda name: spec)
-    with pytest.raises(MissingExtra, match="is missing"):
-        bundled.minilm_path()
-
-
 def test_the_published_weights_are_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

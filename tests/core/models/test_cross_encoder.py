@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixture_cases import examples
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.models.scorers import CrossEncoderScorer, as_cross_encoder
-from structrag.text.tokens import count_tokens
 
 QUESTION = "what do cats eat"
 TEXTS = ["cats eat fish", "pumps move water", "dogs sleep", "cats eat fish"]
@@ -156,33 +154,6 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
             CrossEncoderScorer(name)
     with pytest.raises(InvalidParameter, match="is there and cannot be loaded"):
         CrossEncoderScorer(str(tmp_path))
-
-
-def test_pairs_go_out_by_length_then_alphabet() -> None:
-    model = Overlap()
-    CrossEncoderScorer(model).score("q", ["bb", "ccc", "b", "aa"])
-    assert model.pairs == [("q", "b"), ("q", "aa"), ("q", "bb"), ("q", "ccc")]
-
-
-def test_a_text_of_exactly_the_limit_is_one_window() -> None:
-    words = "cats eat fish . " * 20
-    fitting = [words[:n] for n in range(len(words)) if count_tokens(words[:n]) == 16]
-    model = Overlap()
-    CrossEncoderScorer(model, window_tokens=16).score(QUESTION, [fitting[-1]])
-    assert model.pairs == [(QUESTION, fitting[-1])]
-    model.pairs.clear()
-    longer = words[: len(fitting[-1]) + 1]
-    CrossEncoderScorer(model, window_tokens=16).score(QUESTION, [longer])
-    assert len(model.pairs) == 2
-
-
-@examples
-def test_settings_below_the_least_are_refused(
-    settings: dict[str, int], message: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        CrossEncoderScorer(Overlap(), **settings)
-    assert CrossEncoderScorer(Overlap(), batch_size=1).batch_size == 1
 
 
 @pytest.mark.parametrize("activation", ["activation_fn", "activation_fct"])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -16,12 +13,11 @@ from doubles import HashEmbedder
 from fixture_cases import examples
 
 from structrag import FunctionEmbedder, SentenceTransformerEmbedder
-from structrag.asking.requests import acall
-from structrag.errors import InvalidParameter, MissingExtra
+from structrag.asking.calling import acall
+from structrag.errors import InvalidParameter
 from structrag.index.adding import split_windows
 from structrag.models import LsaEmbedder
 from structrag.models.embedders import as_embedder, as_fixed_embedder, model_label
-from structrag.models.llm import as_language_model
 
 PARTS, TARGETS, FLUIDS = (
     ("pump", "gear", "motor"),
@@ -42,17 +38,6 @@ async def test_async_gives_the_same() -> None:
     )
 
 
-def test_an_embedder_needs_a_name_and_embed_alone() -> None:
-    class Ones:
-        name = "ones"
-
-        def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
-            return np.ones((len(texts), 2))
-
-    embedder = Ones()
-    assert as_embedder(embedder) is embedder
-
-
 # -- what callers pass
 
 
@@ -65,24 +50,6 @@ def test_as_embedder_takes_what_callers_have(embedder: HashEmbedder) -> None:
     assert as_embedder(embedder) is embedder
     assert as_embedder(local).name.endswith("test_embedders.local")
     assert as_embedder(local).embed(("a", "b")).shape == (2, 2)
-
-
-def test_functions_without_a_name_of_their_own_are_told_apart() -> None:
-    named = {
-        as_embedder(function).name
-        for function in (
-            lambda texts: np.ones((len(texts), 2)),
-            lambda texts: np.ones((len(texts), 3)),
-            partial(local),
-            local,
-        )
-    }
-    assert len(named) == 4 and not any(" at 0x" in name for name in named)
-    models = [
-        as_language_model(function)
-        for function in (lambda prompt: "a", lambda prompt: "b")
-    ]
-    assert len({model.name for model in models if model}) == 2
 
 
 @pytest.mark.parametrize(
@@ -285,14 +252,6 @@ def test_minilm(minilm: Any) -> None:
 
 
 # -- the bundled model
-
-
-def test_a_model_by_name_without_the_package_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'structrag\[models\]'"):
-        as_embedder("intfloat/e5-small")
 
 
 @examples

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
 from structrag import (
     FunctionModel,
 )
-from structrag.asking.requests import acall
+from structrag.asking.calling import acall
 from structrag.errors import InvalidParameter
 from structrag.models.llm import as_language_model
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        3,
-        "gpt",
-        object(),
-        type("Host", (), {"invoke": 1, "__call__": lambda self: 0})(),
-        SimpleNamespace(complete=str.upper),
-        SimpleNamespace(name="upper"),
-    ],
-)
-def test_as_language_model_refuses_the_rest(value: Any) -> None:
-    with pytest.raises(InvalidParameter, match="llm must be None, a function"):
-        as_language_model(value)
 
 
 async def test_a_function_as_language_model() -> None:

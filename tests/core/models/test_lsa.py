@@ -14,8 +14,6 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from structrag.models import LsaEmbedder
@@ -110,23 +108,6 @@ def test_lsa_is_equal_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1 and len(outputs.pop()) == hashlib.sha256().digest_size * 2
-
-
-def test_the_vectors_are_those_of_scikit_learn() -> None:
-    terms = TfidfVectorizer(
-        sublinear_tf=True,
-        tokenizer=Tokenizer(),
-        token_pattern=None,
-        lowercase=False,
-        dtype=np.float32,
-    )
-    corpus = [*CORPUS, "Oil oil oil oil for the pump and the gear"]
-    matrix = terms.fit_transform(corpus)
-    reduction = TruncatedSVD(8, random_state=0, n_iter=4).fit(matrix)
-    texts = ["Oil oil oil for the pump", "gear wheel wheel and water"]
-    expected = normalize(reduction.transform(terms.transform(texts)))
-    found = LsaEmbedder(dimensions=8).fit(corpus).embed(texts)
-    assert np.allclose(found, expected, atol=1e-5)
 
 
 @given(texts=st.lists(st.text(max_size=30), max_size=8))

@@ -12,7 +12,6 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.requests import Ask, Choose
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, NoModel
 from structrag.models.margins import (
@@ -22,7 +21,6 @@ from structrag.models.margins import (
     UNUSABLE,
     Masses,
     parse_rating,
-    rating_margin,
     similarity_margins,
     squash,
     two_way,
@@ -32,23 +30,6 @@ from structrag.models.margins import (
 )
 
 logs = st.floats(-30, 0)
-
-
-def test_worked_two_way_numbers() -> None:
-    one = two_way([0.0], [-1.0])
-    assert one is not None and one.margin == pytest.approx(0.4621, abs=1e-4)
-    two = two_way([math.log(0.45)], [math.log(0.30)])
-    assert (
-        two is not None
-        and two.margin == pytest.approx(0.20)
-        and two.mass == pytest.approx(0.75)
-    )
-    plain = two_way([math.log(0.45)], [math.log(0.30)], normalised=False)
-    assert plain is not None and plain.margin == pytest.approx(0.15)
-    variants = two_way([-1.6, -2.3], [-0.9])
-    assert variants is not None
-    assert variants.margin == pytest.approx(-0.1473, abs=1e-4)
-    assert variants.mass == pytest.approx(0.7087, abs=1e-4)
 
 
 def test_missing_options() -> None:
@@ -78,23 +59,9 @@ def test_the_least_mass_is_that_of_the_pairs_alone() -> None:
     assert masses.least == 1.0 and str(masses).endswith("100% at least")
 
 
-def test_probabilities_that_add_up_to_more_than_one_are_cut() -> None:
-    # Rounded by a server: 0.9 and 0.9 for two spellings of one option.
-    both = two_way([math.log(0.9)] * 2, [math.log(0.2)], normalised=False)
-    assert both is not None and (both.margin, both.mass) == (1.0, 1.0)
-    swapped = two_way([math.log(0.2)], [math.log(0.9)] * 2, normalised=False)
-    assert swapped is not None and (swapped.margin, swapped.mass) == (-1.0, 1.0)
-
-
 def test_an_option_that_is_not_listed_counts_as_the_least_likely_token() -> None:
     certain = two_way_of_top([("1", 0.0)], ("1", "2"))
     assert certain is not None and certain.margin == 0.0
-
-
-def test_variants_of_a_token_are_added_up() -> None:
-    top = [("Yes", -1.6), (" yes", -2.3), ("\u2581no", -0.9), ("yesterday", -0.5)]
-    found = two_way_of_top(top, ("yes", "no"))
-    assert found is not None and found.margin == pytest.approx(-0.1473, abs=1e-4)
 
 
 @given(st.lists(logs, min_size=1, max_size=4), st.lists(logs, min_size=1, max_size=4))
@@ -109,24 +76,9 @@ def test_margin_is_that_of_the_probabilities(
     assert -1 <= found.margin <= 1 and 0 <= found.mass <= 1
 
 
-def test_impossible_options_are_a_tie() -> None:
-    found = two_way([-math.inf], [-math.inf])
-    assert found is not None and found.margin == 0 and found.mass == 0
-
-
 @examples
 def test_ratings(answer: str, rating: float | None) -> None:
     assert parse_rating(answer) == rating
-
-
-def test_rating_margins() -> None:
-    assert (
-        rating_margin(["10"]) == 1
-        and rating_margin(["0"]) == -1
-        and rating_margin(["5"]) == 0
-    )
-    assert rating_margin(["9", "nothing", "7", "1"]) == pytest.approx(0.4)
-    assert rating_margin(["nothing"]) is None
 
 
 WORKED = [[1, 0], [1, 0], [0, 1], [0, 1]]
@@ -175,34 +127,6 @@ def test_equal_sentences_and_few_sentences() -> None:
         window_similarity(WORKED, 0)
 
 
-def test_values_that_differ_by_rounding_alone_are_equal() -> None:
-    # Their mean is 0.10000000000000002.
-    assert squash([0.1, 0.1, 0.1]).tolist() == [0.0] * 3
-
-
-def test_a_gap_that_is_no_number_stays_one_and_does_not_count() -> None:
-    found = squash([1.0, math.nan, 3.0])
-    # z-scores of -1 and 1
-    assert found == pytest.approx(
-        [-math.tanh(0.5), math.nan, math.tanh(0.5)], nan_ok=True
-    )
-
-
-def test_windows_have_four_rows_if_nothing_is_said() -> None:
-    vectors = np.random.default_rng(0).normal(size=(12, 3))
-    assert np.array_equal(window_similarity(vectors), window_similarity(vectors, 4))
-    assert np.array_equal(similarity_margins(vectors), similarity_margins(vectors, 4))
-    assert not np.allclose(window_similarity(vectors), window_similarity(vectors, 3))
-
-
-def test_rounding_makes_no_cosine_above_one() -> None:
-    vectors = np.random.default_rng(0).normal(size=(200, 3))
-    repeated = np.repeat(vectors, 3, axis=0)  # rows 0, 1, 2 are equal, and so on
-    found = window_similarity(repeated, 1)
-    assert found[0::3] == pytest.approx(1.0)
-    assert found.max() <= 1.0 and window_similarity(-repeated, 1).max() <= 1.0
-
-
 class Weigher(ScriptedModel):
     """Weighs options by a script, too."""
 
@@ -247,20 +171,6 @@ async def test_what_the_model_can_do_is_decided_by_the_first_question(
     ):
         assert result[1] == source
         assert result[0] == pytest.approx(margins)
-
-
-def test_a_question_asks_for_normalised_margins_if_nothing_is_said() -> None:
-    assert next(weigh_steps(["a"], ("2", "1"))) == [Choose("a", ("2", "1"), "", True)]
-    steps = weigh_steps(["a", "b"], ("2", "1"), component="idms", normalised=False)
-    assert next(steps) == [Choose("a", ("2", "1"), "idms", False)]
-    assert steps.send([0.5]) == [Choose("b", ("2", "1"), "idms", False)]
-
-
-def test_ratings_are_asked_for_under_a_name_of_their_own() -> None:
-    steps = weigh_steps(["a"], ("2", "1"), component="idms", source=RATING)
-    (asked,) = next(steps)
-    assert isinstance(asked, Ask) and asked.component == "idms.rating"
-    assert asked.prompt.startswith("a\n\n") and "certainly '2', 0 if" in asked.prompt
 
 
 def test_a_source_that_nobody_knows_is_refused() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import pickle
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -165,53 +167,38 @@ def test_permuting_the_texts_permutes_the_scores(
     )
 
 
+@contextmanager
+def read_by(model: Any) -> Iterator[list[list[str]]]:
+    """The words of the inputs that a model reads."""
+    inputs: list[list[str]] = []
+
+    def note(_: Any, __: Any, named: dict[str, Any]) -> None:
+        rows = named["input_ids"].tolist()
+        inputs.extend([WORDS[i] for i in row if i] for row in rows)
+
+    hook = model.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield inputs
+    finally:
+        hook.remove()
+
+
 def test_a_long_text_counts_by_its_best_window_and_keeps_its_ending(
     model: Any, tokenizer: Any
 ) -> None:
     sentences = ["pumps move water .", "cats eat fish .", "dogs sleep ."]
     text = " ".join(sentence for sentence in sentences for _ in range(6))
     scorer = MonoT5(model, tokenizer, max_tokens=36)
-    ending = [WORDS.index("Relevant"), WORDS.index(":"), WORDS.index("</s>")]
-    windows = scorer._windows(QUESTION, text)
-    assert len(windows) > 2
-    assert all(len(ids) <= 36 and list(ids[-3:]) == ending for ids in windows)
-    head = len(scorer._ids(QUESTION, "")) - 3
-    shown = [WORDS[i] for ids in windows for i in ids[head:-3]]
-    assert shown == text.split()  # nothing is lost, nothing twice
-    pieces = [" ".join(WORDS[i] for i in ids[head:-3]) for ids in windows]
-    assert all(piece.endswith(".") for piece in pieces)
-    best = max(direct(model, tokenizer, piece) for piece in pieces)
-    assert scorer.score(QUESTION, [text]) == pytest.approx([best], abs=1e-4)
-
-
-def test_a_question_that_fills_the_input_is_shortened(
-    model: Any, tokenizer: Any
-) -> None:
-    scorer = MonoT5(model, tokenizer, max_tokens=40)
-    (ids,) = scorer._windows(scorer._shortened("cats " * 500), "fish")
-    assert len(ids) <= 40
-    assert [WORDS[i] for i in ids[-6:]] == [
-        "Document",
-        ":",
-        "fish",
-        "Relevant",
-        ":",
-        "</s>",
-    ]
-    (score,) = scorer.score("cats " * 500, ["dogs " * 900])
-    assert score <= 0
-
-
-def test_an_input_that_cannot_be_cut_loses_what_is_in_front_of_the_ending(
-    model: Any, tokenizer: Any
-) -> None:
-    scorer = MonoT5(model, tokenizer, max_tokens=32)
-    ids = scorer._ids("cats " * 40, "fish")
-    assert scorer._cut_to_limit(ids) == ids[:29] + ids[-3:]
-    assert scorer._cut_to_limit(ids[:32]) == ids[:32]
-    one_more = scorer._ids("cats " * 25, "fish")
-    assert len(one_more) == 33
-    assert scorer._cut_to_limit(one_more) == one_more[:29] + one_more[-3:]
+    with read_by(model) as inputs:
+        (score,) = scorer.score(QUESTION, [text])
+    assert len(inputs) > 2 and all(len(words) <= 36 for words in inputs)
+    assert all(words[-3:] == ["Relevant", ":", "</s>"] for words in inputs)
+    pieces = [words[words.index("Document") + 2 : -3] for words in inputs]
+    shown = Counter(word for piece in pieces for word in piece)
+    assert shown == Counter(text.split())  # nothing is lost, nothing twice
+    assert all(piece[-1] == "." for piece in pieces)
+    best = max(direct(model, tokenizer, " ".join(piece)) for piece in pieces)
+    assert score == pytest.approx(best, abs=1e-4)
 
 
 def test_a_folder_is_loaded_without_the_network(
@@ -326,101 +313,6 @@ def test_inputs_are_sorted_by_length_padded_at_the_end_and_read_once(
     assert model.starts == [[0]] * 3
 
 
-def test_the_decoder_and_the_padding_begin_with_what_the_model_says(
-    tokenizer: Any,
-) -> None:
-    marked = copy.deepcopy(tokenizer)
-    marked.pad_token = "."
-    model = Recording()
-    model.config.decoder_start_token_id = 7
-    MonoT5(model, marked).score("cats", ["cats eat", "dogs"])
-    assert model.starts == [[7], [7]]
-    assert model.words()[0].endswith("</s> .")
-
-
-def test_where_neither_is_said_both_begin_with_the_first_token(tokenizer: Any) -> None:
-    plain = words_tokenizer(WORDS, "$A </s>")
-    model = Recording()
-    model.config.decoder_start_token_id = None
-    MonoT5(model, plain).score("cats", ["cats eat", "dogs"])
-    assert model.starts == [[0], [0]]
-    assert model.inputs[0][-1] == 0 and model.masks[0][-1] == 0
-
-
-@examples
-def test_a_text_that_fills_the_input_is_whole_and_one_word_more_makes_two(
-    tokenizer: Any, n_words: int, lengths: list[int]
-) -> None:
-    # Around a text stand 11 tokens: the question's 4 and 7 others.
-    text = " ".join((["cats"] * 11 + ["."] + ["dogs"] * 10)[:n_words])
-    model = Recording()
-    MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
-    assert sorted(map(sum, model.masks), reverse=True) == lengths
-
-
-def test_a_window_may_fill_the_input(tokenizer: Any) -> None:
-    model = Recording()
-    text = "cats " * 20 + ". " + "dogs " * 5  # 21 tokens, 11 around them
-    MonoT5(model, tokenizer, max_tokens=32).score(QUESTION, [text])
-    assert sorted(map(sum, model.masks)) == [16, 32]
-
-
-def test_what_the_tokenizer_would_cut_of_a_question_is_counted(tokenizer: Any) -> None:
-    model = Recording()
-    MonoT5(model, tokenizer, max_tokens=1100).score("cats " * 600, ["fish"])
-    assert model.inputs[0].count(WORDS.index("cats")) == 550
-
-
-@pytest.mark.parametrize("n_words", [15, 16, 17, 18])
-def test_a_question_has_half_of_the_input_at_most(tokenizer: Any, n_words: int) -> None:
-    model = Recording()
-    MonoT5(model, tokenizer, max_tokens=32).score("cats " * n_words, ["fish"])
-    question = model.words()[0].partition(" Document")[0].removeprefix("Query : ")
-    assert question.split() == ["cats"] * min(n_words, 16)
-
-
-def test_what_the_tokenizer_would_cut_is_read(tokenizer: Any) -> None:
-    model = Recording()
-    text = "cats " * 520 + "eat"  # its tokenizer names a limit of 512
-    MonoT5(model, tokenizer, max_tokens=600).score("dogs", [text])
-    assert len(model.inputs) == 1 and len(model.inputs[0]) == 521 + 8
-
-
-@examples
-def test_limits_below_the_least_are_refused(
-    model: Any, tokenizer: Any, limits: dict[str, int], message: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        MonoT5(model, tokenizer, **limits)
-
-
-def test_a_word_that_is_one_token_of_the_vocabulary_alone_will_do(model: Any) -> None:
-    class Split:
-        """Encodes a word by its letters, but has it as a token too."""
-
-        unk_token_id = 2
-
-        def encode(self, text: str, **options: Any) -> list[int]:
-            return [ord(letter) for letter in text]
-
-        def convert_tokens_to_ids(self, word: str) -> int | None:
-            return {"yes": 9, "no": 10, "maybe": 2}.get(word)
-
-    assert MonoT5(model, Split(), true="yes", false="no")._words == (10, 9)
-    for word in ("maybe", "never"):
-        with pytest.raises(InvalidParameter, match=f"one token .* got '{word}'"):
-            MonoT5(model, Split(), true=word, false="no")
-
-
-def test_a_model_without_a_name_is_named_in_errors_by_its_class(
-    tokenizer: Any,
-) -> None:
-    with pytest.raises(InvalidParameter, match="the tokenizer of 'FixedLogits'"):
-        MonoT5(FixedLogits(1, 3), tokenizer, true="never")
-    with pytest.raises(InvalidParameter, match="the tokenizer of 'mine'"):
-        MonoT5(FixedLogits(1, 3), tokenizer, true="never", name="mine")
-
-
 def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:
     scorer = MonoT5(model, tokenizer)
     assert as_monot5(scorer) is scorer and as_monot5(None) is None
@@ -430,15 +322,3 @@ def test_what_scores_is_taken_as_it_is(model: Any, tokenizer: Any) -> None:
 
     with pytest.raises(InvalidParameter, match="got Named"):
         as_monot5(Named())
-
-
-def test_scorers_are_told_apart_as_objects_and_show_their_settings_alone(
-    model: Any, tokenizer: Any
-) -> None:
-    one, other = MonoT5(model, tokenizer), MonoT5(model, tokenizer)
-    assert len({one, other}) == 2
-    for name in ("_words", "_lock"):
-        assert f"{name}=" not in repr(one)
-        with pytest.raises(TypeError):
-            MonoT5(model, tokenizer, **{name: None})
-    assert "max_tokens=512" in repr(one) and "batch_size=16" in repr(one)

@@ -16,7 +16,6 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -31,14 +30,10 @@ from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.models.margins import KEEP_OPTION, PROMPT, SPLIT_OPTION  # noqa: E402
 from structrag.models.prefix_reuse import (  # noqa: E402
     PrefixReader,
-    _added_logs,
-    _close,
-    common_length,
     whole_logits,
 )
 from structrag.models.transformers_margin import (  # noqa: E402
     TransformersMargin,
-    tokens_of_prompt,
 )
 from structrag.reading.files import read_text  # noqa: E402
 
@@ -187,39 +182,6 @@ def test_the_logits_are_those_of_whole_prompts(
     run()
 
 
-def test_a_mistake_in_positions_or_mask_would_be_seen(models: Any) -> None:
-    model = models("llama")
-    rows = [[*HEAD, 1], [*HEAD, 2, 3]]
-    with torch.inference_mode():
-        bare = whole_logits(
-            model, [row[len(HEAD) :] for row in rows]
-        )  # without what the cache holds
-        assert (ready(model).last_logits(rows) - bare).abs().max() > 0.1
-
-
-@given(st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=5))
-def test_the_common_length(rows: list[list[int]]) -> None:
-    n = common_length(rows)
-    assert all(row[:n] == rows[0][:n] for row in rows)
-    assert any(len(row) == n for row in rows) or len({row[n] for row in rows}) > 1
-
-
-@pytest.mark.parametrize("name", ["llama", "gpt2", "qwen2"])
-def test_a_template_is_read_once_for_all_batches(models: Any, name: str) -> None:
-    reader = ready(models(name))
-    batches = [[HEAD + [i, i + 1] + [9] * j for j in range(4)] for i in range(1, 4)]
-    with counted(reader.model) as shapes, torch.inference_mode():
-        for rows in batches:
-            reader.last_logits(rows)
-    assert shapes == [
-        (1, len(HEAD) + 1),
-        (4, 4),
-        (4, 5),
-        (4, 5),
-    ]  # the first batch shares one token more, and leaves one to read
-    assert reader.ids == HEAD
-
-
 def test_a_growing_prompt_is_read_on(models: Any) -> None:
     reader = ready(models("gpt_neox"))
     text = [1 + i * 11 % 37 for i in range(60)]
@@ -233,189 +195,6 @@ def test_a_growing_prompt_is_read_on(models: Any) -> None:
     assert len(reader.ids) == len(HEAD) + 52
 
 
-STEM = [1 + i * 11 % 37 for i in range(60)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "passes"),
-    [
-        # 16 tokens in common are read once, 15 with each row
-        ([[*STEM[:16], 38, 39], [*STEM[:16], 0]], [(1, 16), (2, 2)]),
-        ([[*STEM[:15], 38, 39], [*STEM[:15], 0]], [(2, 17)]),
-        # each row reads a token of its own, so these have 16 and 15 in common
-        ([STEM[:17], [*STEM[:17], 0]], [(1, 16), (2, 2)]),
-        ([STEM[:16], [*STEM[:16], 0]], [(2, 17)]),
-    ],
-)
-def test_what_sixteen_tokens_at_least_have_in_common_is_read_once(
-    models: Any, rows: list[list[int]], passes: list[tuple[int, int]]
-) -> None:
-    reader = PrefixReader(models("llama"))
-    reader.usable = True
-    with counted(reader.model) as shapes, torch.inference_mode():
-        reader.last_logits(rows)
-    assert shapes == passes
-
-
-@examples
-def test_a_batch_reads_on_behind_what_is_there(
-    models: Any,
-    n_before: int,
-    n_common: int,
-    passes: list[tuple[int, int]],
-    n_after: int,
-) -> None:
-    reader = PrefixReader(models("llama"))
-    reader.usable = True
-    rows = [[*STEM[:n_common], 38], [*STEM[:n_common], 39]]
-    with torch.inference_mode():
-        reader.last_logits([STEM[:n_before]])
-        with counted(reader.model) as shapes:
-            reader.last_logits(rows)
-    assert shapes == passes and reader.ids == STEM[:n_after]
-    check(reader, rows)
-
-
-def test_of_a_prompt_that_was_read_the_last_token_is_read_again(models: Any) -> None:
-    reader = ready(models("llama"))
-    with counted(reader.model) as shapes, torch.inference_mode():
-        for _ in range(2):
-            reader.last_logits([HEAD])
-        reader.last_logits([HEAD[:9]])
-    assert shapes == [(1, 24), (1, 1), (1, 1)] and reader.ids == HEAD[:9]
-
-
-@examples
-def test_likelihoods_read_a_prefix_of_sixteen_tokens_once(
-    models: Any,
-    n_prefix: int,
-    first: list[tuple[int, int]],
-    second: list[tuple[int, int]],
-) -> None:
-    reader = PrefixReader(models("llama"))
-    reader.usable = True
-    rows = [[38], [39, 38, 0, 1], []]
-    for passes in (first, second):
-        with counted(reader.model) as shapes, torch.inference_mode():
-            reader.likelihoods(STEM[:n_prefix], rows)
-        assert shapes == passes
-
-
-def test_rows_of_nothing_need_no_pass_behind_the_prefix(models: Any) -> None:
-    reader = ready(models("llama"))
-    with counted(reader.model) as shapes, torch.inference_mode():
-        assert reader.likelihoods(HEAD, [[], []]).tolist() == [0.0, 0.0]
-        ended = reader.likelihoods(HEAD, [[]], ends=[3, 5])
-    assert shapes == [(1, 24), (1, 1)]
-    logs = torch.log_softmax(whole_logits(reader.model, [HEAD])[0].double(), -1)
-    expected = torch.logsumexp(logs[[3, 5]], -1)
-    torch.testing.assert_close(ended[0], expected, rtol=1e-4, atol=1e-4)
-
-
-@examples
-def test_eight_tokens_tell_whether_a_cache_can_be_used(
-    models: Any, n: int, usable: bool | None
-) -> None:
-    reader = PrefixReader(models("llama"))
-    check(reader, [STEM[:n], STEM[:3]])
-    assert reader.usable is usable and reader.ids == []
-
-
-def test_a_long_prompt_is_tried_out_on_its_first_tokens(models: Any) -> None:
-    reader = PrefixReader(models("llama"))
-    with counted(reader.model) as shapes, torch.inference_mode():
-        reader.last_logits([STEM])
-    # 24 of them: alone, without the last two, and as a cache that is cut in its middle
-    assert shapes == [(1, 24), (1, 22), (1, 24), (2, 12), (1, 12), (1, 60)]
-
-
-def test_sixteen_bits_share_a_pass_with_rows_of_their_length(models: Any) -> None:
-    rows = [STEM[:3], STEM[:5], STEM[7:10], STEM[20:25], STEM[:2]]
-    model = copy.deepcopy(models("llama"))
-    with torch.no_grad():
-        with counted(model) as shapes:
-            whole_logits(model, rows)
-            model.bfloat16()
-            together = whole_logits(model, rows)
-        alone = torch.cat([whole_logits(model, [row]) for row in rows])
-    assert shapes == [(5, 5), (2, 3), (2, 5), (1, 2)]
-    torch.testing.assert_close(together, alone, rtol=0.05, atol=0.05)
-
-
-class Says:
-    """A model whose logits are the numbers of the tokens it reads; notes what it is given."""
-
-    def __init__(self) -> None:
-        self.options: list[dict[str, Any]] = []
-
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any = None,
-        position_ids: Any = None,
-        use_cache: Any = None,
-        logits_to_keep: Any = None,
-    ) -> Any:
-        raise AssertionError("it is called itself")
-
-    def __call__(self, **options: Any) -> Any:
-        self.options.append(options)
-        logits = options["input_ids"][..., None].float()
-        places = options.get("logits_to_keep")
-        kept = logits if places is None else logits[:, places]
-        return type("Output", (), {"logits": kept})
-
-
-class SaysAll(Says):
-    """One that knows neither positions nor places."""
-
-    def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:  # type: ignore[override]
-        raise AssertionError("it is called itself")
-
-
-def test_rows_are_padded_at_the_end_and_their_last_logits_are_taken() -> None:
-    model = Says()
-    logits = whole_logits(model, [[5], [6, 7, 8], [4, 3, 2]], pad=9)
-    assert logits.tolist() == [[5.0], [8.0], [2.0]]
-    (options,) = model.options
-    values = {
-        name: value.tolist() if hasattr(value, "tolist") else value
-        for name, value in options.items()
-    }
-    assert values == {
-        "input_ids": [[5, 9, 9], [6, 7, 8], [4, 3, 2]],
-        "attention_mask": [[1, 0, 0], [1, 1, 1], [1, 1, 1]],
-        "position_ids": [[0, 1, 2]] * 3,
-        "use_cache": False,
-        "logits_to_keep": [0, 2],
-    }
-
-
-def test_a_model_is_given_what_it_takes_alone() -> None:
-    model = SaysAll()
-    assert whole_logits(model, [[5], [6, 7, 8]]).tolist() == [[5.0], [8.0]]
-    assert model.options[0].keys() == {"input_ids", "attention_mask"}
-    assert model.options[0]["input_ids"].tolist() == [[5, 0, 0], [6, 7, 8]]
-    reader = PrefixReader(model)
-    assert reader.last_logits([STEM]).tolist() == [[float(STEM[-1])]]
-    assert reader.usable is False  # it has no cache
-
-
-def test_a_batch_leaves_the_prefix_as_it_is(models: Any) -> None:
-    reader = ready(models("llama"))
-    rows = [[*HEAD, 1], [*HEAD, 2, 3, 4]]
-    check(reader, rows)
-    kept = copy.deepcopy(reader._cache)
-    for _ in range(3):
-        check(reader, rows)
-    assert reader._cache.get_seq_length() == len(HEAD) == len(reader.ids)
-    for layer, before in zip(reader._cache.layers, kept.layers, strict=True):
-        assert layer.keys.shape[0] == 1
-        assert torch.equal(layer.keys, before.keys) and torch.equal(
-            layer.values, before.values
-        )
-
-
 def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
     reader = ready(models("gpt2"))
     check(reader, [HEAD])
@@ -423,18 +202,6 @@ def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
         reader.last_logits([[*HEAD, VOCABULARY + 5]])
     assert reader.ids == []
     check(reader, [[*HEAD, 3]])
-
-
-def test_a_changed_type_of_numbers_starts_anew(models: Any) -> None:
-    reader = ready(copy.deepcopy(models("llama")))
-    check(reader, [HEAD])
-    reader.model.double()
-    with torch.inference_mode():
-        found, expected = (
-            reader.last_logits([[*HEAD, 3]]),
-            whole_logits(reader.model, [[*HEAD, 3]]),
-        )
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2", "bloom", "sliding", "mamba"])
@@ -457,35 +224,6 @@ def test_likelihoods_are_those_of_whole_rows(models: Any, name: str) -> None:
             torch.testing.assert_close(
                 found, torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=1e-3
             )
-
-
-@pytest.mark.parametrize("spread", [1, 12])
-def test_likelihoods_agree_with_those_in_float64(spread: int) -> None:
-    """Over a vocabulary of usual size: within 0.00001 a token."""
-    tokens, generator = 40, torch.Generator().manual_seed(0)
-    logits = spread * torch.randn(3, tokens, 49152, generator=generator)
-    rows = torch.randint(49152, (3, tokens - 1), generator=generator)
-    logs = torch.log_softmax(logits.double(), -1)
-    expected = logs[:, :-1].gather(-1, rows[:, :, None]).sum((1, 2))
-    found = _added_logs(logits, rows.tolist(), ())
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5 * tokens)
-    ended = _added_logs(logits, rows.tolist(), [5, 6])
-    expected = expected + torch.logsumexp(logs[:, -1, [5, 6]], -1)
-    torch.testing.assert_close(ended, expected, rtol=0, atol=1e-5 * tokens)
-
-
-def test_likelihoods_follow_a_changed_type_of_numbers(models: Any) -> None:
-    reader = ready(copy.deepcopy(models("llama")))
-    with torch.inference_mode():
-        before = reader.likelihoods(HEAD, [[3, 4]])
-        reader.model.double()
-        after = reader.likelihoods(HEAD, [[3, 4]])
-    torch.testing.assert_close(before, after, rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
-def test_sixteen_bits_do_not_rule_a_cache_out(models: Any, name: str) -> None:
-    assert ready(copy.deepcopy(models(name)).bfloat16()).usable is True
 
 
 class Fails:
@@ -516,10 +254,6 @@ def forgetful(model: Any, forward: Any) -> Any:
 
     broken.forward = changed
     return broken
-
-
-def _passes_on(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
-    return original(ids, past_key_values=past, **named)
 
 
 def _ignores(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
@@ -554,32 +288,6 @@ def test_a_cache_that_does_not_work_is_found_out_once(
     assert shapes == [(2, len(HEAD) + 2)]
 
 
-@pytest.mark.parametrize("n_rows", [1, 2])
-def test_a_cache_must_work_for_one_row_and_for_several(
-    models: Any, n_rows: int
-) -> None:
-    def forward(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
-        output = original(ids, past_key_values=past, **named)
-        if past is not None and len(ids) == n_rows:
-            output.logits = output.logits.flip(-1)
-        return output
-
-    reader = PrefixReader(forgetful(models("llama"), forward))
-    check(reader, [HEAD])
-    assert reader.usable is False
-    working = PrefixReader(forgetful(models("llama"), _passes_on))
-    check(working, [HEAD])
-    assert working.usable is True
-
-
-def test_logits_are_close_within_a_twentieth_of_their_spread() -> None:
-    expected = torch.tensor([[100.0, 102.0], [100.0, 102.0]])  # a spread of 2
-    change = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
-    assert _close(expected + 0.09 * change, expected)
-    assert not _close(expected + 0.11 * change, expected)
-    assert not _close(expected[:1], expected)
-
-
 def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(
     models: Any,
 ) -> None:
@@ -599,14 +307,6 @@ def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(
         logging.getLogger("transformers").removeHandler(handler)
     assert reader.usable is False and reader.ids == []
     assert not said
-
-
-def test_short_prompts_decide_nothing(models: Any) -> None:
-    reader = PrefixReader(models("llama"))
-    check(reader, [[1, 2, 3], [4]])
-    assert reader.usable is None
-    check(reader, [HEAD])
-    assert reader.usable is True
 
 
 WORDS = [
@@ -798,31 +498,3 @@ def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(
     assert (
         weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
     )
-
-
-@pytest.mark.slow
-def test_margins_of_sixteen_bits_are_made_in_more(smollm: tuple[Any, Any]) -> None:
-    model, tokenizer = smollm
-    prompt = _real_prompts()[0]
-    weigher = TransformersMargin(model, tokenizer, reuse_prefix=False)
-    with torch.inference_mode():
-        ids = torch.tensor([tokens_of_prompt(tokenizer, prompt)])
-        hidden = model.model(ids).last_hidden_state[0, -1].float()
-        first, second = (
-            hidden @ model.lm_head.weight[tokenizer.encode(o)[0]].float() for o in "21"
-        )
-    assert weigher.choose(prompt, ("2", "1")) == pytest.approx(
-        float(torch.tanh((first - second) / 2)), abs=1e-5
-    )
-
-
-def test_readers_are_told_apart_as_objects_and_show_no_cache(models: Any) -> None:
-    model = models("llama")
-    one, other = PrefixReader(model), PrefixReader(model)
-    assert len({one, other}) == 2
-    for name in ("usable", "ids", "_cache", "_place"):
-        with pytest.raises(TypeError):
-            PrefixReader(model, **{name: None})
-    assert "_cache" not in repr(one) and "_place" not in repr(one)
-    with pytest.raises(AttributeError):
-        one.unknown = 3  # type: ignore[attr-defined]

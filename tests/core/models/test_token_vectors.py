@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, HashTokens
 from fixture_cases import examples
 
 from structrag import SentenceTransformerEmbedder
@@ -80,43 +78,6 @@ def test_encoders_of_transformers_give_the_same_vectors(minilm: Any) -> None:
     assert np.allclose(own.vectors, theirs.vectors, atol=1e-4)
     assert np.allclose(own.vector, own.vectors.mean(axis=0), atol=1e-5)
     assert encoder.name.startswith("tokens/model|||float32#")
-
-
-class Words:
-    """A tokenizer: words with the blanks before them, and an empty token at the end."""
-
-    model_input_names: tuple[str, ...] = ()
-    pad_token_id = 0
-
-    def __call__(self, texts: Any, **options: Any) -> dict[str, Any]:
-        if isinstance(texts, str):
-            return {key: of_texts[0] for key, of_texts in self([texts]).items()}
-        spans = [
-            [match.span() for match in re.finditer(r"\s*\S+|$", text)] for text in texts
-        ]
-        ids = [[end - start for start, end in of_text] for of_text in spans]
-        return {"input_ids": ids, "offset_mapping": spans}
-
-
-def test_tokens_without_a_character_of_the_text_are_left_out() -> None:
-    torch = pytest.importorskip("torch")
-
-    def forward(features: Any) -> Any:
-        return torch.as_tensor(features["input_ids"]).float()[..., None], None
-
-    reader = TokenReader(Words(), forward, limit=64, batch_size=8)
-    beside, (across,) = reader.read([" ab c"], "q:"), reader.read(["b c"], "q: a")
-    assert beside[0].spans.tolist() == [[0, 3], [3, 5]]
-    assert beside[0].vectors.tolist() == [[3], [2]]
-    # The token ab begins in the prompt.
-    assert across.spans.tolist() == [[0, 1], [1, 3]]
-    assert across.ids.tolist() == [3, 2]
-
-
-def test_what_gives_token_vectors_is_told_from_what_does_not(minilm: Any) -> None:
-    encoder = HashTokens()
-    assert as_token_encoder(encoder) is encoder and as_token_encoder(minilm) is minilm
-    assert as_token_encoder(HashEmbedder()) is None and as_token_encoder(None) is None
 
 
 def test_a_tokenizer_without_offsets_is_named() -> None:
@@ -204,30 +165,6 @@ def test_parts_of_like_length_share_a_pass_and_are_padded_at_the_end(
     ]
     assert model.masks[1] == [[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]]
     assert model.others == [{}, {}]
-
-
-def test_models_that_tell_two_texts_apart_are_given_one() -> None:
-    pytest.importorskip("torch")
-    letters, model = Letters(), Numbers()
-    letters.model_input_names = ("input_ids", "token_type_ids")
-    TokenReader(letters, model, limit=64, batch_size=2).read(["ab", "c"])
-    assert model.others[0]["token_type_ids"].tolist() == [[0] * 5, [0] * 5]
-
-
-def test_a_models_own_vectors_of_parts_are_averaged_by_their_lengths() -> None:
-    pytest.importorskip("torch")
-    reader = TokenReader(Letters(), Numbers().with_vectors, limit=6, batch_size=1)
-    long, blank = reader.read(["abcdefg", ""])
-    # ab, cd and efg
-    assert long.vector.tolist() == pytest.approx([(1 * 2 + 3 * 2 + 5 * 3) / 7])
-    assert blank.vector.tolist() == [27] and blank.vectors.shape == (0, 1)
-    assert long.vector.dtype == np.float32
-
-
-def test_a_text_without_tokens_has_the_vector_zero_where_a_model_has_no_own() -> None:
-    pytest.importorskip("torch")
-    (blank,) = TokenReader(Letters(), Numbers(), limit=6, batch_size=1).read([""])
-    assert blank.vector.tolist() == [0.0] and blank.spans.shape == (0, 2)
 
 
 class Named:
@@ -351,26 +288,3 @@ def test_an_encoder_reads_as_many_tokens_as_it_has_positions_if_nothing_is_said(
 ) -> None:
     encoder = TransformersTokens(Encoder(**config), Letters(), max_tokens=max_tokens)
     assert encoder.max_tokens == expected
-
-
-@examples
-def test_limits_below_the_least_are_refused(
-    limits: dict[str, int], message: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=message):
-        TransformersTokens(Encoder(), Letters(), **limits)
-    assert TransformersTokens(Encoder(), Letters(), batch_size=1).batch_size == 1
-
-
-def test_an_object_may_say_that_it_gives_no_tokens() -> None:
-    gives = SimpleNamespace(embed_tokens=len, name="a")
-    assert as_token_encoder(gives) is gives
-    gives.gives_tokens = False
-    assert as_token_encoder(gives) is None
-    assert as_token_encoder(SimpleNamespace(embed_tokens=len)) is None
-    assert as_token_encoder(SimpleNamespace(name="a")) is None
-
-
-def test_encoders_are_told_apart_as_objects() -> None:
-    one, other = (TransformersTokens(Encoder(), Letters()) for _ in range(2))
-    assert len({one, other}) == 2 and one.batch_size == 16

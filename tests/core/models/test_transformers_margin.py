@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from structrag.models.margins import (  # noqa: E402
 )
 from structrag.models.transformers_margin import (  # noqa: E402
     TransformersMargin,
-    exact_logits,
     tokens_of_prompt,
 )
 from structrag.reading.files import read_text  # noqa: E402
@@ -104,20 +102,6 @@ def test_variants_are_added_up_and_the_difference_can_stay_plain(
     raw = TransformersMargin(model, tokenizer, normalised=False)
     assert raw.choose("cats", ("yes", "no")) == pytest.approx(plain, abs=1e-5)
     assert raw.name != TransformersMargin(model, tokenizer).name
-
-
-def test_its_form_without_normalising_counts_in_the_same_masses(
-    model: Any, tokenizer: Any
-) -> None:
-    margin = TransformersMargin(model, tokenizer)
-    plain = TransformersMargin(model, tokenizer, normalised=False)
-    both = (margin, margin.unnormalised)
-    assert [one.choose("cats eat", ("1", "2")) for one in both] == [
-        margin.choose("cats eat", ("1", "2")),
-        plain.choose("cats eat", ("1", "2")),
-    ]
-    assert margin.masses.n == 3 and margin.unnormalised.name == plain.name
-    assert margin.unnormalised is margin.unnormalised and plain.unnormalised is plain
 
 
 def test_the_chat_template_is_used(tokenizer: Any) -> None:
@@ -241,40 +225,6 @@ def test_the_question_about_pairs_may_be_another(model: Any, tokenizer: Any) -> 
         TransformersMargin(model, tokenizer, prompt="A {left}")
 
 
-@examples
-def test_limits_below_the_least_are_refused(
-    model: Any, tokenizer: Any, limits: dict[str, int], refused: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=f"{refused} must be"):
-        TransformersMargin(model, tokenizer, **limits)
-
-
-def test_a_prompt_of_one_token_can_be_weighed_and_one_of_none_cannot(
-    model: Any,
-) -> None:
-    plain = words_tokenizer(WORDS)  # puts nothing around a text
-    weigher = TransformersMargin(model, plain, max_prompt_tokens=1, batch_size=1)
-    margins = weigher.choose_many(["cats", "", "cats eat"], ("1", "2"))
-    assert [margin is None for margin in margins] == [False, True, True]
-    assert weigher.masses.n == 1
-
-
-def test_a_model_without_positions_has_no_limit(tokenizer: Any) -> None:
-    class Named:
-        config = SimpleNamespace(_name_or_path="some/model")
-
-    weigher = TransformersMargin(Named(), tokenizer)
-    assert weigher.max_prompt_tokens is None and weigher.name == "some/model"
-    plain = TransformersMargin(Named(), tokenizer, name="mine", normalised=False)
-    assert plain.name == "mine|not normalised"
-    Named.config = SimpleNamespace()
-    assert TransformersMargin(Named(), tokenizer).name == "Named"
-
-
-def test_tokens_are_counted_without_special_ones(model: Any, tokenizer: Any) -> None:
-    assert TransformersMargin(model, tokenizer).count_tokens("cats eat") == 2
-
-
 def test_spellings_of_an_option_are_its_tokens_in_any_case(
     model: Any, tokenizer: Any
 ) -> None:
@@ -282,10 +232,6 @@ def test_spellings_of_an_option_are_its_tokens_in_any_case(
     yes = [WORDS.index("Yes"), WORDS.index("yes")]
     assert weigher.option_ids(("YES", "no")) == (yes, [WORDS.index("no")])
     assert weigher.option_ids(("a", "b")) == ([WORDS.index("A")], [WORDS.index("B")])
-
-
-def test_a_prompt_with_half_a_character_is_read(model: Any, tokenizer: Any) -> None:
-    assert tokens_of_prompt(tokenizer, "cats \ud800 eat") == [2, 8, 1, 10]
 
 
 @pytest.mark.parametrize("reuse", [True, False])
@@ -302,85 +248,3 @@ def test_sixteen_bits_give_the_margin_of_more(
     assert weigher.choose("cats eat", ("1", "2")) == pytest.approx(
         float(torch.tanh((first - second) / 2)), abs=1e-5
     )
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_logits_of_some_tokens_are_made_in_thirty_two_bits(bias: bool) -> None:
-    torch.manual_seed(0)
-    layer = torch.nn.Linear(4, 6, bias=bias).bfloat16()
-    model = SimpleNamespace(get_output_embeddings=lambda: layer)
-    states = torch.randn(2, 3, 4).bfloat16()
-    with torch.no_grad():
-        rounded = layer(states)
-        with exact_logits(model, [5, 1, 5]):
-            logits = layer(states)
-        exact = states.float() @ layer.weight.float().T
-        if bias:
-            exact = exact + layer.bias.float()
-        assert torch.equal(layer(states), rounded)
-    assert logits.dtype == torch.float32
-    torch.testing.assert_close(logits[..., [1, 5]], exact[..., [1, 5]])
-    others = [0, 2, 3, 4]
-    assert torch.equal(logits[..., others], rounded[..., others].float())
-    assert not torch.equal(logits[..., [1, 5]], rounded[..., [1, 5]].float())
-
-
-def test_an_error_in_a_pass_leaves_the_layer_as_it_was() -> None:
-    layer = torch.nn.Linear(4, 6).bfloat16()
-    model = SimpleNamespace(get_output_embeddings=lambda: layer)
-    with pytest.raises(ZeroDivisionError), exact_logits(model, [1]):
-        raise ZeroDivisionError
-    assert layer(torch.zeros(4).bfloat16()).dtype == torch.bfloat16
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SimpleNamespace(),
-        SimpleNamespace(get_output_embeddings=lambda: None),
-        SimpleNamespace(get_output_embeddings=lambda: SimpleNamespace(weight=3)),
-    ],
-)
-def test_a_model_whose_last_layer_has_no_plain_weights_stays_as_it_is(
-    model: Any,
-) -> None:
-    with exact_logits(model, [1]):
-        pass
-
-
-def test_another_model_has_another_prefix(model: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(model, tokenizer)
-    prompt = "cats eat . dogs sleep . cats"
-    weigher.choose(prompt, ("1", "2"))
-    reader = weigher._reader
-    weigher.choose(prompt, ("1", "2"))
-    assert weigher._reader is reader
-    weigher.model = small_causal_model(1, words=WORDS, longest=256)
-    margin, _, _ = direct(weigher.model, tokenizer, prompt, ["1"], ["2"])
-    assert weigher.choose(prompt, ("1", "2")) == pytest.approx(margin, abs=1e-5)
-    assert weigher._reader is not reader
-
-
-def test_padding_is_the_tokenizers_or_else_the_first_token(model: Any) -> None:
-    for padding, number in (("cats", WORDS.index("cats")), (None, 0)):
-        reader = words_tokenizer(WORDS, pad_token=padding)
-        weigher = TransformersMargin(model, reader)
-        weigher.choose("dogs", ("1", "2"))
-        assert weigher._reader is not None and weigher._reader.pad == number
-
-
-def test_both_forms_wait_for_each_other(model: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(model, tokenizer)
-    assert weigher.unnormalised._lock is weigher._lock
-
-
-def test_margins_are_told_apart_as_objects_and_show_their_settings_alone(
-    model: Any, tokenizer: Any
-) -> None:
-    one, other = (TransformersMargin(model, tokenizer) for _ in range(2))
-    assert len({one, other}) == 2
-    for name in ("masses", "_lock", "_reader"):
-        assert f"{name}=" not in repr(one)
-        with pytest.raises(TypeError):
-            TransformersMargin(model, tokenizer, **{name: None})
-    assert "reuse_prefix=True" in repr(one)

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fixture_cases import examples
 
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip(
@@ -23,20 +22,16 @@ from small_models import (  # noqa: E402
     WORDS,
     small_causal_model,
     small_tokenizer,
-    words_tokenizer,
 )
 
 from structrag import FunctionModel, Index, MultiViewRetriever, read_text  # noqa: E402
 from structrag.asking.cache import Cache  # noqa: E402
-from structrag.asking.counted import CallTokens, tokens_of  # noqa: E402
 from structrag.asking.requests import Ask, Choose, Steps  # noqa: E402
 from structrag.asking.runner import Runner  # noqa: E402
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
 from structrag.models.transformers_model import (  # noqa: E402
-    CUT_MARK,
-    Cuts,
     TransformersModel,
 )
 
@@ -154,34 +149,12 @@ def test_a_prompt_above_the_window_loses_its_middle(model: Any, tokenizer: Any) 
         UserWarning, match="64 tokens: its middle, .* tokens, was left out"
     ):
         llm.complete(long)
-    fitting = llm._fitting(long, 8)
-    assert llm.count_tokens(fitting) <= 56 and CUT_MARK.strip() in fitting
-    assert fitting.startswith("1 2 cats") and fitting.endswith(". dogs sleep")
-    assert llm.cuts.prompts == 2 and llm.cuts.tokens > 2 * 120
+    assert llm.cuts.prompts == 1 and llm.cuts.tokens > 120
     with warnings.catch_warnings():  # the second one is only counted
         warnings.simplefilter("error")
         assert len(llm.choose_many([long, "cats"], ("yes", "no"))) == 2
         assert len(llm.score(long, ["cats eat", "dogs " * 100])) == 2
-    assert str(llm.cuts).startswith("5 prompts cut, ")
-
-
-def test_no_window_is_too_small_for_an_answer(model: Any, tokenizer: Any) -> None:
-    llm = TransformersModel(model, tokenizer, window=16)
-    assert llm.max_new_tokens == 8
-    with pytest.warns(UserWarning, match="window"):
-        assert isinstance(llm.complete("cats " * 100), str)
-    with pytest.raises(InvalidParameter, match="window"):
-        TransformersModel(model, tokenizer, window=8)
-
-
-def test_a_template_alone_above_the_window(model: Any, tokenizer: Any) -> None:
-    chat = copy.deepcopy(tokenizer)
-    chat.chat_template = (
-        "{% for m in messages %}cats eat {{ m['content'] }} dogs{% endfor %}"
-    )
-    llm = TransformersModel(model, chat, window=16)
-    with pytest.warns(UserWarning, match="window"):
-        assert llm.count_tokens(chat.decode(llm._prompt_ids("sleep " * 40, 8))) <= 8
+    assert str(llm.cuts).startswith("4 prompts cut, ")
 
 
 def test_bad_text_is_no_error(llm: TransformersModel) -> None:
@@ -289,266 +262,12 @@ def test_prompts_of_like_length_are_padded_in_front_to_one_width() -> None:
         assert options["pad_token_id"] == WORDS.index("<s>")
 
 
-def test_a_tokenizer_without_padding_pads_with_the_first_token() -> None:
-    class Plain(Padded):
-        pad_token_id = None  # type: ignore[assignment]
-
-    model = Writes("dogs")
-    TransformersModel(model, Plain()).complete_many(["no", "1 2"])
-    assert model.rows[0][0] == [0, WORDS.index("no")]
-    assert model.options[0]["pad_token_id"] == 0
-
-
-@pytest.mark.parametrize(
-    ("ends", "written"),
-    [(None, 4), (WORDS.index("."), 2), ([WORDS.index("no"), WORDS.index("1")], 4)],
-)
-def test_the_tokens_of_an_answer_are_counted_to_its_end(
-    ends: Any, written: int
-) -> None:
-    llm = TransformersModel(Writes("dogs . eat no", ends), Padded())
-    answer = llm.complete("cats eat yes")
-    assert tokens_of("another prompt", answer) == CallTokens(3, written)
-
-
-@pytest.mark.parametrize("config", [{}, {"max_position_embeddings": None}])
-def test_a_model_that_names_no_limit_has_a_window_of_4096_tokens(
-    config: dict[str, Any],
-) -> None:
-    llm = TransformersModel(Writes("dogs", **config), Padded())
-    assert llm.window == 4096
-    assert llm.name == "Writes|window=4096, max_new_tokens=256"
-
-
 def test_its_name_is_that_of_what_it_was_loaded_from() -> None:
     model = Writes("dogs", _name_or_path="some/model")
     llm = TransformersModel(model, Padded(), window=100)
     assert llm.name == "some/model|window=100, max_new_tokens=50"
     plain = TransformersModel(model, Padded(), window=100, normalised=False)
     assert plain.name == f"{llm.name}|not normalised"
-
-
-@examples
-def test_limits_below_the_least_are_refused(
-    limits: dict[str, int], refused: str
-) -> None:
-    with pytest.raises(InvalidParameter, match=f"{refused} must be"):
-        TransformersModel(Writes("dogs"), Padded(), **limits)
-
-
-def test_the_least_limits_will_do() -> None:
-    llm = TransformersModel(
-        Writes("dogs"), Padded(), batch_size=1, max_new_tokens=1, window=16
-    )
-    assert llm.complete("cats") == "dogs" and llm.max_new_tokens == 1
-
-
-def shown(model: Writes) -> str:
-    """The words of the only prompt a model was given."""
-    ((row,),) = model.rows
-    return " ".join(WORDS[i] for i in row)
-
-
-SIXTEEN = "cats eat . yes dogs sleep . no cats sleep . yes dogs eat . no"
-
-
-def test_a_prompt_of_exactly_the_room_is_kept_and_one_more_loses_its_middle() -> None:
-    # Of the window of 20 tokens 8 are for the answer.
-    words = SIXTEEN.split()
-    model = Writes("dogs")
-    llm = TransformersModel(model, Padded(), window=20, max_new_tokens=8)
-    llm.complete(" ".join(words[:12]))
-    assert shown(model) == " ".join(words[:12]) and llm.cuts.prompts == 0
-    model.rows.clear()
-    with pytest.warns(UserWarning, match="20 tokens: its middle, 2 tokens, was left"):
-        llm.complete(" ".join(words[:13]))
-    # 6 words, the mark, 5 words
-    assert shown(model) == " ".join([*words[:6], "<unk>", *words[8:13]])
-    assert (llm.cuts.prompts, llm.cuts.tokens) == (1, 2)
-
-
-def test_more_is_left_out_where_pieces_put_together_have_more_tokens() -> None:
-    class Longer(Padded):
-        def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
-            return " ".join([super().decode(ids), "1"]) if len(ids) > 1 else "2"
-
-    words = SIXTEEN.split()
-    model = Writes("dogs")
-    llm = TransformersModel(model, Longer(), window=20, max_new_tokens=8)
-    with pytest.warns(UserWarning, match="window"):
-        llm.complete(" ".join(words))
-    # 6 and 5 words are 14 tokens with the mark and the additions; 5 and 4 are 12.
-    assert shown(model) == " ".join([*words[:5], "1", "<unk>", *words[12:], "1"])
-    assert llm.cuts.tokens == 7
-
-
-@pytest.mark.parametrize(
-    ("added", "expected", "left_out"),
-    [
-        # 6 and 5 words, the mark and one more are 13 tokens; of 5 and 5 there is no more
-        ({6: "1"}, "cats eat . yes dogs <unk> yes dogs eat . no", 6),
-        # 6 and 5 words that are 23 tokens leave nothing but the beginning of a text
-        ({6: "1 " * 11}, "<s>", 16),
-    ],
-)
-def test_one_token_too_many_is_left_out_too(
-    added: dict[int, str], expected: str, left_out: int
-) -> None:
-    class Longer(Padded):
-        def decode(self, ids: Sequence[int], skip_special_tokens: bool = False) -> str:
-            return f"{super().decode(ids)} {added.get(len(ids), '')}"
-
-    model = Writes("dogs")
-    llm = TransformersModel(model, Longer(), window=20, max_new_tokens=8)
-    with pytest.warns(UserWarning, match="window"):
-        llm.complete(SIXTEEN)
-    assert shown(model) == expected
-    assert llm.cuts.tokens == left_out
-
-
-class Chat(Padded):
-    """Puts words in front of every prompt."""
-
-    chat_template = "a template"
-
-    def __init__(self, around: str) -> None:
-        self.around = around
-
-    def apply_chat_template(
-        self, messages: Any, *, add_generation_prompt: bool, tokenize: bool
-    ) -> str:
-        assert add_generation_prompt and not tokenize
-        return f"{self.around} {messages[0]['content']}"
-
-
-@examples
-def test_a_template_leaves_little_or_nothing_of_a_prompt(
-    n_around: int, rest: str, left_out: int
-) -> None:
-    model, around = Writes("dogs"), " ".join(["yes"] * n_around)
-    llm = TransformersModel(model, Chat(around), window=16, max_new_tokens=8)
-    with pytest.warns(UserWarning, match=f"its middle, {left_out} tokens"):
-        llm.complete("dogs sleep . dogs sleep .")
-    assert shown(model) == f"{around} {rest}".strip()
-    assert llm.cuts.tokens == left_out
-
-
-def test_a_continuation_above_half_of_the_window_loses_its_end(
-    model: Any, tokenizer: Any
-) -> None:
-    llm = TransformersModel(model, tokenizer)  # 64 tokens
-    (exact,) = llm.score("yes", ["cats " * 31 + "eat"])
-    assert llm.cuts.prompts == 0
-    with pytest.warns(UserWarning, match="its middle, 2 tokens"):
-        (longer,) = llm.score("yes", ["cats " * 31 + "eat dogs sleep"])
-    assert longer == exact and (llm.cuts.prompts, llm.cuts.tokens) == (1, 2)
-
-
-def test_options_of_one_token_leave_room_for_one(model: Any, tokenizer: Any) -> None:
-    llm = TransformersModel(model, tokenizer)  # 64 tokens
-    llm.choose("cats " * 63, ("yes", "no"))
-    assert llm.cuts.prompts == 0
-    with pytest.warns(UserWarning, match="middle"):
-        assert llm.choose("cats " * 64, ("yes", "no")) is not None
-    assert llm.cuts.tokens == 2  # for the mark, too
-
-
-@pytest.mark.parametrize(
-    ("special", "begins"),
-    [
-        ({"bos_token": "<s>", "eos_token": "yes"}, "<s>"),
-        ({"eos_token": "yes", "pad_token": "no"}, "yes"),
-        ({"pad_token": "no"}, "no"),
-        ({}, WORDS[0]),
-    ],
-)
-def test_an_empty_prompt_is_the_beginning_of_a_text(
-    model: Any, special: dict[str, str], begins: str
-) -> None:
-    llm = TransformersModel(model, words_tokenizer(WORDS, **special))
-    expected = log_likelihood(model, ids_of(f"{begins} cats eat"), 1)
-    assert llm.score("", ["cats eat"]) == pytest.approx([expected], abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("of_model", "of_tokenizer", "ends"),
-    [
-        (WORDS.index("."), "no", "."),
-        (None, "no", "no"),
-        (None, None, None),
-        (0, "no", WORDS[0]),
-    ],
-)
-def test_the_end_of_an_answer_is_the_models_or_else_the_tokenizers(
-    model: Any, of_model: int | None, of_tokenizer: str | None, ends: str | None
-) -> None:
-    ending = copy.deepcopy(model)
-    ending.generation_config.eos_token_id = of_model
-    llm = TransformersModel(ending, words_tokenizer(WORDS, eos_token=of_tokenizer))
-    expected = log_likelihood(ending, ids_of(f"cats dogs {ends or ''}"), 1)
-    assert llm.score("cats", ["dogs"], whole=True) == pytest.approx(
-        [expected], abs=1e-4
-    )
-
-
-def test_an_answer_need_not_end_if_nothing_is_said(model: Any, tokenizer: Any) -> None:
-    ending = copy.deepcopy(model)
-    ending.generation_config.eos_token_id = WORDS.index(".")
-    llm = TransformersModel(ending, tokenizer)
-    expected = log_likelihood(ending, ids_of("cats dogs"), 1)
-    assert llm.score("cats", ["dogs"]) == pytest.approx([expected], abs=1e-4)
-
-
-def test_long_options_are_weighed_as_whole_answers(llm: TransformersModel) -> None:
-    def score(*_: Any, whole: bool = False) -> list[float]:
-        return [-1.0, -1.5] if whole else [-1.0, -9.0]
-
-    llm.score = score  # type: ignore[method-assign]
-    margin = llm.choose("cats", ("cats eat .", "dogs sleep all day"))
-    assert margin == pytest.approx(math.tanh(0.25))
-
-
-def test_tokens_are_counted_without_special_ones(model: Any) -> None:
-    marked = words_tokenizer(WORDS, "<s> $A", bos_token="<s>")
-    assert TransformersModel(model, marked).count_tokens("cats eat") == 2
-
-
-def test_models_are_told_apart_as_objects_and_show_their_settings_alone(
-    model: Any, tokenizer: Any
-) -> None:
-    one, other = (
-        TransformersModel(model, tokenizer),
-        TransformersModel(model, tokenizer),
-    )
-    assert len({one, other}) == 2
-    for name in ("cuts", "_lock", "_reader", "_margin"):
-        assert f"{name}=" not in repr(one)
-        with pytest.raises(TypeError):
-            TransformersModel(model, tokenizer, **{name: None})
-    assert "max_new_tokens=" in repr(one)
-
-
-def test_one_option_is_nothing_to_weigh(llm: TransformersModel) -> None:
-    with pytest.raises(InvalidParameter, match="options must be 2 or more different"):
-        llm.choose("cats", ("yes",))  # type: ignore[arg-type]
-
-
-def test_cuts_are_told_in_a_sentence() -> None:
-    cuts = Cuts()
-    assert str(cuts) == "0 prompts cut, 0 tokens left out"
-    cuts.add(1)
-    assert str(cuts) == "1 prompt cut, 1 token left out"
-    cuts.add(1200)
-    assert str(cuts) == "2 prompts cut, 1,201 tokens left out"
-
-
-def test_a_score_that_is_no_number_is_the_least(model: Any, tokenizer: Any) -> None:
-    broken = copy.deepcopy(model)
-    broken.lm_head.weight = torch.nn.Parameter(broken.lm_head.weight.clone())
-    with torch.no_grad():
-        broken.lm_head.weight[:] = math.nan
-    llm = TransformersModel(broken, tokenizer)
-    assert llm.score("cats", ["dogs", ""]) == [-math.inf, 0.0]
 
 
 @pytest.mark.slow

@@ -39,12 +39,6 @@ def test_word_margins_equal_those_of_dense_tfidf_vectors() -> None:
     ).shape == (2,)
 
 
-def test_windows_have_four_texts_if_nothing_is_said() -> None:
-    texts = ["cats eat", "dogs eat", "eels swim", "cats swim", "dogs", "eels eat"] * 2
-    assert word_margins(texts).tolist() == word_margins(texts, 4).tolist()
-    assert word_margins(texts).tolist() != word_margins(texts, 3).tolist()
-
-
 def test_two_texts_have_one_gap_which_is_an_average_one() -> None:
     assert word_margins(["cats eat fish", "cats sleep"]).tolist() == [0.0]
     assert word_margins(["the", "of"]).tolist() == [0.0]

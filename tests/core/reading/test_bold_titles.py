@@ -16,12 +16,6 @@ def titles(text: str) -> list[str]:
     return [heading.title for heading in bold_headings(text)]
 
 
-def test_their_spans_are_whole_lines() -> None:
-    first, second = bold_headings(TWO)
-    assert (first.level, TWO[first.start : first.end]) == (1, "**Pumps**\n")
-    assert TWO[second.start : second.end] == "**Taps**\n"
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -48,47 +42,3 @@ def test_what_is_a_heading(text: str, expected: list[str]) -> None:
 def test_text_with_some_is_markdown() -> None:
     assert read_text(TWO).format == "text"
     assert read_text(TWO + "\n**Valves**\n\nThey stop it.\n").format == "markdown"
-
-
-@pytest.mark.parametrize(
-    ("title", "is_heading"),
-    [
-        ("x" * 100, True),
-        ("x" * 101, False),
-        ("a " * 11 + "b", True),
-        ("a " * 12 + "b", False),
-        *((f"Pumps{sign}", False) for sign in ".:,;?!"),
-        ("Pumps (old)", True),
-        ("12", False),
-    ],
-)
-def test_a_title_is_short_and_no_sentence(title: str, is_heading: bool) -> None:
-    text = f"{TWO}\n**{title}**\n\nIt goes on.\n"
-    assert titles(text) == ["Pumps", "Taps", *([title] if is_heading else [])]
-
-
-def test_at_most_half_of_the_paragraphs_are_headings() -> None:
-    text = "**1 A**\n\n**2 B**\n\n**3 C**\n\nd\n\ne\n\n"
-    assert titles(text) == []
-    assert titles(f"{text}f\n") == ["1 A", "2 B", "3 C"]
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("```\nx\n\n**B**\n\ny\n```", ["A", "C"]),
-        ("~~~\n```\n\n**B**\n\ny\n~~~", ["A", "C"]),
-        ("```\n\n**B**\n\ny\n````", ["A", "C"]),
-        ("````\n\n**B**\n\ny\n```", []),  # never closed
-        ("y", ["A", "C"]),
-    ],
-)
-def test_fenced_code_is_one_paragraph(code: str, expected: list[str]) -> None:
-    assert titles(f"**A**\n\n{code}\n\n**C**\n\nd\n\ne") == expected
-
-
-def test_they_are_looked_for_from_a_place_on() -> None:
-    text = f"**Not this**\n\nfirst\n\n{TWO}"
-    first, second = bold_headings(text, text.index("first"))
-    assert text[first.start : first.end] == "**Pumps**\n"
-    assert text[second.start : second.end] == "**Taps**\n"

@@ -3,61 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag.errors import InvalidDocument
 from structrag.reading.decoding import decoded
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
-)
-def test_a_byte_order_mark_decides_and_is_removed(encoding: str) -> None:
-    assert decoded("\ufeff# Pümpe 漢\n".encode(encoding), "a") == ("# Pümpe 漢\n", 0)
-
-
-@pytest.mark.parametrize(
-    ("data", "text", "undecodable"),
-    [
-        (b"\xff\xfe#\x00 ", "#\ufffd", 1),  # half a character
-        (b"\xff\xfe#\x00\x00\xd8a\x00", "#\ufffda", 1),  # half a pair
-        (b"\xff\xfe\0\0a\0\0\0\0\0\x11\0", "a\ufffd", 1),  # beyond Unicode
-        (b"\xef\xbb\xbfa\xff", "a\ufffd", 1),
-        ("Gedänken über Größen".encode() + b"\xff", "Gedänken über Größen\ufffd", 1),
-        ("\ufffd as it was written, and ü".encode() + b"\xff", None, 1),
-        (b"caf\xe9 \x81", "café \ufffd", 1),
-        (b"caf\xe9", "café", 0),
-        ("\ufffd".encode(), "\ufffd", 0),
-    ],
-)
-def test_what_cannot_be_read_is_replaced_and_counted(
-    data: bytes, text: str | None, undecodable: int
-) -> None:
-    result = decoded(data, "a")
-    assert text is None or result.text == text
-    assert result.undecodable == undecodable
-
-
-@pytest.mark.parametrize(
-    ("label", "encoding", "text"),
-    [
-        ("gb2312", "gb18030", "水泵输送水。"),
-        ("GB18030", "gb18030", "水泵输送水。"),
-        ("Shift_JIS", "shift_jis", "ポンプは水を送る。"),
-        ("x-sjis", "shift_jis", "ポンプは水を送る。"),
-        ("iso-2022-jp", "iso2022_jp", "ポンプは水を送る。"),
-        ("euc-kr", "euc_kr", "펌프는 물을 보낸다."),
-        ("big5", "big5", "水泵輸送水。"),
-        ("windows-1251", "cp1251", "Насос подаёт воду."),
-        ("koi8-r", "koi8-r", "Насос подаёт воду."),
-        ("iso-8859-1", "cp1252", "“Größe”"),
-        ("utf-8", "cp1252", "Größe"),  # a page that is not what it says
-        ("utf-8", "utf-8", "Größe"),
-        ("latin1", "utf-8", "Größe"),
-        ("rot13", "cp1252", "Größe"),
-        ("unicode_escape", "cp1252", "Größe \\n"),
-        ("no-such-encoding", "cp1252", "Größe"),
-    ],
-)
+@examples
 def test_a_page_says_its_encoding(label: str, encoding: str, text: str) -> None:
     for head in (
         f'<!DOCTYPE html><meta charset="{label}"><p>',
@@ -66,11 +18,6 @@ def test_a_page_says_its_encoding(label: str, encoding: str, text: str) -> None:
     ):
         page = f"{head}{text}</p>"
         assert decoded(page.encode(encoding), "a.html") == (page, 0)
-
-
-def test_text_about_encodings_declares_none() -> None:
-    text = 'Write <meta charset="shift_jis"> at the head. Größe.'
-    assert decoded(text.encode("cp1252"), "a.md") == (text, 0)
 
 
 @pytest.mark.parametrize(
@@ -88,21 +35,6 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
         decoded(data, "a.txt")
 
 
-def test_utf8_with_few_bad_bytes_is_utf8() -> None:
-    assert decoded("éé".encode() + b"\xff", "a.txt") == ("éé\ufffd", 1)
-    assert decoded("é".encode() + b"\xff", "a.txt") == ("Ã©ÿ", 0)
-
-
 def test_a_mark_of_the_file_itself_is_not_counted() -> None:
     assert decoded("éé\ufffd".encode() + b"\xff", "a.txt") == ("éé\ufffd\ufffd", 1)
     assert decoded("\ufffd".encode(), "a.txt") == ("\ufffd", 0)
-
-
-def test_an_encoding_is_declared_within_the_first_4096_bytes() -> None:
-    word, declaration = "Насос", '<meta charset="koi8-r'
-    for size, is_seen in ((4096, True), (4097, False)):
-        head = f"<!--{'x' * (size - 7 - len(declaration))}-->{declaration}"
-        assert len(head) == size
-        page = f'{head}">{word}'
-        text, marks = decoded(page.encode("koi8-r"), "a.html")
-        assert (text == page) is is_seen and not marks

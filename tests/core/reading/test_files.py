@@ -8,11 +8,12 @@ import warnings
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 from samples import BAD
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.errors import InvalidDocument, InvalidParameter, UnknownArgument
+from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.files import (
     detect_format,
     find_files,
@@ -23,22 +24,7 @@ from structrag.reading.files import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("# T\n\ntext", "markdown"),
-        ("a\n===\n", "markdown"),
-        ("```\nx\n```", "markdown"),
-        ("see [this](http://a.b)", "markdown"),
-        ("| a | b |\n|---|---|\n", "markdown"),
-        ("<!DOCTYPE html><p>x", "html"),
-        ("<p>a</p><p>b</p>", "html"),
-        ("# T\n\n<p>a</p><p>b</p>", "markdown"),
-        ("plain words, nothing else", "text"),
-        ("a < b and c > d", "text"),
-        ("", "text"),
-    ],
-)
+@examples
 def test_format_is_told_from_the_text(text: str, kind: str) -> None:
     assert detect_format(text) == kind
     assert read_text(text).format == kind
@@ -64,17 +50,7 @@ def test_bytes_are_decoded_and_nothing_is_normalised(
     assert (document.text, document.format, document.id) == (text, "text", str(path))
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ('---\ntitle: "From front matter"\n---\n# Other\n', "From front matter"),
-        ("+++\ntitle = 'Toml'\n+++\n", "Toml"),
-        ("# Only `one`\n\n## Two\n", "Only one"),
-        ("# One\n\n# Two\n", "notes"),
-        ("## Two\n\n# One\n", "notes"),
-        ("text\n", "notes"),
-    ],
-)
+@examples
 def test_title_of_markdown(text: str, title: str) -> None:
     assert (
         read_text(text, format="markdown", meta={"source": "a/notes.md"}).title == title
@@ -130,10 +106,7 @@ def test_bad_input_is_split_without_loss(name: str, format: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "\n\n", "\t \r\n", "\u3000", "<p> </p>", "<!-- only a comment -->"],
-)
+@examples
 @pytest.mark.parametrize("format", ["html", "text", "markdown"])
 def test_nothing_gives_no_chunk(text: str, format: str) -> None:
     document = read_text(text, format=format)
@@ -144,67 +117,17 @@ def test_nothing_gives_no_chunk(text: str, format: str) -> None:
         assert format != "html"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Title\n===\n", "markdown"),
-        ("a | b\n---|---\n", "markdown"),
-        ("| a |\n|---|\n", "markdown"),
-        ("see [x](http://y)", "markdown"),
-        ("~~~\nx\n~~~", "markdown"),
-        ("# h", "markdown"),
-        ("Title\n=====\n\nPart\n~~~~\n\nThe method __slots__.\n", "text"),
-        ("Title\n=====\n\n.. contents::\n\nText.\n", "text"),
-        ("Title\n=====\n\nCode follows\n~~~~\nx = 1\n~~~~\n", "markdown"),
-        ("plain text.\n\n---\nmore", "text"),
-        ("", "text"),
-        ("<!-- c -->\n<html><p>x", "html"),
-        ("x <H1> y </H1> <P> z </P>", "html"),
-        ("# h\n<div><p></p></div>", "markdown"),
-    ],
-)
+@examples
 def test_formats(text: str, expected: str) -> None:
     assert detect_format(text) == expected
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "word ",
-        "x",
-        "- ",
-        " ",
-        "](",
-        "<p ",
-        "<!--",
-        "|",
-        "\t",
-        "a\n",
-        "=\n",
-        "a\n~~~~",
-        "~",
-        "\n~~~~ ",
-    ],
-)
+@examples
 def test_looking_is_linear(piece: str) -> None:
     """The sample is bounded, so a quadratic pattern shows as tens of seconds."""
     started = time.process_time()
     detect_format(piece * 200_000)
     assert time.process_time() - started < 5
-
-
-def test_many_comments_before_html_take_no_time_of_their_own() -> None:
-    assert detect_format("<!-- a -->\n" * 40 + "<p>Hello</p>") == "text"
-    assert detect_format("<!-- a -->\n" * 20_000 + "<p>Hello</p>") == "text"
-    assert (
-        detect_format(
-            "<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>"
-        )
-        == "html"
-    )
-    assert detect_format("<!-- never closed <html>") != "html"
-    for comment in ("<!-->", "<!--->", "<!---->", "<!-- a -->"):
-        assert detect_format(f"{comment}<html>") == "html"
 
 
 def test_a_path_may_be_bytes_and_too_long_or_no_path_is_one_sentence(
@@ -340,56 +263,7 @@ def test_restructured_text_is_plain_text_in_folders_too(tmp_path: Path) -> None:
     assert [chunk.path for chunk in chunks] == [("Guide",), ("Guide", "Use")]
 
 
-def test_a_reader_is_checked_where_no_pdf_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("# A")
-    with pytest.raises(InvalidParameter, match="reader must be one of 'docling'"):
-        read_file(path, reader="pymupdf")
-    assert read_file(path, reader=lambda source: "# B").text == "# A"
-
-
-def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "a.md"
-    path.write_text("# A")
-    names = "Known: format, reader, max_bytes, isolated, id, title, meta, drop_nav"
-    with pytest.raises(UnknownArgument, match=f"no argument 'titel'.*{names}"):
-        read_file(path, titel="x")  # type: ignore[call-arg]
-    assert read_file(path, password="secret", title="B").title == "B"
-
-
-@pytest.mark.parametrize(
-    ("number", "of_tags", "of_bold_lines"),
-    [
-        (2, "text", "text"),
-        (3, "html", "markdown"),
-        (4, "html", "markdown"),
-    ],
-)
-def test_three_tags_or_bold_lines_tell_the_format(
-    number: int, of_tags: str, of_bold_lines: str
-) -> None:
-    assert detect_format("a " + "<p>b " * number) == of_tags
-    assert detect_format("**b**\n\na\n\n" * number) == of_bold_lines
-    assert detect_format("**b** a\n\n" * number) == "text"
-
-
-def test_the_beginning_of_a_text_tells_its_format() -> None:
-    for size, expected in ((199_996, "markdown"), (199_997, "text")):
-        assert detect_format("a" * size + "\n# b") == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("<title>T</title><h1>H</h1>x", "T"),
-        ("<h1>H</h1>x<h2>I</h2>", "H"),
-        ("<h1>H</h1>x<h1>I</h1>", "notes"),
-        ("<h2>I</h2><h1>H</h1>x", "notes"),
-        ("x", "notes"),
-    ],
-)
+@examples
 def test_title_of_a_page(text: str, title: str) -> None:
     meta = {"source": "a/notes.html"}
     assert read_text(text, format="html", meta=meta).title == title

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import gc
-import pickle
 from collections import Counter
 from typing import Any
 
@@ -13,8 +11,6 @@ from doubles import HashEmbedder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.index.index import Index
 from structrag.reading import markdown, markdown_blocks
 from structrag.reading.files import read_text
 from structrag.reading.outline import Outline, OutlineMemory, build_outline
@@ -97,33 +93,12 @@ def document_of(number: int = 0) -> Document:
     )
 
 
-def test_reading_and_adding_parses_once(parses: Counter[Any]) -> None:
-    documents = [document_of(number) for number in range(20)]
-    report = Index(splitter=ContentAwareSplitter(max_tokens=40)).add(documents)
-    assert report.added == 20 and report.chunks > 200
-    assert parses.pop("headings") == 20
-    assert parses and max(parses.values()) == 20  # the same spans in all documents
-
-
 def test_adding_to_d3_parses_once(parses: Counter[Any]) -> None:
     index = D3Index(embedder=HashEmbedder())
     index.add([document_of()])
     assert len(index) > 50
     assert parses.pop("headings") == 1
     assert parses and max(parses.values()) == 1
-
-
-def test_a_title_from_elsewhere_spares_the_search_for_one(parses: Counter[Any]) -> None:
-    document = read_text(TEXT, format="markdown", title="Known")
-    assert not parses
-    assert parse(document) is not parse(document) and parses["headings"] == 1
-
-
-def test_an_equal_document_is_another_one(parses: Counter[Any]) -> None:
-    document = document_of()
-    for copied in (copy.copy(document), pickle.loads(pickle.dumps(document))):
-        assert copied == document and parse(copied).document is copied
-    assert parses["headings"] == 3
 
 
 def test_plain_headings_are_remembered_beside_none() -> None:

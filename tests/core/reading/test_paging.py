@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,32 +39,13 @@ def test_pages_may_be_missing_and_out_of_order() -> None:
     assert returned == {"page_starts": "0:1 5:2 12:1"}
 
 
-@pytest.mark.parametrize(
-    "value", [None, 3, "", "none", "1", "0:1,2:2", "0:1 ", ["0:1"]]
-)
+@examples
 def test_what_is_no_list_of_pages_says_nothing(value: Any) -> None:
     assert pages_between({"page_starts": value}, 0, 9) is None
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "pages"),
-    [
-        (0, 10, (1, 1)),
-        (0, 11, (1, 2)),
-        (9, 10, (1, 1)),
-        (10, 11, (2, 2)),
-        (10, 27, (2, 2)),
-        (26, 28, (2, 5)),
-        (27, 27, (5, 5)),  # an empty span
-        (99, 99, (5, 5)),
-    ],
-)
+@examples
 def test_pages_begin_at_their_characters(
     start: int, end: int, pages: tuple[int, int]
 ) -> None:
     assert pages_between({"page_starts": "0:1 10:2 27:5"}, start, end) == pages
-
-
-def test_blocks_that_are_equal_have_their_own_places() -> None:
-    blocks = [("ab", [(0, 1), (1, 2)]), ("ab", [(1, 3)])]
-    assert list(starts_in_text("ab\n\nab", blocks)) == [(0, 1), (1, 2), (5, 3)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from samples import nasty_text
 
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
-from structrag.reading.sections import flat_outline, nest_by_number, parse
-from structrag.records import Document, Heading
+from structrag.reading.sections import flat_outline, parse
+from structrag.records import Document
 
 
 def shape(text: str) -> list[tuple[tuple[str, ...], str]]:
@@ -32,7 +33,7 @@ def test_blocks_tile_every_body(text: str) -> None:
             assert all(block.start < cut < block.end for cut in block.cuts)
 
 
-@pytest.mark.parametrize(("format", "begins"), [("plain", 0), ("markdown", 13)])
+@examples
 def test_a_flat_outline_begins_behind_the_front_matter(
     format: str, begins: int
 ) -> None:
@@ -57,47 +58,11 @@ def test_worked_example() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "sections"),
-    [
-        ("Title\n=====\n\nbody\n", [((), ""), (("Title",), "\nbody\n")]),
-        ("# T\n\n~~~\n# not\n~~~\n", [((), ""), (("T",), "\n~~~\n# not\n~~~\n")]),
-        ("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n", [
-            ((), ""), (("A",), "\n````md\n```\n# no\n```\n````\n\n"), (("A", "B"), "\ny\n")]),
-        ("# A\n\n## B\n\n## C\n\ny\n", [((), ""), (("A",), "\n"), (("A", "B"), "\n"), (("A", "C"),
-        "\ny\n")]),
-        ("# A\n\n    # note\n    x = 1\n", [((), ""), (("A",), "\n    # note\n    x = 1\n")]),
-        ("# A/B\n\n## C\n\nc\n", [((), ""), (("A/B",), "\n"), (("A/B", "C"), "\nc\n")]),
-        ("# A\n\n```code``` inline\n\n## B\n\nb\n", [
-            ((), ""), (("A",), "\n```code``` inline\n\n"), (("A", "B"), "\nb\n")]),
-        ("---\ntitle: x\n# comment\n---\n\n# A\n\nx\n", [((), "\n"), (("A",), "\nx\n")]),
-        ("# A\r\n\r\n## B\r\n\r\ntext\r\n", [((), ""), (("A",), "\r\n"), (("A", "B"),
-        "\r\ntext\r\n")]),
-        ("#\tA\n\nx\n", [((), ""), (("A",), "\nx\n")]),
-        ("# A\n\nwrite # B here\n\n# B\n", [((), ""), (("A",), "\nwrite # B here\n\n"), (("B",),
-        "")]),
-        ("# A\n\nsame\n\n# A\n\nsame\n", [((), ""), (("A",), "\nsame\n\n"), (("A",), "\nsame\n")]),
-    ],
-)  # fmt: skip
+@examples
 def test_inputs_that_peers_get_wrong(
     text: str, sections: list[tuple[tuple[str, ...], str]]
 ) -> None:
     assert shape(text) == sections
-
-
-def test_numbers_nest_headings_that_all_have_level_one() -> None:
-    titles = [
-        "Abstract",
-        "1 Intro",
-        "1.1 Why",
-        "3.2. Version 1.0 notes",
-        "2024 in review",
-    ]
-    nested = nest_by_number(
-        [Heading(1, title, i, i + 1) for i, title in enumerate(titles)]
-    )
-    assert [heading.level for heading in nested] == [1, 1, 2, 2, 1]
-    assert nested[3].title == "3.2. Version 1.0 notes"
 
 
 def test_numbers_nest_headings_of_any_one_level() -> None:
@@ -123,11 +88,6 @@ def test_bold_lines_are_headings_where_there_are_no_others() -> None:
     assert paths == [("1 Pumps",), ("1 Pumps", "1.1 Seals")]
     headed = read_text(f"# Manual\n\n{text}", format="markdown")
     assert [section.path for section in parse(headed).sections[1:]] == [("Manual",)]
-
-
-def test_numbers_are_left_alone_where_levels_differ() -> None:
-    headings = [Heading(1, "1 A", 0, 1), Heading(2, "1.1.1 B", 1, 2)]
-    assert nest_by_number(headings) == headings
 
 
 def test_html_sections_refer_to_the_visible_text() -> None:
@@ -169,19 +129,7 @@ def test_an_empty_document_has_only_the_root(format: str) -> None:
     assert outline.blocks(outline.sections[0]) == []
 
 
-@pytest.mark.parametrize(
-    ("titles", "levels"),
-    [
-        (["1 A", "1.1 B", "C", "D"], [1, 2, 1, 1]),  # just half of them
-        (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),  # fewer
-        (["1 A", "2 B", "3 C"], [1, 1, 1]),  # no number below another
-        (["1.1 B", "C"], [2, 1]),
-        # A note among its sections.
-        (["1 A", "Note", "1.1 B", "C", "2 D"], [1, 2, 2, 1, 1]),
-        (["1 A", "1.1 B", "Note", "1.2 C", "Note"], [1, 2, 3, 2, 1]),
-        (["1.2.1 now", "1.2 before", "1.1 once"], [1, 1, 1]),  # releases
-    ],
-)
+@examples
 def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
     titles: list[str], levels: list[int]
 ) -> None:
@@ -189,52 +137,3 @@ def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
         "".join(f"# {title}\n\ntext\n\n" for title in titles), format="markdown"
     )
     assert [section.level for section in parse(document).sections[1:]] == levels
-
-
-@pytest.mark.parametrize(
-    ("titles", "levels"),
-    [
-        # At least half are numbered.
-        (["1 A", "1.1 B", "C", "D"], [1, 2, 1, 1]),
-        (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),
-        # One has two levels.
-        (["1 A", "2 B", "3 C"], [1, 1, 1]),
-        (["1.1 A", "B"], [2, 1]),
-        # At least half ascend; an equal one does not.
-        (["1.1 A", "1.2 B", "1.1 C"], [2, 2, 2]),
-        (["1.1 A", "1.2 B", "1.1 C", "1.1 D"], [1, 1, 1, 1]),
-        (["2.1 A", "1.2 B"], [1, 1]),
-        # A number is made of at most three digits each, and a title follows.
-        (["100 A", "100.999 B"], [1, 2]),
-        (["1000 A", "1000.1 B"], [1, 1]),
-        (["1", "1.1"], [1, 1]),
-        (["1.a A", "1.b B"], [1, 1]),
-        (["1.² A", "1.³ B"], [1, 1]),
-        (["1.١ A", "1.٢ B"], [1, 1]),
-        # Those without a number among the sections of a chapter are below the section.
-        (["1 A", "1.1 B", "C", "1.2 D", "E", "2 F"], [1, 2, 3, 2, 1, 1]),
-        (["1 A", "B", "1.1 C"], [1, 2, 2]),
-    ],
-)
-def test_levels_follow_from_numbers(titles: list[str], levels: list[int]) -> None:
-    headings = [Heading(1, title, i, i + 1) for i, title in enumerate(titles)]
-    assert [heading.level for heading in nest_by_number(headings)] == levels
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        # The first one alone above all others is the title.
-        ([(1, "T"), (2, "1 A"), (2, "1.1 B")], [1, 2, 3]),
-        ([(2, "T"), (1, "1 A"), (1, "1.1 B")], [2, 1, 1]),
-        ([(1, "1 A"), (2, "1.1 B")], [1, 2]),
-        ([(1, "T"), (2, "1.1 A")], [1, 2]),
-        ([(1, "1.1 A")], [1]),
-        ([], []),
-    ],
-)
-def test_a_title_above_all_others_keeps_its_level(
-    before: list[tuple[int, str]], after: list[int]
-) -> None:
-    headings = [Heading(level, title, 0, 1) for level, title in before]
-    assert [heading.level for heading in nest_by_number(headings)] == after

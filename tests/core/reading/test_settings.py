@@ -16,7 +16,6 @@ from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
 from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
 from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
-from structrag.reading.files import read_text
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.outlines import Routing
@@ -82,20 +81,6 @@ def test_wrong_settings_are_named_by_all(
 ) -> None:
     with pytest.raises(InvalidParameter, match=message):
         splitter(**options)
-
-
-def test_titles_are_excluded_by_fixed_chunks_in_sections_alone() -> None:
-    document = read_text("# A\n\na\n\n# B\n\nb\n", format="markdown")
-    splitter = FixedSplitter(within_sections=True, exclude_titles=["b"])
-    assert [chunk.text for chunk in splitter.split(document)] == ["# A\n\na\n\n"]
-    with pytest.raises(InvalidParameter, match="exclude_titles must be empty where"):
-        FixedSplitter(exclude_titles=["b"])
-
-
-def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
-    document = read_text("one two\nthree four\nfive six", format="markdown")
-    chunks = ParagraphSplitter(12, counter=len, sentence_splitter=lines).split(document)
-    assert [chunk.text for chunk in chunks] == ["one two\n", "three four\n", "five six"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from structrag import FunctionEmbedder, Index, MultiViewRetriever, read_text
 from structrag.errors import InvalidAnswer
 from structrag.retrieval.fusion import (
-    alternating,
     maxnorm,
     minmax,
     reciprocal_rank_fusion,
@@ -67,15 +66,6 @@ def test_reciprocal_ranks_are_added_up() -> None:
 @examples
 def test_union_size(k: float, size: int) -> None:
     assert union_size(k) == size
-
-
-def test_union_and_round_robin_worked_example() -> None:
-    assert union(ROUTES, union_size(3)) == ["A", "B", "D"]
-    assert round_robin(ROUTES, 3) == ["A", "B", "D"]
-    assert round_robin(ROUTES, 9) == ["A", "B", "D", "C"]
-    assert round_robin(["A", "BCD"], 3) == ["A", "B", "C"]
-    assert round_robin([], 3) == round_robin(ROUTES, 0) == union(ROUTES, 0) == []
-    assert union(ROUTES, -2) == []
 
 
 @given(RANKINGS, st.integers(0, 9))
@@ -140,13 +130,6 @@ def test_equals_the_weighted_sum_of_normalised_routes(weighted, k: int) -> None:
     )
 
 
-def test_worked() -> None:
-    routes = [{7: 0.9, 4: 0.1, 5: 0.5}, {2: 4.0, 5: 1.0}]
-    parts = [minmax([0.9, 0.1, 0.5]), maxnorm([4.0, 1.0])]
-    found = sum_of_parts(routes, parts, 4)
-    assert found == [(2, 1.0), (7, 1.0), (5, pytest.approx(0.5 + 0.25)), (4, 0.0)]
-
-
 def test_the_only_chunk_that_has_the_word_comes_first() -> None:
     """BM25 finds one chunk, all cosines are equal: the one that was found must not be lost."""
     index = Index(
@@ -157,14 +140,3 @@ def test_the_only_chunk_that_has_the_word_comes_first() -> None:
     index.add([read_text(text, id=text) for text in ("alpha", "beta", "zebra only")])
     hits = MultiViewRetriever(index, k=2).search("zebra")
     assert hits[0].chunk.text == "zebra only"
-
-
-@pytest.mark.parametrize("k", [0, 1, 3, 1.0])
-def test_whole_numbers_do_not_alternate(k: float) -> None:
-    assert {alternating(k, f"q{i}") for i in range(50)} == {max(1, int(k))}
-
-
-def test_a_fraction_alternates_by_query_and_is_met_on_average() -> None:
-    sizes = [alternating(2.25, f"q{i}") for i in range(1000)]
-    assert set(sizes) == {2, 3} and sum(sizes) / 1000 == pytest.approx(2.25, abs=0.05)
-    assert alternating(2.25, "\ud800") in {2, 3}

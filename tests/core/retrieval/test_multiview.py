@@ -90,38 +90,6 @@ def index() -> Index:
 # -- the worked example
 
 
-def test_worked_example() -> None:
-    index = scripted(WORKED)
-    assert names(dense(index, preset="paper", k=3).search("q")) == "ABD"
-    assert names(dense(index, k=4).search("q")) == "ABDC"
-
-
-def test_hits_say_where_they_were_found() -> None:
-    first, second, third = dense(scripted(WORKED), preset="paper", k=3).search("q")
-    assert first.routes == {"dense:raw": 1, "dense:summary": 2, "dense:keywords": 1}
-    assert first.scores == pytest.approx(
-        {"dense:raw": 1.0, "dense:summary": 0.9, "dense:keywords": 1.0}
-    )
-    assert [hit.chunk.extras["views_hit"] for hit in (first, second, third)] == [
-        ["raw", "summary", "keywords"],
-        ["raw", "summary"],
-        ["keywords"],
-    ]
-    assert [hit.rank for hit in (first, second, third)] == [1, 2, 3]
-
-
-def test_hits_say_what_each_route_added() -> None:
-    index = scripted(WORKED)
-    first = dense(index, preset="paper").search("q")[0]
-    sums = {"raw": 1 / 61, "summary": 1 / 62, "keywords": 1 / 61}
-    assert first.parts == pytest.approx(
-        {name: part / (3 / 61) for name, part in sums.items()}
-    )
-    first = dense(index).search("q")[0]
-    assert set(first.parts) == set(first.routes)
-    assert max(first.parts.values()) == pytest.approx(1 / 3)
-
-
 RANKING = st.permutations("ABCDEFGH").flatmap(
     lambda names: st.integers(0, 8).map(lambda n: "".join(names)[:n])
 )
@@ -151,24 +119,6 @@ def test_parts_make_up_the_score(
         assert bool(hit.parts) == bool(hit.routes)
         if hit.parts:
             assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-12)
-
-
-def test_views_hit_counts_the_first_k_only_and_not_what_was_filled_up() -> None:
-    hits = dense(scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=4).search(
-        "q"
-    )
-    assert names(hits) == "ABCD"
-    assert [hit.chunk.extras["views_hit"] for hit in hits] == [
-        ["raw"],
-        ["raw", "summary"],
-        ["summary"],
-        [],
-    ]
-    assert hits[3].routes == {} == hits[3].scores and hits[3].score == hits[2].score
-    (only,) = dense(
-        scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=1
-    ).search("q")
-    assert only.chunk.extras["views_hit"] == ["raw"]
 
 
 # -- sizes
@@ -224,32 +174,6 @@ def test_a_blank_query_finds_nothing(index: Index, preset: str) -> None:
         assert MultiViewRetriever(index, preset=preset).search(query) == []
 
 
-@pytest.mark.parametrize("fusion", ["minmax", "union"])
-@pytest.mark.parametrize("query", QUERIES)
-def test_scores_are_from_0_to_1_which_the_first_on_every_route_has(
-    index: Index, fusion: str, query: str
-) -> None:
-    weights = {"bm25": 3.0, "raw": 0.5} if fusion == "minmax" else None
-    for hit in MultiViewRetriever(index, fusion=fusion, weights=weights).search(
-        query, 50
-    ):
-        assert 0 <= hit.score <= 1 + 1e-12
-    first, *_ = dense(
-        scripted(dict.fromkeys(VIEWS, "CADB")), fusion=fusion, k=4
-    ).search("q")
-    assert first.score == pytest.approx(1.0)
-    zero = dense(
-        scripted(dict.fromkeys(VIEWS, "CA")), fusion="minmax", weights={"dense": 0}
-    )
-    assert {hit.score for hit in zero.search("q")} == {0.0}
-
-
-def test_three_equal_views_give_that_view() -> None:
-    index = scripted(dict.fromkeys(VIEWS, "CADBHGFE"))
-    assert names(dense(index, k=8).search("q")) == "CADBHGFE"
-    assert names(dense(index, preset="paper", k=5).search("q")) == "CAD"
-
-
 def asked_for(retriever: MultiViewRetriever, k: int | None = None) -> list[int]:
     """How many chunks each route is asked for."""
     steps = retriever.steps("q", k)
@@ -276,45 +200,6 @@ def test_a_pool_of_nothing_is_refused(index: Index) -> None:
 
 
 # -- order and weights
-
-
-@pytest.mark.parametrize("fusion", ["minmax", "union"])
-def test_the_order_of_adding_changes_only_ties(fusion: str) -> None:
-    rankings = {"raw": "ACBDE", "summary": "CABED", "keywords": "CAEBD"}
-    found = [
-        dense(scripted(rankings, order="".join(order)), fusion=fusion, k=5).search("q")
-        for order in itertools.permutations("ABCDE", 5)
-        if order[0] in "AE"
-    ]
-    by_score = [
-        {(hit.chunk.doc_id, round(hit.score, 9)) for hit in hits} for hits in found
-    ]
-    assert all(one == by_score[0] for one in by_score)
-    # Where A and C are both the best of a view, and B and E tie as well.
-    assert len({names(hits) for hits in found}) == 1
-
-
-def test_ties_follow_the_order_of_documents() -> None:
-    views = {"raw": "AB", "summary": "BA", "keywords": ""}
-    assert names(dense(scripted(views, order="AB"), k=2).search("q")) == "AB"
-    assert names(dense(scripted(views, order="BA"), k=2).search("q")) == "BA"
-
-
-@pytest.mark.parametrize("fusion", ["minmax", "union"])
-def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
-    first = dense(scripted(WORKED), fusion=fusion, k=4).search("q")
-    second = dense(scripted(WORKED, factor=7.5), fusion=fusion, k=4).search("q")
-    assert names(first) == names(second)
-    assert [hit.score for hit in first] == pytest.approx([hit.score for hit in second])
-
-
-@pytest.mark.parametrize("name", ["dense:summary", "summary"])
-def test_weights_change_the_order(name: str) -> None:
-    index = scripted(WORKED)
-    assert names(dense(index, k=4).search("q")) == "ABDC"
-    assert names(dense(index, k=4, weights={name: 9}).search("q"))[:2] == "BA"
-    alone = dense(index, k=4, weights={"raw": 0, "keywords": 0}).search("q")
-    assert names(alone) == "BADC"
 
 
 def test_a_weight_for_a_kind_of_route(index: Index) -> None:
@@ -439,21 +324,6 @@ def test_bad_settings(index: Index, options: dict[str, Any], sentence: str) -> N
         MultiViewRetriever(index, **options)
 
 
-def test_bad_searches(index: Index) -> None:
-    retriever = MultiViewRetriever(index)
-    for arguments, sentence in [
-        (("a", 0), "k must be"),
-        (("a", 2.5), "k must be a whole number"),
-        ((None,), "query must be a string; got NoneType"),
-    ]:
-        with pytest.raises(InvalidParameter, match=sentence):
-            retriever.search(*arguments)
-    with pytest.raises(InvalidParameter, match="'colour'"):
-        retriever.search("a", where={"colour": 1})
-    with pytest.raises(InvalidParameter, match="where must be"):
-        retriever.search("a", where=3)
-
-
 def test_whole_numbers_of_any_type(index: Index) -> None:
     assert len(MultiViewRetriever(index, k=2.0).search("pump")) == 2
     assert len(MultiViewRetriever(index).search("pump", int(np.int64(3)))) == 3
@@ -490,12 +360,6 @@ def test_sections_with_equal_words_both_stay() -> None:
     assert first.score == second.score
 
 
-def test_a_foreign_chunk_in_a_hosts_answer_is_left_out() -> None:
-    index = scripted(WORKED)
-    index.dense_store.ids["B"] = "someone-else:0-5"  # type: ignore[union-attr]
-    assert "B" not in names(dense(index, k=3).search("q"))
-
-
 @pytest.mark.slow
 def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
     index = Index(embedder=minilm, views=("raw", "keywords"))
@@ -521,33 +385,6 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("one_route", [False, True])
-@pytest.mark.parametrize("where", [None, {"doc_id": ["a", "c"]}])
-def test_a_change_during_a_search_begins_it_anew(where: Any, one_route: bool) -> None:
-    index = Index(embedder=None)
-    index.add(
-        [
-            Document(f"# Part\n\nThe {word} is here.\n", id=word[0])
-            for word in ("axle", "bolt", "crank")
-        ]
-    )
-    if one_route:
-        steps = index._search_steps("crank", 1, "raw", "bm25", where)
-    else:
-        steps = MultiViewRetriever(index, k=1).steps("crank", where=where)
-    requests = steps.send(None)
-    hits: list[Hit] = []
-    while not hits:
-        answers = index.run(asking(requests))
-        if isinstance(requests[0], Search):
-            index.delete("a")
-        try:
-            requests = steps.send(answers)
-        except StopIteration as done:
-            hits = done.value
-    assert [hit.chunk.doc_id for hit in hits] == ["c"] and len(index) == 2
-
-
 def asking(requests: Any) -> Any:
     """Steps that ask for the requests and return the answers."""
     return (yield requests)
@@ -569,28 +406,3 @@ def test_scores_of_words_are_divided_by_the_highest() -> None:
         {name: score / best for name, score in scores.items()}
     )
     assert 0 < min(scores.values()) < best  # the lowest found is not taken to 0
-
-
-def test_the_lowest_of_the_vectors_route_scores_nothing() -> None:
-    hits = dense(scripted({"raw": "ABC", "summary": "", "keywords": ""}), k=3).search(
-        "q"
-    )
-    assert hits[-1].score == pytest.approx(0.0) and hits[0].score > 0
-
-
-def test_paper_takes_k_of_a_single_view() -> None:
-    index = scripted({"raw": "ABCDEFGH", "summary": "", "keywords": ""})
-    for k in (1, 3, 5, 8):
-        retriever = dense(index, preset="paper", k=k, views=["raw"])
-        assert names(retriever.search("q")) == "ABCDEFGH"[:k]
-
-
-def test_paper_takes_one_or_two_of_a_single_view_for_a_fraction() -> None:
-    index = scripted({"raw": "ABCDEFGH", "summary": "", "keywords": ""})
-    retriever = dense(index, preset="paper", k=1.5, views=["raw"])
-    sizes = [len(retriever.search(f"question {i}")) for i in range(200)]
-    assert set(sizes) == {1, 2} and 80 <= sizes.count(1) <= 120
-    assert [len(retriever.search(f"question {i}")) for i in range(200)] == sizes
-    assert {
-        len(hit.chunk.extras["views_hit"]) for hit in retriever.search("question 1")
-    } == {1}

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import Chunk, Hit
-from structrag.errors import InvalidParameter
 from structrag.retrieval.packing import pack, pack_best, reader_text
 
 
@@ -114,26 +112,6 @@ def test_a_first_sentence_too_long_is_left_out() -> None:
     assert pack([], 100) == []
 
 
-def test_the_heading_path_counts() -> None:
-    assert (
-        reader_text(hit("a b", context="Nova A10 > Battery").chunk)
-        == "Nova A10 > Battery\na b"
-    )
-    assert pack([hit("a b", context="Nova A10 > Battery")], 5, words) == []
-    assert len(pack([hit("a b", context="Nova A10 > Battery")], 6, words)) == 1
-    assert (
-        len(
-            pack(
-                [hit("a b", context="Nova A10 > Battery")],
-                2,
-                words,
-                text_of=lambda chunk: chunk.text,
-            )
-        )
-        == 1
-    )
-
-
 def test_a_table_is_cut_between_its_rows() -> None:
     table = "| a | b |\n|---|---|\n| Dr. X | 2 |\n| 3 | 4 |\n"
     (first,) = pack([hit(table, kind="table")], 14, words)
@@ -152,11 +130,6 @@ def test_a_shortened_index_text_is_not_what_is_counted() -> None:
 def test_chinese_is_cut_at_its_own_marks() -> None:
     (first,) = pack([hit("电池可用三十小时。屏幕很亮。保修两年。")], 16)
     assert first.chunk.text == "电池可用三十小时。屏幕很亮。"
-
-
-def test_a_negative_limit_is_named() -> None:
-    with pytest.raises(InvalidParameter, match="max_tokens"):
-        pack([hit("a")], -1)
 
 
 sentences = st.lists(

@@ -20,7 +20,6 @@ from structrag import (
     read_text,
 )
 from structrag.errors import InvalidParameter
-from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Hit
 from structrag.retrieval import Routing, Selection
 from structrag.retrieval.retriever import check_retriever
@@ -93,28 +92,6 @@ def test_k_and_where_hold_for_every_retriever(retriever: Retriever) -> None:
 def test_a_k_that_is_no_whole_number_is_refused(retriever: Retriever, k: float) -> None:
     with pytest.raises(InvalidParameter, match="k must be"):
         retriever.search(QUESTION, k)
-
-
-def test_a_condition_that_no_document_knows_is_refused(retriever: Retriever) -> None:
-    with pytest.raises(InvalidParameter, match="where"):
-        retriever.search(QUESTION, where={"colour": "blue"})
-
-
-async def test_a_retriever_of_a_host_is_one_too() -> None:
-    (chunk, *_) = index().chunks()
-
-    async def aretrieve(question: str) -> list[Any]:
-        return [chunk, chunk]
-
-    host = HostRetriever(
-        "Host", lambda question: [chunk, chunk], aretrieve, lambda result: result
-    )
-    assert [hit.rank for hit in host.search(QUESTION)] == [1, 2]
-    assert (
-        await host.asearch(QUESTION, 1)
-        == host.search(QUESTION, 1)
-        == host.search(QUESTION)[:1]
-    )
 
 
 def test_what_is_no_retriever_is_refused() -> None:

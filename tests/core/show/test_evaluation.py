@@ -97,25 +97,6 @@ def figure_of(*methods: MethodScores) -> Any:
     )
 
 
-def test_every_point_is_a_percentage_with_its_interval() -> None:
-    recalls = ((0.5, 0.4, 0.7), (0.75, 0.7, 0.8))
-    methods = [measured(name, *recalls) for name in "abc"]
-    (axis,) = figure_of(*methods).axes
-    first, middle, last = axis.containers
-    assert list(middle.lines[0].get_xdata()) == [0, 1]
-    for container in (first, middle, last):
-        assert list(container.lines[0].get_ydata()) == [50, 75]
-        (bars,) = container.lines[2]
-        ends = [bar[:, 1].tolist() for bar in bars.get_segments()]
-        assert ends == [pytest.approx([40, 70]), pytest.approx([70, 80])]
-    # The others stand beside it, so that no interval hides another.
-    left, right = (part.lines[0].get_xdata()[0] for part in (first, last))
-    assert -0.5 < left < 0 < right < 0.5 and left == pytest.approx(-right)
-    assert [text.get_text() for text in axis.get_xticklabels()] == ["500", "1,000"]
-    assert axis.get_title(loc="left") == "2 questions, some/model and BM25"
-    assert not axis.spines["right"].get_visible()
-
-
 def test_seven_methods_have_six_colours_and_marks_in_turns() -> None:
     (axis,) = figure_of(*[measured(str(i), (0.5, 0.4, 0.6)) for i in range(7)]).axes
     looks = [

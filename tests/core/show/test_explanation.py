@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,12 +16,9 @@ from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
 from structrag.records import Chunk
 from structrag.show import plot_explanation
 from structrag.show.explanation import (
-    HIGH,
-    LOW,
     UNITS_A_ROW,
     _draw_title,
     _limits,
-    _section_units,
 )
 
 TEXT = "# Pumps\n\n" + " ".join(
@@ -38,26 +34,6 @@ each_splitter = pytest.mark.parametrize(
 )
 
 
-@each_splitter
-def test_an_explanation_is_a_figure_with_a_value_for_every_sentence(
-    splitter: ReadingSplitter,
-) -> None:
-    from matplotlib import pyplot
-
-    explanation = splitter.explain(DOCUMENT)
-    figure = plot_explanation(explanation, title="What it saw")
-    (axis,) = figure.axes
-    assert axis.get_title(loc="left") == "What it saw"
-    drawn = {value for line in axis.lines for value in line.get_ydata()}
-    assert drawn >= {
-        value
-        for series in explanation.series
-        for value in series.values
-        if value == value
-    }
-    assert pyplot.get_fignums() == []  # nothing is left open
-
-
 def test_title_and_legend_stand_above_the_first_of_several_rows() -> None:
     text = "".join(f"Pump {i} moves water. " for i in range(UNITS_A_ROW + 1))
     explanation = PICSplitter().explain(read_text(text, id="pumps"))
@@ -67,6 +43,7 @@ def test_title_and_legend_stand_above_the_first_of_several_rows() -> None:
     assert last.get_xlabel() and not first.get_xlabel()
 
 
+@pytest.mark.slow
 @each_splitter
 def test_a_notebook_shows_the_figure_and_it_is_the_same_each_time(
     splitter: ReadingSplitter, tmp_path: Path
@@ -89,33 +66,6 @@ def test_a_notebook_shows_the_figure_and_it_is_the_same_each_time(
         assert (tmp_path / f"c{suffix}").read_bytes().startswith(head)
 
 
-@each_splitter
-def test_chunks_are_bands_between_lines_and_sections_begin_at_thicker_ones(
-    splitter: ReadingSplitter,
-) -> None:
-    from matplotlib.colors import to_hex
-
-    explanation = splitter.explain(DOCUMENT)
-    figure = plot_explanation(explanation)
-    assert len(explanation.chunks) > 1
-    lines = [
-        line
-        for axis in figure.axes
-        for line in axis.lines
-        if len(set(line.get_xdata())) == 1
-    ]
-    widths = [line.get_linewidth() for line in lines]
-    assert widths[0] > widths[1] and set(widths[1:]) == {widths[1]}  # one section
-    bands = [
-        to_hex(band.get_facecolor()) for axis in figure.axes for band in axis.patches
-    ]
-    relevant = [chunk.extras.get("relevant") for chunk in explanation.chunks]
-    for (left, right), (before, behind) in zip(
-        pairwise(relevant), pairwise(bands), strict=False
-    ):
-        assert (before != behind) is (left is None or left != right)
-
-
 def test_the_axis_shows_all_numbers_with_room_for_titles() -> None:
     nothing = np.array([np.nan])
     assert _limits(np.array([0.2, np.nan, 1.2]), np.array([0.7])) == pytest.approx(
@@ -127,18 +77,6 @@ def test_the_axis_shows_all_numbers_with_room_for_titles() -> None:
 
 def chunk(number: int, *path: str) -> Chunk:
     return Chunk(f"d:{number}", "d", f"d#{number}", number, number + 1, "x", path=path)
-
-
-def test_sections_are_as_wide_as_their_chunks_together() -> None:
-    chunks = [
-        chunk(0, "A"),
-        chunk(1, "A"),
-        chunk(2, "A", "B"),
-        chunk(3, "C"),
-        chunk(4, "A"),
-    ]
-    assert _section_units(chunks, [0, 2, 5, 6, 9, 10]) == {0: 5, 2: 1, 3: 3, 4: 1}
-    assert _section_units(chunks[:1], [0, 4]) == {0: 4}
 
 
 @examples
@@ -201,23 +139,6 @@ def drawn_lines(axis: Any, style: str) -> list[tuple[list[float], list[float]]]:
     ]
 
 
-def test_a_line_is_of_one_scope_with_points_amid_their_sentences() -> None:
-    series = [
-        scope(0, 0.1, 0.2, 0.3, thresholds=(0.15, 0.15, np.inf)),
-        scope(3, count=3),  # too short to be looked at
-        scope(6, 0.9, thresholds=(0.5,)),
-    ]
-    (axis,) = plot_explanation(explained(series, [chunk(0, "A")])).axes
-    values, dashes = drawn_lines(axis, "-"), drawn_lines(axis, "--")
-    places = [[0.5, 1.5, 2.5], [3.5, 4.5, 5.5], [6.5]]
-    assert [xs for xs, _ in values] == [xs for xs, _ in dashes] == places
-    nothing = pytest.approx([np.nan] * 3, nan_ok=True)
-    assert [ys for _, ys in values] == [[0.1, 0.2, 0.3], nothing, [0.9]]
-    assert dashes[0][1] == pytest.approx([0.15, 0.15, np.nan], nan_ok=True)
-    assert [ys for _, ys in dashes[1:]] == [nothing, [0.5]]
-    assert not axis.spines["top"].get_visible()
-
-
 def bands_of(axis: Any) -> list[tuple[float, float]]:
     return [(band.get_x(), band.get_x() + band.get_width()) for band in axis.patches]
 
@@ -251,28 +172,6 @@ def test_161_sentences_stand_in_two_rows_of_81(
     ]
 
 
-def test_160_sentences_stand_in_one_row() -> None:
-    one = scope(0, *[0.5] * 160, thresholds=[0.4] * 160)
-    assert len(plot_explanation(explained([one], [chunk(0)])).axes) == 1
-
-
-def test_chunks_are_shaded_by_turns_or_where_they_are_relevant() -> None:
-    from matplotlib.colors import to_hex
-
-    one = scope(0, 0.1, 0.2, 0.3)
-
-    def colors(*relevant: bool | None) -> list[str]:
-        chunks = [
-            replace(chunk(i), extras={} if flag is None else {"relevant": flag})
-            for i, flag in enumerate(relevant)
-        ]
-        (axis,) = plot_explanation(explained([one], chunks)).axes
-        return [to_hex(band.get_facecolor()) for band in axis.patches]
-
-    assert colors(None, None, None) == [HIGH, LOW, HIGH]
-    assert colors(False, True, True) == [LOW, HIGH, HIGH]
-
-
 @examples
 def test_a_row_holds_235_characters_of_titles(length: int, shown: int) -> None:
     """A section of two of five sentences has 94 of them, one for the space behind."""
@@ -281,9 +180,3 @@ def test_a_row_holds_235_characters_of_titles(length: int, shown: int) -> None:
     (axis,) = plot_explanation(explained([one], chunks)).axes
     title, other = [text.get_text() for text in axis.texts]
     assert (len(title), title.endswith("…"), other) == (shown, length > shown, "B")
-
-
-def test_a_section_that_comes_again_is_another_one() -> None:
-    chunks = [chunk(0, "A"), chunk(1, "B"), chunk(2, "A"), chunk(3, "A")]
-    assert _section_units(chunks, [0, 2, 5, 6, 9]) == {0: 2, 1: 3, 2: 4}
-    assert _section_units([], [0]) == {}

@@ -10,30 +10,6 @@ from structrag.text.heading_path import heading_context, title_beside
 from structrag.text.tokens import count_tokens
 
 
-def test_title_and_path_are_joined() -> None:
-    assert (
-        heading_context("Guide", ("Install", "On  Linux"), count_tokens).text
-        == "Guide > Install > On Linux"
-    )
-    assert (
-        heading_context("GUIDE ", ("Guide", "Install"), count_tokens).text
-        == "Guide > Install"
-    )
-    assert heading_context("", ("", "x"), count_tokens) == ("x", False)
-    assert heading_context("", (), count_tokens) == ("", False)
-
-
-def test_middle_levels_go_first_and_then_the_longest_title_is_cut_at_a_word() -> None:
-    path = ("one two", "three four", "five six", "seven eight")
-    assert heading_context("Title", path, count_tokens, limit=10) == (
-        "Title > five six > seven eight",
-        True,
-    )
-    text, shortened = heading_context("Title", ("a", "b " * 40), count_tokens, limit=12)
-    assert shortened
-    assert text.startswith("Title > a > b b")
-
-
 @given(
     st.text(max_size=30), st.lists(st.text(max_size=40), max_size=6), st.integers(0, 20)
 )
@@ -42,19 +18,6 @@ def test_limit_holds(title: str, path: list[str], limit: int) -> None:
     assert count_tokens(text) <= limit
     if not shortened:
         assert all(" ".join(part.split()) in text for part in path)
-
-
-def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
-    counted: list[int] = []
-
-    def counter(text: str) -> int:
-        counted.append(len(text))
-        return count_tokens(text)
-
-    for title in ("word " * 400_000, "x" * 2_000_000):
-        text, shortened = heading_context("", (title, "Battery"), counter, limit=64)
-        assert shortened and text.endswith("Battery") and count_tokens(text) <= 64
-        assert sum(counted) < 200_000
 
 
 @pytest.mark.parametrize(
@@ -83,36 +46,6 @@ def test_of_a_title_stands_what_the_first_heading_does_not_say(
     assert title_beside(title, path) == left
 
 
-def word_count(text: str) -> int:
-    return len(text.split())
-
-
-@pytest.mark.parametrize(
-    ("title", "path", "limit", "expected"),
-    [
-        ("A", ["b", "c"], 5, ("A > b > c", False)),
-        # Middle levels go first, from above.
-        ("A", ["b", "c", "d"], 6, ("A > c > d", True)),
-        ("A", ["b", "c", "d"], 7, ("A > b > c > d", False)),
-        ("A", ["b", "c", "d", "e"], 5, ("A > d > e", True)),
-        # Then the longest title loses words; of equal ones the first.
-        ("A", ["b c", "d e f"], 7, ("A > b c > d e", True)),
-        ("A", ["b c", "d e"], 6, ("A > b > d e", True)),
-        ("A", ["b", "c"], 4, ("b > c", True)),
-        ("A", ["b", "c"], 3, ("b > c", True)),
-        ("A", ["b", "c"], 2, ("c", True)),
-        ("A", ["b", "c"], 0, ("", True)),
-        # A title of more than sixteen words loses its second half.
-        ("", ["a " * 16], 15, (" ".join("a" * 15), True)),
-        ("", ["a " * 17], 16, (" ".join("a" * 8), True)),
-    ],
-)
-def test_a_path_is_shortened_until_it_fits(
-    title: str, path: list[str], limit: int, expected: tuple[str, bool]
-) -> None:
-    assert heading_context(title, path, word_count, limit=limit) == expected
-
-
 @pytest.mark.parametrize(
     ("title", "expected"),
     [
@@ -131,9 +64,3 @@ def test_64_characters_a_token_are_looked_at(
 ) -> None:
     assert heading_context("", [title], lambda text: 0, limit=limit) == expected
     assert heading_context("", [title], lambda text: 0, limit=2) == (title, False)
-
-
-def test_a_title_of_a_site_has_at_most_a_thousand_characters() -> None:
-    title = "Pumps - " + "x" * 992
-    assert title_beside(title, ["Pumps"]) == "x" * 992
-    assert title_beside(f"{title}x", ["Pumps"]) == f"{title}x"

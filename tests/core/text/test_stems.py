@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 from fixture_cases import examples
 
 from structrag.text.stems import count_stems, stem_keys, stems
@@ -26,14 +23,6 @@ def test_stems_are_counted_text_by_text() -> None:
     assert rows == [(0, pump, 2), (0, water, 1), (2, pump, 1)]
     assert counts.lengths.tolist() == [3, 0, 1]
     assert not len(count_stems([]).lengths)
-
-
-def test_a_stem_has_the_same_number_in_every_process() -> None:
-    code = "from structrag.text.stems import stem_keys; print(stem_keys(['pump'])[0])"
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert int(shown.stdout) == stem_keys(["pump"])[0]
 
 
 def test_english_and_german_are_known() -> None:

@@ -16,11 +16,8 @@ from structrag.text.terms import (
     _EUROPEAN,
     _EUROPEAN_RUN,
     _HAS_SPACELESS,
-    STOPWORD_LANGUAGES,
     Tokenizer,
-    stop_words,
     terms,
-    tokenizer_for,
 )
 
 PLAIN = Tokenizer(stopwords=())
@@ -29,13 +26,6 @@ PLAIN = Tokenizer(stopwords=())
 @examples
 def test_terms(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
-
-
-def test_stop_words_belong_to_the_language() -> None:
-    assert terms("der Hund und the dog", language="german") == ["hund", "the", "dog"]
-    assert terms("The Dog", stopwords=()) == ["the", "dog"]
-    assert terms("The Dog", stopwords=("Dog",)) == ["the"]
-    assert len(Tokenizer().to_json()["stopwords"]) == 179
 
 
 def test_a_language_without_stop_words_is_refused_with_a_way_out() -> None:
@@ -82,38 +72,3 @@ def test_every_letter_and_digit_is_in_a_term(text: str) -> None:
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert {char for char in folded if char.isalpha()} <= set(found)
     assert all(term == term.strip() and term for term in terms(text))
-
-
-def test_every_list_is_that_of_bm25s() -> None:
-    oracle = pytest.importorskip("bm25s.stopwords")
-    names = {
-        language: f"STOPWORDS_{language.upper()}" for language in STOPWORD_LANGUAGES
-    }
-    names["english"] = "STOPWORDS_EN_PLUS"
-    for language, name in names.items():
-        expected = Tokenizer(language, tuple(getattr(oracle, name)))
-        assert Tokenizer(language).to_json() == expected.to_json()
-
-
-def test_terms_are_cut_to_their_stems_where_that_is_asked_for() -> None:
-    tokenizer = Tokenizer(stems=True)
-    assert tokenizer("The pumps are leaking in B-100") == [
-        "pump",
-        "leak",
-        "b-100",
-        "100",
-    ]
-    assert Tokenizer("german", stems=True)("Die Pumpen tropften") == ["pump", "tropft"]
-    assert Tokenizer.from_json(tokenizer.to_json())("leaking pumps") == ["leak", "pump"]
-    assert Tokenizer.from_json(tokenizer.to_json()).stems
-    assert tokenizer_for("chinese", stems=True)("水泵漏水") == tokenizer_for("chinese")(
-        "水泵漏水"
-    )
-    assert not Tokenizer.from_json({"language": "english", "stopwords": []}).stems
-
-
-def test_a_language_without_a_list_keeps_all_words() -> None:
-    assert tokenizer_for("english")("The pump") == ["pump"]
-    assert tokenizer_for("finnish")("The pump ja") == ["the", "pump", "ja"]
-    assert "the" in stop_words("english") and "und" in stop_words("german")
-    assert stop_words("finnish") == frozenset()

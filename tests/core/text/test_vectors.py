@@ -58,28 +58,3 @@ def test_central_keeps_both_limits(
     assert picked == sorted(set(picked)) and 1 <= len(picked) <= most
     assert len(picked) == 1 or sum(lengths[i] for i in picked) <= words
     assert picked == central(sentences, lengths, max_sentences=most, max_words=words)
-
-
-def test_the_first_sentence_is_worth_a_tenth_more() -> None:
-    for degrees, expected in ((43, [0]), (45, [1])):  # 0.095 and 0.105 less central
-        angle = np.radians(degrees)
-        vectors = [[np.cos(angle), np.sin(angle)], [1.0, 0.0], [1.0, 0.0]]
-        assert central(vectors, [5, 5, 5], max_sentences=1) == expected
-
-
-def test_sentences_are_taken_while_their_words_fit() -> None:
-    vectors = np.eye(3)
-    assert central(vectors, [5, 7, 2]) == [0, 1, 2]
-    assert central(vectors, [5, 7, 2], max_words=12) == [0, 1]
-    assert central(vectors, [5, 7, 2], max_words=11) == [0, 2]
-    assert central(vectors, [5, 7, 2], max_words=7) == [0, 2]
-    assert central(vectors, [5, 7, 2], max_words=6) == [0]
-    assert central(vectors, [5, 7, 2], max_sentences=2) == [0, 1]
-    assert central(np.eye(12), [1] * 12) == list(range(10))
-    assert central(np.eye(3), [100, 100, 1]) == [0, 1]
-    assert central(np.eye(3), [100, 101, 1]) == [0, 2]
-
-
-def test_rows_have_the_length_one() -> None:
-    assert unit_vectors([[3, 4], [0, 0]]).tolist() == [[0.6, 0.8], [0.0, 0.0]]
-    assert similarity([[3, 4], [0, 2]], [[5, 0], [0, 1]]).tolist() == [0.8, 1.0]

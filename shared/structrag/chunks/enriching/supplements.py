@@ -13,6 +13,7 @@ import numpy as np
 
 from structrag.asking.replies.lists import parse_keywords
 from structrag.asking.requests import Ask, Embed, Failed, Steps
+from structrag.asking.steps import ask
 from structrag.chunks.enriching.definitions import definitions, is_code, shortened
 from structrag.chunks.enriching.density import (
     ChunkVectors,
@@ -337,7 +338,7 @@ def _add_steps(
     names = tuple(dict.fromkeys(name for pairs in named.values() for name, _ in pairs))
     vectors: dict[str, Any] = {}
     if names:
-        answer = (yield [Embed(names, query=True)])[0]
+        answer = yield from ask(Embed(names, query=True))
         vectors = dict(zip(names, unit_vectors(answer), strict=True))
     for i, pairs in named.items():
         works[i].done = True

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
+from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
 from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
@@ -163,7 +164,7 @@ class SentenceMargins:
                 self.texts, self.window, self.scopes, language=self.language
             )
         if self.values is None:
-            (vectors,) = yield [Embed(tuple(self.texts))]
+            vectors = yield from ask(Embed(tuple(self.texts)))
             self.values = similarity_margins(vectors, self.window, self.scopes)
         return self.values
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from structrag.reading.numbering import MARK, read_number
+from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.rows import Row
-from structrag.reading.plain_titles import MARK, is_clean, read_number
+from structrag.reading.plain_titles import is_clean
 
 _LARGER = 1.15  # times the size of the body's type, and a point more
 _MOST_WORDS, _MOST_ROWS = 25, 8  # of a heading in larger type
 _BOLD_WORDS, _BOLD_ROWS = 15, 2  # of one in bold type
 _SAME_SIZE = 1.05  # sizes nearer than this are one
+# A caption begins so; what it names is a table or picture, no section.
+_CAPTION = re.compile(
+    r"(?:table|tab|figure|fig|listing|exhibit|box|tabelle|abbildung|abb|tableau|tabla|tabela|figura"
+    r"|illustration|scheme|plate|chart)\.?\s*(?:[a-z]?[-.]?\d|[ivx]+\b)[\w.-]*\W",
+    re.IGNORECASE,
+)
 _LEADERS = re.compile(r"\.{4}|(?:\.\s){4}|…{2}")
 
 
@@ -24,6 +32,7 @@ class Style(NamedTuple):
     size: float
     bold: bool
     depth: int  # components of its number: 2 for 3.2; 0 without a number
+    italic: bool = False
 
 
 class Body(NamedTuple):
@@ -31,20 +40,24 @@ class Body(NamedTuple):
 
     size: float
     bold: bool
+    italic: bool = False
 
 
-def body_of(rows: Iterable[Row]) -> Body:
+def body_of(rows: Iterable[Row | Line]) -> Body:
     """The size and weight that most characters have.
 
     The size is rounded to half a point. Without text: 0 and not bold.
     """
     sizes: Counter[float] = Counter()
-    weights: Counter[bool] = Counter()
+    bold = italic = total = 0
     for row in rows:
-        sizes[_half(row.size)] += len(row.text)
-        weights[row.bold] += len(row.text)
+        length = len(row.text)
+        sizes[_half(row.size)] += length
+        total += length
+        bold += row.bold * length
+        italic += row.italic * length
     size = max(sizes, key=lambda size: (sizes[size], -size), default=0.0)
-    return Body(size, weights[True] > weights[False])
+    return Body(size, 2 * bold > total, 2 * italic > total)
 
 
 def _half(size: float) -> float:
@@ -58,33 +71,44 @@ def heading_style(
 
     It is one if its type is at least 15 % and a point larger than the body's and it has at most 25
     words and 8 rows; if it is all bold where the body is not, at most 15 words and 2 rows, without
-    a sentence's end; or if it is one row in the body's type with a number of two components or more
-    or a label (Chapter, Article) and a clean title, or a clean title in capitals, and
-    `before_text`: a paragraph follows.
+    a sentence's end, or all slanted and `before_text`, which is that a paragraph follows; or if it
+    is one row in the body's type with a number of two components or more or a label (Chapter,
+    Article) and a clean title, or a clean title in capitals, and `before_text`.
     """
     if not _may_be_heading(rows[0], text):
         return None
-    style = _style_of(rows, text)
+    style = style_of(rows, text)
     if is_large(style.size, body):
         is_heading = _fits_large_type(rows, text)
     elif style.size < 0.9 * body.size or len(text) > 150:
         is_heading = False
     elif style.bold and not body.bold and _fits_bold_type(rows, text):
         is_heading = True
+    elif style.italic and not body.italic and _fits_bold_type(rows, text):
+        is_heading = before_text and _begins_title(text)
     else:
         is_heading = before_text and _is_title_in_body_type(rows, text)
     return style if is_heading else None
 
 
 def _may_be_heading(first: Row, text: str) -> bool:
-    if not first.upright or sum(map(str.isalpha, text)) < 2:
+    letters = sum(map(str.isalpha, text))
+    if (
+        not first.upright
+        or not letters
+        or sum(map(str.isalnum, text)) < 2 + (letters < 2)
+    ):
         return False
-    return not _has_columns(first) and not has_leaders(text)
+    is_other = has_leaders(text) or _CAPTION.match(f"{text} ")
+    return not _has_columns(first) and not is_other
 
 
-def _style_of(rows: Sequence[Row], text: str) -> Style:
+def style_of(rows: Sequence[Row], text: str) -> Style:
     size = max(row.size for row in rows)
-    return Style(_half(size), all(row.bold for row in rows), _depth(text))
+    bold, italic = (
+        all(getattr(row, kind) for row in rows) for kind in ("bold", "italic")
+    )
+    return Style(_half(size), bold, _depth(text), italic)
 
 
 def _fits_large_type(rows: Sequence[Row], text: str) -> bool:
@@ -97,6 +121,13 @@ def _fits_large_type(rows: Sequence[Row], text: str) -> bool:
 def _fits_bold_type(rows: Sequence[Row], text: str) -> bool:
     words = len(text.split())
     return words <= _BOLD_WORDS and len(rows) <= _BOLD_ROWS and text[-1] not in ".,;:"
+
+
+def _begins_title(text: str) -> bool:
+    """Whether a letter of a title comes first, behind a number or none: no small one, no sign."""
+    mark = MARK.match(text)
+    title = text[mark.end() :] if mark else text
+    return title[:1].isalpha() and not title[0].islower()
 
 
 def _is_title_in_body_type(rows: Sequence[Row], text: str) -> bool:
@@ -126,7 +157,13 @@ def _depth(text: str) -> int:
     if not mark or mark.end() == len(text):
         return 0
     kind, _, value = read_number(mark)
-    return max(1, len(value)) if kind else 0
+    return max(1, len(value)) if kind not in ("", "letter") else 0
+
+
+def is_numbered(text: str) -> bool:
+    """Whether a number or letter stands before a text."""
+    mark = MARK.match(text)
+    return mark is not None and mark.end() < len(text)
 
 
 def _is_numbered_title(text: str) -> bool:
@@ -142,26 +179,27 @@ def _is_in_capitals(text: str) -> bool:
 
     A single word of fewer than six letters may be a key word or an abbreviation.
     """
-    return text.isupper() and is_clean(text) and (" " in text or len(text) >= 6)
+    mark = MARK.match(text)
+    title = text[mark.end() :] if mark and mark.end() < len(text) else text
+    return text.isupper() and is_clean(title) and (" " in title or len(title) >= 6)
 
 
 def levels_of(styles: Sequence[Style]) -> list[int]:
     """Levels from 1 to 6, for each heading in order.
 
-    Larger type comes first, then bold, then fewer components of the number. Headings of one type
-    without a number have the level of the least deep numbered ones of that type.
+    Larger type comes first, then bold, then upright, then fewer components of the number. Headings
+    of one type without a number have the level of the least deep numbered ones of that type.
     """
     sizes = _representatives([style.size for style in styles])
-    shallowest: dict[tuple[float, bool], int] = defaultdict(int)
-    for style in styles:
+    types = [(-sizes[style.size], not style.bold, style.italic) for style in styles]
+    shallowest: dict[tuple[float, bool, bool], int] = {}
+    for kind, style in zip(types, styles, strict=True):
         if style.depth:
-            kind = (sizes[style.size], style.bold)
-            shallowest[kind] = min(shallowest[kind] or style.depth, style.depth)
-    keys = []
-    for style in styles:
-        size = sizes[style.size]
-        depth = style.depth or shallowest[size, style.bold]
-        keys.append((-size, not style.bold, depth))
+            shallowest[kind] = min(shallowest.get(kind, style.depth), style.depth)
+    keys = [
+        (*kind, style.depth or shallowest.get(kind, 0))
+        for kind, style in zip(types, styles, strict=True)
+    ]
     ranks = {key: min(rank, 6) for rank, key in enumerate(sorted(set(keys)), start=1)}
     return [ranks[key] for key in keys]
 

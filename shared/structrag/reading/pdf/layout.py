@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise, zip_longest
+from statistics import median
 from typing import NamedTuple
 
 from structrag.reading.drafts import Draft
-from structrag.reading.escaping import assembled, escaped_line, heading_line
+from structrag.reading.escaping import assembled, escaped_line, fenced, heading_line
 from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.heading_styles import (
@@ -18,20 +22,28 @@ from structrag.reading.pdf.heading_styles import (
     has_leaders,
     heading_style,
     is_large,
+    is_numbered,
     levels_of,
+    style_of,
 )
-from structrag.reading.pdf.pages import Grid, Line, Page
+from structrag.reading.pdf.named_headings import rows_named
+from structrag.reading.pdf.page_marks import find_page_marks
+from structrag.reading.pdf.pages import Grid, Line, NamedHeading, Page
 from structrag.reading.pdf.paragraphs import (
     Paragraph,
     Spacing,
     paragraphs_of,
     spacing_of,
 )
-from structrag.reading.pdf.rows import Joiner, Row, rows_of
+from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.reading.plain import plain_headings
 from structrag.text.amounts import amount
 
 _SHOWN = 5  # examples in a note
+_SAME_COLUMN = (
+    4.0  # points by which the columns of a table on the next page may stand elsewhere
+)
 _PICTURE = 0.6  # of the page covered by pictures, and
 _FEW_WORDS = 20  # on it: likely a scan with a stamp
 _STRUCTURE = re.compile(
@@ -42,8 +54,16 @@ _STRUCTURE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    page: int
     cells: list[list[str]]
+    columns: tuple[float, ...]  # their left edges
+    pages: tuple[tuple[int, int], ...]  # row, page that begins with it
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """Rows in type of one width, as they stand."""
+
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +71,14 @@ class _Loose:
     """Rows that may be a table: each stays a line."""
 
     rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    """Rows that the file names as a heading."""
+
+    rows: tuple[Row, ...]
+    level: int
 
 
 class _Item(NamedTuple):
@@ -73,8 +101,8 @@ class _Text(NamedTuple):
         return _Text(written, self.page_starts)
 
 
-_Part = _Table | _Loose | Row
-_Group = _Table | _Loose | Paragraph
+_Part = _Table | _Code | _Loose | _Title | Row
+_Group = _Table | _Code | _Loose | _Title | Paragraph
 
 
 def markdown_of_pages(pages: Sequence[Page]) -> Draft:
@@ -84,34 +112,52 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     of number. Paragraphs are joined over rows, columns and pages, words broken at line ends made
     whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where everything
     fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
-    stay behind it. Running heads and page numbers are left out (`Draft.removed`) and named in
-    `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
-    large type that is no heading, pages that are pictures. `Draft.page_starts` says where each page
-    begins; within a paragraph to a few characters. Apart from running heads, bullet signs
+    stay behind it. Running heads, page numbers, watermarks and the numbers of lines in the margin
+    are left out (`Draft.removed`) and named in `Draft.uncertain`, with everything else that may be
+    wrong: guessed hyphens, tables left as text, large type that is no heading, pages that are
+    pictures. `Draft.page_starts` says where each page begins; within a paragraph to a few
+    characters. Apart from what is left out, bullet signs
     and line-end hyphens all text is there, in the order of the pages' lines. No page, or none with
     text, gives "".
     """
     heads = find_running_heads(pages)
+    marks = find_page_marks(pages)
     bodies: list[list[Line]] = []  # the lines of each page that stay
     removed: list[str] = []
-    for page, numbers in zip(pages, heads.removed, strict=True):
+    for page, of_heads, of_marks in zip(
+        pages, heads.removed, marks.removed, strict=True
+    ):
+        numbers = of_heads | of_marks
         bodies.append([line for j, line in enumerate(page.lines) if j not in numbers])
         removed += [" ".join(page.lines[j].text.split()) for j in sorted(numbers)]
     joiner = Joiner.of(line.text for lines in bodies for line in lines)
+    has_code = not _is_typewritten(line for lines in bodies for line in lines)
     parts: list[_Part] = []
     for number, (page, lines) in enumerate(zip(pages, bodies, strict=True), start=1):
-        parts += _parts(lines, page.grids, number, joiner)
-    blocks, notes = _blocks(parts, joiner)
-    uncertain = (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner))
+        of_page = list(_parts(lines, page.grids, number, joiner, has_code))
+        parts += _with_titles(of_page, page.headings)
+    lines = [line for lines in bodies for line in lines]
+    blocks, notes = _blocks(_joined_tables(parts), lines, joiner)
+    uncertain = (
+        *heads.notes,
+        *marks.notes,
+        *_page_notes(pages),
+        *notes,
+        *_hyphen_note(joiner),
+    )
     text = assembled([block.text for block in blocks])
     starts = starts_in_text(text, [block for block in blocks if block.text.strip()])
     return Draft(text, uncertain, tuple(removed), tuple(starts))
 
 
 def _parts(
-    lines: Sequence[Line], grids: Sequence[Grid], page: int, joiner: Joiner
+    lines: Sequence[Line],
+    grids: Sequence[Grid],
+    page: int,
+    joiner: Joiner,
+    has_code: bool,
 ) -> Iterator[_Part]:
-    """A page's tables and rows, in order."""
+    """A page's tables, code and rows, in order."""
     free: list[Line] = []
     i = 0
     while i < len(lines):
@@ -122,26 +168,117 @@ def _parts(
             free.append(lines[i])
             i += 1
             continue
-        yield from _rows_and_tables(free, page)
+        yield from _rows_and_tables(free, page, has_code)
         free, start = [], i
         while i < len(lines) and lines[i].upright and grid.cell(lines[i]):
             i += 1
-        yield _Table(page, _ruled_cells(lines[start:i], grid, joiner))
-    yield from _rows_and_tables(free, page)
+        yield _ruled_table(lines[start:i], grid, page, joiner)
+    yield from _rows_and_tables(free, page, has_code)
 
 
-def _rows_and_tables(lines: Sequence[Line], page: int) -> Iterator[_Part]:
-    rows = list(rows_of(lines, page))
+def _with_titles(
+    parts: Sequence[_Part], headings: Sequence[NamedHeading]
+) -> Iterator[_Part]:
+    """A page's parts, with the rows that the file names as headings set apart."""
+    rows = [(i, part) for i, part in enumerate(parts) if isinstance(part, Row)]
+    named = rows_named([row for _, row in rows], headings) if headings else {}
+    titles: dict[int, _Title] = {}
+    covered: set[int] = set()
+    for first, (end, level) in named.items():
+        places = [i for i, _ in rows[first:end]]
+        if places[-1] - places[0] == end - first - 1:  # no table between
+            titles[places[0]] = _Title(tuple(row for _, row in rows[first:end]), level)
+            covered.update(places)
+    for i, part in enumerate(parts):
+        if i in titles:
+            yield titles[i]
+        elif i not in covered:
+            yield part
+
+
+def _rows_and_tables(
+    lines: Sequence[Line], page: int, has_code: bool
+) -> Iterator[_Part]:
+    rows = _with_side_heads(list(rows_of(lines, page)))
+    for is_code, group in groupby(rows, lambda row: has_code and row.mono):
+        block = list(group)
+        if is_code and (len(block) > 1 or len(block[0].cells) == 1):
+            yield _Code(tuple(block))
+        else:
+            yield from _tables_among(block, page)
+
+
+def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
     done = 0
     for start, end, cells in find_tables(rows):
         yield from rows[done:start]
-        yield _Table(page, cells) if cells else _Loose(tuple(rows[start:end]))
+        if cells:
+            full = [row for row in rows[start:end] if len(row.cells) == len(cells[0])]
+            columns = zip(*(row.cells for row in full), strict=True)
+            lefts = tuple(min(cell.left for cell in column) for column in columns)
+            yield _Table(cells, lefts, ((0, page),))
+        else:
+            yield _Loose(tuple(rows[start:end]))
         done = end
     yield from rows[done:]
 
 
-def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list[str]]:
-    """The texts of a ruled table's cells, without empty rows and columns."""
+def _with_side_heads(rows: Sequence[Row]) -> list[Row]:
+    """Rows, with a title at the side of a text apart from the row it stands beside."""
+    apart: list[Row] = []
+    for row, below in zip_longest(rows, rows[1:]):
+        head, *text = row.cells
+        others = text and below and abs(below.left - text[0].left) <= 2
+        if (
+            others
+            and head.upright
+            and (head.bold, head.italic) != (text[0].bold, text[0].italic)
+            and (head.bold or head.italic)
+            and text[0].left - head.right > row.size
+            and head.right < below.left
+        ):
+            apart += [row_of([head], row.page), row_of(text, row.page)]
+        else:
+            apart.append(row)
+    return apart
+
+
+def _is_typewritten(lines: Iterable[Line]) -> bool:
+    """Whether most of the text is in type of one width, which then is no sign of code."""
+    total = mono = 0
+    for line in lines:
+        total += len(line.text)
+        mono += line.mono * len(line.text)
+    return 2 * mono > total
+
+
+def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
+    """The parts, with a table that goes on atop the next page as one. A header is not repeated."""
+    joined: list[_Part] = []
+    for part in parts:
+        before = joined[-1] if joined else None
+        if (
+            isinstance(part, _Table)
+            and isinstance(before, _Table)
+            and part.pages[0][1] == before.pages[-1][1] + 1
+            and len(part.columns) == len(before.columns)
+            and all(
+                abs(a - b) <= _SAME_COLUMN
+                for a, b in zip(part.columns, before.columns, strict=True)
+            )
+        ):
+            rows = part.cells[1:] if part.cells[0] == before.cells[0] else part.cells
+            pages = (*before.pages, (len(before.cells), part.pages[0][1]))
+            joined[-1] = _Table([*before.cells, *rows], before.columns, pages)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _ruled_table(
+    lines: Iterable[Line], grid: Grid, page: int, joiner: Joiner
+) -> _Table:
+    """A ruled table's cells, without empty rows and columns."""
     texts: dict[tuple[int, int], str] = {}
     for line in lines:
         cell, text = grid.cell(line), " ".join(line.text.split())
@@ -150,38 +287,108 @@ def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list
             texts[cell] = joiner.join(before, text) if before else text
     rows = sorted({row for row, _ in texts})
     columns = sorted({column for _, column in texts})
-    return [[texts.get((row, column), "") for column in columns] for row in rows]
+    cells = [[texts.get((row, column), "") for column in columns] for row in rows]
+    lefts = tuple(grid.columns[column] for column in columns)
+    return _Table(cells, lefts, ((0, page),))
 
 
-def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[str]]:
-    """Markdown blocks, and what is uncertain about them."""
+def _blocks(
+    parts: Sequence[_Part], lines: Sequence[Line], joiner: Joiner
+) -> tuple[list[_Text], list[str]]:
+    """Markdown blocks, and what is uncertain about them. `lines` are all of the text."""
     rows = _text_rows(parts)
-    body = body_of(rows)
+    outside = sum(len(row.text) for row in rows)
+    in_tables = 2 * outside < sum(len(line.text) for line in lines)
+    body = body_of(lines if in_tables else rows)
     groups = _groups(parts, spacing_of(rows))
     texts = [_text(group, joiner) for group in groups]
-    styles = [_style(groups, texts, i, body) for i in range(len(groups))]
-    levels = iter(levels_of(list(filter(None, styles))))
+    levels = _levels(groups, texts, body)
     blocks: list[_Text] = []
     notes: list[str] = []
     items: list[tuple[Paragraph, _Text]] = []
-    for group, read, style in zip(groups, texts, styles, strict=True):
-        if isinstance(group, Paragraph) and group.mark and not style:
+    for group, read, level in zip(groups, texts, levels, strict=True):
+        if isinstance(group, Paragraph) and group.mark and not level:
             items.append((group, read))
             continue
         blocks += _list(items)
         items = []
         if isinstance(group, _Table):
-            written = _pipe_table(group.cells)
+            blocks.append(_pipe_table(group))
+            continue
+        if isinstance(group, _Code):
+            written = fenced(_code(group.rows))
         elif isinstance(group, _Loose):
             written = _plain_lines(row.text for row in group.rows)
             notes.append(_loose_note(group))
-        elif style:
-            written = heading_line(next(levels), _title(group, read.text))
+        elif level:
+            written = heading_line(level, _title(group, read.text))
         else:
             written = _plain_lines(read.text.split("\n"))
-            notes += _large_note(group, read.text, body)
+            notes += _large_note(group.rows[0], read.text, body)
         blocks.append(read.as_written(written))
     return [*blocks, *_list(items)], notes
+
+
+def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> list[int]:
+    """The level of each group that is a heading, 0 of the others.
+
+    Where the file names headings, what only looks like one has the level of the named ones that
+    look the same, else one below all of them. Type of the body is then no sign of a heading.
+    """
+    styles = [_style(groups, texts, i, body) for i in range(len(groups))]
+    named = {
+        i: group.level for i, group in enumerate(groups) if isinstance(group, _Title)
+    }
+    if not named:
+        for i in _numbered(groups, texts, styles):
+            styles[i] = style_of(groups[i].rows, _title(groups[i], texts[i].text))  # type: ignore[union-attr, arg-type]
+        ranks = iter(levels_of([style for style in styles if style]))
+        return [next(ranks) if style else 0 for style in styles]
+    looks: dict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
+    for i, level in named.items():
+        rows = groups[i].rows  # type: ignore[union-attr]
+        looks[_look(style_of(rows, texts[i].text))][level] += 1
+    below = max(named.values()) + 1
+    levels = [0] * len(groups)
+    for i, style in enumerate(styles):
+        if i in named:
+            levels[i] = named[i]
+        elif style and (look := _look(style)) in looks and look != body:
+            levels[i] = looks[look].most_common(1)[0][0]
+        elif style and (is_large(style.size, body) or style.bold > body.bold):
+            larger = style.size > max(size for size, *_ in looks)
+            levels[i] = 1 if larger else below
+    return levels
+
+
+def _numbered(
+    groups: Sequence[_Group], texts: Sequence[_Text], styles: Sequence[Style | None]
+) -> Iterator[int]:
+    """The rows in the body's type that are numbered titles of one family, as in plain text."""
+    lines = [
+        " ".join(_title(group, read.text).split())
+        if isinstance(group, Paragraph)
+        else "|"
+        for group, read in zip(groups, texts, strict=True)
+    ]
+    starts = list(accumulate((len(line) + 2 for line in lines), initial=0))
+    for heading in plain_headings("\n\n".join(lines)):
+        i = bisect_right(starts, heading.start) - 1
+        group, line = groups[i], lines[i]
+        is_whole = heading.start == starts[i] and heading.end >= starts[i] + len(line)
+        if (
+            is_whole
+            and styles[i] is None
+            and isinstance(group, Paragraph)
+            and len(group.rows) == 1
+            and group.rows[0].upright
+            and is_numbered(line)
+        ):
+            yield i
+
+
+def _look(style: Style) -> tuple[float, bool, bool]:
+    return style.size, style.bold, style.italic
 
 
 def _text_rows(parts: Iterable[_Part]) -> list[Row]:
@@ -214,25 +421,26 @@ def _text(group: _Group, joiner: Joiner) -> _Text:
     There is a line end where a line was ended on purpose.
     """
     if isinstance(group, _Table):
-        return _Text("", ((0, group.page),))
+        return _Text("", ())
     starts = [(0, group.rows[0].page)]
-    if not isinstance(group, Paragraph):
+    if isinstance(group, _Loose | _Code):
         return _Text("", tuple(starts))
-    mark = group.mark
+    mark, breaks = None, set[int]()
+    if isinstance(group, Paragraph):
+        mark, breaks = group.mark, group.breaks
     text = group.rows[0].text[mark.end if mark else 0 :]
     for i, row in enumerate(group.rows[1:], start=1):
-        text = (
-            f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
-        )
+        text = f"{text}\n{row.text}" if i in breaks else joiner.join(text, row.text)
         if row.page != starts[-1][1]:
             starts.append((len(text) - len(row.text), row.page))
     return _Text(text, tuple(starts))
 
 
-def _title(paragraph: Paragraph, text: str) -> str:
-    """The paragraph's text on one line, its number included."""
+def _title(group: Paragraph | _Title, text: str) -> str:
+    """The text on one line, its number included."""
     words = text.split()
-    return " ".join([paragraph.mark.shown, *words] if paragraph.mark else words)
+    mark = group.mark if isinstance(group, Paragraph) else None
+    return " ".join([mark.shown, *words] if mark else words)
 
 
 def _style(
@@ -246,7 +454,11 @@ def _style(
     following = groups[i + 1] if i + 1 < len(groups) else None
     before_text = following is not None
     if isinstance(following, Paragraph) and len(following.rows) == 1:
-        before_text = len(following.rows[0].text) > 60  # a short row alone is no text
+        row = following.rows[
+            0
+        ]  # a short one alone is a title of another kind, or no text
+        is_title = is_numbered(row.text) and (row.italic or row.bold)
+        before_text = len(row.text) > 60 or row.text[-1] in ".:" or is_title
     return heading_style(
         group.rows, _title(group, texts[i].text), body, before_text=before_text
     )
@@ -300,14 +512,40 @@ def _close(opened: list[_Item], row: Row, look: str) -> None:
         opened.pop()
 
 
-def _pipe_table(cells: list[list[str]]) -> str:
-    if not cells:
-        return ""
+def _pipe_table(table: _Table) -> _Text:
+    if not table.cells:
+        return _Text("", ())
     header, *rows = [
-        " | ".join(cell.replace("|", "\\|") for cell in row) for row in cells
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        for row in table.cells
     ]
-    rule = "|" + " --- |" * len(cells[0])
-    return "\n".join([f"| {header} |", rule, *(f"| {row} |" for row in rows)])
+    lines = [header, "|" + " --- |" * len(table.cells[0]), *rows]
+    starts = []
+    for row, page in table.pages:
+        line = row + 1 if row else 0  # the rule is a line of its own
+        starts.append((sum(len(text) + 1 for text in lines[:line]), page))
+    return _Text("\n".join(lines), tuple(starts))
+
+
+def _code(rows: Sequence[Row]) -> str:
+    """Rows of code with their indents, and a blank line where there is a gap."""
+    widths = [
+        (cell.right - cell.left) / len(cell.text) for row in rows for cell in row.cells
+    ]
+    width = max(median(widths), 0.1)
+    left = min(row.left for row in rows)
+    steps = [below.top - above.top for above, below in pairwise(rows)]
+    step = median([step for step in steps if step > 0] or [rows[0].size])
+    lines: list[str] = []
+    for above, row in zip([None, *rows], rows, strict=False):
+        if above and row.top - above.top > 1.6 * step:
+            lines.append("")
+        line = ""
+        for cell in row.cells:
+            column = round((cell.left - left) / width)
+            line += " " * max(column - len(line), 1 if line else 0) + cell.text
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
@@ -340,8 +578,7 @@ def _loose_note(group: _Loose) -> str:
     )
 
 
-def _large_note(group: Paragraph, text: str, body: Body) -> Iterator[str]:
-    row = group.rows[0]
+def _large_note(row: Row, text: str, body: Body) -> Iterator[str]:
     if (
         row.upright
         and is_large(row.size, body)

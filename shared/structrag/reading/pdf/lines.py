@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import Piece, Turn
@@ -13,6 +13,13 @@ GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
 # Of the font size; a piece over another by more is its shadow, or other text.
 _MOST_OVERLAP = 0.5
+_SMALL, _RAISED = (
+    0.9,
+    0.12,
+)  # of the type's size: a raised digit is smaller, and set off by more
+_SMALL_CAPITALS = (
+    1.5  # times their size: the capitals beside them are smaller than that
+)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
@@ -23,13 +30,17 @@ class _Run:
     baseline: float
     last: tuple[float, float]  # left and right of the last piece
     upright: bool
+    faint: bool
+    drawn: int  # place in the order of the file
     text: list[str] = field(default_factory=list)
     # Characters by size of the type.
     sizes: dict[float, int] = field(default_factory=dict)
     bold: int = 0  # characters
+    italic: int = 0
+    mono: int = 0
 
-    def add(self, piece: Piece, left: float, right: float) -> None:
-        self.text.append(f" {piece.text}" if piece.space and self.text else piece.text)
+    def add(self, piece: Piece, left: float, right: float, baseline: float) -> None:
+        self.text.append(self._apart(piece, self.baseline - baseline))
         self.left = min(self.left, left)
         self.right = max(self.right, right)
         self.last = (left, right)
@@ -37,17 +48,53 @@ class _Run:
         self.sizes[size] = self.sizes.get(size, 0) + count
         if piece.style.bold:
             self.bold += count
+        if piece.style.italic:
+            self.italic += count
+        if piece.style.mono:
+            self.mono += count
+
+    def _apart(self, piece: Piece, raised: float) -> str:
+        """A piece as it joins the text: digits that are raised, or lowered ones behind a digit,
+        are no part of a number."""
+        before = "".join(self.text)
+        if not before or piece.space:
+            return f" {piece.text}" if before else piece.text
+        size, digits = self.size, piece.text[0].isdigit()
+        small = piece.style.size < _SMALL * size
+        if digits and small and raised > _RAISED * size:
+            return f"^{piece.text}"
+        if digits and small and -raised > _RAISED * size and before[-1].isdigit():
+            return f"_{piece.text}"
+        follows_mark = (
+            size < _SMALL * piece.style.size and -raised > _RAISED * piece.style.size
+        )
+        return f" {piece.text}" if follows_mark and before.isdigit() else piece.text
 
     @property
     def size(self) -> float:
+        """That of most characters; of capitals with small capitals that of the capitals."""
+        largest = max(self.sizes)
+        if "".join(self.text).isupper() and largest < _SMALL_CAPITALS * min(self.sizes):
+            return largest
         return max(self.sizes, key=lambda size: (self.sizes[size], size))
 
     def line(self, text: str) -> Line:
         size = self.size
-        bold = 2 * self.bold > sum(self.sizes.values())
+        half = sum(self.sizes.values()) / 2
         top = self.baseline - 0.8 * size
         return Line(
-            text, size, bold, self.left, self.right, top, top + size, self.upright
+            text,
+            size,
+            self.bold > half,
+            self.left,
+            self.right,
+            top,
+            top + size,
+            self.upright,
+            self.italic > half,
+            self.faint,
+            self.mono > half,
+            self.drawn,
         )
 
 
@@ -73,7 +120,7 @@ def _text(run: _Run) -> str:
 
 def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterator[_Run]:
     run: _Run | None = None
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         left, _, right, _ = turn.rectangle(*piece.box)
         _, baseline = turn.point(*piece.baseline)
         upright = abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
@@ -83,8 +130,9 @@ def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterato
             yield run
             run = None
         if run is None:
-            run = _Run(left, right, baseline, (left, right), upright)
-        run.add(piece, left, right)
+            faint = piece.style.faint
+            run = _Run(left, right, baseline, (left, right), upright, faint, number)
+        run.add(piece, left, right, baseline)
     if run is not None:
         yield run
 
@@ -102,7 +150,7 @@ def _continues(
 
     Turned text follows the file, as its places do not tell.
     """
-    if run.upright != upright:
+    if run.upright != upright or run.faint != piece.style.faint:
         return False
     if not upright:
         return not piece.ended
@@ -153,7 +201,7 @@ def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
         gap = line.left - before.right
         if line.text == before.text and line.left - before.left <= 0.15 * size:
             continue  # its shadow
-        near = -0.5 * size <= gap <= GAP * size
+        near = -0.5 * size <= gap <= GAP * size and line.faint == before.faint
         if near and not _ruled(
             grids, before.right, line.left, line.bottom - 0.2 * line.size
         ):
@@ -168,15 +216,15 @@ def _join(left: Line, right: Line, space: str) -> Line:
     if is_rtl(left.text) and is_rtl(right.text):
         texts.reverse()
     longer = max(left, right, key=lambda line: len(line.text))
-    bold = left.bold and right.bold
-    return Line(
-        space.join(texts),
-        longer.size,
-        bold,
-        left.left,
-        right.right,
-        longer.top,
-        longer.bottom,
+    return replace(
+        longer,
+        text=space.join(texts),
+        bold=left.bold and right.bold,
+        italic=left.italic and right.italic,
+        mono=left.mono and right.mono,
+        drawn=min(left.drawn, right.drawn),
+        left=left.left,
+        right=right.right,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -29,6 +30,10 @@ class Line:
     bottom: float
     # False: turned against the page's other text (a watermark, the label of an axis).
     upright: bool = True
+    italic: bool = False
+    faint: bool = False  # light or see-through, as a watermark is
+    mono: bool = False  # in type of one width, as code is
+    drawn: int = -1  # its place in the order of the file; -1: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,14 @@ class Grid:
         return bisect_right(self.rows, y) - 1, bisect_right(self.columns, x) - 1
 
 
+class NamedHeading(NamedTuple):
+    """A heading that the file itself names: by a bookmark, or a tag of its structure."""
+
+    level: int  # from 1
+    title: str
+    top: float | None = None  # points from the page's top, where the file says it
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page.
@@ -68,3 +81,4 @@ class Page:
     height: float  # points
     images: tuple[Box, ...] = ()  # pictures
     grids: tuple[Grid, ...] = ()  # ruled tables that hold text
+    headings: tuple[NamedHeading, ...] = ()  # in reading order

@@ -13,14 +13,15 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from structrag.reading.numbering import roman_value
 from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.rows import Row
-from structrag.reading.plain_titles import roman_value
 
 _BULLET = re.compile(
     r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)"
 )
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
+_NUMBER = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*|[A-Z]|[IVX]{1,5})[.)]?\s+(?=\S)")
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
@@ -166,10 +167,34 @@ def _is_apart(
         return True
     if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return True
-    if ended and (above.bold != row.bold or _END.search(above.text)):
+    if ended and (_look(above) != _look(row) or _END.search(above.text)):
         return True
+    if len(current.rows) == 1 and _is_centred_title(above, row):
+        return True
+    if _hangs(current, row) and not ended:
+        return False
     centred = abs(row.left + row.right - above.left - above.right) <= 4
     return not centred and _is_indented(current, row, ended)
+
+
+def _is_centred_title(above: Row, row: Row) -> bool:
+    """Whether a row of capitals stands amid the text's width, and text in small letters follows."""
+    if not above.text.isupper() or row.text.isupper() or _HYPHEN.search(above.text):
+        return False
+    return row.left + above.size < above.left and above.right + above.size < row.right
+
+
+def _hangs(current: Paragraph, row: Row) -> bool:
+    """Whether a row is the second of a numbered title in bold or slanted type."""
+    above = current.rows[-1]
+    if _look(above) != _look(row) or not (row.bold or row.italic):
+        return False
+    number = _NUMBER.match(above.text)
+    return number is not None and 0 < row.left - above.left <= 4 * row.size
+
+
+def _look(row: Row) -> tuple[bool, bool, bool]:
+    return row.bold, row.italic, row.text.isupper()
 
 
 def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
@@ -202,7 +227,7 @@ def _ends_early(above: Row, below: Row, edge: float) -> bool:
 
     If so, its line was ended on purpose.
     """
-    if _HYPHEN.search(above.text) and below.text[0].islower():
+    if _HYPHEN.search(above.text) and below.text[0].isalpha():
         return False
     width = (above.right - above.left) / len(above.text)
     first = below.text.partition(" ")[0]
@@ -236,6 +261,9 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
     A first line may be indented, an item's may hang.
     """
     step = row.left - current.left
+    first = current.rows[0]
+    if first.left < first.text_left and abs(row.left - first.text_left) <= 2:
+        return False  # only the number of its first row stands further left
     if len(current.rows) > 1 or (ended and not current.mark):
         return abs(step) > 0.8 * row.size
     if current.mark:

@@ -13,7 +13,8 @@ from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.file_titles import own_title
 from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
-from structrag.reading.pdf.pages import Page
+from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
+from structrag.reading.pdf.pages import NamedHeading, Page
 from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
 from structrag.reading.pdf.reading_order import reading_order
 from structrag.reading.pdf.shapes import read_shapes
@@ -156,9 +157,10 @@ def _opens(raw: Any, data: bytes, password: str | None) -> bool:
 
 def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
     pages = []
+    named = bookmarks(pdf)
     for i in range(len(pdf)):
         try:
-            pages.append(_page(pdfium.raw, pdf[i]))
+            pages.append(_page(pdfium.raw, pdf[i], None if named is None else named[i]))
         except pdfium.PdfiumError as error:
             raise InvalidDocument(
                 f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
@@ -178,7 +180,8 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
     )
 
 
-def _page(raw: Any, page: Any) -> Page:
+def _page(raw: Any, page: Any, bookmarked: list[NamedHeading] | None) -> Page:
+    """A page with what its bookmarks name, or its tags where the file has no bookmarks."""
     textpage = page.get_textpage()
     try:
         pieces, quarters = read_pieces(raw, textpage.raw)
@@ -188,11 +191,22 @@ def _page(raw: Any, page: Any) -> Page:
         pieces += left_out_repeats(raw, page.raw, pieces)
         images, grids = read_shapes(raw, page.raw, turn)
         lines, tables = reading_order(lines_of(pieces, turn, grids), grids)
+        if bookmarked is None:
+            named = tagged_headings(raw, page, textpage.raw)
+        else:
+            named = [
+                heading._replace(
+                    top=None if heading.top is None else turn.point(0, heading.top)[1]
+                )
+                for heading in bookmarked
+            ]
     finally:
         textpage.close()
         page.close()
     width, height = turn.size
-    return Page(tuple(lines), width, height, images, tuple(tables))
+    return Page(
+        tuple(lines), width, height, images, tuple(tables), headings=tuple(named)
+    )
 
 
 def page_ranges(numbers: list[int]) -> str:

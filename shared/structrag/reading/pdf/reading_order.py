@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 
 from structrag.reading.pdf.lines import is_rtl
@@ -17,6 +19,8 @@ _FILLED = 0.65  # of the column's width, by its typical line
 _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
 _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
+_MORE = 0.03  # of the lines, that must go on better in the order of the file
+_SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
 
 def reading_order(
@@ -27,7 +31,8 @@ def reading_order(
     A vertical gutter separates columns when at least four lines stand on each side, when these
     mostly fill their column and hold three words or more. Lines that cross the gutter divide the
     page: what is above them is read first. The lines of a row (same baseline) go left to right, or
-    right to left where most letters of the page are of such a script. Turned lines come last, as
+    right to left where most letters of the page are of such a script. Where sentences go on from
+    line to line more often in the order of the file, that is the order. Turned lines come last, as
     they came.
     """
     upright = [line for line in lines if line.upright]
@@ -35,10 +40,58 @@ def reading_order(
     tables = [grid for grid in grids if _holds_table(grid, upright)]
     items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
-    ordered: list[Line] = []
-    for item in _from_right(items) if right_to_left else _ordered(items, 0):
-        ordered += stand_ins.get(item, [item])
+    by_place = _from_right(items) if right_to_left else _ordered(items, 0)
+
+    def with_cells(order: Sequence[Line]) -> list[Line]:
+        return [line for item in order for line in stand_ins.get(item, [item])]
+
+    ordered = with_cells(by_place)
+    if all(line.drawn >= 0 for line in upright):
+        as_drawn = with_cells(
+            sorted(
+                items,
+                key=lambda item: min(
+                    line.drawn for line in stand_ins.get(item, [item])
+                ),
+            )
+        )
+        if _reads_better(as_drawn, ordered):
+            ordered = as_drawn
     return ordered + turned, tables
+
+
+def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
+    """Whether the order of the file is to be believed instead of that by places.
+
+    Either sentences go on from line to line more often; or they do about as often, and lines follow
+    closely below each other that by places alternate between columns of text.
+    """
+    by_file, by_place = _coherence(drawn), _coherence(placed)
+    if by_file > by_place + _MORE * len(drawn) + 1:
+        return True
+    alternate = [line for above, line in pairwise(placed) if not _is_near(above, line)]
+    if len(alternate) <= 0.2 * len(placed) or by_file < 0.8 * by_place:
+        return False
+    jumps = sum(not _is_near(above, below) for above, below in pairwise(drawn))
+    words = median(_words(line.text) for line in alternate)
+    return 3 * jumps < len(alternate) and words >= _LEAST_WORDS
+
+
+def _is_near(above: Line, below: Line) -> bool:
+    """Whether a line follows another at once: on its row, or in its column below."""
+    if _is_level(below, above):
+        return below.left - above.right < 1.5 * above.size
+    overlaps = below.left < above.right and below.right > above.left
+    return overlaps and 0 < below.top - above.top < 4 * max(above.size, below.size)
+
+
+def _coherence(lines: Sequence[Line]) -> int:
+    """How often a line goes on in the next as sentences do, less how often it does not."""
+    return sum(
+        -1 if _SENTENCE_END.search(above.text) else 1
+        for above, below in pairwise(lines)
+        if below.text[:1].islower()
+    )
 
 
 def _with_stand_ins(
@@ -191,13 +244,19 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     if len(lines) < 2 * _LEAST_LINES:
         return None
     left = min(line.left for line in lines)
-    cover = _cover(lines, left)
-    inner = range(int(0.15 * len(cover)), int(0.85 * len(cover)))
-    fewest = min((cover[point] for point in inner), default=len(lines))
+    stretches = _covered(lines, left)
+    fewest = min((count for _, _, count in stretches), default=len(lines))
     if fewest > _MOST_ACROSS * len(lines):
         return None
     few = fewest + _OVER_THE_EDGE * len(lines)
-    gaps = _stretches([point for point in inner if cover[point] <= few])
+    gaps: list[tuple[int, int]] = []
+    for first, last, count in stretches:
+        if count > few:
+            continue
+        if gaps and gaps[-1][1] == first - 1:
+            gaps[-1] = (gaps[-1][0], last)
+        else:
+            gaps.append((first, last))
     for first, last in sorted(gaps, key=lambda gap: (gap[0] - gap[1], gap[0])):
         middle = left + (first + last + 1) / 2
         if last - first + 1 >= _GUTTER - 1 and _parts_columns(lines, middle):
@@ -205,15 +264,26 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     return None
 
 
-def _cover(lines: Sequence[Line], left: float) -> list[int]:
-    """How many lines cover each point of the width, from `left` on."""
-    right = max(line.right for line in lines)
-    points = int(right - left) + 1
-    change = [0] * (points + 1)
+def _covered(lines: Sequence[Line], left: float) -> list[tuple[int, int, int]]:
+    """Stretches of the width, but for 15 % at both edges, with how many lines cover each.
+
+    First and last point, from `left` on. Their number follows that of the lines, not the width:
+    broken files place text millions of points away.
+    """
+    width = int(max(line.right for line in lines) - left) + 1
+    changes: Counter[int] = Counter()
     for line in lines:
-        change[int(line.left - left)] += 1
-        change[int(line.right - left) + 1] -= 1
-    return list(accumulate(change[:points]))
+        changes[int(line.left - left)] += 1
+        changes[int(line.right - left) + 1] -= 1
+    start, stop = int(0.15 * width), int(0.85 * width)
+    stretches = []
+    count = 0
+    for point, after in pairwise([*sorted(changes), width]):
+        count += changes[point]
+        first, last = max(point, start), min(after, stop) - 1
+        if first <= last:
+            stretches.append((first, last, count))
+    return stretches
 
 
 def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
@@ -236,17 +306,6 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
         across.append(any(map(sides.divided_by, row)))
     parts = [divided for divided, _ in groupby(across)].count(False)
     return across.count(False) >= _LEAST_LINES * parts
-
-
-def _stretches(points: Sequence[int]) -> list[tuple[int, int]]:
-    """First and last of each run of successive points."""
-    stretches: list[tuple[int, int]] = []
-    for point in points:
-        if stretches and stretches[-1][1] == point - 1:
-            stretches[-1] = (stretches[-1][0], point)
-        else:
-            stretches.append((point, point))
-    return stretches
 
 
 def _reads_like_column(lines: Sequence[Line]) -> bool:

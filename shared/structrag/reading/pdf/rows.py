@@ -33,6 +33,16 @@ class Row:
     top: float
     bottom: float
     upright: bool
+    italic: bool = False  # all of it
+    mono: bool = False  # all of it is in type of one width
+
+    @property
+    def text_left(self) -> float:
+        """Where its words begin, behind a number that stands apart."""
+        return next(
+            (cell.left for cell in self.cells if any(map(str.isalpha, cell.text))),
+            self.left,
+        )
 
     @property
     def middle(self) -> float:
@@ -67,17 +77,20 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
         cell_text = " ".join(cell.text.split())
         text = f"{text}{space_between(text, cell.text)}{cell_text}"
     longest = max(cells, key=lambda cell: len(cell.text))
+    words = [cell for cell in cells if any(map(str.isalpha, cell.text))] or cells
     return Row(
         page,
         tuple(cells),
         text,
         longest.size,
-        all(cell.bold for cell in cells),
+        all(cell.bold for cell in words),
         min(cell.left for cell in cells),
         max(cell.right for cell in cells),
         longest.top,
         longest.bottom,
         longest.upright,
+        all(cell.italic for cell in words),
+        all(cell.mono for cell in cells),
     )
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from statistics import median
 from typing import NamedTuple
 
+from structrag.reading.numbering import MARK, roman_value
 from structrag.reading.pdf.pages import Line, Page
-from structrag.reading.plain_titles import MARK, roman_value
 
 SHARE = 0.6  # of the pages
 _MARGIN = 0.15  # of the page's height, at the top and at the bottom
 _ROWS = 3  # outermost rows that can be heads
+_NEXT_ROW = 2.2  # times the type's size: how near the next row of a table stands
+_MOST_AROUND = 60  # lines around a row that are looked at
 _DRIFT = 4.0  # points by which the place may differ from page to page
 # Left or right pages that are enough to look at one side, or one part, alone.
 _SIDE_PAGES = 3
@@ -72,16 +74,22 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     Most are at least 60 % of the pages with text, of two pages both. Repeated means the same text
     at the same height (within 4 points), or the same but for one number that counts with the pages,
     from whatever start: "Page 7 of 90", "- 7 -", "vii"; not "Chapter 7", and on three pages at
-    least if there are other words than "page" and the like. With three left and three right pages
-    or more, 60 % of one side are enough. The title of a chapter is a head too: the same text on
-    three pages or more and on 60 % of those from its first to its last, or on two pages or more and
-    always beside a page number that is a head. Only the outermost three rows within 15 % of the
-    page's height count, outside ruled tables, and turned text anywhere. When nothing would be left
+    least if there are other words than "page" and the like. Such words in larger type than the
+    text's, or in bold right above text, are titles: "Lesson 7". With three left and three right
+    pages or more, 60 % of one side are enough. The title of a chapter is a head too: the same text
+    on three pages or more and on 60 % of those from its first to its last, or on two pages or more
+    and always beside a page number that is a head. Only the outermost three rows within 15 % of the
+    page's height count, outside tables, and turned text anywhere. When nothing would be left
     of the document, nothing is a head.
     """
     filled = [i for i, page in enumerate(pages) if page.lines]
     repeats = _repeats(pages, filled)
-    heads = [repeat for repeat in repeats if _is_head(repeat, filled)]
+    size = body_size(pages)
+    heads = [
+        repeat
+        for repeat in repeats
+        if _is_head(repeat, filled) and not _is_title(pages, repeat, size)
+    ]
     numbers: set[_Place] = set()
     for (_, lead), places in heads:
         if lead is not None:
@@ -131,6 +139,32 @@ def _is_head(repeat: _Repeat, filled: list[int]) -> bool:
     return _is_enough(on_pages, filled, same_text=repeat.key[1] is None)
 
 
+def body_size(pages: Sequence[Page]) -> float:
+    """The size of the type of most characters; 0 without text."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for line in page.lines:
+            sizes[line.size] += len(line.text)
+    return max(sizes, key=lambda size: (sizes[size], -size), default=0.0)
+
+
+def _is_title(pages: Sequence[Page], repeat: _Repeat, body: float) -> bool:
+    """Whether lines that differ in their number are titles: most are large, or bold above text."""
+    if repeat.key[1] is None or is_page_number(repeat.key):
+        return False
+    lines = [(pages[i], pages[i].lines[j]) for i, j in repeat.places]
+    titles = sum(
+        line.size > 1.1 * body or (line.bold and _stands_above_text(page, line))
+        for page, line in lines
+    )
+    return 2 * titles > len(lines)
+
+
+def _stands_above_text(page: Page, line: Line) -> bool:
+    below = (other.top - line.bottom for other in page.lines if other.top > line.top)
+    return min(below, default=inf) < line.size
+
+
 def _stands_beside(
     pages: Sequence[Page], repeat: _Repeat, numbers: Mapping[int, Sequence[float]]
 ) -> bool:
@@ -149,6 +183,7 @@ def _is_beside(line: Line, bottoms: Sequence[float]) -> bool:
 
 def _margin_lines(page: Page) -> Iterator[int]:
     """The lines that may be heads."""
+    by_bottom = sorted(page.lines, key=_bottom)
     middles = sorted(_middle(line) for line in page.lines if line.upright)
     highest = _third_row(middles)
     lowest = -_third_row([-middle for middle in reversed(middles)])
@@ -163,8 +198,35 @@ def _margin_lines(page: Page) -> Iterator[int]:
             is_outermost = (
                 middle >= (1 - _MARGIN) * page.height and lowest <= middle + 4
             )
-        if is_outermost and not any(grid.cell(line) for grid in page.grids):
+        if (
+            is_outermost
+            and not any(grid.cell(line) for grid in page.grids)
+            and not _in_table(line, by_bottom)
+        ):
             yield j
+
+
+def _in_table(line: Line, by_bottom: Sequence[Line]) -> bool:
+    """Whether a line's row has columns that go on in a row close above or below it."""
+    reach = _NEXT_ROW * line.size
+    first = bisect_left(by_bottom, line.bottom - reach, key=_bottom)
+    last = bisect_left(by_bottom, line.bottom + reach, key=_bottom)
+    around = by_bottom[first : min(last, first + _MOST_AROUND)]
+    level = [other for other in around if abs(other.bottom - line.bottom) < 2]
+    lefts = {
+        round(other.left / _DRIFT)
+        for other in around
+        if abs(other.bottom - line.bottom) >= 2
+    }
+    aligned = sum(
+        not lefts.isdisjoint({column - 1, column, column + 1})
+        for column in (round(cell.left / _DRIFT) for cell in level)
+    )
+    return len(level) > 1 and aligned > 1
+
+
+def _bottom(line: Line) -> float:
+    return line.bottom
 
 
 def _third_row(middles: Sequence[float]) -> float:

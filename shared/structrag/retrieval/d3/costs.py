@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.asking.counted import tokens_of
-from structrag.asking.requests import calls_line
+from structrag.asking.usage import calls_line
 from structrag.text.tokens import TokenCounter, count_tokens
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from structrag.asking.cache import Cache
 from structrag.asking.naming import setting_name
-from structrag.asking.requests import Embedder, fallbacks_line
+from structrag.asking.requests import Embedder
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
+from structrag.asking.usage import fallbacks_line
 from structrag.errors import check_choice
 from structrag.index.adding import (
     Adding,

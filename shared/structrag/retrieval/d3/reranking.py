@@ -10,12 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from structrag.asking.requests import Embed, Score, Steps
+from structrag.asking.steps import ask
 from structrag.index.lexical import LexicalIndex
 from structrag.index.ranking import best_positions
 from structrag.records import Chunk
 from structrag.retrieval.d3.packing import cut_pieces
 from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.retrieval.packing import reader_text
 from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
 
@@ -39,11 +41,11 @@ def score_steps(
     if strategy == "dense":
         return (yield from _cosines(question, paragraphs, settings))
     texts = [
-        with_path(paragraph) if settings.with_path else paragraph.text
+        reader_text(paragraph) if settings.with_path else paragraph.text
         for paragraph in paragraphs
     ]
     scorer = settings.monot5 if strategy == "monot5" else settings.cross_encoder
-    (scores,) = yield [Score(question, tuple(texts), scorer)]
+    scores = yield from ask(Score(question, tuple(texts), scorer))
     return list(scores)
 
 
@@ -105,19 +107,8 @@ def lexical_scores(
     The statistics are those of these paragraphs.
     """
     tokenizer = tokenizer_for(language)
-    index = LexicalIndex.from_texts(
-        (with_path(paragraph) for paragraph in paragraphs), tokenizer=tokenizer
-    )
+    index = LexicalIndex.from_texts(map(reader_text, paragraphs), tokenizer=tokenizer)
     return [float(score) for score in index.scores(question)]
-
-
-def with_path(paragraph: Chunk) -> str:
-    """The heading path, a newline, the whole text."""
-    return (
-        f"{paragraph.context}\n{paragraph.text}"
-        if paragraph.context
-        else paragraph.text
-    )
 
 
 def _cosines(

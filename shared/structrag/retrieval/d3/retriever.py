@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.asking.requests import Steps, T, Usage
+from structrag.asking.requests import Steps, T
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.asking.usage import Usage
+from structrag.errors import (
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_query,
+    checked_k,
+)
 from structrag.index.levels import query_vectors
-from structrag.index.routes import check_query, checked_k
 from structrag.models.llm import as_language_model
 from structrag.models.scorers import as_cross_encoder
 from structrag.records import Hit
@@ -33,7 +39,7 @@ from structrag.retrieval.d3.results import (
 )
 from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_steps
 from structrag.retrieval.d3.scoring import (
-    own_vectors,
+    embedded_by,
     paragraph_scores_steps,
     within_budget,
 )
@@ -154,7 +160,7 @@ class D3Retriever(Retriever):
         if asking.cache is None:
             asking = replace(asking, cache=self.index.cache)
         embedder: Any = self.index.embedder
-        # Fitted to the index's own texts; see `own_vectors`.
+        # Fitted to the index's own texts; see `embedded_by`.
         if hasattr(embedder, "fit"):
             embedder = None
         return Runner(llm=model, embedder=embedder, asking=asking)
@@ -323,7 +329,7 @@ class D3Retriever(Retriever):
             if "dense" in selection.stages:
                 yield from query_vectors(paragraphs, question)
             steps = select_steps(question, chunks, selection)
-            evidence = yield from own_vectors(paragraphs, steps)
+            evidence = yield from embedded_by(paragraphs.basis, steps)
             return evidence, scores_by_strategy(evidence)
         if not routed.rows:
             return Evidence(()), []

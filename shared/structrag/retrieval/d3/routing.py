@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
+from structrag.asking.steps import ask
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.costs import StageCost, window_tokens
@@ -296,7 +297,7 @@ def _cross_encoder_steps(
     filled = [i for i, section in enumerate(scope.outline) if section.rows]
     paths = paths_of(scope.outline)
     texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
-    (values,) = yield [Score(question, tuple(texts), cross_encoder)]
+    values = yield from ask(Score(question, tuple(texts), cross_encoder))
     threshold = routing.keep or None
     best = keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
     positions = [filled[i] for i in best]

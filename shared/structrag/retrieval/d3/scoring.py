@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Embed, Request, Steps, T
-from structrag.asking.steps import intercept
+from structrag.asking.steps import ask, intercept
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import FloatArray, best_positions
 from structrag.index.snapshot import Reader
@@ -22,16 +22,16 @@ Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
-def own_vectors(reader: Reader, steps: Steps[T]) -> Steps[T]:
-    """The same steps, embedded by what made the reader's vectors.
+def embedded_by(embedder: Any, steps: Steps[T]) -> Steps[T]:
+    """The same steps, embedded by what made an index's vectors, whoever runs them.
 
     An embedder fitted to an index (LSA) is known to no runner.
     """
 
     def answer(request: Request) -> Steps[Any]:
         if isinstance(request, Embed) and request.embedder is None:
-            request = replace(request, embedder=reader.basis)
-        return (yield [request])[0]
+            request = replace(request, embedder=embedder)
+        return (yield from ask(request))
 
     return intercept(steps, answer)
 

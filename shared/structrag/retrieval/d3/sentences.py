@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Request, Steps, T
-from structrag.asking.steps import intercept
+from structrag.asking.requests import Steps
 from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.layout import SectionLayout
+from structrag.retrieval.d3.scoring import embedded_by
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.fusion import minmax
 
@@ -42,7 +41,7 @@ def paragraph_sentence_steps(
             f"{', '.join(map(repr, sorted(missing)[:3]))}. Add them with evidence.add(...)."
         )
     steps = evidence.sentence_scores_steps(question, where=where)
-    by_document = yield from _by_its_own(evidence, steps)
+    by_document = yield from embedded_by(evidence.embedder, steps)
     best: dict[int, float] = {}
     for doc_id, scored in by_document.items():
         if doc_id not in layout.documents:
@@ -73,14 +72,3 @@ def part_sentence_scores(
         if scores:
             parts[part] = max(scores)
     return parts
-
-
-def _by_its_own(evidence: EvidenceRetriever, steps: Steps[T]) -> Steps[T]:
-    """The same steps, embedded by the evidence's models, whoever runs them."""
-
-    def answer(request: Request) -> Steps[Any]:
-        if isinstance(request, Embed) and request.embedder is None:
-            request = replace(request, embedder=evidence.embedder)
-        return (yield [request])[0]
-
-    return intercept(steps, answer)

@@ -18,7 +18,7 @@ from structrag.asking.requests import (
     TokenEncoder,
     TokenVectors,
 )
-from structrag.index.adding import Adding, Prepared
+from structrag.index.adding import Adding, PreparedGroup
 from structrag.index.entries import Entry
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
@@ -43,7 +43,7 @@ from structrag.retrieval.evidence.words import is_word
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Outlined:
     """A document read, before anything is asked of a model."""
 
     outline: Outline
@@ -76,30 +76,30 @@ class EvidenceAdding(Adding):
         self.token_encoder = token_encoder
         self.embedder = embedder
         self.level = level
-        self._read: dict[str, _Read] = {}
+        self._read: dict[str, _Outlined] = {}
 
     def size(self, document: Document) -> int:
         outline = self.reading.outline(document)
         pieces = find_pieces(document, self.reading)
         leads = find_leads(outline, self.reading)
         stored = stored_document(outline, pieces, leads)
-        self._read[document.id] = _Read(outline, stored)
+        self._read[document.id] = _Outlined(outline, stored)
         return len(pieces)
 
     def rows(self, entry: Entry) -> int:
         """How many sentences, rows and headings an entry has."""
         return len(entry.arrays.get("starts", ()))
 
-    def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
+    def steps(self, group: list[tuple[Document, str]]) -> Steps[PreparedGroup]:
         read = [self._read.pop(document.id) for document, _ in group]
         records = yield from self._record_steps(read)
         entries = [
             entry_of(one.stored, record, of_document)
             for one, record, (_, of_document) in zip(read, records, group, strict=True)
         ]
-        return Prepared(entries, Counter(), {})
+        return PreparedGroup(entries, Counter(), {})
 
-    def _record_steps(self, group: Sequence[_Read]) -> Steps[list[Record]]:
+    def _record_steps(self, group: Sequence[_Outlined]) -> Steps[list[Record]]:
         """The records of documents, their texts embedded together."""
         records = [read_atoms(one.outline, self.reading) for one in group]
         requests: list[Request] = []
@@ -123,7 +123,7 @@ class EvidenceAdding(Adding):
 
     def _with_tokens(
         self,
-        group: Sequence[_Read],
+        group: Sequence[_Outlined],
         records: Sequence[Record],
         tokens: Sequence[TokenVectors],
     ) -> list[Record]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from structrag.errors import check_at_least, check_choice
-from structrag.index.routes import checked_k
+from structrag.errors import check_at_least, check_choice, checked_k
 from structrag.retrieval.evidence.scores import SHORTLIST
 
 ORDERS = ("rank", "document")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SearchLimits:
     """The limits of one search."""
 
     max_tokens: int | None
@@ -25,14 +24,14 @@ class Limits:
     atoms: int | None  # of the best, so many may make or widen passages; None: all
 
 
-def limits_of(
+def search_limits(
     k: float | None,
     max_tokens: int | None,
     order: str | None,
     *,
     default_tokens: int,
     default_order: str,
-) -> Limits:
+) -> SearchLimits:
     """The limits that the arguments of a search mean.
 
     Raises InvalidParameter for an argument that is not allowed.
@@ -40,7 +39,7 @@ def limits_of(
     most = None if k is None else checked_k(k)
     if max_tokens is not None:
         check_at_least("max_tokens", max_tokens, 1)
-    return Limits(
+    return SearchLimits(
         default_tokens if max_tokens is None and most is None else max_tokens,
         most,
         default_order if order is None else check_choice("order", order, ORDERS),

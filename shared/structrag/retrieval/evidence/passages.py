@@ -18,6 +18,7 @@ from structrag.retrieval.evidence.packing import Passage
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import Stored
+from structrag.retrieval.packing import reader_text
 from structrag.text.heading_path import heading_context
 
 PATH_TOKENS = 64  # of a heading path that is shown
@@ -46,7 +47,7 @@ class PassageReader:
         run = first, stop
         if run not in self._sizes:
             self._sizes[run] = self.reading.counter(
-                self._given(self.chunk(first, stop))
+                reader_text(self.chunk(first, stop))
             )
         return self._sizes[run]
 
@@ -221,9 +222,6 @@ class PassageReader:
             document.leads[i]
             for i in np.flatnonzero((firsts <= start) & (start < stops))
         ]
-
-    def _given(self, chunk: Chunk) -> str:
-        return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
 def _in_source(document: Stored, start: int, end: int) -> dict[str, int]:

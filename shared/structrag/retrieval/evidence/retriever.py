@@ -27,22 +27,23 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.errors import (
+    IndexDamaged,
     InvalidParameter,
     UnknownDocument,
     check_at_least,
     check_choice,
+    check_query,
 )
 from structrag.index.adding import Adding, AddReport
 from structrag.index.document_index import DocumentIndex, check_same_config
 from structrag.index.opening import Address
-from structrag.index.routes import check_query
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import Reading
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.limits import ORDERS, Limits, limits_of
+from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_steps
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
@@ -207,6 +208,11 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         return cls._loaded(path, verify, {**options, "embedding": embedding})
 
     def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
+        if saved["version"] != VERSION:
+            raise IndexDamaged(
+                f"The index at {os.fspath(address)!r} was made by another release, whose records "
+                "hold other things. Index the documents again."
+            )
         check_same_config(address, saved, self.config(), "build a new index")
 
     def warm_up(self) -> None:
@@ -254,7 +260,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 those that touch are one. With `max_tokens` too, those nearest to each other become
                 one with what is between them (at most 120 tokens) to make room for others, until
                 the tokens are used.
-            where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
+            where: SearchLimits the search to documents: `{"doc_id": "report"}`, any metadata
                 (`{"year": [2020, 2021]}`), or a function of a document's metadata.
             max_tokens: Most tokens of the reader in all passages together, their contexts included.
                 None: the retriever's own, or no limit where `k` is given. What is found within
@@ -340,9 +346,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         """The passages of one document."""
         shelf = self.level.shelf()
         if doc_id not in shelf.documents:
-            raise UnknownDocument(
-                f"doc_id must be the id of a document that was added; got {doc_id!r}."
-            )
+            raise UnknownDocument.named(doc_id)
         pool = Pool([shelf.records[doc_id]])
         return PassageReader(
             [shelf.documents[doc_id]], pool, self.reading, self.context
@@ -376,7 +380,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         order: str | None = None,
     ) -> Steps[list[Hit]]:
         """`search` as steps."""
-        limits = limits_of(
+        limits = search_limits(
             k,
             max_tokens,
             order,
@@ -412,7 +416,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             )
         }
 
-    def _asked_steps(self, query: str, where: Any) -> Steps[_Asked | None]:
+    def _asked_steps(self, query: str, where: Any) -> Steps[_Ranked | None]:
         """The documents that meet a condition, and what in them answers a question.
 
         None for a blank query, and where there is nothing to search.
@@ -425,9 +429,9 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         question = yield from self._question_steps(query, shelf.basis)
         quantiser = self.level.quantiser
         ranking = rank(pool, question, quantiser, language=self.reading.language)
-        return _Asked(documents, pool, ranking)
+        return _Ranked(documents, pool, ranking)
 
-    def _hits(self, asked: _Asked, limits: Limits) -> list[Hit]:
+    def _hits(self, asked: _Ranked, limits: SearchLimits) -> list[Hit]:
         """The passages that answer a question, by rank."""
         ranking = asked.ranking
         reader = PassageReader(asked.documents, asked.pool, self.reading, self.context)
@@ -493,7 +497,7 @@ class SentenceScores:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Ranked:
     """The documents that a question is asked of, and their atoms by how well they answer it."""
 
     documents: Sequence[Stored]

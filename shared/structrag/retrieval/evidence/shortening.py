@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from structrag.errors import InvalidParameter
-from structrag.index.routes import check_query
+from structrag.errors import InvalidParameter, check_query
 from structrag.reading.files import read_text
 from structrag.retrieval.evidence.retriever import EvidenceOptions, EvidenceRetriever
 

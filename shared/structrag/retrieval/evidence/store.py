@@ -153,7 +153,7 @@ class Shelf:
         """
         ids = list(self.documents)
         if where is not None:
-            rows = select_rows(_Rows(self.documents), where)
+            rows = select_rows(_DocumentTable(self.documents), where)
             ids = [str(doc_id) for doc_id in np.array(ids, dtype=object)[rows]]
         key = tuple(ids)
         with self._lock:
@@ -297,7 +297,7 @@ class EvidenceLevel:
         return shelf.with_records(records, basis)
 
 
-class _Rows:
+class _DocumentTable:
     """Documents as `select_rows` asks for them: a row each."""
 
     def __init__(self, documents: Mapping[str, Stored]) -> None:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Route, Steps, T
-from structrag.errors import InvalidParameter, check_choice
+from structrag.errors import InvalidParameter, check_choice, check_query, checked_k
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.ranking import best_positions
-from structrag.index.routes import check_query, checked_k
 from structrag.records import Chunk, Hit
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.pool import PoolSource

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
+from structrag.asking.steps import ask
 from structrag.errors import check_at_least
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, call_cost
@@ -74,7 +75,7 @@ def answer_steps(
     if not shown:
         return Answered(UNANSWERABLE, 0, StageCost())
     filled = prompt.format(evidence=evidence, question=question, **(places or {}))
-    (answer,) = yield [Ask(filled, component, llm=llm)]
+    answer = yield from ask(Ask(filled, component, llm=llm))
     cost = call_cost(filled, answer)
     if isinstance(answer, Failed):
         return Answered("", shown, cost, answer.reason)

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
-from structrag.asking.steps import together
-from structrag.errors import InvalidParameter, ModelFailed, NoModel, check_at_least
-from structrag.index.routes import check_query
+from structrag.asking.steps import ask, together
+from structrag.errors import (
+    InvalidParameter,
+    ModelFailed,
+    NoModel,
+    check_at_least,
+    check_query,
+)
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import call_cost
@@ -234,7 +239,7 @@ class SelfAsk:
 
     def _next(self, state: _State, prompt: str) -> Steps[tuple[str, str]]:
         """What the model wants next, "follow_up" or "final", and its text."""
-        (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm)]
+        reply = yield from ask(Ask(prompt, "selfask.next/1", llm=self.llm))
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
         if isinstance(reply, Failed):
             state.errors.append(reply.reason)

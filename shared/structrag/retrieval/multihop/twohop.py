@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.asking.requests import Steps, T
-from structrag.errors import check_at_least
-from structrag.index.routes import checked_k
+from structrag.errors import check_at_least, checked_k
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.retrieved import (

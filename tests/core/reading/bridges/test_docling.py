@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag import ContentAwareSplitter, parse
 from structrag.errors import InvalidDocument, InvalidParameter
@@ -140,16 +140,6 @@ def test_chunks_lead_to_pages_and_boxes() -> None:
     assert place.page == 1 and place.box == (10.0, 100.0, 200.0, 150.0)  # from above
 
 
-def test_a_document_without_a_title_begins_at_level_one(tmp_path: Path) -> None:
-    content = manual()
-    content["texts"][0]["label"] = "text"
-    path = tmp_path / "manual.json"
-    path.write_text(json.dumps(content))
-    document = from_docling(path, id="m", meta={"team": "a"}).document
-    assert "\n# Cleaning" in document.text and document.title == "manual"
-    assert document.id == "m" and document.meta["team"] == "a"
-
-
 @pytest.mark.parametrize("wrong", [3, {}, {"body": 1}, None])
 def test_what_is_no_document_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidParameter, match="document must be a DoclingDocument"):
@@ -195,13 +185,6 @@ def test_words_in_several_styles_stay_in_their_item() -> None:
     assert text == "1. Use water.\n\n## Use water.\n\nRinse it. # Not a heading\n"
 
 
-def test_a_caption_stands_once() -> None:
-    content = manual()
-    content["pictures"] = [{"label": "picture", "captions": ref("texts/10")}]
-    content["body"]["children"] = ref("pictures/0", "texts/10", "tables/0")
-    assert from_docling(content).document.text.count("Table 1") == 1
-
-
 def test_a_title_outside_of_the_text_names_the_document() -> None:
     content = manual()
     content["texts"][0]["content_layer"] = "furniture"
@@ -216,58 +199,9 @@ def markdown_of(*nodes: dict[str, Any], **content: Any) -> str:
     return from_docling({"body": body, "texts": list(nodes), **content}).document.text
 
 
-@pytest.mark.parametrize(
-    ("node", "expected"),
-    [
-        ({"label": "title", "text": "A  b"}, "# A b\n"),
-        ({"label": "section_header", "text": "A"}, "# A\n"),
-        ({"label": "section_header", "text": "A", "level": 3}, "### A\n"),
-        ({"label": "list_item", "text": "A"}, "- A\n"),
-        ({"label": "list_item", "text": "A", "enumerated": True}, "- A\n"),
-        (
-            {"label": "list_item", "text": "A", "enumerated": True, "marker": "2)"},
-            "2) A\n",
-        ),
-        (
-            {"label": "list_item", "text": "A", "enumerated": True, "marker": "b."},
-            "- A\n",
-        ),
-        ({"label": "list_item", "text": "A", "marker": "2)"}, "- A\n"),
-        ({"label": "formula", "text": " a = b "}, "$$\na = b\n$$\n"),
-        ({"label": "code", "text": "a\nb"}, "```\na\nb\n```\n"),
-        ({"label": "text", "text": "A"}, "A\n"),
-        ({"label": "caption", "text": "A"}, "A\n"),
-        ({"label": "text", "text": ""}, ""),
-        ({"label": "picture", "text": "A"}, ""),
-        ({"label": "chart", "text": "A"}, ""),
-        ({"label": "page_header", "text": "A"}, ""),
-        ({"label": "text", "text": "A", "content_layer": "background"}, ""),
-        ({"label": "text", "text": "A", "content_layer": "body"}, "A\n"),
-    ],
-)
+@examples
 def test_each_label_has_its_markdown(node: dict[str, Any], expected: str) -> None:
     assert markdown_of(node) == expected
-
-
-def test_headings_stand_below_a_title_in_the_text() -> None:
-    header = {"label": "section_header", "text": "B", "level": 1}
-    for layer, expected in (("body", "# A\n\n## B\n"), ("furniture", "# B\n")):
-        title = {"label": "title", "text": "A", "content_layer": layer}
-        assert markdown_of(title, header) == expected
-
-
-def test_lists_in_lists_are_indented() -> None:
-    content = {
-        "body": {"children": ref("groups/0", "texts/3")},
-        "groups": [
-            {"label": "list", "children": ref("texts/0", "groups/1")},
-            {"label": "ordered_list", "children": ref("texts/1", "groups/2")},
-            {"label": "list", "children": ref("texts/2")},
-        ],
-        "texts": [{"label": "list_item", "text": letter} for letter in "abcd"],
-    }
-    text = from_docling(content).document.text
-    assert text == "- a\n\n  - b\n\n    - c\n\n- d\n"
 
 
 def test_runs_of_styles_are_one_paragraph_with_all_their_places() -> None:
@@ -288,66 +222,3 @@ def test_runs_of_styles_are_one_paragraph_with_all_their_places() -> None:
         (1, None),
         (2, None),
     ]
-
-
-@pytest.mark.parametrize(
-    ("origin", "pages", "box"),
-    [
-        ("TOPLEFT", {"1": {"size": {"height": 100}}}, (1.0, 2.0, 3.0, 4.0)),
-        (None, {"1": {"size": {"height": 100}}}, (1.0, 2.0, 3.0, 4.0)),
-        ("BOTTOMLEFT", {"1": {"size": {"height": 100}}}, (1.0, 98.0, 3.0, 96.0)),
-        (
-            "CoordOrigin.BOTTOMLEFT",
-            {"1": {"size": {"height": 9}}},
-            (1.0, 7.0, 3.0, 5.0),
-        ),
-        ("BOTTOMLEFT", {}, (1.0, -2.0, 3.0, -4.0)),
-        ("BOTTOMLEFT", {"1": {"size": None}}, (1.0, -2.0, 3.0, -4.0)),
-    ],
-)
-def test_boxes_are_measured_from_above(
-    origin: str | None, pages: dict[str, Any], box: tuple[float, ...]
-) -> None:
-    sides: dict[str, Any] = {"l": 1, "t": 2, "r": 3, "b": 4}
-    if origin:
-        sides["coord_origin"] = origin
-    node = {"label": "text", "text": "A", "prov": [{"page_no": 1, "bbox": sides}]}
-    content = {"body": {"children": ref("texts/0")}, "texts": [node], "pages": pages}
-    assert from_docling(content).places[0].box == box
-
-
-def test_captions_stand_before_their_table_or_picture() -> None:
-    content = {
-        "body": {"children": ref("tables/0", "pictures/0", "texts/1")},
-        "texts": [
-            {"self_ref": "#/texts/0", "label": "caption", "text": "Of both."},
-            {"label": "caption", "text": "No name."},
-            {"label": "caption", "text": ""},
-        ],
-        "tables": [
-            {
-                "label": "table",
-                "captions": ref("texts/0", "texts/1", "texts/2"),
-                "data": {"grid": [[{"text": "a"}]]},
-            }
-        ],
-        "pictures": [{"label": "picture", "captions": ref("texts/0", "texts/1")}],
-    }
-    text = from_docling(content).document.text
-    # One without a name cannot be told from another.
-    assert text == "Of both.\n\nNo name.\n\n| a |\n|---|\n\nNo name.\n\nNo name.\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "id", "title"),
-    [
-        ({"name": "n", "origin": {"filename": "f.docx"}}, "f.docx", "n"),
-        ({"name": "n"}, "n", "n"),
-        ({"name": "n", "texts": [{"label": "title", "text": " T  u "}]}, "n", "T u"),
-    ],
-)
-def test_names_of_documents(content: dict[str, Any], id: str, title: str) -> None:
-    content = {"body": {"children": []}, **content}
-    document = from_docling(content).document
-    assert (document.id, document.title) == (id, title)
-    assert from_docling(content, title="Given").document.title == "Given"

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 
 from structrag import parse
 from structrag.errors import InvalidParameter
@@ -68,19 +69,6 @@ def test_elements_become_markdown() -> None:
     assert placed.at(start, start + 2)[0].box == (1.0, 2.0, 5.0, 9.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "item"),
-    [
-        ("1. Open it", "1. Open it"),
-        ("2) Rinse it", "2) Rinse it"),
-        ("- Dry it", "- Dry it"),
-        ("1.5 litres", "- 1.5 litres"),
-    ],
-)
-def test_items_that_bring_their_marks_have_one(text: str, item: str) -> None:
-    assert from_unstructured([element("ListItem", text)]).document.text == f"{item}\n"
-
-
 def test_objects_are_read_by_their_dicts() -> None:
     objects = [
         SimpleNamespace(to_dict=lambda record=record: record) for record in ELEMENTS
@@ -109,22 +97,7 @@ def test_the_packages_own_elements_are_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "metadata", "expected"),
-    [
-        ("Title", "A  b", {}, "# A b\n"),
-        ("Title", "A", {"category_depth": 2}, "### A\n"),
-        ("ListItem", "A", {}, "- A\n"),
-        ("ListItem", "A", {"category_depth": 1}, "- A\n"),
-        ("ListItem", "A", {"category_depth": 3}, "    - A\n"),
-        ("ListItem", "2) A", {"category_depth": 2}, "  2) A\n"),
-        ("ListItem", "A 2) b", {}, "- A 2) b\n"),
-        ("Code", "a", {}, "```\na\n```\n"),
-        ("NarrativeText", " \n", {}, ""),
-        ("Footer", "A", {}, ""),
-        ("PageNumber", "2", {}, ""),
-    ],
-)
+@examples
 def test_each_type_has_its_markdown(
     kind: str, text: str, metadata: dict[str, Any], expected: str
 ) -> None:
@@ -133,48 +106,7 @@ def test_each_type_has_its_markdown(
     )
 
 
-@pytest.mark.parametrize(
-    ("markup", "expected"),
-    [
-        ("<tr><td>a<td>b<tr><td>c", "| a | b |\n|---|---|\n| c |  |\n"),
-        ("<td>a</td>", "| a |\n|---|\n"),
-        ("<tr></tr><tr><td>a</td></tr>", "| a |\n|---|\n"),
-        ("x<tr>y<td>a</td>z</tr><p>v", "| a |\n|---|\n"),
-        ("<tr><td>a</tr>x</table>y", "| a |\n|---|\n"),
-        ("<tr><th>a</th>x<th>b</th>", "| a | b |\n|---|---|\n"),
-        ("<p>no cells</p>", "words\n"),
-    ],
-)
+@examples
 def test_tables_of_html_by_example(markup: str, expected: str) -> None:
     elements = [element("Table", "words", text_as_html=markup)]
     assert from_unstructured(elements).document.text == expected
-
-
-def test_a_box_spans_all_points() -> None:
-    points = [[3, 8], [7, 2], [5, 9]]
-    coordinates = ({"points": points}, {"points": []}, None)
-    elements = [
-        element("Text", "a", page_number=4, coordinates=box) for box in coordinates
-    ]
-    places = from_unstructured(elements).places
-    assert [place.box for place in places] == [(3.0, 2.0, 7.0, 9.0), None, None]
-    assert [place.page for place in places] == [4, 4, 4]
-    assert from_unstructured([element("Text", "a")]).places == ()
-
-
-def test_the_first_names_count() -> None:
-    document = from_unstructured(
-        [
-            element("Text", "a"),
-            element("Title", "B", filename="f"),
-            element("Title", "C", filename="g"),
-        ]
-    ).document
-    assert (document.id, document.title) == ("f", "B")
-    assert from_unstructured([element("Text", "a")]).document.title == ""
-
-
-@pytest.mark.parametrize("record", [{"type": "Text"}, {"text": "a"}, 3, None])
-def test_a_record_has_a_type_and_a_text(record: Any) -> None:
-    with pytest.raises(InvalidParameter, match="elements must hold"):
-        from_unstructured([record])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
@@ -19,13 +20,9 @@ from places import DATA
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.reading.files import read_text
 from structrag.reading.html.reader import html_blocks_between, read_html, text_offset
-from structrag.reading.outline import build_outline
 from structrag.records import (
     Block,
-    Document,
-    Heading,
     Layout,
-    PlacedImage,
     SourceMap,
 )
 
@@ -34,146 +31,7 @@ def read(source: str) -> str:
     return read_html(source)[0]
 
 
-def headings(source: str) -> list[tuple[int, str]]:
-    return [(heading.level, heading.title) for heading in read_html(source)[2].headings]
-
-
-# Where other splitters go wrong: `peers` inputs H1 to H16 and N1 to N7.
-PEERS = {
-    "H1": (
-        "<h1>T</h1><p>Press <b>Save</b> to finish.</p>",
-        "T\n\nPress Save to finish.",
-        [(1, "T")],
-    ),
-    "H2": ("<h1>T</h1>loose text<p>para</p>", "T\n\nloose text\n\npara", [(1, "T")]),
-    "H3": (
-        "<h1>Use <code>pip</code> now</h1><p>x</p>",
-        "Use pip now\n\nx",
-        [(1, "Use pip now")],
-    ),
-    "H4": ("<h2><a href='#a'>Linked</a></h2><p>x</p>", "Linked\n\nx", [(2, "Linked")]),
-    "H5": (
-        "<h1>A</h1><div><h2>B</h2><p>b</p></div><p>tail of A</p>",
-        "A\n\nB\n\nb\n\ntail of A",
-        [(1, "A"), (2, "B")],
-    ),
-    "H6": ("<h1>T</h1><!-- secret --><p>y</p>", "T\n\ny", [(1, "T")]),
-    "H9": ("plain text no tags", "plain text no tags", []),
-    "H10": ("<h1>A</h1><h2>B</h2><p>x</p>", "A\n\nB\n\nx", [(1, "A"), (2, "B")]),
-    "H12": ("<div><h1>T</h1><p>a</p></div>", "T\n\na", [(1, "T")]),
-    "H13": (
-        "<h1>T</h1><p>the name PRESERVED_0 is used</p><pre>KEEP</pre>",
-        "T\n\nthe name PRESERVED_0 is used\n\nKEEP",
-        [(1, "T")],
-    ),
-    "H14": (
-        "<h1>T</h1><table>"
-        + "".join(f"<tr><td>row {i}</td></tr>" for i in range(20))
-        + "</table>",
-        "T\n\n" + "\n".join(f"| row {i} |" for i in range(20)),
-        [(1, "T")],
-    ),
-    "H15": ("<p>intro</p><h1>T</h1><p>x</p>", "intro\n\nT\n\nx", [(1, "T")]),
-    "H16": (
-        "".join(f"<pre>code {i}</pre>" for i in range(12)),
-        "\n\n".join(f"code {i}" for i in range(12)),
-        [],
-    ),
-    "N1": (
-        "<h1>T</h1><table><tr><td>cell</td></tr></table><p>after</p>",
-        "T\n\n| cell |\n\nafter",
-        [(1, "T")],
-    ),
-    "N2": ("<div>only in a div</div>", "only in a div", []),
-    "N3": ("<pre>code</pre>", "code", []),
-    "N4": ("<p>Press <b>Save</b> now</p>", "Press Save now", []),
-    "N5": ("<ul><li>a<ul><li>b</li></ul></li></ul>", "- a\n  - b", []),
-    "N6": ("<h1>T</h1><pre>x = 1</pre><p>p</p>", "T\n\nx = 1\n\np", [(1, "T")]),
-    "N7": ("<p>one</p><p>two</p>", "one\n\ntwo", []),
-}
-
-
-@pytest.mark.parametrize("name", PEERS)
-def test_inputs_that_other_splitters_get_wrong(name: str) -> None:
-    source, text, titles = PEERS[name]
-    assert read(source) == text
-    assert headings(source) == titles
-
-
-def test_blocks_tile_every_section_body() -> None:
-    source = (
-        "pre<h1>A</h1>a<p>b<h2>B</h2><h2>C</h2>"
-        "<ul><li>x<li>y</ul><table><tr><th>k<tr><td>v</table>"
-    )
-    text, title, layout = read_html(source)
-    document = Document(text, title=title, format="html", layout=layout)
-    outline = build_outline(
-        document,
-        layout.headings,
-        lambda start, end: html_blocks_between(layout, start, end),
-    )
-    assert [section.path for section in outline.sections] == [
-        (),
-        ("A",),
-        ("A", "B"),
-        ("A", "C"),
-    ]
-    for section in outline.sections:
-        blocks = outline.blocks(section)
-        body = text[section.body_start : section.body_end]
-        assert "".join(text[block.start : block.end] for block in blocks) == body
-    assert [block.kind for block in outline.blocks(outline.sections[3])] == [
-        "list",
-        "table",
-    ]
-    assert outline.blocks(outline.sections[2]) == []
-
-
-def test_blocks_are_cut_at_the_edges_asked_for() -> None:
-    text, _, layout = read_html("<table><tr><th>k<tr><td>v<tr><td>w</table><p>p")
-    whole = layout.blocks[0]
-    later = html_blocks_between(layout, whole.cuts[0], len(text))
-    assert later == [
-        Block("table", whole.cuts[0], whole.end, whole.cuts[1:], 0),
-        layout.blocks[1],
-    ]
-    assert html_blocks_between(layout, 5, 5) == []
-    assert html_blocks_between(Layout((), (), layout.source_map), 0, 3) == [
-        Block("other", 0, 3)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("a < b", "a < b"),
-        ("a <b", "a <b"),
-        ("a <", "a <"),
-        ("</>a</ x>b", "ab"),
-        ("<!DOCTYPE html><?xml v?>a<!bogus>b", "ab"),
-        ('<a href="x>kept</a> too', "kept too"),
-        ('<p title="a>b">x', "x"),
-        ("<p title=it's>x</p> it's", "x\n\nit's"),
-        ("a<!-- never closed <p>b", "a"),
-        ("a<!-->b<!--->c<!-- d --!>e", "abce"),
-        ("a<script>never closed <p>b", "a"),
-        ("<title>never closed<p>b", "b"),
-        ("<noscript>never closed<p>b", "never closed\n\nb"),
-        ("<textarea>never closed<p>b", "never closed\n\nb"),
-        ("a<template>never closed<p>b", "anever closed\n\nb"),
-        ("<![CDATA[a<b]]> c", "a<b c"),
-        ("<![CDATA[a> c", "c"),
-        ("a\0b \ud800 c", "a\0b \ud800 c"),
-        ("&amp &lt;&bogus; &#xD800; &notit; &", "& <&bogus; \ufffd ¬it; &"),
-        ("<!DOCTYPE x [<!ENTITY e 'boom'>]>&e;", "]>&e;"),
-        (
-            "<H1> x </H1> <Table> <Tr> <Td> a </Td> </Tr> </Table> <P>b",
-            "x\n\n| a |\n\nb",
-        ),
-        ("</p></div></table></ul></h1>x", "x"),
-        ("<?xml version='1.0'?><html><script src='x'/><p>kept</p></html>", "kept"),
-    ],
-)
+@examples
 def test_broken_markup_keeps_its_text(source: str, text: str) -> None:
     assert read(source) == text
 
@@ -480,84 +338,7 @@ def test_a_character_reference_of_any_length_is_read(reference: str) -> None:
     assert ContentAwareSplitter().split(document)
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        # The numbers of the tags count ...
-        ("<h3>a</h3><h1>b</h1>", [(3, "a"), (1, "b")]),
-        ("<section><h2>a</h2><section><h1>b", [(2, "a"), (1, "b")]),
-        ("<section><h1>a</h1><section><h2>b", [(1, "a"), (2, "b")]),
-        # ... but where all in sections are 1, the depth does.
-        ("<section><h1>a</h1><section><h1>b", [(1, "a"), (2, "b")]),
-        ("<section><section><h1>a</h1></section><h1>b", [(2, "a"), (1, "b")]),
-        ("<section><h1>a</h1></section><h2>b</h2>", [(1, "a"), (2, "b")]),
-        # The page's heading before them stands above.
-        ("<h1>p</h1><section><h1>a</h1><section><h1>b", [(1, "p"), (2, "a"), (3, "b")]),
-        ("<h2>p</h2><section><h1>a</h1><section><h1>b", [(2, "p"), (1, "a"), (2, "b")]),
-        ("<section><h1>a</h1></section><h1>p</h1>", [(1, "a"), (1, "p")]),
-    ],
-)
-def test_levels_are_numbers_or_depths(
-    source: str, expected: list[tuple[int, str]]
-) -> None:
-    assert headings(source) == expected
-
-
-def test_headings_and_blocks_reach_to_the_next() -> None:
-    text, _, layout = read_html("<h1>a  b</h1>c<pre>d\ne\n</pre><p><img alt=f></p>")
-    assert text == "a b\n\nc\n\nd\ne\n\nf"
-    assert layout.headings == (Heading(1, "a b", 0, 5),)
-    assert layout.blocks == (
-        Block("paragraph", 5, 8),
-        Block("code", 8, 13, (10,)),
-        Block("image", 13, 14),
-    )
-
-
-def test_navigation_is_left_out_unless_it_is_asked_for() -> None:
-    source = "<nav>n</nav>x"
-    assert read_html(source)[0] == "x"
-    assert read_html(source, drop_navigation=False)[0] == "n\n\nx"
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (
-            "a<img src=' x&amp;y ' alt=' c  d' title=' t  u '>b",
-            PlacedImage(2, "x&y", "c d", "t u"),
-        ),
-        # Without alt text it stands before the text behind it.
-        ("ab<img src=x>cd", PlacedImage(2, "x", "")),
-        ("ab<img src=x alt=' '>cd", PlacedImage(3, "x", "")),
-        # At the end it stands at the last character.
-        ("ab<img src=x>", PlacedImage(1, "x", "")),
-        ("a<img src=x>", PlacedImage(0, "x", "")),
-        ("<img src=x>", PlacedImage(0, "x", "")),
-        ("<img>", PlacedImage(0, "", "")),
-    ],
-)
-def test_images_have_their_places(source: str, expected: PlacedImage) -> None:
-    assert read_html(source)[2].images == (expected,)
-
-
-@pytest.mark.parametrize(
-    ("place", "expected"),
-    [
-        (5, 0),
-        (10, 0),
-        (11, 1),
-        (12, 2),
-        (13, 3),  # behind a run: the next one
-        (15, 3),
-        (20, 3),
-        (21, 4),  # inside what one character stands for: the next one
-        (30, 4),
-        (31, 5),
-        (40, 6),
-        (41, 6),  # behind all: the text's end
-    ],
-)
+@examples
 def test_the_way_from_a_page_to_its_text(place: int, expected: int) -> None:
     source_map = SourceMap((0, 3, 4, 6), (10, 20, 30, 40), (True, False, True, False))
     assert text_offset(source_map, place) == expected

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import made, manual
 
 from structrag.errors import InvalidDocument, InvalidParameter
@@ -194,15 +195,7 @@ def test_a_file_has_five_minutes_and_four_gigabytes_by_default() -> None:
 
 
 @POSIX
-@pytest.mark.parametrize(
-    ("hard", "max_memory", "expected"),
-    [
-        (-1, 700, {"CORE": 0, "CPU": 8, "AS": 700}),  # no limit of the system's own
-        (-1, None, {"CORE": 0, "CPU": 8}),
-        (500, 700, {"CORE": 0, "CPU": 8, "AS": 500}),
-        (5, 700, {"CORE": 0, "CPU": 5, "AS": 5}),
-    ],
-)
+@examples
 def test_a_process_is_limited_as_far_as_the_system_allows(
     hard: int,
     max_memory: int | None,

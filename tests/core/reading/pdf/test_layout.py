@@ -6,26 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_making import FULL, draft, headings, line, page, rows, text_from
+from page_making import FULL, draft, headings, line, page, text_from
 
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markdown_blocks import markdown_blocks
 from structrag.reading.paging import pages_between, written_starts
-from structrag.reading.pdf.layout import (
-    _list,
-    _Loose,
-    _loose_note,
-    _pipe_table,
-    _Text,
-    markdown_of_pages,
-)
-from structrag.reading.pdf.pages import Grid, Page
-from structrag.reading.pdf.paragraphs import Mark, Paragraph
-from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.running_heads import find_running_heads
 
 
@@ -163,38 +154,6 @@ def test_titles_keep_their_signs() -> None:
     assert [title for _, title in headings(page(*lines))] == titles
 
 
-def test_a_ruled_table_with_empty_rows_and_columns() -> None:
-    grid = Grid((50, 150, 250, 350), (190, 210, 230, 250))
-    inside = [
-        line("a", 195),
-        line("b", 195, 260),
-        line("c-", 235),
-        line("d", 243),
-        line("e", 235, 260),
-    ]
-    found = draft(page(*text_from(100), *inside, *text_from(300), grids=(grid,))).text
-    assert found.split("\n\n")[1] == "| a | b |\n| --- | --- |\n| cd | e |"
-
-
-def test_blank_and_turned_lines_are_in_no_cell() -> None:
-    grid = Grid((50, 150, 250), (190, 210, 230))
-    inside = [
-        line("a", 195),
-        line(" ", 195, 160),
-        line("b", 215),
-        line("c", 215, upright=False),
-    ]
-    found = draft(page(*inside, grids=(grid,))).text
-    assert found == "| a |\n| --- |\n| b |\n\nc\n"
-
-
-def test_lines_of_two_tables_are_cells_of_their_own() -> None:
-    grids = (Grid((50, 250), (190, 210)), Grid((50, 250), (290, 310)))
-    lines = [line("a", 195), line("between", 240), line("b", 295)]
-    found = draft(page(*lines, grids=grids)).text
-    assert found == "| a |\n| --- |\n\nbetween\n\n| b |\n| --- |\n"
-
-
 def test_pictures_and_unknown_characters_are_reported() -> None:
     whole = ((0.0, 0.0, 600.0, 800.0),)
     pages = [
@@ -210,10 +169,6 @@ def test_pictures_and_unknown_characters_are_reported() -> None:
     ]
 
 
-def test_nothing_gives_nothing() -> None:
-    assert draft() == draft(page()) == draft(page(line("  ", 100))) == Draft("")
-
-
 def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
     for picture, words, is_noted in (
         ((0.0, 300.0, 600.0, 800.0), 19, True),  # the lower five eighths
@@ -226,47 +181,6 @@ def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
         notes = draft(page(caption, images=(picture,))).uncertain
         noted = any("mostly a picture" in note for note in notes)
         assert noted == is_noted, (picture, words)
-
-
-def test_pages_begin_where_their_words_do() -> None:
-    first = page(
-        *text_from(100),
-        line("and goes on with the word after the break of the p-", 136),
-    )
-    second = page(
-        line("age alpha bravo ends here.", 100), line("• item one of the list", 130)
-    )
-    third = page(line("• item two of the list", 100), line("Last words.", 200))
-    found = draft(first, second, third)
-    meta = written_starts(found.page_starts)
-    for words, pages in (
-        ("goes on with", (1, 1)),
-        ("alpha bravo", (2, 2)),
-        ("item one", (2, 2)),
-        ("item two", (3, 3)),
-        ("Last words", (3, 3)),
-        (found.text, (1, 3)),
-    ):
-        start = found.text.index(words)
-        assert pages_between(meta, start, start + len(words)) == pages, words
-
-
-def test_a_page_begins_at_its_table() -> None:
-    grid = Grid((50, 250), (190, 210))
-    tables = [page(line(text, 195), grids=(grid,)) for text in ("first", "second")]
-    found = draft(*tables)
-    assert found.page_starts == ((0, 1), (found.text.index("| second"), 2))
-
-
-def test_a_page_begins_within_an_item_to_a_few_characters() -> None:
-    row = "• an item of so many words that it fills the whole row and goes"
-    first = page(*rows([("• short item", 60), (row, 60)], 700))
-    second = page(line("onwards on the next page", 100, 70))
-    found = draft(first, second)
-    start, number = found.page_starts[-1]
-    assert found.text == f"- short item\n- {row[2:]} onwards on the next page\n"
-    assert number == 2
-    assert 0 <= found.text.index("onwards") - start <= len("- ")
 
 
 def test_a_page_begins_at_its_paragraph_or_within_one() -> None:
@@ -289,15 +203,7 @@ def test_numbers_in_large_type_are_headings_and_bullets_are_not() -> None:
     assert draft(page(*text_from(100), *bullets)).text.endswith("\n\n- Aim\n- Use\n")
 
 
-def test_a_numbered_title_needs_something_behind_it() -> None:
-    title = line("3.2 Test Results", 160)
-    assert headings(page(*text_from(100), title)) == []
-    grid = Grid((50, 250), (190, 210))
-    table = page(*text_from(100), title, line("cell", 195), grids=(grid,))
-    assert headings(table) == [(1, "3.2 Test Results")]
-
-
-@pytest.mark.parametrize(("length", "is_heading"), [(60, False), (61, True)])
+@examples
 def test_a_numbered_title_stands_before_more_than_a_short_row(
     length: int, is_heading: bool
 ) -> None:
@@ -305,14 +211,7 @@ def test_a_numbered_title_stands_before_more_than_a_short_row(
     assert headings(page(*lines)) == ([(1, "3.2 Test Results")] if is_heading else [])
 
 
-@pytest.mark.parametrize(
-    ("title", "is_noted"),
-    [
-        ("Rinse all of it:", True),
-        ("Rinse all it:", False),  # a few words are no text
-        ("Rinse all of it . . . . . 4", False),  # of a table of contents
-    ],
-)
+@examples
 def test_large_type_that_is_no_heading_is_noted(title: str, is_noted: bool) -> None:
     notes = draft(page(*text_from(100), line(title, 200, size=16))).uncertain
     expected = (
@@ -355,86 +254,3 @@ def test_every_page_with_text_is_told(texts: list[str]) -> None:
         if text:
             start = found.text.index(f"w{i}")
             assert pages_between(meta, start, start + 2) == (i + 1, i + 1)
-
-
-def row(text: str, left: float = 60, page: int = 1, size: float = 10) -> Row:
-    return Row(page, (), text, size, False, left, left + 100, 200, 200 + size, True)
-
-
-def item(
-    shown: str, text: str, left: float = 60, page: int = 1
-) -> tuple[Paragraph, _Text]:
-    """An item of a list, whose text begins on its page."""
-    mark = Mark(shown, len(shown) + 1) if shown else None
-    return Paragraph([row(f"{shown} {text}", left, page)], mark), _Text(
-        text, ((0, page),)
-    )
-
-
-@pytest.mark.parametrize(
-    ("items", "text"),
-    [
-        ([item("•", "a"), item("•", "b\nmore")], "- a\n- b\n  more"),
-        ([item("1.", "a\nmore"), item("2.", "b")], "1. a\n   more\n2. b"),
-        ([item("10)", "a\nmore")], "10) a\n    more"),
-        ([item("(a)", "a"), item("(b)", "b\nmore")], "- (a) a\n- (b) b\n  more"),
-        ([item("", "a")], "- a"),
-        ([item("•", "a"), item("–", "b", 63), item("•", "c")], "- a\n  - b\n- c"),
-        ([item("•", "a"), item("–", "b", 62.9)], "- a\n- b"),
-        (
-            [item("1.", "a"), item("•", "b", 80), item("•", "c\nd", 100)],
-            "1. a\n   - b\n     - c\n       d",
-        ),
-        ([item("1.", "a"), item("•", "b", 80), item("2.", "c")], "1. a\n   - b\n2. c"),
-        # Behind a page break the mark tells: the page may stand elsewhere.
-        (
-            [item("1.", "a"), item("•", "b", 80), item("•", "c", 99, 2)],
-            "1. a\n   - b\n   - c",
-        ),
-        (
-            [item("1.", "a"), item("•", "b", 80), item("2.", "c", 99, 2)],
-            "1. a\n   - b\n2. c",
-        ),
-        ([item("1.", "a"), item("•", "b", 20, 2)], "1. a\n   - b"),
-        (
-            [item("1.", "a"), item("•", "b", 20, 2), item("–", "c", 22, 2)],
-            "1. a\n   - b\n   - c",
-        ),
-        ([item("•", "# a\n1. b")], "- \\# a\n  1\\. b"),
-    ],
-)
-def test_a_list_is_nested_by_its_marks(
-    items: list[tuple[Paragraph, _Text]], text: str
-) -> None:
-    (found,) = _list(items)
-    assert found.text == text
-    assert [page for _, page in found.page_starts] == [
-        group.rows[0].page for group, _ in items
-    ]
-    starts = [start for start, _ in found.page_starts]
-    assert starts[0] == 0 and starts == sorted(starts)
-    for start in starts[1:]:
-        assert text[start - 1] == "\n"
-
-
-def test_no_items_are_no_list() -> None:
-    assert _list([]) == []
-
-
-@pytest.mark.parametrize(
-    ("cells", "text"),
-    [
-        ([], ""),
-        ([["a", "b"]], "| a | b |\n| --- | --- |"),
-        ([["a", "b"], ["1|2", ""]], "| a | b |\n| --- | --- |\n| 1\\|2 |  |"),
-    ],
-)
-def test_cells_as_a_pipe_table(cells: list[list[str]], text: str) -> None:
-    assert _pipe_table(cells) == text
-
-
-def test_a_loose_table_is_named_by_its_beginning() -> None:
-    (first, *_) = rows = (row("x" * 61), row("y"))
-    note = _loose_note(_Loose(rows))
-    assert note.startswith("2 rows of page 1 that may be a table")
-    assert note.endswith(f"from {'x' * 60!r} on.") and len(first.text) == 61

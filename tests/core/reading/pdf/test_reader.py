@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from fixture_cases import examples
 from pdf_making import image, made, manual, prose, texts, wrapped, write
 
-from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
+from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.files import find_files, read_file
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages
-from structrag.reading.pdf.pages import Page
-from structrag.reading.pdf.reader import page_ranges, read_pdf
+from structrag.reading.pdf.reader import read_pdf
 from structrag.reading.sections import parse
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
@@ -25,27 +23,6 @@ pytest.importorskip("reportlab")
 
 
 # Lines
-
-
-@pytest.mark.parametrize(
-    ("font", "text"),
-    [
-        ("STSong-Light", "今天天气很好。我们去公园"),
-        ("HeiseiMin-W3", "日本語のテキスト"),
-    ],
-)
-def test_chinese_and_japanese(font: str, text: str) -> None:
-    from reportlab.pdfbase import pdfmetrics
-    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
-
-    pdfmetrics.registerFont(UnicodeCIDFont(font))
-
-    def draw(canvas: Any) -> None:
-        write(canvas, [text, text], 72, 700, 12, font)
-
-    pages = read_pdf(made(draw))
-    assert texts(pages[0]) == [text, text]
-    assert markdown_of_pages(pages).text == f"{text}{text}\n"
 
 
 # Ruled tables
@@ -80,21 +57,6 @@ def test_a_manual_becomes_markdown(tmp_path: Path) -> None:
     assert "Page" not in document.text
 
 
-def test_the_report_names_running_heads_and_page_numbers() -> None:
-    draft = markdown_of_pages(read_pdf(made(manual)))
-    assert draft.removed == tuple(
-        text
-        for i in range(1, 6)
-        for text in ("Acme operating manual", f"Page {i} of 5")
-    )
-    assert any(
-        "'Acme operating manual'" in note and "5 of 5 pages" in note
-        for note in draft.uncertain
-    )
-    assert any("'Page 1 of 5'" in note for note in draft.uncertain)
-    assert any("'impor-tant'" in note for note in draft.uncertain)
-
-
 def test_the_title_is_the_files_own_unless_a_program_made_it_up(tmp_path: Path) -> None:
     path = tmp_path / "x.PDF"
     for told, title in [
@@ -121,15 +83,7 @@ def test_find_files_finds_pdfs(tmp_path: Path) -> None:
     assert [path.name for path in find_files(tmp_path)] == ["a.pdf", "b.PDF", "c.md"]
 
 
-def test_a_pdf_has_one_format(tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    path.write_bytes(made(manual))
-    assert read_file(path, format="markdown").format == "markdown"
-    with pytest.raises(InvalidParameter, match="format"):
-        read_file(path, format="html")
-
-
-@pytest.mark.parametrize(("pictures", "where"), [(3, "pages 1-3"), (1, "page 1")])
+@examples
 def test_a_scan_says_so_and_on_which_pages(pictures: int, where: str) -> None:
     def draw(canvas: Any) -> None:
         for _ in range(pictures):
@@ -225,37 +179,6 @@ def test_damaged_files_are_one_sentence(
         read_file(path)
 
 
-def test_any_cut_gives_all_pages_or_an_error() -> None:
-    data = made(manual)
-    whole = [texts(page) for page in read_pdf(data)]
-    for cut in range(0, len(data), 97):
-        try:
-            pages = read_pdf(data[:cut])
-        except InvalidDocument:
-            continue
-        assert [texts(page) for page in pages] == whole
-
-
-def test_a_pdf_begins_within_1024_bytes_and_ends_within_the_last_2048() -> None:
-    data = made(manual)
-    to_mark = data[: data.rindex(b"%%EOF") + len(b"%%EOF")]
-    to_start = data[: data.rindex(b"%%EOF")]  # "startxref" and a place are enough
-    behind = len(to_start) - to_start.rindex(b"startxref")
-    for whole in (
-        b"x" * 1019 + data,
-        to_mark + b"\n" * 2043,
-        to_start + b"\n" * (2048 - behind),
-    ):
-        assert len(read_pdf(whole)) == 5
-    for broken, words in (
-        (b"x" * 1020 + data, "does not begin with %PDF-"),
-        (to_mark + b"\n" * 2044, "cut off"),
-        (to_start + b"\n" * (2049 - behind), "cut off"),
-    ):
-        with pytest.raises(InvalidDocument, match=words):
-            read_pdf(broken)
-
-
 def test_wrong_sources(tmp_path: Path) -> None:
     with pytest.raises(InvalidDocument, match="No such file"):
         read_pdf(tmp_path / "missing.pdf")
@@ -263,39 +186,6 @@ def test_wrong_sources(tmp_path: Path) -> None:
         read_pdf(tmp_path)
     with pytest.raises(InvalidParameter, match="path or the bytes"):
         read_pdf(3)  # type: ignore[arg-type]
-
-
-def test_threads_read_side_by_side() -> None:
-    data = made(manual)
-    expected = read_pdf(data)
-    found: list[list[Page]] = []
-    threads = [Thread(target=lambda: found.append(read_pdf(data))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 6
-
-
-def test_page_ranges() -> None:
-    assert page_ranges([1, 2, 3, 5, 7, 8]) == "1-3, 5, 7-8"
-    assert page_ranges([]) == ""
-
-
-def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = tmp_path / "a.pdf"
-    path.write_bytes(made(manual))
-    monkeypatch.setitem(sys.modules, "pypdfium2", None)
-    with pytest.raises(MissingExtra, match=re.escape("pip install 'structrag[pdf]'")):
-        read_file(path)
-
-
-def test_a_document_of_bytes() -> None:
-    document = pdf_document(
-        made(manual), meta={"source": "https://example.org/meter.pdf"}
-    )
-    assert (document.id, document.meta["pages"]) == ("https://example.org/meter.pdf", 5)
-    assert set(pdf_document(made(manual)).meta) == {"pages", "page_starts"}
 
 
 def plain_pdf(*objects: bytes, trailer: bytes = b"") -> bytes:
@@ -336,14 +226,7 @@ def test_a_pdf_without_pages_is_empty_and_not_damaged() -> None:
         read_pdf(empty)
 
 
-@pytest.mark.parametrize(
-    ("password", "reason"),
-    [
-        (5, "must be a string or None; got int"),
-        ("\ud800", "surrogate"),
-        ("a\udfff", "surrogate"),
-    ],
-)
+@examples
 def test_a_password_that_is_none_is_one_sentence(
     tmp_path: Path, password: Any, reason: str
 ) -> None:
@@ -365,13 +248,3 @@ def test_a_page_without_text_is_turned_as_the_file_says(rotation: int) -> None:
 
     first, second = read_pdf(made(draw))
     assert (second.width, second.height) == (first.width, first.height)
-
-
-def test_text_that_a_viewer_shows_sideways_is_read_upright() -> None:
-    def draw(canvas: Any) -> None:
-        canvas.setPageRotation(90)
-        write(canvas, ["The pump moves water.", "The valve stops it."], 72, 300, 12)
-
-    (page,) = read_pdf(made(draw))
-    assert texts(page) == ["The pump moves water.", "The valve stops it."]
-    assert page.width > page.height

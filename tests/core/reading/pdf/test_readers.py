@@ -15,8 +15,6 @@ from pdf_making import made, prose, wrapped, write
 
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.files import read_file
-from structrag.reading.pdf.document import source_of_pdf
-from structrag.reading.pdf.pages import Line, Page
 from structrag.reading.pdf.readers import pages_of
 
 
@@ -78,18 +76,6 @@ def test_a_format_without_pages_is_one_text() -> None:
             return SimpleNamespace(document=document)
 
     assert pages_of(b"%PDF-", reader=OneText()) == ["# All\n"]
-
-
-def test_a_function_gives_markdown_or_pages() -> None:
-    assert pages_of(b"", reader=lambda source: "# All\n") == ["# All\n"]
-    page = Page((Line("Hello", 10, False, 50, 90, 50, 60),), 595, 842)
-    assert pages_of(b"", reader=lambda source: [page]) == [page]
-    assert source_of_pdf(b"", reader=lambda source: [page]) == ([page], 1)
-    document, pages = source_of_pdf(b"", reader=lambda source: ["# A\n", "B\n", " "])
-    assert not isinstance(document, list) and (document.text, pages) == (
-        "# A\n\nB\n",
-        3,
-    )
 
 
 @pytest.mark.parametrize(

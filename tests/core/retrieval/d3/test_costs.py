@@ -8,7 +8,6 @@ from structrag.retrieval.d3.costs import (
     StageCost,
     call_cost,
     model_counter,
-    window_tokens,
 )
 from structrag.text.tokens import count_tokens
 
@@ -28,11 +27,6 @@ def test_costs_add_up() -> None:
     assert total.tokens == 36
     assert call_cost("ten short words", "yes", len) == StageCost(1, 15, 3)
     assert call_cost("ten short words", None, len) == StageCost(1, 15, 0)
-
-
-def test_a_window_that_is_estimated_is_not_filled() -> None:
-    assert window_tokens(1000, count_tokens) == 780
-    assert window_tokens(1000, len) == 1000
 
 
 def test_a_models_own_tokenizer_counts_unless_another_counter_is_chosen() -> None:

@@ -12,7 +12,6 @@ from structrag import D3Index, D3Retriever, read_text
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.selection import Selection
 
 ANIMALS = "# Birds\n\nThe heron eats frogs.\n\n# Machines\n\nThe engine burns diesel.\n\n# Empty\n"
 QUESTION = "Who eats frogs?"
@@ -26,12 +25,6 @@ def index_of(*texts: str) -> D3Index:
     index = D3Index(embedder=HashEmbedder())
     index.add([read_text(text, id=f"d{i}") for i, text in enumerate(texts)])
     return index
-
-
-def answering(route: str, select: str) -> ScriptedModel:
-    return ScriptedModel(
-        lambda prompt: route if "Which of these sections" in prompt else select
-    )
 
 
 def estimate(question: str, text: str = ANIMALS, **options: Any) -> Estimate:
@@ -77,16 +70,6 @@ def test_prompts_are_those_of_all_sections(names: bool) -> None:
         "route": StageCost(1, most["route"].prompt_tokens, 256, 2),
         "select": StageCost(1, most["select"].prompt_tokens, 256),
     }
-
-
-def test_answers_are_not_longer_than_what_is_reserved_for_them() -> None:
-    cost = estimate(
-        QUESTION,
-        llm=ScriptedModel("1"),
-        routing=Routing(answer_tokens=7),
-        selection=Selection(answer_tokens=9),
-    )
-    assert [stage.answer_tokens for stage in cost.stages.values()] == [7, 9]
 
 
 def test_text_that_is_not_routed_costs_no_route() -> None:

@@ -11,12 +11,10 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.asking.cache import Cache
-from structrag.errors import IndexDamaged, InvalidParameter
-from structrag.index.index import Index
+from structrag.errors import InvalidParameter
 from structrag.models.summariser import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
-from structrag.retrieval.d3.condensing import PROMPT
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 
@@ -189,30 +187,6 @@ def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> No
     assert opened.usage.calls == 0 and opened.add([document()]).unchanged == 1
 
 
-def test_a_chat_model_is_told_to_summarise_in_the_papers_preset_too() -> None:
-    chat = ScriptedModel("It burns diesel.")
-    D3Index(preset="paper", llm=chat).add(
-        [document("# Machines\n\nThe engine burns diesel.\n")]
-    )
-    assert chat.prompts == [
-        PROMPT.format(title="Machines", text="The engine burns diesel.", words=109)
-    ]
-
-
-def test_several_documents_are_deleted_and_what_is_no_id_deletes_nothing() -> None:
-    index = D3Index()
-    index.add([document(name=name) for name in "abc"])
-    for wrong in (None, 5, ["a", 5]):
-        with pytest.raises(
-            InvalidParameter, match="doc_id must be the id of a document"
-        ):
-            index.delete(wrong)  # type: ignore[arg-type]
-    assert index.document_ids == ["a", "b", "c"]
-    assert index.delete(["a", "c"]) is True
-    assert index.delete(("a", "b")) is False  # one was not there
-    assert index.document_ids == []
-
-
 # -- at an address
 
 
@@ -279,16 +253,6 @@ def test_half_precision_and_stems_are_opened_as_they_were(address: str) -> None:
     opened = D3Index.load(address, embedder=HashEmbedder())
     assert opened.store.settings.to_json() == index.store.settings.to_json()
     assert found(opened) == found(index)
-
-
-def test_what_cannot_be_opened_is_refused(address: str) -> None:
-    D3Index(embedder=HashEmbedder(), store=address).add([document()])
-    with pytest.raises(InvalidParameter, match="embedder must be the one"):
-        D3Index.load(address, embedder=HashEmbedder(name="other"))
-    with pytest.raises(InvalidParameter, match="must be those that the store"):
-        D3Index(embedder=HashEmbedder(), store=address, stems=True)
-    with pytest.raises(IndexDamaged, match=r"was not saved by Index\.save"):
-        Index.load(address, embedder=HashEmbedder())
 
 
 @pytest.mark.parametrize("engine", ["lancedb", "milvus"])

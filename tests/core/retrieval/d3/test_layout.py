@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pytest
 from d3_making import section
 
 from structrag import D3Index, read_text
 from structrag.retrieval.d3.layout import (
     OutlineSection,
-    descendants,
-    document_names,
     paths_of,
-    row_mask,
 )
 
 GUIDE = (
@@ -136,53 +131,3 @@ def test_paths_begin_with_the_document_where_there_are_several(
     sections: list[OutlineSection], expected: list[tuple[str, ...]]
 ) -> None:
     assert paths_of(sections) == expected
-
-
-@pytest.mark.parametrize(
-    ("sections", "expected"),
-    [
-        ([section(0, "T"), section(1, "T", "U")], {"d": (("T",), 1)}),
-        ([section(0), section(1, "T")], {"d": (("T",), 1)}),
-        ([section(0, "T"), section(1, "U")], {"d": (("D",), 0)}),
-        ([untitled(section(0, "T")), untitled(section(1, "U"))], {"d": ((), 0)}),
-        ([replace(section(0, "T"), pseudo=True)], {"d": (("D",), 0)}),
-        ([section(0, " ")], {"d": (("D",), 0)}),
-        (
-            [section(0, "T", doc=A), section(1, "B", "U", doc=B), section(2, doc="c")],
-            {"a": (("A", "T"), 1), "b": (("B",), 1), "c": (("C",), 0)},
-        ),
-        (
-            [untitled(section(0, "T", doc=A)), untitled(section(1, doc=B))],
-            {"a": (("T",), 1), "b": (("b",), 0)},
-        ),
-    ],
-)
-def test_documents_are_called_by_their_titles(
-    sections: list[OutlineSection], expected: dict[str, Any]
-) -> None:
-    assert document_names(sections) == expected
-
-
-def test_what_is_below_a_section() -> None:
-    outline = [
-        section(0),
-        section(1, "A"),
-        replace(section(2, "A"), section_id="d#1", part=2),
-        section(3, "A", "B"),
-        section(4, "A", "B", "C"),
-        section(5, "A", "D"),
-        section(6, "E"),
-        section(7, "E", "F", doc="e"),
-        replace(section(8), doc_id="f", pseudo=True),
-        replace(section(9, "X"), doc_id="f", pseudo=True),
-        replace(section(10, "X", "Y"), doc_id="f"),
-    ]
-    below = [list(descendants(outline, position)) for position in range(len(outline))]
-    assert below == [[], [3, 4, 5], [3, 4, 5], [4], [], [], [], [], [], [], []]
-
-
-def test_selections_as_masks() -> None:
-    assert row_mask(None, 3).tolist() == [True, True, True]
-    assert row_mask(np.array([0, 2]), 3).tolist() == [True, False, True]
-    assert row_mask(slice(1, 3), 4).tolist() == [False, True, True, False]
-    assert row_mask(np.array([], dtype=int), 2).tolist() == [False, False]

@@ -19,16 +19,13 @@ from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
     ModelFailed,
-    UnknownDocument,
 )
 from structrag.reading.files import read_text
 from structrag.records import Document
-from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.selection import Selection
-from structrag.retrieval.multihop.selfask import SelfAsk
 
 FILLER = (
     "Nothing of interest happens in this long paragraph about weather and trains. " * 12
@@ -455,19 +452,6 @@ def test_the_tokens_of_the_best_are_the_limit(pumps: D3Index, strategy: str) -> 
     assert len(texts(None)) == len(texts(1000)) >= 2
 
 
-def test_an_index_without_documents_and_a_blank_question_cost_nothing(
-    pumps: D3Index,
-) -> None:
-    nothing = {"route": StageCost(), "select": StageCost()}
-    empty = D3Index(embedder=HashEmbedder())
-    for result in (
-        D3Retriever(pumps).result(" \n"),
-        D3Retriever(empty).result("pump"),
-    ):
-        assert result.hits == () and result.cost == nothing
-        assert result.route.how == "none"
-
-
 def test_hits_name_their_route_and_neighbours_are_joined(pumps: D3Index) -> None:
     apart = D3Retriever(pumps).search("pump")
     assert {hit.chunk.extras["route"] for hit in apart} == {"scores"}
@@ -540,24 +524,6 @@ def test_single_calls_asked_at_the_same_time_share_the_limit(index: D3Index) -> 
     assert first == asyncio.run(all_at_once()) == retriever.results(questions)
 
 
-def test_self_ask_names_the_embedder_that_fails() -> None:
-    class Down(HashEmbedder):
-        def embed(self, texts: Any, *, query: bool = False) -> Any:
-            if query:
-                raise OSError("down")
-            return super().embed(texts, query=query)
-
-    index = D3Index(embedder=Down())
-    index.add([document()])
-    retriever = D3Retriever(index, llm=answering("none", "1"))
-    with pytest.raises(ModelFailed):
-        retriever.search("What does the heron eat?")
-    with pytest.raises(ModelFailed):
-        SelfAsk(
-            retriever, llm=ScriptedModel("Follow up: What does the heron eat?")
-        ).answer("What?")
-
-
 class Slow(HashEmbedder):
     """Later calls are answered earlier."""
 
@@ -569,44 +535,6 @@ class Slow(HashEmbedder):
         self.calls += 1
         await asyncio.sleep(0.02 / self.calls)
         return self.embed(texts, query=query)
-
-
-def test_documents_added_at_the_same_time_are_all_there_whole() -> None:
-    texts = {f"d{i}": TEXT.replace("heron", f"heron{i}") for i in range(8)}
-    one_by_one = D3Index(embedder=HashEmbedder())
-    one_by_one.add([document(text, name) for name, text in texts.items()])
-    index = D3Index(embedder=Slow())
-
-    async def all_at_once() -> None:
-        again = [
-            index.aadd([document(texts["d3"], "d3")]),
-            index.aadd([document(OTHER, "d4")]),
-        ]
-        adding = [index.aadd([document(text, name)]) for name, text in texts.items()]
-        failing = index.aupdate([document(OTHER, "unknown")])
-        threads = [
-            asyncio.to_thread(index.add, [document(OTHER, "d5")]),
-            asyncio.to_thread(index.delete, "d5"),
-        ]
-        found = await asyncio.gather(
-            *adding, *again, failing, *threads, return_exceptions=True
-        )
-        assert [type(each) for each in found if isinstance(each, Exception)] == [
-            UnknownDocument
-        ]
-        await index.aupdate([document(texts["d4"], "d4")])
-        await index.aadd([document(texts["d5"], "d5")])
-
-    asyncio.run(all_at_once())
-    assert sorted(index.document_ids) == sorted(texts)
-    layout = index.layout()
-    firsts = [section.rows.start for section in layout.sections]
-    assert firsts == sorted(firsts)
-    for name in texts:
-        where, question = {"doc_id": name}, "What does the heron eat?"
-        found = D3Retriever(index).result(question, where=where)
-        expected = D3Retriever(one_by_one).result(question, where=where)
-        assert [hit.chunk for hit in found.hits] == [hit.chunk for hit in expected.hits]
 
 
 def test_a_plain_call_amid_an_awaited_one_does_not_wait() -> None:

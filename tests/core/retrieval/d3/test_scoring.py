@@ -10,15 +10,11 @@ import pytest
 from fixture_cases import examples
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Ask, Embed
+from structrag.asking.requests import Embed
 from structrag.asking.steps import drive
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.d3.scoring import (
-    fused_scores,
-    own_vectors,
-    paragraph_scores_steps,
     part_scores_steps,
-    route_scores,
     wide_route,
     within_budget,
 )
@@ -74,27 +70,6 @@ def embedded(steps: Any, vector: tuple[float, float] = (1.0, 0.0)) -> Any:
     return drive(steps, answer)
 
 
-def test_routes_are_asked_for_all_rows_of_the_mask() -> None:
-    reader: Any = Searched()
-    found = route_scores(reader, "pump", [1.0, 0.0], masked(0, 1, 3))
-    assert found == {"bm25": {0: 4.0}, "dense": {0: 0.5, 1: 0.9}}
-    assert reader.asked == [("lexical", "raw", 3), ("dense", "raw", 3)]
-    assert route_scores(reader, "pump", None, masked(0)) == {
-        "bm25": {0: 4.0},
-        "dense": {},
-    }
-
-
-def test_scores_are_normalised_over_the_rows_of_the_mask() -> None:
-    reader: Any = Searched()
-    assert fused_scores(reader, "pump", [1.0, 0.0], masked(0, 1, 2, 3)) == {
-        0: {"bm25": 1.0, "dense": 0.5},
-        1: {"bm25": 0.0, "dense": 1.0},
-        2: {"bm25": 0.25, "dense": 0.0},
-        3: {"bm25": 0.0, "dense": 0.0},
-    }
-
-
 def test_parts_have_the_mean_of_both() -> None:
     reader: Any = Searched()
     scores = embedded(part_scores_steps(reader, "pump", masked(0, 1, 2)))
@@ -108,42 +83,6 @@ def test_parts_have_the_mean_of_both() -> None:
         )
         == {}
     )
-
-
-def test_paragraphs_add_a_quarter_of_their_parts() -> None:
-    reader: Any = Searched()
-    found = embedded(
-        paragraph_scores_steps(reader, "pump", [0, 1, 2, 3], {0: 0.5, 1: 1.0})
-    )
-    assert [found[row].score for row in range(4)] == pytest.approx([0.7, 0.6, 0.1, 0.0])
-    assert found[0].scores == {"bm25": 4.0, "dense": 0.5, "route": 0.5}
-    assert found[2].scores == {"bm25": 1.0, "dense": 0.1}
-    assert found[3].scores == {}
-    assert found[0].parts == pytest.approx({"bm25": 0.4, "dense": 0.2, "route": 0.1})
-    for score in found.values():
-        assert sum(score.parts.values()) == pytest.approx(score.score)
-    # without parts BM25 and the cosine are all
-    found = embedded(paragraph_scores_steps(reader, "pump", [0, 2], {}))
-    assert {row: score.score for row, score in found.items()} == {0: 1.0, 2: 0.125}
-    assert found[0].parts == {"bm25": 0.5, "dense": 0.5, "route": 0.0}
-
-
-def test_what_has_no_embedder_is_embedded_by_the_readers_own() -> None:
-    reader: Any = Searched()
-    other: Any = object()
-
-    def asking() -> Any:
-        return (yield [Embed(("a",)), Ask("b"), Embed(("c",), embedder=other)])
-
-    def answer(requests: list[Any]) -> list[Any]:
-        assert requests == [
-            Embed(("a",), embedder=BASIS),
-            Ask("b"),
-            Embed(("c",), embedder=other),
-        ]
-        return ["A", "B", "C"]
-
-    assert drive(own_vectors(reader, asking()), answer) == ["A", "B", "C"]
 
 
 LAYOUT = SectionLayout(

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
+from d3_making import QUESTION, TEXTS, Overlap, selected
 from doubles import HashEmbedder
 
-from structrag.asking.requests import Failed
-from structrag.asking.runner import Runner
-from structrag.errors import InvalidAnswer, InvalidParameter, NoModel
-from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.evidence import select_steps
+from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.selection import (
-    PAPER_PROMPT,
-    PROMPT,
     Selection,
-    Tally,
-    empty_is_none,
 )
 
 
@@ -75,44 +66,9 @@ def test_the_lowest_and_highest_settings_are_allowed() -> None:
     assert Selection(k=None, threshold=1).threshold == 1
 
 
-def test_an_empty_answer_names_nothing_unless_the_model_is_told_to_say_none() -> None:
-    assert empty_is_none(PAPER_PROMPT) and not empty_is_none(PROMPT)
-
-
-def test_a_tally_counts_calls_and_keeps_what_can_be_used() -> None:
-    tally = Tally()
-    assert tally.note("four", "yes", len, lambda answer: True) == "yes"
-    assert tally.note("prompt", "no", len, lambda answer: False) is None
-    failed = Failed(TimeoutError("slow"))
-    assert tally.note("three", failed, len, lambda answer: True) is None
-    assert tally.cost == StageCost(3, 4 + 6 + 5, 3 + 2)
-    assert tally.answers == ["yes", "no", ""]
-    assert len(tally.failures) == 2 and "slow" in tally.failures[1]
-    with pytest.raises(NoModel):
-        tally.note("x", Failed(NoModel("none")), len, lambda answer: True)
-
-
 def test_chains_may_have_spaces() -> None:
     selection = Selection(strategy="base + monot5", monot5=Scorer())
     assert selection.stages == ("base", "monot5")
-
-
-def test_the_preset_of_the_paper() -> None:
-    paper = Selection.paper(k=4)
-    assert (
-        paper.strategy,
-        paper.hier_fallback,
-        paper.short_tokens,
-        paper.with_path,
-    ) == (
-        "base",
-        False,
-        0,
-        False,
-    )
-    assert paper.prompt == PAPER_PROMPT
-    assert paper.k == 4
-    assert Selection.paper(strategy="lexical").strategy == "lexical"
 
 
 def test_scores_are_those_of_the_models() -> None:
@@ -139,34 +95,3 @@ def test_rerankers_see_the_path_unless_told_not_to() -> None:
     selected("cross_encoder", cross_encoder=alone, with_path=False)
     assert seen.texts[0] == f"Guide > Animals\n{TEXTS[0]}"
     assert alone.texts == TEXTS
-
-
-def test_dense_reads_all_of_a_long_paragraph() -> None:
-    embedder = HashEmbedder()
-    texts = [
-        "word " * 400 + ". " + "What do cats eat. " * 60 + "other " * 400,
-        "What is it.",
-    ]
-    runner = Runner(embedder=embedder)
-    evidence = runner.run(
-        select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense", k=1))
-    )
-    assert evidence.positions == (0,)
-    assert evidence.scores == pytest.approx((1.0,))
-    assert embedder.queries == [QUESTION]
-    with pytest.raises(NoModel):
-        Runner().run(
-            select_steps(QUESTION, chunks(texts, ""), Selection(strategy="dense"))
-        )
-
-
-@pytest.mark.parametrize(
-    "bad", [[0.1], [float("nan")] * 5, ["x"] * 5, [[0.1]] * 5, None]
-)
-def test_a_reranker_must_give_one_number_a_text(bad: Any) -> None:
-    class Bad:
-        def score(self, query: str, texts: Sequence[str]) -> Any:
-            return bad
-
-    with pytest.raises(InvalidAnswer, match="for each of the 5 texts"):
-        selected("monot5", monot5=Bad())

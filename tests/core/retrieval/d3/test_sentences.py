@@ -9,12 +9,6 @@ from doubles import HashEmbedder, HashTokens, ScriptedModel
 
 from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.routing import SearchedPart
-from structrag.retrieval.d3.sentences import (
-    paragraph_sentence_steps,
-    part_sentence_scores,
-)
-from structrag.retrieval.fusion import minmax
 
 FILLER = (
     "Nothing of interest happens in this long paragraph about weather and trains. " * 12
@@ -57,27 +51,6 @@ def index() -> D3Index:
     made = D3Index(embedder=HashEmbedder())
     made.add(DOCUMENTS)
     return made
-
-
-def test_a_paragraph_counts_as_its_best_sentence(
-    index: D3Index, evidence: EvidenceRetriever
-) -> None:
-    layout = SearchedPart(index, None).layout
-    question = "What does the heron eat?"
-    scores = evidence.run(paragraph_sentence_steps(evidence, question, layout, None))
-    assert sorted(scores) == list(range(len(index)))
-    by_document = evidence.run(evidence.sentence_scores_steps(question))
-    best = []
-    for row in range(len(index)):
-        chunk = index.paragraphs.chunk(row)
-        scored = by_document[chunk.doc_id]
-        inside = (scored.starts >= chunk.start) & (scored.starts < chunk.end)
-        best.append(scored.scores[inside].max())
-    assert [scores[row] for row in range(len(index))] == pytest.approx(
-        minmax(best).tolist()
-    )
-    parts = part_sentence_scores(scores, layout)
-    assert max(parts.values()) == 1.0 and len(parts) == len(layout.parts)
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])

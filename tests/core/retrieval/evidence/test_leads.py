@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import BAD
 
 from structrag import read_text
 from structrag.reading.settings import Reading
-from structrag.retrieval.evidence.leads import LONGEST, Lead, find_leads
+from structrag.retrieval.evidence.leads import Lead, find_leads
 
 ROWS = "| part | stock |\n|---|---|\n| pump | 7 |\n| seal | 8 |\n"
 
@@ -54,15 +53,6 @@ def test_a_row_is_read_with_its_caption_and_header(text: str, leads: list[str]) 
     assert shown(text, "| part") == leads[:-1]
 
 
-def test_tables_of_html_have_captions_and_headers_too() -> None:
-    text = (
-        "<table><caption>Stock</caption><tr><th>part</th><th>pieces</th></tr>"
-        "<tr><td>pump</td><td>7</td></tr><tr><td>seal</td><td>8</td></tr></table>"
-    )
-    caption, header = shown(text, "| seal", "html")
-    assert caption == "Stock" and header.startswith("| part | pieces |")
-
-
 LIST = "- Open it.\n- Filters:\n  - Wash them.\n  - Dry them.\n- Close it.\n"
 
 
@@ -84,37 +74,6 @@ def test_an_item_is_read_with_its_lead_in(
     before: str, needle: str, leads: list[str]
 ) -> None:
     assert shown(f"{before}\n\n{LIST}", needle) == leads
-
-
-def test_only_what_is_outside_of_the_passage_is_shown() -> None:
-    above = Lead(first=40, stop=90, start=20, end=40)
-    assert above.shown(40, 41) == above.shown(89, 95) == (20, 40)
-    assert above.shown(39, 41) is above.shown(90, 95) is None
-    header = Lead(first=40, stop=90, start=40, end=60)
-    assert [header.shown(start, 90) for start in (40, 50, 70)] == [
-        None,
-        (40, 50),
-        (40, 60),
-    ]
-    below = Lead(first=40, stop=90, start=90, end=99)
-    assert [below.shown(50, end) for end in (90, 91)] == [(90, 99), None]
-
-
-def test_an_item_without_a_colon_or_of_one_line_leads_to_nothing() -> None:
-    for items in ("- Filters\n  - Wash them.\n", "- Filters: Wash\n  - Dry.\n"):
-        assert shown(items, "  - ") == []
-    assert shown("- Filters：\n  - Wash them.\n", "  - ") == ["- Filters："]
-
-
-@pytest.mark.parametrize("name", BAD)
-@pytest.mark.parametrize("format", ["markdown", "html", "text"])
-def test_odd_documents_have_leads_within_them(name: str, format: str) -> None:
-    document = read_text(BAD[name], format=format)
-    for lead in find_leads(Reading().outline(document), Reading()):
-        assert 0 <= lead.first <= lead.stop <= len(document.text)
-        assert (
-            0 <= lead.start < lead.end <= min(len(document.text), lead.start + LONGEST)
-        )
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(1, 20))

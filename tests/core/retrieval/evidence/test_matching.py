@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ from structrag import EvidenceRetriever, read_text
 from structrag.asking.requests import TokenVectors
 from structrag.retrieval.evidence.matching import (
     PlacedTokens,
-    _pieces,
-    _placed,
     _word_at,
     by_stems,
     by_tokens,
@@ -98,41 +95,11 @@ WHICH, PU, MP, OTHER = np.eye(4).tolist()
 SENTENCE = "ab pump leaks now"  # of which "pump leaks" is looked at
 
 
-def test_the_best_token_of_the_sentence_stands_for_a_word() -> None:
-    asked = vectors([(0, 5), (6, 8), (8, 10)], [WHICH, PU, MP])
-    tokens = PlacedTokens(
-        np.array([0, 3, 5, 8, 14]),
-        np.array([PU, PU, [0, 0, 0.6, 0.8], [0.8, 0.6, 0, 0], WHICH]),
-    )
-    which, pump = by_tokens("Which pump?", asked, SENTENCE, (3, 14), tokens)
-    assert (which.word, which.start, which.end) == ("Which", 8, 13)
-    assert which.similarity == pytest.approx(0.8)
-    # the mean of its tokens, at the place of the one that matches best
-    assert (pump.word, pump.start, pump.end) == ("pump", 3, 7)
-    assert pump.similarity == pytest.approx(0.8)
-    # the second half of a word leads to the whole word
-    weak = PlacedTokens(tokens.starts, np.array([PU, OTHER, MP, OTHER, WHICH]))
-    _, pump = by_tokens("Which pump?", asked, SENTENCE, (3, 14), weak)
-    assert (pump.start, pump.end, pump.similarity) == (3, 7, pytest.approx(0.5))
-    nothing = by_tokens("Which pump?", asked, SENTENCE, (13, 14), tokens)
-    assert [(one.start, one.end, one.similarity) for one in nothing] == [
-        (13, 13, 0.0)
-    ] * 2
-
-
 def test_tokens_outside_of_words_and_words_without_tokens_are_left_out() -> None:
     tokens = PlacedTokens(np.array([3]), np.array([PU]))
     asked = vectors([(0, 1), (8, 12)], [OTHER, PU])
     found = by_tokens("\u00bf Which pump?", asked, SENTENCE, (3, 7), tokens)
     assert [(one.word, one.similarity) for one in found] == [("pump", 1.0)]
-
-
-def test_a_mark_between_words_is_of_the_word_before_it() -> None:
-    asked = vectors([(0, 1), (1, 2), (2, 3)], [PU, WHICH, MP])
-    tokens = PlacedTokens(np.array([3]), np.array([MP]))
-    one, other = by_tokens("a-b", asked, SENTENCE, (3, 7), tokens)
-    assert (one.word, one.similarity) == ("a", 0.0)
-    assert (other.word, other.similarity) == ("b", 1.0)
 
 
 @pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
@@ -164,23 +131,3 @@ def test_a_sentence_that_begins_where_a_passage_ends_is_not_in_it() -> None:
 @examples
 def test_the_word_that_holds_a_character(place: int, span: tuple[int, int]) -> None:
     assert _word_at(SENTENCE, place) == span
-
-
-def test_pieces_hold_part_of_a_chunk() -> None:
-    document: Any = SimpleNamespace(pieces=[(0, 10), (10, 20), (20, 30)])
-    for start, end, expected in (
-        (10, 20, [1]),
-        (9, 21, [0, 1, 2]),
-        (10, 21, [1, 2]),
-        (0, 1, [0]),
-    ):
-        chunk: Any = SimpleNamespace(start=start, end=end)
-        assert _pieces(document, chunk) == [document.pieces[i] for i in expected]
-
-
-def test_tokens_of_pieces_are_placed_in_the_document() -> None:
-    read = vectors([(0, 2), (3, 5)], [WHICH, PU])
-    placed = _placed({(0, 10): None, (10, 20): read, (20, 30): read})
-    assert placed is not None and placed.starts.tolist() == [10, 13, 20, 23]
-    assert placed.vectors.tolist() == [WHICH, PU, WHICH, PU]
-    assert _placed({(0, 10): None}) is None

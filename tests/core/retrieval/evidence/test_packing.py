@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from evidence_making import pool
 from fixture_cases import examples
@@ -26,35 +25,6 @@ def spans(passages: list[Passage]) -> list[tuple[int, int]]:
     return [(passage.first, passage.stop) for passage in passages]
 
 
-def test_an_atom_brings_its_block_once() -> None:
-    assert list(units(POOL, [2, 1, 0])) == [(2, (1, 3)), (0, (0, 1))]
-
-
-def test_of_a_long_block_it_brings_what_is_around_it() -> None:
-    atom = 30
-    ((_, (first, stop)),) = units(POOL, [atom])
-    around = POOL.windows[60]
-    assert (first, stop) == (around.firsts[atom], around.stops[atom])
-    assert 54 <= size(first, stop) <= 66
-    (_, (_, run)) = units(POOL, [atom, atom + 6])
-    assert run == (stop, int(around.stops[atom + 6]))
-
-
-def test_between_two_windows_it_brings_the_gap() -> None:
-    (_, before), (_, behind), (_, gap) = units(POOL, [20, 32, 26])
-    assert before[1] <= 26 < behind[0]
-    assert gap == (before[1], behind[0])
-
-
-def test_a_block_of_exactly_the_limit_comes_whole() -> None:
-    block = int(POOL.blocks[30])
-    tokens = int(POOL.block_tokens[block])
-    ((_, whole),) = units(POOL, [30], tokens)
-    assert whole == (4, 64)  # behind a heading and three sentences
-    ((_, part),) = units(POOL, [30], tokens - 1)
-    assert 4 < part[0] <= 30 < part[1] < 64
-
-
 @examples
 def test_by_default_a_block_of_160_tokens_comes_whole(
     last: int, stop: int | None
@@ -65,44 +35,12 @@ def test_by_default_a_block_of_160_tokens_comes_whole(
     assert run == (0, 32) if stop else run[0] > 0 and run[1] < 32
 
 
-def test_runs_that_touch_are_one_passage_with_the_better_rank() -> None:
-    passages = pack(POOL, [3, 1, 0], size)
-    assert (
-        spans(passages) == [(0, 4)] and passages[0].best == 3 and passages[0].rank == 1
-    )
-    apart = pack(POOL, [3, 0], size)
-    assert spans(apart) == [(3, 4), (0, 1)]
-    split = pack(POOL, [3, 1, 0], size, joins=lambda atom: atom != 1)
-    assert spans(split) == [(1, 4), (0, 1)]
-
-
-def test_what_does_not_fit_is_taken_in_part_and_then_it_ends() -> None:
-    assert spans(pack(POOL, [3, 2, 0], size, max_tokens=5)) == [(2, 4)]
-    # the block of 1 and 2 has four words: only the best sentence fits, and the heading is not tried
-    assert spans(pack(POOL, [2, 0], size, max_tokens=3)) == [(2, 3)]
-    assert pack(POOL, [2, 0], size, max_tokens=1) == []
-    # all of both blocks, exactly
-    assert spans(pack(POOL, [3, 2, 0], size, max_tokens=6)) == [(1, 4)]
-
-
 @examples
 def test_a_part_grows_behind_the_atom_and_before_it_by_turns(
     budget: int, expected: tuple[int, int]
 ) -> None:
     assert size(30, 31) == 6
     assert spans(pack(POOL, [30], size, max_tokens=budget)) == [expected]
-
-
-def test_a_part_at_the_end_of_its_block_grows_to_the_other_side() -> None:
-    assert spans(pack(POOL, [4], size, max_tokens=18)) == [(4, 7)]
-    assert spans(pack(POOL, [63], size, max_tokens=18)) == [(61, 64)]
-
-
-def test_k_passages() -> None:
-    ranking = [0, 3, 20, 2]
-    assert spans(pack(POOL, ranking, size, k=1)) == [(0, 1)]
-    assert len(pack(POOL, ranking, size, k=2)) == 2
-    assert spans(pack(POOL, [0, 2, 3], size, k=1)) == [(0, 4)]
 
 
 RANKINGS = st.permutations(range(len(POOL)))
@@ -133,35 +71,9 @@ def test_without_a_limit_all_comes(ranking: list[int]) -> None:
     assert sum(stop - first for first, stop in runs) == len(POOL)
 
 
-def test_a_passage_ends_with_its_document() -> None:
-    last = len(POOL) - 2
-    ranking = [last - 1, last]
-    joined = spans(
-        pack(POOL, ranking, size, joins=lambda atom: POOL.place(atom)[1] > 0)
-    )
-    assert all(not first < last < stop for first, stop in joined)
-
-
-def test_what_counts_less_together_still_keeps_the_budget() -> None:
-    def subadditive(first: int, stop: int) -> int:
-        return int(np.ceil(size(first, stop) ** 0.9))
-
-    for budget in (3, 10, 50):
-        passages = pack(POOL, range(len(POOL)), subadditive, max_tokens=budget)
-        assert sum(subadditive(*span) for span in spans(passages)) <= budget
-
-
 @pytest.mark.parametrize("budget", [1, 10, 100])
 def test_an_empty_ranking_has_no_passages(budget: int) -> None:
     assert pack(POOL, [], size, max_tokens=budget) == []
-
-
-def test_passages_that_are_not_joined_still_hold_what_fits_of_a_unit() -> None:
-    def never(atom: int) -> bool:
-        return False
-
-    assert spans(pack(POOL, [30], size, max_tokens=20, k=3, joins=never)) == [(29, 32)]
-    assert len(pack(POOL, [0, 3, 1], size, k=2, joins=never)) == 2
 
 
 TEXT = "\n\n".join(f"Paragraph {i} {'has so many words ' * 12}here." for i in range(12))
@@ -184,15 +96,6 @@ def within(ranking: list[int], max_tokens: int, k: int) -> list[tuple[int, int]]
             joins=lambda atom: atom not in starts,
         )
     )
-
-
-def test_within_tokens_the_nearest_of_too_many_passages_become_one() -> None:
-    assert within([0, 1, 6], 1000, 3) == [(0, 1), (1, 2), (6, 7)]
-    assert within([0, 1, 6, 8], 1000, 3) == [(0, 2), (6, 7), (8, 9)]
-    # With 7 between.
-    assert within([0, 1, 6, 8, 11], 1000, 3) == [(0, 2), (6, 9), (11, 12)]
-    # 7 is there.
-    assert within([0, 1, 6, 8, 11, 7], 1000, 3) == [(0, 2), (6, 9), (11, 12)]
 
 
 def test_a_passage_too_many_that_is_near_none_is_left_out() -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from doubles import HashTokens
-from evidence_making import QUANTISER, WORDS, pool, question, record
+from evidence_making import QUANTISER, pool, question, record
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.index.lexical import idf
 from structrag.reading.settings import Reading
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
-from structrag.retrieval.evidence.record import NO_ATOMS, read_atoms
-from structrag.retrieval.evidence.windows import MAX_WIDTHS
+from structrag.retrieval.evidence.record import read_atoms
 from structrag.text.stems import stem_keys
 
 FIRST = read_text(
@@ -38,36 +33,6 @@ def test_atoms_are_numbered_through_all_documents() -> None:
     ]
     assert both.blocks.tolist() == [0, 1, 1, 2, 3, 4, 4]
     assert both.sections.tolist() == [1, 1, 1, 2, 2, 3, 3]
-
-
-def test_no_window_holds_two_documents() -> None:
-    both = pool([FIRST, SECOND])
-    for width in MAX_WIDTHS:
-        of = both.windows[width]
-        assert (of.stops[:5] <= 5).all() and (of.firsts[5:] >= 5).all()
-    assert (both.section_windows.firsts.tolist()) == [0, 0, 0, 3, 3, 5, 5]
-
-
-@pytest.mark.parametrize("most", [0, 256 << 20])
-def test_cosines_are_those_with_the_sums_of_vectors(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether the sums are kept in float32, or widened for each question."""
-    monkeypatch.setattr("structrag.retrieval.evidence.pool._SUMS_BYTES", most)
-    both, asked = pool([FIRST, SECOND]), question("Which pumps leak?")
-    assert asked.vector is not None
-    cosines = both.cosines(asked.vector)
-    (tokens,) = HashTokens().embed_tokens([SECOND.text])
-    unit = unit_rows(asked.vector[None])[0]
-    for atom, part in ((5, slice(0, 2)), (6, slice(2, 6))):
-        total = tokens.vectors[part].sum(axis=0)
-        assert cosines[0][atom] == pytest.approx(
-            total @ unit / np.linalg.norm(total), abs=2e-3
-        )
-    whole = tokens.vectors.sum(axis=0)
-    assert cosines[-1][6] == pytest.approx(
-        whole @ unit / np.linalg.norm(whole), abs=2e-3
-    )
 
 
 @pytest.mark.parametrize("most", [0, 256 << 20])
@@ -99,26 +64,6 @@ def test_sums_of_exactly_the_memory_are_kept(monkeypatch: pytest.MonkeyPatch) ->
         assert (pool([FIRST, EMPTY, SECOND])._sums is not None) == is_kept
 
 
-def test_matches_are_the_best_cosines_of_the_atoms_tokens() -> None:
-    both, asked = pool([FIRST, SECOND]), question("pumps sleep")
-    assert asked.tokens is not None
-    queries = unit_rows(asked.tokens)
-    (tokens,) = HashTokens().embed_tokens([SECOND.text])
-    cosines = unit_rows(tokens.vectors) @ queries.T
-    expected = np.stack([cosines[:2].max(axis=0), cosines[2:].max(axis=0)])
-    for atoms in ([5, 6], [0, 2, 5, 6]):
-        matches = both.matches(np.array(atoms), queries, QUANTISER)
-        assert np.allclose(matches[-2:], expected, atol=0.02)
-
-
-def test_an_atom_without_a_token_matches_nothing() -> None:
-    asked = question("pumps")
-    assert asked.tokens is not None
-    alone = pool([read_text("# ***\n\nPumps leak.\n")])
-    matches = alone.matches(np.arange(2), unit_rows(asked.tokens), QUANTISER)
-    assert matches[0].tolist() == [-1.0] and matches[1, 0] > 0.9
-
-
 def test_many_tokens_are_multiplied_in_batches() -> None:
     text = "".join(f"Word {i} here stands. " for i in range(6000))  # 24,000 tokens
     whole = Pool([record(read_text(text), Reading())])
@@ -128,55 +73,6 @@ def test_many_tokens_are_multiplied_in_batches() -> None:
     assert int(matches[:, 1].argmax()) == 5999
 
 
-@pytest.mark.parametrize("tokens", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize(
-    "atoms", [[0], [6], [1, 2, 3], [0, 2, 3, 5], [3, 4, 5, 6], list(range(7))], ids=str
-)
-def test_batches_of_any_size_give_the_same_matches(
-    tokens: int, atoms: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    both, asked = pool([FIRST, SECOND]), question("pumps sleep")
-    assert asked.tokens is not None
-    queries = unit_rows(asked.tokens)
-    expected = both.matches(np.arange(7), queries, QUANTISER)[atoms]
-    monkeypatch.setattr("structrag.retrieval.evidence.pool._TOKENS", tokens)
-    matches = both.matches(np.array(atoms), queries, QUANTISER)
-    assert np.allclose(matches, expected, atol=1e-6) and (matches > -1).all()
-
-
-def test_pieces_of_all_documents_are_counted_together() -> None:
-    one, other = (
-        replace(
-            NO_ATOMS,
-            piece_ids=np.array(ids, dtype=np.int32),
-            piece_counts=np.array(counts, dtype=np.int32),
-            pieces=np.array([pieces], dtype=np.int32),
-        )
-        for ids, counts, pieces in (([2, 5], [1, 3], 4), ([5, 9], [2, 1], 3))
-    )
-    ids = np.array([1, 2, 5, 7, 9, 10], dtype=np.int32)
-    expected = [idf(7, df) for df in (0, 1, 5, 0, 1, 0)]
-    assert np.allclose(Pool([one, other]).token_weights(ids), expected)
-    assert np.allclose(Pool([]).token_weights(ids), np.log(2))
-
-
-def test_weights_are_by_the_pieces_that_hold_a_token() -> None:
-    both, asked = pool([FIRST, SECOND]), question("pumps rotor unknown")
-    assert asked.ids is not None
-    assert np.allclose(both.token_weights(asked.ids), [idf(2, 2), idf(2, 1), idf(2, 0)])
-    assert idf(2, 2) == pytest.approx(np.log(1.2))
-    assert idf(10, 2) == pytest.approx(np.log(1 + 8.5 / 2.5))
-
-
-def test_stems_are_counted_by_atom_and_found_in_titles() -> None:
-    both = pool([FIRST, SECOND])
-    pump, part = stem_keys(["pump", "part"])
-    assert both.stem_counts(pump).tolist() == [1, 1, 0, 0, 0, 0, 1]
-    assert both.titled(pump).tolist() == [True] * 5 + [False] * 2
-    assert both.titled(part).tolist() == [False] * 3 + [True] * 2 + [False] * 2
-    assert both.stem_lengths[-1].tolist() == [5, 5, 5, 2, 2, 5, 5]
-
-
 def test_titles_of_sections_behind_the_last_atom_are_of_no_other_document() -> None:
     excluded = Reading(exclude_titles=["pumps"])
     documents = [read_text("text\n\n# Pumps\n\nmore", title="A"), read_text("other")]
@@ -184,72 +80,6 @@ def test_titles_of_sections_behind_the_last_atom_are_of_no_other_document() -> N
         [read_atoms(excluded.outline(document), excluded) for document in documents]
     )
     assert not both.titled(stem_keys(["pump"])[0]).any()
-
-
-def test_a_pool_of_nothing_and_one_without_vectors() -> None:
-    assert len(Pool([])) == 0
-    plain = Pool([read_atoms(WORDS.outline(SECOND), WORDS)])
-    assert not plain.has_tokens
-    assert not np.any(plain.cosines(np.ones(3, dtype=np.float32)))
-
-
-def test_a_pool_takes_over_as_many_records_as_are_the_same() -> None:
-    one, two, three = (record(document) for document in (FIRST, SECOND, EMPTY))
-    before = Pool([one, two])
-    assert [
-        before.begins_like(records)
-        for records in (
-            [],
-            [one],
-            [one, two],
-            [one, two, three],
-            [two, one],
-            [one, one],
-        )
-    ] == [0, 1, 2, 2, 0, 1]
-    assert Pool([one, two, three], before).shared == 2
-    assert Pool([two], before).shared == Pool([one]).shared == 0
-
-
-def test_only_what_was_worked_out_is_taken_over() -> None:
-    one, two = record(FIRST), record(SECOND)
-    before = Pool([one])
-    before.titled(stem_keys(["pump"])[0])
-    grown = Pool([one, two], before)
-    assert "_titles" in vars(grown) and "windows" not in vars(grown)
-
-
-def test_a_record_that_went_takes_its_stems_with_it() -> None:
-    one, two, three = (
-        record(read_text(f"# {word}\n\nA {word} leaks."))
-        for word in ("pump", "valve", "seal")
-    )
-    before = Pool([one, two])
-    keys = stem_keys(["pump", "valve", "seal"])
-    for key in keys:
-        before.stem_counts(key), before.titled(key)
-    grown = Pool([one, three], before)
-    assert [grown.stem_counts(key).tolist() for key in keys] == [
-        [1, 1, 0, 0],
-        [0, 0, 0, 0],
-        [0, 0, 1, 1],
-    ]
-    assert [grown.titled(key).tolist() for key in keys] == [
-        [True, True, False, False],
-        [False] * 4,
-        [False, False, True, True],
-    ]
-
-
-def test_a_record_of_a_single_atom_that_went_takes_its_stems_with_it() -> None:
-    one, two, three = (
-        record(read_text(f"The {word} leaks.")) for word in ("pump", "valve", "seal")
-    )
-    before = Pool([one, two])
-    keys = stem_keys(["pump", "valve", "seal"])
-    before.stem_counts(keys[0])
-    grown = Pool([one, three], before)
-    assert [grown.stem_counts(key).tolist() for key in keys] == [[1, 0], [0, 0], [0, 1]]
 
 
 TEXTS = [

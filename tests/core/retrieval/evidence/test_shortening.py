@@ -32,18 +32,6 @@ def test_slices_are_of_the_texts_and_fit(texts: list[str], limit: int) -> None:
     assert sorted(piece.rank for piece in slices) == list(range(1, len(slices) + 1))
 
 
-def test_a_row_is_read_with_its_header() -> None:
-    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
-    texts = ["Cats sleep.", f"| part | stock |\n|---|---|\n{rows}"]
-    for context, shown in (("lead", "| part | stock |\n|---|---|"), ("none", "")):
-        shortener = Shortener(max_tokens=30, context=context)
-        best = min(
-            shortener.shorten(texts, "Which part has 287?"), key=lambda one: one.rank
-        )
-        assert "| part 41 | 287 pieces |" in texts[1][best.start : best.end]
-        assert best.context == shown
-
-
 def test_bad_input() -> None:
     shortener = Shortener()
     assert shortener.shorten([], "pump") == [] == shortener.shorten(["The pump."], " ")

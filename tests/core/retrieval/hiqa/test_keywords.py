@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder
 from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import Document, Index
-from structrag.chunks.enriching.entities import ner_entities
 from structrag.errors import InvalidParameter
-from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
 )
@@ -87,26 +85,6 @@ def test_a_name_in_more_than_half_of_four_documents_is_none(
     assert statistics["A"] == (1, 1)
 
 
-def test_a_function_is_shown_titles_that_are_no_paths() -> None:
-    titles: list[str] = []
-
-    def find(title: str) -> list[str]:
-        titles.append(title)
-        return []
-
-    names = ["Plain", "Use of A/B here", "boards/uno.md", "docs\\a.md", " a/b.md "]
-    documents = [plain(f"d{i}", name) for i, name in enumerate(names)]
-    table_of(documents, ["listed"], find)
-    assert titles == ["Plain", "Use of A/B here"]
-
-
-def test_a_title_that_is_a_path_names_as_a_file_does() -> None:
-    documents = [plain("d0", "x/Uno_R4_board.md"), plain("d1", "x\\Uno_R5_board.md")]
-    statistics = table_of(documents, detect=True).statistics()
-    assert {"R4", "R5"} <= statistics.keys()
-    assert not any("/" in name or "\\" in name for name in statistics)
-
-
 def test_eight_names_of_a_text_count_that_stand_in_most_of_two_segments() -> None:
     # "n9" is in three segments, "n1" to "n8" in two, "once" in one; "-" is no name.
     few = " ".join(f"n{i}" for i in range(8, 0, -1))
@@ -118,29 +96,6 @@ def test_eight_names_of_a_text_count_that_stand_in_most_of_two_segments() -> Non
     assert statistics == expected
 
 
-def test_pages_are_those_of_the_metadata_or_500_tokens_at_least_one() -> None:
-    long = plain("long", text="word " * 2000)
-    index = indexed([long])
-    tokens = sum(chunk.n_tokens for chunk in index.chunks())
-    assert tokens > 1000
-    assert table_of([long]).pages == tokens / 500
-    assert table_of([plain("d", text="word " * 2000, pages=1)]).pages == 1
-    assert table_of([plain("d", pages=7)]).pages == 7
-    assert table_of([plain("d", pages=7), plain("e", pages=0)]).pages == 4
-    assert table_of([plain("d", pages="7")]).pages == 1
-
-
-def test_structure_is_the_headings_above_a_segment_three_at_most() -> None:
-    two = Document("# A\n\n## B\n\nText.\n", id="two", format="markdown")
-    four = Document(
-        "# A\n\n## B\n\n### C\n\n#### D\n\nText.\n", id="four", format="markdown"
-    )
-    assert table_of([two]).structure == pytest.approx(2 / 3)
-    assert table_of([four]).structure == 1
-    assert table_of([two, four]).structure == pytest.approx(5 / 6)
-    assert table_of([plain("d")]).structure == 0
-
-
 def test_documents_without_text_have_no_segments_and_no_pages() -> None:
     nothing = table_of([])
     assert (nothing.n_rows, nothing.n_documents) == (0, 0)
@@ -150,15 +105,6 @@ def test_documents_without_text_have_no_segments_and_no_pages() -> None:
     )
     assert (table.n_rows, table.n_documents, table.pages) == (1, 2, 3)
     assert table.places["pump"].tolist() == [0]
-
-
-def test_a_collection_without_keywords_is_warned_of_once() -> None:
-    index = indexed([plain(f"d{i}") for i in range(4)])
-    keywords = Keywords()
-    with pytest.warns(UserWarning, match="no critical keyword"):
-        keywords.table(index.reader())
-    index.add([plain("new")])
-    assert keywords.table(index.reader()).n_documents == 5  # warnings are errors
 
 
 def test_listed_keywords_always_count() -> None:
@@ -281,53 +227,6 @@ def test_after_saving_and_loading(tmp_path: Path) -> None:
     ] == [hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")]
 
 
-def test_a_change_reads_what_changed_and_a_query_only_its_hits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    index = indexed([document(f"d{i}", f"Nova A{i}") for i in range(60)])
-    retriever = HiQARetriever(index, k=3)
-    retriever.search("Nova A7 battery")
-    read: list[int] = []
-    row_at = Reader._row
-    monkeypatch.setattr(
-        Reader, "_row", lambda self, row: (read.append(row), row_at(self, row))[1]
-    )
-    assert len(retriever.search("Nova A8 battery")) == len(read) == 3
-    read.clear()
-    index.add([document("new", "Vega C9", "Better than the Nova A7.")])
-    assert retriever.keyword_statistics()["A7"] == (2, 2)
-    assert read == [len(index) - 1]
-
-
-def test_documents_whose_views_fell_back_are_read_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    index = Index(
-        embedder=HashEmbedder(),
-        llm=ScriptedModel(OSError("no model")),
-        views=("raw", "summary"),
-    )
-    text = "# Nova A10\n\n" + "The battery of this phone lasts for many hours. " * 40
-    index.add(
-        [
-            Document(text, id="d0", format="markdown"),
-            Document("# Vega", id="d1", format="markdown"),
-        ]
-    )
-    retriever = HiQARetriever(index)
-    before = retriever.keyword_statistics()
-    read: list[str] = []
-    chunks = Reader.chunks
-    monkeypatch.setattr(
-        Reader,
-        "chunks",
-        lambda self, doc_id: (read.append(doc_id), chunks(self, doc_id))[1],
-    )
-    index.add([Document("# Other", id="d2", format="markdown")])
-    assert retriever.keyword_statistics().items() >= before.items()
-    assert index.store.degraded("d0") and read == ["d0", "d2"]
-
-
 SIZE = 12
 
 
@@ -415,28 +314,6 @@ def test_names_of_the_text_count_where_titles_say_none() -> None:
         InvalidParameter, match="detect_keywords must be one of 'bodies'"
     ):
         HiQARetriever(index, detect_keywords="body")
-
-
-def test_names_of_the_text_by_a_named_entity_model() -> None:
-    """What a transformers pipeline gives for each chunk, as `ner_entities` reads it."""
-    asked: list[str] = []
-
-    def pipeline(text: str) -> list[dict[str, object]]:
-        asked.append(text)
-        place = text.find("ada holm")
-        return [{"start": place, "end": place + 8}] if place >= 0 else []
-
-    body = "# Use\n\nBuilt by {0}.\n\n# Care\n\nAsk {0} for oil.\n"
-    index = Index(views=("raw",))
-    makers = ("ada holm", "bo lind", "cy moe", "di ek")
-    index.add(
-        [Document(body.format(maker), id=maker, format="markdown") for maker in makers]
-    )
-    retriever = HiQARetriever(index, detect_keywords=BodyNames(ner_entities(pipeline)))
-    assert retriever.keyword_statistics() == {"ada holm": (1, 2)}
-    assert len(asked) == len(index)
-    retriever.search("Who built the pump of ada holm?")
-    assert len(asked) == len(index)  # what was read is kept
 
 
 @examples

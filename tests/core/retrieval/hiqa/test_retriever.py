@@ -21,11 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phone_making import NAMES, phone_retriever, phones
 
-from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index, TwoHop
+from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index
 from structrag.asking.requests import Ranking, Search
-from structrag.errors import InvalidParameter, ModelFailed
+from structrag.errors import InvalidParameter
 from structrag.evaluation import log_rank_index, mid_ranks
-from structrag.index.engine_reader import EngineReader
 from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 SECTIONS = {
@@ -134,64 +133,6 @@ def worked(**options: Any) -> HiQARetriever:
 
 
 # -- the worked example
-
-
-def test_worked_example() -> None:
-    hits = worked(alpha=2 / 3, beta=0.2).search("is3722hs vs IS3731")
-    assert names(hits) == "bacd"
-    highest = 1 + 0.2 * log(3)  # first by both, with both keywords
-    sums = [hit.score * highest for hit in hits]
-    assert sums == pytest.approx([0.8333, 0.75, 0.5531, 0.3053], abs=5e-5)
-    assert [hit.chunk.extras["keywords"] for hit in hits] == [
-        [],
-        [],
-        ["IS3722HS", "IS3731"],
-        ["IS3731"],
-    ]
-    assert [hit.rank for hit in hits] == [1, 2, 3, 4]
-
-
-def test_a_hit_shows_its_parts_as_summed_and_its_ranks() -> None:
-    by_name = {
-        hit.chunk.doc_id: hit
-        for hit in worked(alpha=0.5, beta=0.2).search("is3722hs vs IS3731")
-    }
-    summed = {
-        name: part * (1 + 0.2 * log(3)) for name, part in by_name["d"].parts.items()
-    }
-    assert summed == pytest.approx(
-        {"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5
-    )
-    assert by_name["d"].routes == {"dense": 4, "bm25": 2, "keywords": 2}
-    assert by_name["c"].routes == {"dense": 3, "keywords": 1}
-    assert all(
-        sum(hit.parts.values()) == pytest.approx(hit.score) for hit in by_name.values()
-    )
-
-
-def test_one_route_alone_and_reciprocal_ranks() -> None:
-    assert names(worked(routes=("dense",)).search("IS3731")) == "abcd"
-    assert names(worked(routes=("bm25",)).search("IS3731")) == "bda"
-    assert names(worked(routes=("keywords",)).search("is3722hs vs IS3731")) == "cd"
-    fused = worked(fusion="rrf").search("is3722hs vs IS3731")
-    assert {hit.chunk.doc_id: hit.score * 3 / 61 for hit in fused} == pytest.approx(
-        {
-            "a": 1 / 61 + 1 / 63,
-            "b": 1 / 62 + 1 / 61,
-            "c": 1 / 63 + 1 / 61,
-            "d": 1 / 64 + 1 / 62 + 1 / 62,
-        }
-    )
-
-
-def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_punished() -> (
-    None
-):
-    plain = worked(alpha=0.5, beta=0).search("is3722hs vs IS3731")
-    assert [hit.parts["keywords"] for hit in plain] == [0, 0, 0, 0]
-    assert [
-        hit.score for hit in worked(alpha=0.5, beta=0.2).search("nothing named")
-    ] == pytest.approx(sorted((0.625, 0.875, 0.25, 0.25), reverse=True))
 
 
 # -- look-alike manuals
@@ -315,22 +256,6 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
     assert [hit.chunk.extras["keywords"] for hit in grouped] == [["B16"]] * 5 + [[]]
 
 
-def test_turns_are_taken_where_a_query_names_several_keywords() -> None:
-    turns = worked(alpha=2 / 3, beta=0.2, diversify="round_robin", k=4)
-    # "c" holds both, "d" one, the others none.
-    assert names(turns.search("is3722hs vs IS3731")) == "cdba"
-    assert names(turns.search("is3722hs vs IS3731", 3)) == "cdb"
-    plain = worked(alpha=2 / 3, beta=0.2, k=4)
-    assert names(turns.search("IS3731")) == names(plain.search("IS3731"))
-
-
-def test_the_published_code_takes_turns_for_a_single_keyword() -> None:
-    index = worked().index
-    code = HiQARetriever(index, keywords=["IS3731"], preset="code")
-    assert names(code.search("IS3731")) == "cdab"
-    assert names(code.search("One text")) == "abcd"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -378,16 +303,6 @@ def test_only_weights_of_the_default_can_be_tuned(options: dict[str, Any]) -> No
     retriever = HiQARetriever(index, detect_keywords=False)
     report = retriever.tune(questions)
     assert retriever.weights() == (report.alpha, report.beta)
-
-
-def test_hits_that_a_route_did_not_find_have_no_score_of_it() -> None:
-    hits = worked(routes=("bm25", "keywords"), k=9).search("is3722hs vs IS3731")
-    assert {hit.chunk.doc_id: hit.scores for hit in hits} == {
-        "a": {"bm25": 2.0},
-        "b": {"bm25": 8.0},
-        "c": {"keywords": 2.0},
-        "d": {"bm25": 4.0, "keywords": 1.0},
-    }
 
 
 def test_weights_by_rule_of_thumb() -> None:
@@ -488,60 +403,6 @@ def test_scores_are_the_routes_own() -> None:
 
 
 # -- a host's lexical route
-
-
-def test_a_hosts_lexical_route_is_asked_natively_and_its_chunks_are_ours() -> None:
-    retriever = worked()
-    expected = shown(retriever.search("is3722hs vs IS3731"))
-    assert shown(asyncio.run(retriever.asearch("is3722hs vs IS3731"))) == expected
-    lexical: Any = retriever.source.lexical
-    assert [kind for kind, _ in lexical.asked] == ["sync", "async"]
-    request = Search("bm25:raw", "is3722hs vs IS3731", None, 50, None, lexical)
-    assert [asked for _, asked in lexical.asked] == [request] * 2
-    assert asyncio.run(retriever.asearch("  ")) == [] and len(lexical.asked) == 2
-
-
-def test_a_hosts_lexical_route_is_asked_natively_by_what_is_built_on_the_retriever() -> (
-    None
-):
-    retriever = worked()
-    hops = TwoHop(retriever, find_entities=lambda text: [])
-    assert names(hops.search("is3731")) == names(asyncio.run(hops.asearch("is3731")))
-    assert [kind for kind, _ in retriever.source.lexical.asked] == ["sync", "async"]  # type: ignore[union-attr]
-
-
-def test_a_hosts_lexical_route_that_raises_is_named() -> None:
-    class Broken(Lexical):
-        def search(self, request: Search) -> Ranking:
-            raise OSError("no connection")
-
-    index = manuals()
-    retriever = HiQARetriever(index, lexical=Broken(index, {}))
-    for search in (
-        lambda: retriever.search("q"),
-        lambda: asyncio.run(retriever.asearch("q")),
-    ):
-        with pytest.raises(ModelFailed, match="no connection"):
-            search()
-
-
-def test_documents_that_change_under_a_search_are_seen_as_they_were_when_it_began() -> (
-    None
-):
-    index = manuals()
-
-    class Deleting(Lexical):
-        def search(self, request: Search) -> Ranking:
-            self.index.delete("Nova A10")
-            return super().search(request)
-
-    retriever = HiQARetriever(
-        index, k=200, lexical=Deleting(index, {"Nova A10": 3.0, "Nova B11": 2.0})
-    )
-    hits = retriever.search("battery of the Nova A10")
-    assert len(hits) == 100 and "Nova A10" in {hit.chunk.doc_id for hit in hits}
-    assert {hit.chunk.doc_id for hit in hits if hit.parts["bm25"]} == {"Nova B11"}
-    assert "Nova A10" not in {hit.chunk.doc_id for hit in retriever.search("battery")}
 
 
 # -- bad input
@@ -736,21 +597,6 @@ def test_scores_are_from_0_to_1_and_fall_with_the_rank(
     ]
 
 
-@pytest.mark.parametrize("fusion", ["score", "rrf"])
-@pytest.mark.parametrize("question", ["pump IS3722HS IS3731", "pump"])
-def test_1_is_the_score_of_what_is_first_everywhere(question: str, fusion: str) -> None:
-    texts = {"a": "pump IS3722HS, IS3731", "b": "valve"}
-    index = Index(dense_store=Vectors({"a": 0.8, "b": 0.75}), views=("raw",))
-    index.add([Document(text, id=name) for name, text in texts.items()])
-    first, *_ = HiQARetriever(
-        index,
-        keywords=["IS3722HS", "IS3731"],
-        lexical=Lexical(index, {"a": 2.0, "b": 1.0}),
-        fusion=fusion,
-    ).search(question)
-    assert first.chunk.doc_id == "a" and first.score == pytest.approx(1.0)
-
-
 class Seen(HashEmbedder):
     """Keeps the questions of each call."""
 
@@ -920,51 +766,6 @@ def test_an_engine_gives_the_hits_of_an_index_in_memory(address: str) -> None:
         InvalidParameter, match="where must use keys of the documents' metadata"
     ):
         HiQARetriever(far).search(queries[0], where={"colour": "red"})
-
-
-def test_an_engine_is_followed_as_it_changes(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents = numbered_manuals()
-    near, far = both(address, documents)
-    ours, theirs = HiQARetriever(near), HiQARetriever(far)
-    same(ours, theirs, "battery of the Nova A10")
-    read: list[Sequence[str]] = []
-    lines = {kind: kind._lines_of for kind in EngineReader.__subclasses__()}
-    for kind, of_documents in lines.items():
-
-        def counted(
-            self: Any, names: Sequence[str], of_documents: Any = of_documents
-        ) -> Any:
-            read.append(names)
-            return of_documents(self, names)
-
-        monkeypatch.setattr(kind, "_lines_of", counted)
-    other = Index.load(address, embedder=HashEmbedder())  # another writer
-    for index in (near, other):
-        index.add(
-            [Document("# Zeta Q7\n\nThe battery is red.", id="new", format="markdown")]
-        )
-        index.add(
-            [
-                Document(
-                    documents[3].text + "\nNova A10",
-                    id=documents[3].id,
-                    title="changed",
-                )
-            ]
-        )
-        index.delete(documents[5].id)
-    for query in ("battery of the Zeta Q7", "battery of the Nova A10", "red"):
-        same(ours, theirs, query)
-    assert [set(names) for names in read] == [{"new", documents[3].id}]
-    assert theirs.keyword_statistics() == ours.keyword_statistics()
-    reopened = HiQARetriever(Index.load(address, embedder=HashEmbedder()))
-    same(ours, reopened, "battery of the Zeta Q7")
-    for index in (near, other):
-        for doc_id in list(index.document_ids):
-            index.delete(doc_id)
-    assert same(ours, theirs, "battery") == [] and theirs.keyword_statistics() == {}
 
 
 def test_tuning_and_a_lexical_route_over_an_engine(address: str) -> None:

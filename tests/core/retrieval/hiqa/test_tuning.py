@@ -67,31 +67,6 @@ def test_misleading_vectors_are_given_less_weight() -> None:
     assert str(report).startswith(f"alpha {report.alpha:g}, beta {report.beta:g}: mean")
 
 
-def test_the_score_is_the_mean_reciprocal_rank_of_a_search() -> None:
-    index = index_of(HashEmbedder())
-    questions = questions_for(index, 7)
-    report = HiQARetriever(index, alpha=0.9).tune(questions)
-    for weights, expected in (
-        ((report.alpha, report.beta), report.score),
-        (DEFAULT, report.default_score),
-    ):
-        retriever = HiQARetriever(index, alpha=weights[0], beta=weights[1], k=50)
-        ranks = [
-            next(
-                (
-                    hit.rank
-                    for hit in retriever.search(each.question)
-                    if hit.chunk.doc_id in each.relevant
-                ),
-                None,
-            )
-            for each in questions
-        ]
-        assert sum(1 / rank for rank in ranks if rank) / len(ranks) == pytest.approx(
-            expected
-        )
-
-
 def test_a_keyword_of_the_question_counts_as_in_a_search() -> None:
     index = index_of(Misleading())
     index.add([Document("Of Q7 this is said: nothing.", id="x")])

@@ -7,15 +7,13 @@ import asyncio
 import pytest
 from doubles import HashEmbedder, ScriptedModel
 
-from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.reading.files import read_text
-from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.multihop.selfask import SelfAsk
-from structrag.retrieval.multihop.twohop import TwoHop, bridge_entities
+from structrag.retrieval.multihop.twohop import TwoHop
 from structrag.retrieval.multiview import MultiViewRetriever
 
 TEXT = """# Notes
@@ -28,10 +26,6 @@ Ada Holm grew up in a harbour town.
 ## Kitchens
 Copper pots keep their heat.
 """
-
-
-def hit(key: str, text: str = "", rank: int = 1) -> Hit:
-    return Hit(Chunk(key, "d", "d#0", 0, len(text), text), 1.0, rank)
 
 
 @pytest.fixture
@@ -65,25 +59,6 @@ def test_without_a_new_name_there_is_one_hop(retriever: MultiViewRetriever) -> N
     ]
 
 
-def test_names_are_those_of_the_first_hits(retriever: MultiViewRetriever) -> None:
-    more = MultiViewRetriever(retriever.index, k=3, routes=("bm25",))
-    question = "tulips that grow well in a film"
-    ranked = [found.chunk.path[-1] for found in more.search(question)]
-    assert ranked == ["Gardens", "The Lantern", "Origins"]
-    assert TwoHop(more, entity_hits=1).result(question).entities == ()
-    assert "Ada Holm" in TwoHop(more).result(question).entities  # the first two
-    third = TwoHop(
-        more, find_entities=lambda text: ["Origin"] if "grew up" in text else []
-    )
-    assert third.result(question).entities == ()
-    third.entity_hits = None
-    assert third.result(question).entities == ("Origin",)
-    with pytest.raises(
-        InvalidParameter, match="entity_hits must be a number of at least 1"
-    ):
-        TwoHop(more, entity_hits=0)
-
-
 def test_sync_is_async_and_the_limit_holds(retriever: MultiViewRetriever) -> None:
     hops = TwoHop(retriever, k=1)
     question = "Who shot The Lantern?"
@@ -107,29 +82,6 @@ def test_self_ask_takes_it_as_a_retriever(retriever: MultiViewRetriever) -> None
     assert result.trace[0].retrieved.entities == ("Ada Holm",)
 
 
-def test_names_in_most_hits_come_first_and_those_of_the_question_never() -> None:
-    hits = [
-        hit("a", "we met Alan Turing and Grace Hopper there, and later Grace Hopper"),
-        hit("b", "then came Grace Hopper with John Backus"),
-    ]
-    assert bridge_entities("what did ALAN  turing do?", hits) == [
-        "Grace Hopper",
-        "John Backus",
-    ]
-    assert bridge_entities("who?", hits, 2) == ["Grace Hopper", "Alan Turing"]
-    assert bridge_entities("who?", []) == []
-    assert bridge_entities(
-        "who?", hits, find_entities=lambda text: ["x", " X ", ""]
-    ) == ["X"]
-
-
-def test_at_most_five_names_are_taken_in_order_of_appearance() -> None:
-    hits = [hit("a", "a b c d e f"), hit("b", "g f")]
-    assert bridge_entities("?", hits, find_entities=str.split) == [*"fabcd"]
-    assert bridge_entities("?", hits, 1, str.split) == ["f"]
-    assert bridge_entities("a f", hits, 9, str.split) == [*"bcdeg"]
-
-
 def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) -> None:
     two = MultiViewRetriever(retriever.index, k=2, routes=("bm25",))
     question = "Who shot The Lantern?"
@@ -140,15 +92,6 @@ def test_a_number_of_hits_holds_for_its_search(retriever: MultiViewRetriever) ->
         one.chunk.id for one in everything.hits[:3]
     ]
     assert everything.cost == {} and everything.total == StageCost()
-
-
-def test_bad_input_is_named(retriever: MultiViewRetriever) -> None:
-    with pytest.raises(InvalidParameter, match="retriever"):
-        TwoHop(None)  # type: ignore[arg-type]
-    with pytest.raises(InvalidParameter, match="max_entities"):
-        TwoHop(retriever, max_entities=0)
-    with pytest.raises(InvalidParameter, match="k must"):
-        TwoHop(retriever, k=0)
 
 
 def test_both_run_over_d3(retriever: MultiViewRetriever) -> None:

@@ -10,12 +10,11 @@ import pytest
 from view_making import HOSTILE, manual, splitters
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
-from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.records import Chunk, Document
 from structrag.show.view import gather
-from structrag.show.view.gathering import chunk_record, series_record
+from structrag.show.view.gathering import chunk_record
 
 
 def test_chunks_are_the_splitters_own_and_in_characters() -> None:
@@ -66,11 +65,6 @@ def test_series_are_those_of_the_explanation(splitter: Any) -> None:
     assert series["starts"] == sorted(series["starts"])
 
 
-def test_nothing_is_indexed_without_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GivenChunks, "split", lambda *_: pytest.fail("indexed"))
-    assert gather([manual()], splitters(), query="  ")["searches"] == []
-
-
 @pytest.mark.parametrize(
     "documents", [[], [read_text("a", id="x"), read_text("b", id="x")]]
 )
@@ -105,36 +99,10 @@ def test_methods_are_named_with_their_limits() -> None:
     assert calls == [("whole", 1, 2), ("whole", 2, 2)]
 
 
-def unit(start: int, text_start: int, end: int) -> Any:
-    return SimpleNamespace(start=start, text_start=text_start, end=end)
-
-
 def scope(
     units: list[Any], values: list[float], *thresholds: float, note: str = ""
 ) -> Any:
     return SimpleNamespace(units=units, values=values, thresholds=thresholds, note=note)
-
-
-def test_what_was_seen_comes_in_reading_order() -> None:
-    later = scope(
-        [unit(20, 24, 30), unit(30, 30, 40)],
-        [math.nan, 0.123456789],
-        math.inf,
-        0.5,
-        note="cleaning",
-    )
-    first = scope([unit(0, 2, 20)], [0.25])  # of which no threshold is known
-    blank = scope([unit(40, 40, 50)], [])
-    explanation: Any = SimpleNamespace(series=(later, blank, first, scope([], [])))
-    assert series_record(explanation) == {
-        "starts": [2, 24, 30],
-        "ends": [20, 30, 40],
-        "values": [0.25, None, 0.123457],
-        "thresholds": [None, None, 0.5],
-        "notes": [[20, 40, "cleaning"]],
-    }
-    explanation.series = (blank,)
-    assert series_record(explanation) is None
 
 
 def test_numbers_that_json_lacks_are_none_in_extras() -> None:

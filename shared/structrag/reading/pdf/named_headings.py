@@ -1,0 +1,188 @@
+"""Headings that a PDF names itself: its bookmarks, or the tags of its structure."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+from unicodedata import normalize
+
+from structrag.reading.pdf.pages import NamedHeading
+from structrag.reading.pdf.pieces import objects_of
+from structrag.reading.pdf.rows import Row
+
+_FEWEST = 3  # bookmarks that are an outline; fewer lead to a cover or a contents page
+_MOST = 20_000  # of a page's elements that are looked at
+_HEADING_TAG = re.compile(r"H([1-6]?)")
+_MOST_ROWS = 5  # of one heading
+_CUT = 25  # letters of a bookmark from which on its end may be cut off
+# The number or label that stands before a title on the page, or in the bookmark alone.
+_NUMBER = re.compile(
+    r"(?:chapter|section|part|appendix|annex|article|kapitel|abschnitt|teil|anhang|chapitre|partie"
+    r"|annexe|cap[ií]tulo|capitolo|sezione|parte|anexo)?(?:\d{1,8}[a-z]?|[ivxlc]{1,6}|[a-z])|"
+)
+
+
+def bookmarks(pdf: Any) -> list[list[NamedHeading]] | None:
+    """The bookmarks of each page, `top` still in PDF coordinates; None where there are too few."""
+    pages: list[list[NamedHeading]] = [[] for _ in range(len(pdf))]
+    for bookmark in pdf.get_toc():
+        title = " ".join(bookmark.get_title().replace("\0", "").split())
+        target = bookmark.get_dest()
+        number = None if target is None else target.get_index()
+        if not title or number is None or not 0 <= number < len(pages):
+            continue
+        mode, place = target.get_view()
+        # XYZ says left, top, zoom; FitH and FitBH say the top alone.
+        at = {1: 1, 3: 0, 7: 0}.get(mode)
+        top = place[at] if at is not None and len(place) > at else None
+        pages[number].append(NamedHeading(bookmark.level + 1, title, top))
+    return pages if sum(map(len, pages)) >= _FEWEST else None
+
+
+def tagged_headings(raw: Any, page: Any, textpage: Any) -> list[NamedHeading]:
+    """The headings that the tags of a page name, in the order of its structure."""
+    tree = raw.FPDF_StructTree_GetForPage(page.raw)
+    if not tree:
+        return []
+    try:
+        roots = [
+            raw.FPDF_StructTree_GetChildAtIndex(tree, i)
+            for i in range(raw.FPDF_StructTree_CountChildren(tree))
+        ]
+        tagged = [
+            (int(tag[1] or 1), _marks(raw, element))
+            for element in _elements(raw, roots)
+            if (tag := _HEADING_TAG.fullmatch(_type_of(raw, element)))
+        ]
+    finally:
+        raw.FPDF_StructTree_Close(tree)
+    if not tagged:
+        return []
+    texts = _marked_texts(raw, page.raw, textpage)
+    titles = [
+        (level, " ".join("".join(texts.get(mark, "") for mark in marks).split()))
+        for level, marks in tagged
+    ]
+    return [NamedHeading(level, title) for level, title in titles if title]
+
+
+def _elements(raw: Any, roots: list[Any]) -> Iterator[Any]:
+    """The elements of a structure in order, at most so many; those below a heading too."""
+    waiting = list(reversed([root for root in roots if root]))
+    seen = 0
+    while waiting and seen < _MOST:
+        element = waiting.pop()
+        seen += 1
+        yield element
+        count = raw.FPDF_StructElement_CountChildren(element)
+        children = (
+            raw.FPDF_StructElement_GetChildAtIndex(element, i) for i in range(count)
+        )
+        waiting += reversed([child for child in children if child])
+
+
+def _marks(raw: Any, element: Any) -> list[int]:
+    """The marked contents of an element, in order."""
+    marks = []
+    for part in _elements(raw, [element]):
+        for i in range(raw.FPDF_StructElement_CountChildren(part)):
+            mark = raw.FPDF_StructElement_GetChildMarkedContentID(part, i)
+            if mark >= 0:
+                marks.append(mark)
+    return marks
+
+
+def _type_of(raw: Any, element: Any) -> str:
+    length = raw.FPDF_StructElement_GetType(element, None, 0)
+    buffer = ctypes.create_string_buffer(max(length, 2))
+    raw.FPDF_StructElement_GetType(element, buffer, length)
+    return buffer.raw[: length - 2].decode("utf-16-le", "replace")
+
+
+def _marked_texts(raw: Any, page: Any, textpage: Any) -> dict[int, str]:
+    """The text of each marked content of a page."""
+    texts: defaultdict[int, str] = defaultdict(str)
+    for item in objects_of(raw, page):
+        if raw.FPDFPageObj_GetType(item) != raw.FPDF_PAGEOBJ_TEXT:
+            continue
+        mark = raw.FPDFPageObj_GetMarkedContentID(item)
+        length = raw.FPDFTextObj_GetText(item, textpage, None, 0)
+        if mark < 0 or length <= 2:
+            continue
+        buffer = (ctypes.c_ushort * (length // 2))()
+        raw.FPDFTextObj_GetText(item, textpage, buffer, length)
+        texts[mark] += bytes(buffer)[: length - 2].decode("utf-16-le", "replace")
+    return texts
+
+
+def rows_named(
+    rows: Sequence[Row], headings: Sequence[NamedHeading]
+) -> dict[int, tuple[int, int]]:
+    """Which rows of a page are its named headings: first row -> the row after the last, and level.
+
+    The words decide, with or without the number before them; of several such places the nearest to
+    the height that the bookmark names, else the first after the heading before. A heading whose
+    words stand in no rows of their own is left out.
+    """
+    letters = [_letters(row.text) for row in rows]
+    kinds = [(row.size, row.bold) for row in rows]
+    usual = Counter(kinds).most_common(1)
+    named: dict[int, tuple[int, int]] = {}
+    free = [True] * len(rows)
+    after = 0  # the heading before
+    for heading in headings:
+        wanted = _letters(heading.title)
+        places = []
+        for i in range(len(rows)):
+            end, is_cut = _end_of(letters, i, wanted)
+            # Text goes on behind a title in the body's type; a bookmark that is cut off has none.
+            if end and all(free[i:end]) and not (is_cut and kinds[i] == usual[0][0]):
+                places.append((i, end, is_cut))
+        if not places:
+            continue
+        if heading.top is None:
+            first, end, is_cut = min(
+                places, key=lambda place: (place[0] < after, place[0])
+            )
+        else:
+            top = heading.top
+            first, end, is_cut = min(
+                places, key=lambda place: abs(rows[place[0]].top - top)
+            )
+        while (
+            is_cut
+            and end < min(len(rows), first + _MOST_ROWS)
+            and kinds[end] == kinds[first]
+        ):
+            end += 1
+        named[first] = (end, heading.level)
+        free[first:end] = [False] * (end - first)
+        after = end
+    return named
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+
+
+def _end_of(letters: Sequence[str], first: int, wanted: str) -> tuple[int, bool]:
+    """The row after the last of those from `first` on that hold a title, 0 if they do not.
+
+    And whether they hold more than the title, which is then cut off.
+    """
+    if not letters[first] or not wanted:
+        return 0, False
+    joined = accumulate(letters[first : first + _MOST_ROWS])
+    for end, text in enumerate(joined, start=first + 1):
+        if text.endswith(wanted) and _NUMBER.fullmatch(text.removesuffix(wanted)):
+            return end, False
+        if wanted.endswith(text) and _NUMBER.fullmatch(wanted.removesuffix(text)):
+            return (end if len(text) > 2 else 0), False
+        at = text.find(wanted) if len(wanted) >= _CUT else -1
+        if at >= 0 and len(text) < 4 * len(wanted) and _NUMBER.fullmatch(text[:at]):
+            return end, True
+    return 0, False

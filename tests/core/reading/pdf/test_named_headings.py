@@ -1,0 +1,209 @@
+"""Headings by bookmarks and tags, and by type where a file names none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pdf_making import made, prose, wrapped, write
+
+from structrag import parse
+from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.pages import Line
+from structrag.reading.pdf.reading_order import reading_order
+
+Title = tuple[int, str]  # level, title
+TEXT = "Helvetica"
+
+
+def outline(data: bytes) -> list[Title]:
+    sections = parse(pdf_document(data)).sections[1:]
+    return [(section.level, section.title) for section in sections]
+
+
+def paragraph(
+    canvas: Any, seed: int, y: float, x: float = 72, width: float = 450
+) -> float:
+    return write(canvas, wrapped(prose(seed, 60), 10, width), x, y) - 8
+
+
+def book(
+    titles: list[tuple[str, str, int]], *, font: str = TEXT, tops: bool = True
+) -> Callable[[Any], None]:
+    """Text under titles in its own type; each (as printed, as bookmarked, level from 0)."""
+
+    def draw(canvas: Any) -> None:
+        y = 780.0
+        for seed, (shown, named, level) in enumerate(titles):
+            if y < 200:
+                canvas.showPage()
+                y = 780
+            if named:
+                canvas.bookmarkHorizontal(f"k{seed}", 0, y + 12 if tops else 800)
+                canvas.addOutlineEntry(named, f"k{seed}", level)
+            y = write(canvas, wrapped(shown, 10, 300, font), 72, y, font=font) - 8
+            y = paragraph(canvas, seed, y)
+
+    return draw
+
+
+@pytest.mark.parametrize("tops", [True, False])
+def test_bookmarks_name_headings_in_the_type_of_the_text(tops: bool) -> None:
+    titles = [
+        ("Safety of pumps", "Safety of pumps", 0),
+        ("1.1 Electric parts", "Electric parts", 1),  # the number stands on the page alone
+        ("Hot parts", "1.2 Hot parts", 1),  # and in the bookmark alone
+        ("Service, spare parts and what is to be known of both before a first use of pumps",
+         "Service, spare parts and what is to be known of both before a first use of pumps", 0),
+    ]  # fmt: skip
+    assert outline(made(book(titles, tops=tops))) == [
+        (1, "Safety of pumps"),
+        (2, "1.1 Electric parts"),
+        (2, "Hot parts"),
+        (1, titles[3][0]),
+    ]
+
+
+def test_of_two_places_with_the_words_the_bookmark_takes_the_one_it_points_to() -> None:
+    titles = [
+        ("Notes", "", 0),
+        ("Pumps", "Pumps", 0),
+        ("Notes", "Notes", 0),
+        ("Seals", "Seals", 0),
+    ]
+    found = outline(made(book(titles)))
+    assert found == [(1, "Pumps"), (1, "Notes"), (1, "Seals")]
+
+
+def test_words_before_a_title_are_no_number() -> None:
+    def draw(canvas: Any) -> None:
+        for number, title in enumerate(["Scope", "Method", "Data"]):
+            canvas.bookmarkHorizontal(title, 0, 700 - 100 * number)
+            canvas.addOutlineEntry(title, title, 0)
+            write(canvas, [f"Weeks from. {title}"], 72, 700 - 100 * number)
+
+    assert outline(made(draw)) == []  # the words stand in no rows of their own
+
+
+def test_a_bookmark_that_is_cut_off_names_the_whole_title() -> None:
+    long = "Support schemes for heating and cooling of buildings from renewable sources"
+    titles = [(long, long[:50], 0), ("Seals", "Seals", 0), ("Pipes", "Pipes", 0)]
+    found = outline(made(book(titles, font="Helvetica-Bold")))
+    assert found == [(1, long), (1, "Seals"), (1, "Pipes")]
+
+
+def test_two_bookmarks_are_no_outline() -> None:
+    titles = [("Safety", "Safety", 0), ("Service", "Service", 0), ("Parts", "", 0)]
+    assert outline(made(book(titles))) == []
+
+
+def test_what_looks_as_a_named_heading_has_its_level() -> None:
+    bold = "Helvetica-Bold"
+    titles = [
+        ("Safety", "Safety", 0),
+        ("Service", "Service", 0),
+        ("Parts", "", 0),
+        ("Seals", "Seals", 0),
+    ]
+    found = outline(made(book(titles, font=bold)))
+    assert found == [(1, "Safety"), (1, "Service"), (1, "Parts"), (1, "Seals")]
+
+
+def test_slanted_titles_and_small_capitals_are_headings() -> None:
+    def capitals(canvas: Any, words: str, y: float) -> float:
+        text = canvas.beginText(220, y)
+        for number, word in enumerate(words.split()):
+            is_number = number == 0
+            text.setFont(TEXT, 10)
+            text.textOut(f"{word} " if is_number else word[0])
+            text.setFont(TEXT, 8)
+            text.textOut("" if is_number else f"{word[1:]} ")
+        canvas.drawText(text)
+        return y - 14
+
+    def draw(canvas: Any) -> None:
+        y = capitals(canvas, "I. INTRODUCTION", 780)
+        y = paragraph(canvas, 1, y)
+        y = capitals(canvas, "II. RELATED WORK", y)
+        y = write(canvas, ["A. Pumps of Today"], 72, y, font="Helvetica-Oblique")
+        y = paragraph(canvas, 2, y)
+        y = write(canvas, ["B. Seals"], 72, y, font="Helvetica-Oblique")
+        y = paragraph(canvas, 3, y)
+        y = write(
+            canvas,
+            ["a word that is slanted, for its weight."],
+            72,
+            y,
+            font="Helvetica-Oblique",
+        )
+        paragraph(canvas, 4, y)
+
+    assert outline(made(draw)) == [
+        (1, "I. INTRODUCTION"),
+        (1, "II. RELATED WORK"),
+        (2, "A. Pumps of Today"),
+        (2, "B. Seals"),
+    ]
+
+
+def test_a_numbered_title_goes_on_in_an_indented_row() -> None:
+    first, second = "2. What pumps of many kinds need", "on a lattice"
+    bold = "Helvetica-Bold"
+
+    def draw(canvas: Any) -> None:
+        y = write(canvas, [first], 72, 780, font=bold)
+        y = write(canvas, [second], 86, y, font=bold)
+        paragraph(canvas, 1, y, width=160)
+
+    assert outline(made(draw)) == [(1, f"{first} {second}")]
+
+
+@pytest.mark.parametrize(
+    "caption",
+    ["Table 2: Pumps by size", "Figure 3.1 The pump", "Tab. IV. Pumps", "Abb. 7 Pumpe"],
+)
+def test_a_caption_in_bold_is_no_heading(caption: str) -> None:
+    titles = [("Safety", "", 0), (caption, "", 0), ("Tables of pumps", "", 0)]
+    found = outline(made(book(titles, font="Helvetica-Bold")))
+    assert found == [(1, "Safety"), (1, "Tables of pumps")]
+
+
+def test_text_millions_of_points_away_costs_no_memory() -> None:
+    near = [
+        Line(f"pump {i}", 10, False, 72, 300, 20.0 * i, 20.0 * i + 10) for i in range(9)
+    ]
+    far = Line(
+        "far", 10, False, 2e12, 2e12 + 30, 50, 60
+    )  # a point for each took all memory
+    ordered, _ = reading_order([*near, far], [])
+    assert {line.text for line in ordered} == {line.text for line in (*near, far)}
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ["1 Scope", "1.1 Purpose of the pump", "1.2 Related work", "2 Method", "2.1 Data"],
+        ["1. DEFINITIONS", "2. DELIVERY", "3. PRICE AND PAYMENT", "4. TERMINATION"],
+        ["7. Maintenance", "7.1 Filters", "7.2 Seals", "8. Storage"],
+    ],
+)  # fmt: skip
+def test_numbered_titles_in_the_type_of_the_text_are_a_family(
+    titles: list[str],
+) -> None:
+    found = outline(made(book([(title, "", 0) for title in titles])))
+    assert [title for _, title in found] == titles
+    depths = [title.split()[0].rstrip(".").count(".") + 1 for title in titles]
+    assert [level for level, _ in found] == depths
+
+
+def test_numbered_steps_are_no_titles() -> None:
+    def draw(canvas: Any) -> None:
+        y = paragraph(canvas, 1, 780)
+        for number, step in enumerate(
+            ["Switch off the pump", "Open the lid", "Rinse it"], 1
+        ):
+            y = write(canvas, [f"{number}. {step}."], 72, y)
+        paragraph(canvas, 2, y - 8)
+
+    assert outline(made(draw)) == []
