@@ -11,8 +11,8 @@ from langchain_structrag.options import (
 )
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.hosts.segments import segment_notes
-from structrag.hosts.splitters import UNLIMITED, take_settings
+from structrag.integrations.segments import segment_notes
+from structrag.integrations.splitters import UNLIMITED, take_settings
 from structrag.records import Chunk
 from structrag.text.tokens import count_tokens
 

@@ -13,7 +13,6 @@ from langchain_structrag.options import (
 )
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
-from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.enriching.enricher import (
     EnrichingSplitter,
     IDMSEnricher,
@@ -21,8 +20,9 @@ from structrag.chunks.enriching.enricher import (
 )
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.hosts.metadata import IDMS_KEYS
-from structrag.hosts.splitters import (
+from structrag.chunks.model_splitter import ReadingSplitter
+from structrag.integrations.metadata import IDMS_KEYS
+from structrag.integrations.splitters import (
     UNLIMITED,
     changes_of,
     idms_margin,

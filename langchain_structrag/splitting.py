@@ -19,8 +19,8 @@ from langchain_structrag.conversion import (
     to_split,
 )
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
-from structrag.hosts.documents import stable_uuid
-from structrag.hosts.metadata import (
+from structrag.integrations.documents import stable_uuid
+from structrag.integrations.metadata import (
     SEGMENT_TEXT_KEY,
     context_notes,
     header_notes,
@@ -28,8 +28,8 @@ from structrag.hosts.metadata import (
     oversize_notes,
     without_page_starts,
 )
-from structrag.hosts.parents import REPLACED_KEYS, Parent
-from structrag.hosts.places import TrimmedLength, trimmed
+from structrag.integrations.offsets import TrimmedLength, trimmed
+from structrag.integrations.origins import REPLACED_KEYS, Origin
 from structrag.reading.files import FORMATS
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
@@ -148,7 +148,7 @@ class StructureSplitter(TextSplitter):
         self,
         origin: Document,
         source: CoreDocument,
-        parent: Parent,
+        parent: Origin,
         chunks: Sequence[Chunk],
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
@@ -166,7 +166,7 @@ class StructureSplitter(TextSplitter):
         self,
         inherited: dict[str, Any],
         source: CoreDocument,
-        parent: Parent,
+        parent: Origin,
         chunk: Chunk,
         key: str,
     ) -> Document:
@@ -199,7 +199,7 @@ class StructureSplitter(TextSplitter):
         return False
 
     def _place_notes(
-        self, source: CoreDocument, parent: Parent, chunk: Chunk
+        self, source: CoreDocument, parent: Origin, chunk: Chunk
     ) -> dict[str, Any]:
         """Where a chunk stands. All that an edit elsewhere in the document may change."""
         start, end = parent.span(chunk)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Steps
-from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
 from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Embed, Flow
 from structrag.models.margins import (
     KEEP_OPTION,
     NONE,
@@ -27,7 +27,7 @@ from structrag.models.margins import (
     UNUSABLE,
     FloatArray,
     similarity_margins,
-    weigh_steps,
+    weigh_flow,
     word_margins,
 )
 
@@ -99,7 +99,7 @@ class GapModel:
         """Whether a model is there that should have given every margin."""
         return self.source not in {"", NONE}
 
-    def margin_steps(self, pairs: Sequence[Pair]) -> Steps[list[float | None]]:
+    def margin_flow(self, pairs: Sequence[Pair]) -> Flow[list[float | None]]:
         """The margins of the pairs; None where none can be had.
 
         Warns once where the model cannot weigh two options.
@@ -126,7 +126,7 @@ class GapModel:
             self.source = FUNCTION
             return _checked(weigher(questions, OPTIONS), len(pairs))
         before = self.source
-        margins, self.source = yield from weigh_steps(
+        margins, self.source = yield from weigh_flow(
             questions,
             OPTIONS,
             component=COMPONENT,
@@ -154,7 +154,7 @@ class SentenceMargins:
     language: str = "english"
     values: FloatArray | None = None
 
-    def steps(self) -> Steps[FloatArray]:
+    def flow(self) -> Flow[FloatArray]:
         """One margin a gap, NaN between scopes.
 
         Every sentence is embedded once, unless their words are compared.
@@ -200,7 +200,7 @@ class DocumentGaps:
 
     def read_all(
         self, text: str, scopes: Sequence[UnitScope], window: int
-    ) -> Steps[None]:
+    ) -> Flow[None]:
         """Fill in the margins of all gaps, with one list of requests."""
         numbered = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
         places = [scope.first + i for scope, i in numbered]
@@ -209,9 +209,9 @@ class DocumentGaps:
             pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
         yield from self.read(places, pairs)
 
-    def read(self, places: Sequence[int], pairs: Sequence[Pair]) -> Steps[None]:
+    def read(self, places: Sequence[int], pairs: Sequence[Pair]) -> Flow[None]:
         """Fill in the margins at these places; the similarity where there is no answer."""
-        margins = yield from self.model.margin_steps(pairs)
+        margins = yield from self.model.margin_flow(pairs)
         margins = margins or [None] * len(places)
         missing = []
         for place, margin in zip(places, margins, strict=True):
@@ -220,7 +220,7 @@ class DocumentGaps:
             else:
                 self.margins[place] = margin
         if missing:
-            values = yield from self.sentences.steps()
+            values = yield from self.sentences.flow()
             self.margins[missing] = values[np.asarray(missing) - 1]
             self.fallbacks[missing] = self.model.asked
 
