@@ -1,7 +1,5 @@
-"""What the splitters that read the text share.
-
-They are steps, and can be run alone with the models at hand.
-"""
+"""What the splitters that read the text share. They are steps, and can be run alone with the models
+at hand."""
 
 from __future__ import annotations
 
@@ -107,11 +105,8 @@ class ReadingSplitter:
         llm: Any = None,
         runner: Runner | None = None,
     ) -> Iterator[list[Chunk]]:
-        """The chunks of each document, in order, as they are ready.
-
-        Documents are read in groups of bounded size: a group's prompts go out together, and its
-        sentences in full batches.
-        """
+        """The chunks of each document, in order, as they are ready. Documents are read in groups of
+        bounded size: a group's prompts go out together, and its sentences in full batches."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
             flow = self._group_flow(group, chosen)
@@ -148,10 +143,8 @@ def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
 
 
 def read_boundary_embedder(value: Any) -> Any:
-    """None, or an embedder.
-
-    A string names a static model, anything else is what `as_embedder` takes.
-    """
+    """None, or an embedder. A string names a static model, anything else is what `as_embedder`
+    takes."""
     if value is None:
         return None
     if isinstance(value, str | os.PathLike):
@@ -163,10 +156,8 @@ def read_boundary_embedder(value: Any) -> Any:
 
 
 def decided_by(flow: Flow[T], embedder: Any) -> Flow[T]:
-    """The same steps with their texts embedded by this model.
-
-    It is what `read_boundary_embedder` gives. None changes nothing.
-    """
+    """The same steps with their texts embedded by this model. It is what `read_boundary_embedder`
+    gives. None changes nothing."""
     if embedder is None:
         return (yield from flow)
     if hasattr(embedder, "fit"):
@@ -183,10 +174,8 @@ def decided_by(flow: Flow[T], embedder: Any) -> Flow[T]:
 
 
 def answered(flow: Flow[T], runner: Runner) -> Flow[T]:
-    """The steps as this runner can answer them.
-
-    Without an embedder their texts are embedded by `with_own_vectors`.
-    """
+    """The steps as this runner can answer them. Without an embedder their texts are embedded by
+    `with_own_vectors`."""
     return flow if runner.embedder is not None else with_own_vectors(flow)
 
 
@@ -227,10 +216,8 @@ def with_own_vectors(flow: Flow[T], unfitted: Any = None) -> Flow[T]:
 
 
 def counted_flow(flow: Flow[list[Chunk]], runner: Runner) -> Flow[list[Chunk]]:
-    """The steps of a document's chunks.
-
-    The runner's usage counts those that lack what a model should have given.
-    """
+    """The steps of a document's chunks. The runner's usage counts those that lack what a model
+    should have given."""
     failures: list[Failed] = []
     chunks = yield from answered(record_failures(flow, failures), runner)
     runner.usage.fell_back(*fallbacks_of(chunks, failures))

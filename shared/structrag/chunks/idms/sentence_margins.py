@@ -1,7 +1,5 @@
-"""The margins of the gaps between sentences (IDMS, section 3).
-
-They come from a language model, from a function, or from window similarity.
-"""
+"""The margins of the gaps between sentences (IDMS, section 3). They come from a language model,
+from a function, or from window similarity."""
 
 from __future__ import annotations
 
@@ -67,10 +65,8 @@ def window_of(context: str) -> int | None:
 
 
 def words_of(text: str, first: Unit, last: Unit) -> str:
-    """The text from one unit to another.
-
-    The heading in front of it and white space around it are left out.
-    """
+    """The text from one unit to another. The heading in front of it and white space around it are
+    left out."""
     return (
         text[first.text_start : last.end].strip()
         or text[first.start : last.end].strip()
@@ -100,10 +96,8 @@ class GapModel:
         return self.source not in {"", NONE}
 
     def margin_flow(self, pairs: Sequence[Pair]) -> Flow[list[float | None]]:
-        """The margins of the pairs; None where none can be had.
-
-        Warns once where the model cannot weigh two options.
-        """
+        """The margins of the pairs; None where none can be had. Warns once where the model cannot
+        weigh two options."""
         if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
         margin = self.margin
@@ -141,11 +135,8 @@ class GapModel:
 
 @dataclass(slots=True)
 class SentenceMargins:
-    """The window-similarity margins of a document's gaps.
-
-    They are made when they are first asked for. `texts` are the sentences, `scopes` the runs of
-    them that windows do not cross.
-    """
+    """The window-similarity margins of a document's gaps. They are made when they are first asked
+    for. `texts` are the sentences, `scopes` the runs of them that windows do not cross."""
 
     texts: Sequence[str]
     scopes: Sequence[Run]
@@ -155,10 +146,8 @@ class SentenceMargins:
     values: FloatArray | None = None
 
     def flow(self) -> Flow[FloatArray]:
-        """One margin a gap, NaN between scopes.
-
-        Every sentence is embedded once, unless their words are compared.
-        """
+        """One margin a gap, NaN between scopes. Every sentence is embedded once, unless their words
+        are compared."""
         if self.values is None and self.by_words:
             self.values = word_margins(
                 self.texts, self.window, self.scopes, language=self.language
@@ -171,10 +160,8 @@ class SentenceMargins:
 
 @dataclass(slots=True)
 class DocumentGaps:
-    """What was read from a document of n units.
-
-    Number i belongs to the gap in front of unit i. It is NaN where a scope starts.
-    """
+    """What was read from a document of n units. Number i belongs to the gap in front of unit i. It
+    is NaN where a scope starts."""
 
     model: GapModel
     sentences: SentenceMargins

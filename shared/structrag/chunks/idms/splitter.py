@@ -1,7 +1,5 @@
-"""IDMS chunks by margin sampling (IDMS, "Margin Sampling Chunking").
-
-For every gap between sentences it is asked whether its sides belong together.
-"""
+"""IDMS chunks by margin sampling (IDMS, "Margin Sampling Chunking"). For every gap between
+sentences it is asked whether its sides belong together."""
 
 from __future__ import annotations
 
