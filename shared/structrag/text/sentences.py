@@ -39,13 +39,13 @@ _COMMON = (
 )
 
 # In any language no sentence ends between these and a number, a small letter or a paragraph's sign.
-_COUNTED = frozenset(
-    """no nos nr nrn art arts abs ziff lit kap bd bde abb tab fig figs sec secs sect cl ch chap vol
+_BEFORE_NUMBERS = """
+    no nos nr nrn art arts abs ziff lit kap bd bde abb tab fig figs sec secs sect cl ch chap vol
     vols p pp para paras par pt pts ex app eq eqs ref refs ver rev max min approx ca est sq cu
     ft mi lbs oz hrs ed eds tel ext apt jan feb mar apr jun jul aug sep sept oct nov dec okt dez
     rn rz anm aufl az bl cap núm pág págs párr tít sez rif bijl blz pag odst čl obr rys poz pkt
-    ust rozdz nro lk št č str стр рис табл гл ст разд κεφ αρ σελ md bkz böl""".split()
-)
+    ust rozdz nro lk št č str стр рис табл гл ст разд κεφ αρ σελ md bkz böl"""
+_COUNTED = frozenset(_BEFORE_NUMBERS.split())
 # No sentence of the language ends with these.
 _INSIDE = {
     "english": "mr mrs ms dr prof gen gov sen rep rev hon capt col lt sgt mt messrs vs e.g i.e cf "
