@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from static_making import static_of_rows
 
 from benchmarks import splitters
 from benchmarks.splitters_model import Given, encoding_by, token_counts, watching
@@ -53,7 +54,9 @@ def documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def tables(embedder: Any, documents: list[Document]) -> list[Any]:
-    return splitters.run(embedder, documents, documents, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.splitters_systems.static_vectors", static_of_rows)
+        return splitters.run(embedder, documents, documents, 1)
 
 
 def test_floor_gives_every_sentence_to_the_encoder_once(

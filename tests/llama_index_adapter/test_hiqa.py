@@ -25,6 +25,7 @@ from llama_index_structrag import (
     HiQAFormatter,
     HiQANodeParser,
     ImageDescriber,
+    LlamaIndexModel,
 )
 from structrag.asking.cache import Cache
 from structrag.chunks.hiqa.splitter import HiQASplitter
@@ -332,8 +333,9 @@ def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(
         prompts=[],
         answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.",
     )
+    named = LlamaIndexModel(llm, "scripted")
     for _ in range(2):
-        formatted(PLAIN, HiQAFormatter(llm=llm, cache=Cache(tmp_path / "calls")))
+        formatted(PLAIN, HiQAFormatter(llm=named, cache=Cache(tmp_path / "calls")))
     assert len(llm.prompts) == 1
 
 

@@ -40,7 +40,7 @@ def descriptions_of(splitter: type) -> dict[str, str]:
     Example:
         >>> from structrag.chunks.fixed import FixedSplitter
         >>> descriptions_of(FixedSplitter)["within_sections"]
-        'Whether chunks end at section borders (MC's FLC-content).'
+        "Whether chunks end at section borders (MC's FLC-content)."
     """
     found: dict[str, str] = {}
     for kind in reversed(splitter.__mro__):

@@ -51,7 +51,7 @@ class EngineReader(CorpusReader, ABC):
         self.place = place
         self.settings = settings
         self.views: tuple[str, ...] = views_of(settings)
-        self._heads: dict[str, DocumentRow | None] = {}
+        self._known: dict[str, DocumentRow | None] = {}
 
     # -- what an engine answers
 
@@ -61,23 +61,23 @@ class EngineReader(CorpusReader, ABC):
         """The key of the next new document."""
 
     @abstractmethod
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
-        """What is kept of those documents that are there."""
+    def _of_document(self, doc_id: str) -> str:
+        """The condition on the chunks of a document."""
 
     @abstractmethod
-    def _all_heads(self) -> list[DocumentRow]:
-        """What is kept of every document, in row order."""
+    def _of_documents(self, doc_ids: Sequence[str]) -> str:
+        """The condition on the rows of some documents."""
+
+    @abstractmethod
+    def _heads(self, *conditions: str) -> list[DocumentRow]:
+        """What is kept of documents that meet conditions, in row order."""
+
+    @abstractmethod
+    def _lines(self, *conditions: str) -> dict[int, bytes]:
+        """The chunks that meet conditions, as they are kept, by row."""
 
     @abstractmethod
     def _n_chunks_of(self, doc_id: str) -> int: ...
-
-    @abstractmethod
-    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        """The chunks of a document, or all, as kept, by row."""
-
-    @abstractmethod
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        """The chunks of some documents, as kept, by row."""
 
     @abstractmethod
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
@@ -110,13 +110,16 @@ class EngineReader(CorpusReader, ABC):
 
     def heads(self, doc_ids: Sequence[str]) -> dict[str, DocumentRow]:
         """What is kept of those documents that are there."""
-        unknown = [doc_id for doc_id in doc_ids if doc_id not in self._heads]
+        unknown = [doc_id for doc_id in doc_ids if doc_id not in self._known]
         for start in range(0, len(unknown), _LOOKED_UP):
             some = unknown[start : start + _LOOKED_UP]
             heads: dict[str, DocumentRow | None] = dict.fromkeys(some)
-            heads |= {head.record["id"]: head for head in self._heads_of(some)}
-            self._heads |= heads
-        pairs = ((doc_id, self._heads[doc_id]) for doc_id in doc_ids)
+            heads |= {
+                head.record["id"]: head
+                for head in self._heads(self._of_documents(some))
+            }
+            self._known |= heads
+        pairs = ((doc_id, self._known[doc_id]) for doc_id in doc_ids)
         return {doc_id: head for doc_id, head in pairs if head is not None}
 
     def head(self, doc_id: str) -> DocumentRow | None:
@@ -137,7 +140,12 @@ class EngineReader(CorpusReader, ABC):
     def lines_of(self, doc_id: str) -> list[bytes]:
         """The chunks of a document as they are kept, in row order."""
         self.key(doc_id)
-        return [line for _, line in sorted(self._lines(doc_id).items())]
+        return [
+            line for _, line in sorted(self._lines(self._of_document(doc_id)).items())
+        ]
+
+    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
+        return self._lines(self._of_documents(doc_ids))
 
     @property
     def row_numbers(self) -> NDArray[np.int64]:
@@ -145,8 +153,8 @@ class EngineReader(CorpusReader, ABC):
         return np.array(self.first_rows(None, len(self)), dtype=np.int64)
 
     def fingerprints(self) -> dict[str, str | None]:
-        heads = {head.record["id"]: head for head in self._all_heads()}
-        self._heads |= heads
+        heads = {head.record["id"]: head for head in self._heads()}
+        self._known |= heads
         return {
             doc_id: None if head.degraded else head.fingerprint
             for doc_id, head in heads.items()
@@ -163,7 +171,7 @@ class EngineReader(CorpusReader, ABC):
             for row, line in sorted(self._lines_of(some).items()):
                 lines[key_of(id_of_row(row))].append(line)
             for doc_id in some:
-                head = self._heads[doc_id]
+                head = self._known[doc_id]
                 if head is not None:
                     chunks = [row_of(line).chunk for line in lines[head.key]]
                     yield Document(text="", **head.record), chunks

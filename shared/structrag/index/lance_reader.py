@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -74,13 +74,9 @@ class LanceReader(EngineReader):
         columns = self._where(f"kind = {HEAD}", ["id", "document"])
         return [json.loads(name) for _, name in sorted(zip(*columns, strict=True))]
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
-        condition = f"kind = {HEAD} AND document IN ({literals(map(quoted, doc_ids))})"
+    def _heads(self, *conditions: str) -> list[DocumentRow]:
+        condition = " AND ".join([f"kind = {HEAD}", *conditions])
         pairs = zip(*self._where(condition, ["id", "record"]), strict=True)
-        return [read_head(row_id, record) for row_id, record in pairs]
-
-    def _all_heads(self) -> list[DocumentRow]:
-        pairs = zip(*self._where(f"kind = {HEAD}", ["id", "record"]), strict=True)
         return [read_head(row_id, record) for row_id, record in sorted(pairs)]
 
     @property
@@ -90,38 +86,36 @@ class LanceReader(EngineReader):
 
     def ids_of(self, doc_ids: Sequence[str]) -> list[int]:
         """The ids of all rows of some documents."""
-        (ids,) = self._where(f"document IN ({literals(map(quoted, doc_ids))})", ["id"])
+        (ids,) = self._where(self._of_documents(doc_ids), ["id"])
         return sorted(ids)
 
     def _of_document(self, doc_id: str) -> str:
         key = self.key(doc_id)
-        return f"kind = {CHUNK} AND id > {first_id(key)} AND id < {first_id(key + 1)}"
+        return f"id > {first_id(key)} AND id < {first_id(key + 1)}"
+
+    def _of_documents(self, doc_ids: Sequence[str]) -> str:
+        return f"document IN ({literals(map(quoted, doc_ids))})"
 
     def _n_chunks_of(self, doc_id: str) -> int:
         with self._reading():
-            return int(self._table.count_rows(self._of_document(doc_id)))
+            return int(
+                self._table.count_rows(
+                    f"kind = {CHUNK} AND {self._of_document(doc_id)}"
+                )
+            )
 
     def row_of(self, chunk_id: str) -> int | None:
         condition = f"kind = {CHUNK} AND chunk = {literal(quoted(chunk_id))}"
         (ids,) = self._where(condition, ["id"])
         return row_of_id(min(ids)) if ids else None
 
-    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        return self._by_row(
-            f"kind = {CHUNK}" if doc_id is None else self._of_document(doc_id)
-        )
-
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        names = literals(map(quoted, doc_ids))
-        return self._by_row(f"kind = {CHUNK} AND document IN ({names})")
-
-    def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
-        ids = ", ".join(str(id_of_row(row)) for row in rows)
-        return self._by_row(f"kind = {CHUNK} AND id IN ({ids})")
-
-    def _by_row(self, condition: str) -> dict[int, bytes]:
+    def _lines(self, *conditions: str) -> dict[int, bytes]:
+        condition = " AND ".join([f"kind = {CHUNK}", *conditions])
         pairs = zip(*self._where(condition, ["id", "record"]), strict=True)
         return {row_of_id(row_id): line for row_id, line in pairs}
+
+    def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
+        return self._lines(f"id IN ({', '.join(str(id_of_row(row)) for row in rows)})")
 
     # -- searches
 

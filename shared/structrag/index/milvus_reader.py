@@ -78,22 +78,21 @@ class MilvusReader(EngineReader):
 
     @property
     def document_ids(self) -> list[str]:
-        return [head.record["id"] for head in self._all_heads()]
+        return [head.record["id"] for head in self._heads()]
 
-    def _all_heads(self) -> list[DocumentRow]:
-        heads = self._heads_where([f"kind == {HEAD}"])
-        if not heads and len(self):
-            self._database.check([CHUNKS])
-        return heads
+    def _of_document(self, doc_id: str) -> str:
+        return f"version == {self._versions[self.key(doc_id)]}"
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
-        names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
-        return self._heads_where([f"kind == {HEAD}", f"document in {names}"])
+    def _of_documents(self, doc_ids: Sequence[str]) -> str:
+        return f"document in {[number_of_name(quoted(doc_id)) for doc_id in doc_ids]}"
 
-    def _heads_where(self, condition: Sequence[str]) -> list[DocumentRow]:
-        rows = self._where(CHUNKS, condition, ["id", "row", "part", "record"])
+    def _heads(self, *conditions: str) -> list[DocumentRow]:
+        conditions = (f"kind == {HEAD}", *conditions)
+        rows = self._where(CHUNKS, conditions, ["id", "row", "part", "record"])
         for row in rows:
             self._versions[key_of_row(row["row"])] = version_of(row["id"])
+        if not rows and len(conditions) == 1 and len(self):
+            self._database.check([CHUNKS])
         return [
             read_head(first_id(key_of_row(row)), record)
             for row, record in sorted(_joined(rows).items())
@@ -107,12 +106,10 @@ class MilvusReader(EngineReader):
         """The version of a document whose head was read."""
         return self._versions[key]
 
-    def _chunks_of(self, doc_id: str) -> list[str]:
-        key = self.key(doc_id)
-        return [f"kind == {CHUNK}", f"version == {self._versions[key]}"]
-
     def _n_chunks_of(self, doc_id: str) -> int:
-        condition = " and ".join([*self._chunks_of(doc_id), "part == 0"])
+        condition = " and ".join(
+            [f"kind == {CHUNK}", self._of_document(doc_id), "part == 0"]
+        )
         count = self._database.count(CHUNKS, condition)
         self._check_age()
         return count
@@ -122,14 +119,9 @@ class MilvusReader(EngineReader):
         rows = self._where(CHUNKS, condition, ["row"])
         return min((int(row["row"]) for row in rows), default=None)
 
-    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        condition = [f"kind == {CHUNK}"] if doc_id is None else self._chunks_of(doc_id)
-        return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
-
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
-        condition = [f"kind == {CHUNK}", f"document in {names}"]
-        return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
+    def _lines(self, *conditions: str) -> dict[int, bytes]:
+        conditions = (f"kind == {CHUNK}", *conditions)
+        return _joined(self._where(CHUNKS, conditions, ["row", "part", "record"]))
 
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
         keys = {key_of_row(row) for row in rows} - set(self._versions)

@@ -15,3 +15,6 @@ class Draft:
     removed: tuple[str, ...] = ()
     # (character, page from 1); () where unknown.
     page_starts: tuple[tuple[int, int], ...] = ()
+    title: str = ""  # of the whole document, where the source says it
+    # (character, name of the place that begins there): "slide 4", "cell 12"; () where unknown.
+    places: tuple[tuple[int, str], ...] = ()

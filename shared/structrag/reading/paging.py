@@ -1,11 +1,13 @@
-"""Which pages of a file a text stands on.
+"""Which pages, slides, sheets or cells of a file a text stands on.
 
-A document's metadata says it as `page_starts`, a string that every store takes: "0:1 1832:2" for a
-text whose first page is 1 and that goes on with page 2 at character 1,832.
+A document's metadata says it in strings, which every store takes: `page_starts` is "0:1 1832:2" for
+a text whose first page is 1 and that goes on with page 2 at character 1,832; `place_starts` is a
+JSON list of characters and names, '[[0, "slide 1"], [90, "slide 2"]]'.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 PAGE_STARTS = "page_starts"
+PLACE_STARTS = "place_starts"
 _WRITTEN = re.compile(r"\d+:\d+(?: \d+:\d+)*")
 PageStart = tuple[int, int]  # character, number of the page from 1
 
@@ -71,6 +74,43 @@ def starts_in_text(
         for start, page in starts:
             yield position + start, page
         position += len(block)
+
+
+def written_places(places: Iterable[tuple[int, str]]) -> dict[str, str]:
+    """Where named places begin in a text, as metadata; {} where nobody knows.
+
+    Example:
+        >>> written_places([(0, "slide 1"), (90, "slide 2")])
+        {'place_starts': '[[0, "slide 1"], [90, "slide 2"]]'}
+    """
+    listed = [[start, name] for start, name in places]
+    return {PLACE_STARTS: json.dumps(listed, ensure_ascii=False)} if listed else {}
+
+
+def place_between(meta: Mapping[str, Any], start: int, end: int) -> str:
+    """The place of a span of a document's text, or its first and last; "" where nobody knows.
+
+    Example:
+        >>> meta = written_places([(0, "slide 1"), (90, "slide 2"), (200, "slide 3")])
+        >>> place_between(meta, 100, 150), place_between(meta, 100, 250)
+        ('slide 2', 'slide 2 to slide 3')
+    """
+    written = meta.get(PLACE_STARTS)
+    starts, names = _read_places(written) if isinstance(written, str) else ((), ())
+    last = bisect_right(starts, max(start, end - 1)) - 1
+    if last < 0:
+        return ""
+    first = names[max(0, bisect_right(starts, start) - 1)]
+    return first if first == names[last] else f"{first} to {names[last]}"
+
+
+@lru_cache(maxsize=32)
+def _read_places(written: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    try:
+        starts, names = zip(*json.loads(written), strict=True)
+        return tuple(map(int, starts)), tuple(map(str, names))
+    except (ValueError, TypeError):  # a key of the caller's own
+        return (), ()
 
 
 @lru_cache(maxsize=32)

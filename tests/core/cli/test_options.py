@@ -121,6 +121,7 @@ def test_minilm_is_the_one_that_is_installed(
     assert options.embedder_of("") is None
 
 
+@pytest.mark.slow
 @examples
 def test_an_unknown_embedder_is_said_in_words_of_the_shell(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]

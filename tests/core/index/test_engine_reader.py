@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,27 +70,30 @@ class Listed(EngineReader):
 
     @property
     def document_ids(self) -> list[str]:
-        return [head.record["id"] for head in self._all_heads()]
+        return [head.record["id"] for head in self._heads()]
 
     next_key: int = 0
 
-    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[DocumentRow]:
-        self.asked.append(len(doc_ids))
-        return [head for head in self._all_heads() if head.record["id"] in doc_ids]
+    def _of_document(self, doc_id: str) -> str:
+        return self._of_documents([doc_id])
 
-    def _all_heads(self) -> list[DocumentRow]:
-        heads = (rows[0] for rows in self.rows)
-        return [read_head(head.id, head.record or b"") for head in heads]
+    def _of_documents(self, doc_ids: Sequence[str]) -> str:
+        return json.dumps(list(doc_ids))
+
+    def _heads(self, *conditions: str) -> list[DocumentRow]:
+        heads = [read_head(rows[0].id, rows[0].record or b"") for rows in self.rows]
+        for condition in conditions:
+            self.asked.append(len(json.loads(condition)))
+            names = json.loads(condition)
+            heads = [head for head in heads if head.record["id"] in names]
+        return heads
 
     def _n_chunks_of(self, doc_id: str) -> int:
-        return len(self._lines(doc_id))
+        return len(self._lines(self._of_document(doc_id)))
 
-    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        names = self.document_ids if doc_id is None else [doc_id]
-        return self._lines_of(names)
-
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        keys = [self.document_ids.index(name) for name in doc_ids if name in self.names]
+    def _lines(self, *conditions: str) -> dict[int, bytes]:
+        names = json.loads(conditions[0]) if conditions else self.document_ids
+        keys = [self.document_ids.index(name) for name in names if name in self.names]
         # The last comes first: nobody says in which order an engine answers.
         rows = [row for key in keys for row in reversed(self.rows[key])]
         return {

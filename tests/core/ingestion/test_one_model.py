@@ -69,6 +69,7 @@ def test_a_failure_and_a_wrong_number_of_vectors_are_told() -> None:
             remote(server).embed(["DOWN", "b"])
 
 
+@pytest.mark.slow
 def test_the_index_is_that_of_one_process(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 30)
     model = HashTokens()
@@ -88,6 +89,7 @@ def test_the_index_is_that_of_one_process(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_with_a_make_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 5)
     arguments = {"make": makers.index_with, "one_model": True, "workers": 1}

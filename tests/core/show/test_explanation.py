@@ -43,6 +43,7 @@ def test_title_and_legend_stand_above_the_first_of_several_rows() -> None:
     assert last.get_xlabel() and not first.get_xlabel()
 
 
+@pytest.mark.slow
 @each_splitter
 def test_a_notebook_shows_the_figure_and_it_is_the_same_each_time(
     splitter: ReadingSplitter, tmp_path: Path

@@ -136,6 +136,7 @@ def test_bad_spans_are_refused(spans: object) -> None:
         sentence_spans("one two", splitter=lambda part: spans)  # type: ignore[arg-type, return-value]
 
 
+@pytest.mark.slow
 def test_nltk_is_imported_only_when_needed_and_left_alone() -> None:
     script = (
         "import sys\nfrom structrag.text.sentences import sentence_spans\n"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from structrag.reading.numbering import MARK, read_number
+from structrag.reading.pdf.pages import Line
 from structrag.reading.pdf.rows import Row
 from structrag.reading.plain_titles import is_clean
 
@@ -42,7 +43,7 @@ class Body(NamedTuple):
     italic: bool = False
 
 
-def body_of(rows: Iterable[Row]) -> Body:
+def body_of(rows: Iterable[Row | Line]) -> Body:
     """The size and weight that most characters have.
 
     The size is rounded to half a point. Without text: 0 and not bold.

@@ -40,11 +40,11 @@ class Hyphens:
         """Whether the hyphen between two parts of a word stays.
 
         Both are given without it: the end of a line and the next word. It stays behind compounds,
-        numbers and prefixes such as "self". Else the way that alone is found elsewhere decides. A
-        guess is noted: it stays where both parts are words of their own.
+        numbers, single letters and prefixes such as "self". Else the way that alone is found
+        elsewhere decides. A guess is noted: it stays where both parts are words of their own.
         """
         a, b = first.casefold(), second.casefold()
-        if "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:
+        if len(a) == 1 or "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:
             return True
         whole, compound = self.counts[a + b], self.counts[f"{a}-{b}"]
         if (whole > 0) != (compound > 0):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise, zip_longest
+from statistics import median
 from typing import NamedTuple
 
 from structrag.reading.drafts import Draft
-from structrag.reading.escaping import assembled, escaped_line, heading_line
+from structrag.reading.escaping import assembled, escaped_line, fenced, heading_line
 from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.heading_styles import (
@@ -32,11 +35,15 @@ from structrag.reading.pdf.paragraphs import (
     paragraphs_of,
     spacing_of,
 )
-from structrag.reading.pdf.rows import Joiner, Row, rows_of
+from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
+from structrag.reading.plain import plain_headings
 from structrag.text.amounts import amount
 
 _SHOWN = 5  # examples in a note
+_SAME_COLUMN = (
+    4.0  # points by which the columns of a table on the next page may stand elsewhere
+)
 _PICTURE = 0.6  # of the page covered by pictures, and
 _FEW_WORDS = 20  # on it: likely a scan with a stamp
 _STRUCTURE = re.compile(
@@ -47,8 +54,16 @@ _STRUCTURE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    page: int
     cells: list[list[str]]
+    columns: tuple[float, ...]  # their left edges
+    pages: tuple[tuple[int, int], ...]  # row, page that begins with it
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """Rows in type of one width, as they stand."""
+
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +101,8 @@ class _Text(NamedTuple):
         return _Text(written, self.page_starts)
 
 
-_Part = _Table | _Loose | _Title | Row
-_Group = _Table | _Loose | _Title | Paragraph
+_Part = _Table | _Code | _Loose | _Title | Row
+_Group = _Table | _Code | _Loose | _Title | Paragraph
 
 
 def markdown_of_pages(pages: Sequence[Page]) -> Draft:
@@ -116,11 +131,13 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
         bodies.append([line for j, line in enumerate(page.lines) if j not in numbers])
         removed += [" ".join(page.lines[j].text.split()) for j in sorted(numbers)]
     joiner = Joiner.of(line.text for lines in bodies for line in lines)
+    has_code = not _is_typewritten(line for lines in bodies for line in lines)
     parts: list[_Part] = []
     for number, (page, lines) in enumerate(zip(pages, bodies, strict=True), start=1):
-        of_page = list(_parts(lines, page.grids, number, joiner))
+        of_page = list(_parts(lines, page.grids, number, joiner, has_code))
         parts += _with_titles(of_page, page.headings)
-    blocks, notes = _blocks(parts, joiner)
+    lines = [line for lines in bodies for line in lines]
+    blocks, notes = _blocks(_joined_tables(parts), lines, joiner)
     uncertain = (
         *heads.notes,
         *marks.notes,
@@ -134,9 +151,13 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
 
 
 def _parts(
-    lines: Sequence[Line], grids: Sequence[Grid], page: int, joiner: Joiner
+    lines: Sequence[Line],
+    grids: Sequence[Grid],
+    page: int,
+    joiner: Joiner,
+    has_code: bool,
 ) -> Iterator[_Part]:
-    """A page's tables and rows, in order."""
+    """A page's tables, code and rows, in order."""
     free: list[Line] = []
     i = 0
     while i < len(lines):
@@ -147,12 +168,12 @@ def _parts(
             free.append(lines[i])
             i += 1
             continue
-        yield from _rows_and_tables(free, page)
+        yield from _rows_and_tables(free, page, has_code)
         free, start = [], i
         while i < len(lines) and lines[i].upright and grid.cell(lines[i]):
             i += 1
-        yield _Table(page, _ruled_cells(lines[start:i], grid, joiner))
-    yield from _rows_and_tables(free, page)
+        yield _ruled_table(lines[start:i], grid, page, joiner)
+    yield from _rows_and_tables(free, page, has_code)
 
 
 def _with_titles(
@@ -175,18 +196,89 @@ def _with_titles(
             yield part
 
 
-def _rows_and_tables(lines: Sequence[Line], page: int) -> Iterator[_Part]:
-    rows = list(rows_of(lines, page))
+def _rows_and_tables(
+    lines: Sequence[Line], page: int, has_code: bool
+) -> Iterator[_Part]:
+    rows = _with_side_heads(list(rows_of(lines, page)))
+    for is_code, group in groupby(rows, lambda row: has_code and row.mono):
+        block = list(group)
+        if is_code and (len(block) > 1 or len(block[0].cells) == 1):
+            yield _Code(tuple(block))
+        else:
+            yield from _tables_among(block, page)
+
+
+def _tables_among(rows: Sequence[Row], page: int) -> Iterator[_Part]:
     done = 0
     for start, end, cells in find_tables(rows):
         yield from rows[done:start]
-        yield _Table(page, cells) if cells else _Loose(tuple(rows[start:end]))
+        if cells:
+            full = [row for row in rows[start:end] if len(row.cells) == len(cells[0])]
+            columns = zip(*(row.cells for row in full), strict=True)
+            lefts = tuple(min(cell.left for cell in column) for column in columns)
+            yield _Table(cells, lefts, ((0, page),))
+        else:
+            yield _Loose(tuple(rows[start:end]))
         done = end
     yield from rows[done:]
 
 
-def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list[str]]:
-    """The texts of a ruled table's cells, without empty rows and columns."""
+def _with_side_heads(rows: Sequence[Row]) -> list[Row]:
+    """Rows, with a title at the side of a text apart from the row it stands beside."""
+    apart: list[Row] = []
+    for row, below in zip_longest(rows, rows[1:]):
+        head, *text = row.cells
+        others = text and below and abs(below.left - text[0].left) <= 2
+        if (
+            others
+            and head.upright
+            and (head.bold, head.italic) != (text[0].bold, text[0].italic)
+            and (head.bold or head.italic)
+            and text[0].left - head.right > row.size
+            and head.right < below.left
+        ):
+            apart += [row_of([head], row.page), row_of(text, row.page)]
+        else:
+            apart.append(row)
+    return apart
+
+
+def _is_typewritten(lines: Iterable[Line]) -> bool:
+    """Whether most of the text is in type of one width, which then is no sign of code."""
+    total = mono = 0
+    for line in lines:
+        total += len(line.text)
+        mono += line.mono * len(line.text)
+    return 2 * mono > total
+
+
+def _joined_tables(parts: Sequence[_Part]) -> list[_Part]:
+    """The parts, with a table that goes on atop the next page as one. A header is not repeated."""
+    joined: list[_Part] = []
+    for part in parts:
+        before = joined[-1] if joined else None
+        if (
+            isinstance(part, _Table)
+            and isinstance(before, _Table)
+            and part.pages[0][1] == before.pages[-1][1] + 1
+            and len(part.columns) == len(before.columns)
+            and all(
+                abs(a - b) <= _SAME_COLUMN
+                for a, b in zip(part.columns, before.columns, strict=True)
+            )
+        ):
+            rows = part.cells[1:] if part.cells[0] == before.cells[0] else part.cells
+            pages = (*before.pages, (len(before.cells), part.pages[0][1]))
+            joined[-1] = _Table([*before.cells, *rows], before.columns, pages)
+        else:
+            joined.append(part)
+    return joined
+
+
+def _ruled_table(
+    lines: Iterable[Line], grid: Grid, page: int, joiner: Joiner
+) -> _Table:
+    """A ruled table's cells, without empty rows and columns."""
     texts: dict[tuple[int, int], str] = {}
     for line in lines:
         cell, text = grid.cell(line), " ".join(line.text.split())
@@ -195,13 +287,19 @@ def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list
             texts[cell] = joiner.join(before, text) if before else text
     rows = sorted({row for row, _ in texts})
     columns = sorted({column for _, column in texts})
-    return [[texts.get((row, column), "") for column in columns] for row in rows]
+    cells = [[texts.get((row, column), "") for column in columns] for row in rows]
+    lefts = tuple(grid.columns[column] for column in columns)
+    return _Table(cells, lefts, ((0, page),))
 
 
-def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[str]]:
-    """Markdown blocks, and what is uncertain about them."""
+def _blocks(
+    parts: Sequence[_Part], lines: Sequence[Line], joiner: Joiner
+) -> tuple[list[_Text], list[str]]:
+    """Markdown blocks, and what is uncertain about them. `lines` are all of the text."""
     rows = _text_rows(parts)
-    body = body_of(rows)
+    outside = sum(len(row.text) for row in rows)
+    in_tables = 2 * outside < sum(len(line.text) for line in lines)
+    body = body_of(lines if in_tables else rows)
     groups = _groups(parts, spacing_of(rows))
     texts = [_text(group, joiner) for group in groups]
     levels = _levels(groups, texts, body)
@@ -215,7 +313,10 @@ def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[s
         blocks += _list(items)
         items = []
         if isinstance(group, _Table):
-            written = _pipe_table(group.cells)
+            blocks.append(_pipe_table(group))
+            continue
+        if isinstance(group, _Code):
+            written = fenced(_code(group.rows))
         elif isinstance(group, _Loose):
             written = _plain_lines(row.text for row in group.rows)
             notes.append(_loose_note(group))
@@ -239,6 +340,8 @@ def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> lis
         i: group.level for i, group in enumerate(groups) if isinstance(group, _Title)
     }
     if not named:
+        for i in _numbered(groups, texts, styles):
+            styles[i] = style_of(groups[i].rows, _title(groups[i], texts[i].text))  # type: ignore[union-attr, arg-type]
         ranks = iter(levels_of([style for style in styles if style]))
         return [next(ranks) if style else 0 for style in styles]
     looks: dict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
@@ -256,6 +359,32 @@ def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> lis
             larger = style.size > max(size for size, *_ in looks)
             levels[i] = 1 if larger else below
     return levels
+
+
+def _numbered(
+    groups: Sequence[_Group], texts: Sequence[_Text], styles: Sequence[Style | None]
+) -> Iterator[int]:
+    """The rows in the body's type that are numbered titles of one family, as in plain text."""
+    lines = [
+        " ".join(_title(group, read.text).split())
+        if isinstance(group, Paragraph)
+        else "|"
+        for group, read in zip(groups, texts, strict=True)
+    ]
+    starts = list(accumulate((len(line) + 2 for line in lines), initial=0))
+    for heading in plain_headings("\n\n".join(lines)):
+        i = bisect_right(starts, heading.start) - 1
+        group, line = groups[i], lines[i]
+        is_whole = heading.start == starts[i] and heading.end >= starts[i] + len(line)
+        if (
+            is_whole
+            and styles[i] is None
+            and isinstance(group, Paragraph)
+            and len(group.rows) == 1
+            and group.rows[0].upright
+            and is_numbered(line)
+        ):
+            yield i
 
 
 def _look(style: Style) -> tuple[float, bool, bool]:
@@ -292,9 +421,9 @@ def _text(group: _Group, joiner: Joiner) -> _Text:
     There is a line end where a line was ended on purpose.
     """
     if isinstance(group, _Table):
-        return _Text("", ((0, group.page),))
+        return _Text("", ())
     starts = [(0, group.rows[0].page)]
-    if isinstance(group, _Loose):
+    if isinstance(group, _Loose | _Code):
         return _Text("", tuple(starts))
     mark, breaks = None, set[int]()
     if isinstance(group, Paragraph):
@@ -383,14 +512,40 @@ def _close(opened: list[_Item], row: Row, look: str) -> None:
         opened.pop()
 
 
-def _pipe_table(cells: list[list[str]]) -> str:
-    if not cells:
-        return ""
+def _pipe_table(table: _Table) -> _Text:
+    if not table.cells:
+        return _Text("", ())
     header, *rows = [
-        " | ".join(cell.replace("|", "\\|") for cell in row) for row in cells
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        for row in table.cells
     ]
-    rule = "|" + " --- |" * len(cells[0])
-    return "\n".join([f"| {header} |", rule, *(f"| {row} |" for row in rows)])
+    lines = [header, "|" + " --- |" * len(table.cells[0]), *rows]
+    starts = []
+    for row, page in table.pages:
+        line = row + 1 if row else 0  # the rule is a line of its own
+        starts.append((sum(len(text) + 1 for text in lines[:line]), page))
+    return _Text("\n".join(lines), tuple(starts))
+
+
+def _code(rows: Sequence[Row]) -> str:
+    """Rows of code with their indents, and a blank line where there is a gap."""
+    widths = [
+        (cell.right - cell.left) / len(cell.text) for row in rows for cell in row.cells
+    ]
+    width = max(median(widths), 0.1)
+    left = min(row.left for row in rows)
+    steps = [below.top - above.top for above, below in pairwise(rows)]
+    step = median([step for step in steps if step > 0] or [rows[0].size])
+    lines: list[str] = []
+    for above, row in zip([None, *rows], rows, strict=False):
+        if above and row.top - above.top > 1.6 * step:
+            lines.append("")
+        line = ""
+        for cell in row.cells:
+            column = round((cell.left - left) / width)
+            line += " " * max(column - len(line), 1 if line else 0) + cell.text
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _page_notes(pages: Sequence[Page]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,6 +14,7 @@ _LARGE = 1.4  # times the size of the text's type
 _SAME_PLACE = 4.0  # points
 _LEAST_NUMBERS = 5  # on a page, of its lines
 _STEPS = (1, 5, 10)  # from one numbered line to the next
+_MOST_BESIDE = 30  # lines that are looked at beside a number
 _CENTRE = (
     0.12  # of the page's sides: a light word so near the middle needs no second page
 )
@@ -42,6 +44,10 @@ def find_page_marks(pages: Sequence[Page]) -> Heads:
             f"The numbers of lines were left out on {numbered} of {len(pages)} pages."
         )
     return Heads(tuple(map(frozenset, removed)), tuple(notes))
+
+
+def _bottom(line: Line) -> float:
+    return line.bottom
 
 
 def _watermarks(pages: Sequence[Page]) -> Iterator[tuple[int, int]]:
@@ -120,17 +126,16 @@ def _counts_rows(column: Sequence[Line], others: Sequence[Line], width: float) -
     steps = {b - a for a, b in pairwise(values)}
     if len(steps) != 1 or not steps <= set(_STEPS):
         return False
-    beside = [
-        [
+    ordered = sorted(others, key=_bottom)
+    running = 0
+    for line in column:
+        near = bisect_left(ordered, line.bottom - line.size, key=_bottom)
+        row = [
             other
-            for other in others
+            for other in ordered[near : near + _MOST_BESIDE]
             if abs(other.bottom - line.bottom) < 0.5 * other.size
         ]
-        for line in column
-    ]
-    running = sum(
-        len(row) == 1 and row[0].right - row[0].left > 0.5 * width for row in beside
-    )
+        running += len(row) == 1 and row[0].right - row[0].left > 0.5 * width
     first, last = column[0].top - column[0].size, column[-1].bottom + column[-1].size
     rows = {round(other.bottom / 3) for other in others if first < other.bottom < last}
     counted = values[-1] - values[0] + 1

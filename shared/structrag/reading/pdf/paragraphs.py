@@ -227,7 +227,7 @@ def _ends_early(above: Row, below: Row, edge: float) -> bool:
 
     If so, its line was ended on purpose.
     """
-    if _HYPHEN.search(above.text) and below.text[0].islower():
+    if _HYPHEN.search(above.text) and below.text[0].isalpha():
         return False
     width = (above.right - above.left) / len(above.text)
     first = below.text.partition(" ")[0]
@@ -261,6 +261,9 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
     A first line may be indented, an item's may hang.
     """
     step = row.left - current.left
+    first = current.rows[0]
+    if first.left < first.text_left and abs(row.left - first.text_left) <= 2:
+        return False  # only the number of its first row stands further left
     if len(current.rows) > 1 or (ended and not current.mark):
         return abs(step) > 0.8 * row.size
     if current.mark:

@@ -14,9 +14,12 @@ _BOLD_NAME = re.compile(
     r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE
 )
 _ITALIC_NAME = re.compile(r"ital|obli|slant|kursiv|cmti|cmsl|sfti|ecti", re.IGNORECASE)
+_MONO_NAME = re.compile(
+    r"mono|courier|consol|typewriter|menlo|cmtt|ectt|sftt", re.IGNORECASE
+)
 _LIGHT, _SEE_THROUGH = 128, 128  # of 255: the darkest colour part, the opacity
 _BOLD_WEIGHT = 700
-_ITALIC, _FORCE_BOLD = 1 << 6, 1 << 18  # PDF 32000-1, table 123
+_FIXED_PITCH, _ITALIC, _FORCE_BOLD = 1, 1 << 6, 1 << 18  # PDF 32000-1, table 123
 # PDFium's signs for a hyphen at a line's end, behind which no white space comes.
 _HYPHENS = {0x02: "-", 0xFFFE: "-"}
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
@@ -62,6 +65,7 @@ class _Style(NamedTuple):
     angle: float  # degrees, anticlockwise, from 0 to 360
     italic: bool = False
     faint: bool = False  # light or see-through, as a watermark is
+    mono: bool = False  # of one width
 
 
 class Piece(NamedTuple):
@@ -161,9 +165,9 @@ def _style(raw: Any, textpage: Any, i: int) -> _Style:
     bold = heavy or bool(flags.value & _FORCE_BOLD or _BOLD_NAME.search(name))
     italic = bool(flags.value & _ITALIC or _ITALIC_NAME.search(name))
     angle = math.degrees(math.atan2(matrix.b, matrix.a)) % 360
-    return _Style(
-        max(round(size, 1), 0.1), bold, angle, italic, _is_faint(raw, textpage, i)
-    )
+    mono = bool(flags.value & _FIXED_PITCH or _MONO_NAME.search(name))
+    faint = _is_faint(raw, textpage, i)
+    return _Style(max(round(size, 1), 0.1), bold, angle, italic, faint, mono)
 
 
 def _is_faint(raw: Any, textpage: Any, i: int) -> bool:

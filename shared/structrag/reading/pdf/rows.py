@@ -34,6 +34,15 @@ class Row:
     bottom: float
     upright: bool
     italic: bool = False  # all of it
+    mono: bool = False  # all of it is in type of one width
+
+    @property
+    def text_left(self) -> float:
+        """Where its words begin, behind a number that stands apart."""
+        return next(
+            (cell.left for cell in self.cells if any(map(str.isalpha, cell.text))),
+            self.left,
+        )
 
     @property
     def middle(self) -> float:
@@ -81,6 +90,7 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
         longest.bottom,
         longest.upright,
         all(cell.italic for cell in words),
+        all(cell.mono for cell in cells),
     )
 
 

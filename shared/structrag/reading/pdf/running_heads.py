@@ -16,6 +16,8 @@ from structrag.reading.pdf.pages import Line, Page
 SHARE = 0.6  # of the pages
 _MARGIN = 0.15  # of the page's height, at the top and at the bottom
 _ROWS = 3  # outermost rows that can be heads
+_NEXT_ROW = 2.2  # times the type's size: how near the next row of a table stands
+_MOST_AROUND = 60  # lines around a row that are looked at
 _DRIFT = 4.0  # points by which the place may differ from page to page
 # Left or right pages that are enough to look at one side, or one part, alone.
 _SIDE_PAGES = 3
@@ -77,7 +79,7 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     pages or more, 60 % of one side are enough. The title of a chapter is a head too: the same text
     on three pages or more and on 60 % of those from its first to its last, or on two pages or more
     and always beside a page number that is a head. Only the outermost three rows within 15 % of the
-    page's height count, outside ruled tables, and turned text anywhere. When nothing would be left
+    page's height count, outside tables, and turned text anywhere. When nothing would be left
     of the document, nothing is a head.
     """
     filled = [i for i, page in enumerate(pages) if page.lines]
@@ -181,6 +183,7 @@ def _is_beside(line: Line, bottoms: Sequence[float]) -> bool:
 
 def _margin_lines(page: Page) -> Iterator[int]:
     """The lines that may be heads."""
+    by_bottom = sorted(page.lines, key=_bottom)
     middles = sorted(_middle(line) for line in page.lines if line.upright)
     highest = _third_row(middles)
     lowest = -_third_row([-middle for middle in reversed(middles)])
@@ -195,8 +198,35 @@ def _margin_lines(page: Page) -> Iterator[int]:
             is_outermost = (
                 middle >= (1 - _MARGIN) * page.height and lowest <= middle + 4
             )
-        if is_outermost and not any(grid.cell(line) for grid in page.grids):
+        if (
+            is_outermost
+            and not any(grid.cell(line) for grid in page.grids)
+            and not _in_table(line, by_bottom)
+        ):
             yield j
+
+
+def _in_table(line: Line, by_bottom: Sequence[Line]) -> bool:
+    """Whether a line's row has columns that go on in a row close above or below it."""
+    reach = _NEXT_ROW * line.size
+    first = bisect_left(by_bottom, line.bottom - reach, key=_bottom)
+    last = bisect_left(by_bottom, line.bottom + reach, key=_bottom)
+    around = by_bottom[first : min(last, first + _MOST_AROUND)]
+    level = [other for other in around if abs(other.bottom - line.bottom) < 2]
+    lefts = {
+        round(other.left / _DRIFT)
+        for other in around
+        if abs(other.bottom - line.bottom) >= 2
+    }
+    aligned = sum(
+        not lefts.isdisjoint({column - 1, column, column + 1})
+        for column in (round(cell.left / _DRIFT) for cell in level)
+    )
+    return len(level) > 1 and aligned > 1
+
+
+def _bottom(line: Line) -> float:
+    return line.bottom
 
 
 def _third_row(middles: Sequence[float]) -> float:

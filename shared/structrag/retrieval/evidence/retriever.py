@@ -27,6 +27,7 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.errors import (
+    IndexDamaged,
     InvalidParameter,
     UnknownDocument,
     check_at_least,
@@ -207,6 +208,11 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         return cls._loaded(path, verify, {**options, "embedding": embedding})
 
     def _check_saved(self, address: Address, saved: Mapping[str, Any]) -> None:
+        if saved["version"] != VERSION:
+            raise IndexDamaged(
+                f"The index at {os.fspath(address)!r} was made by another release, whose records "
+                "hold other things. Index the documents again."
+            )
         check_same_config(address, saved, self.config(), "build a new index")
 
     def warm_up(self) -> None:

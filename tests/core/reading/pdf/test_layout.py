@@ -15,10 +15,7 @@ from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markdown_blocks import markdown_blocks
 from structrag.reading.paging import pages_between, written_starts
-from structrag.reading.pdf.layout import (
-    _pipe_table,
-    markdown_of_pages,
-)
+from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.running_heads import find_running_heads
 
@@ -257,8 +254,3 @@ def test_every_page_with_text_is_told(texts: list[str]) -> None:
         if text:
             start = found.text.index(f"w{i}")
             assert pages_between(meta, start, start + 2) == (i + 1, i + 1)
-
-
-@examples
-def test_cells_as_a_pipe_table(cells: list[list[str]], text: str) -> None:
-    assert _pipe_table(cells) == text

@@ -42,7 +42,7 @@ def book(
             if named:
                 canvas.bookmarkHorizontal(f"k{seed}", 0, y + 12 if tops else 800)
                 canvas.addOutlineEntry(named, f"k{seed}", level)
-            y = write(canvas, wrapped(shown, 10, 300, font), 72, y, font=font) - 4
+            y = write(canvas, wrapped(shown, 10, 300, font), 72, y, font=font) - 8
             y = paragraph(canvas, seed, y)
 
     return draw
@@ -178,3 +178,32 @@ def test_text_millions_of_points_away_costs_no_memory() -> None:
     )  # a point for each took all memory
     ordered, _ = reading_order([*near, far], [])
     assert {line.text for line in ordered} == {line.text for line in (*near, far)}
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ["1 Scope", "1.1 Purpose of the pump", "1.2 Related work", "2 Method", "2.1 Data"],
+        ["1. DEFINITIONS", "2. DELIVERY", "3. PRICE AND PAYMENT", "4. TERMINATION"],
+        ["7. Maintenance", "7.1 Filters", "7.2 Seals", "8. Storage"],
+    ],
+)  # fmt: skip
+def test_numbered_titles_in_the_type_of_the_text_are_a_family(
+    titles: list[str],
+) -> None:
+    found = outline(made(book([(title, "", 0) for title in titles])))
+    assert [title for _, title in found] == titles
+    depths = [title.split()[0].rstrip(".").count(".") + 1 for title in titles]
+    assert [level for level, _ in found] == depths
+
+
+def test_numbered_steps_are_no_titles() -> None:
+    def draw(canvas: Any) -> None:
+        y = paragraph(canvas, 1, 780)
+        for number, step in enumerate(
+            ["Switch off the pump", "Open the lid", "Rinse it"], 1
+        ):
+            y = write(canvas, [f"{number}. {step}."], 72, y)
+        paragraph(canvas, 2, y - 8)
+
+    assert outline(made(draw)) == []

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
+from growth import LINEAR, power
 from pdf_making import made, prose, wrapped, write
 
 from structrag import parse
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.page_marks import find_page_marks
+from structrag.reading.pdf.pages import Line, Page
 from structrag.reading.pdf.reader import read_pdf
 
 
@@ -145,3 +148,15 @@ def test_running_heads_with_the_pages_number_are_left_out_all_the_same() -> None
             canvas.showPage()
 
     assert "Pump manual" not in pdf_document(made(draw)).text
+
+
+def test_a_page_of_very_many_numbers_takes_about_linear_time() -> None:
+    def pages(count: int) -> list[Page]:
+        rows = [
+            Line(text, 8, False, left, left + 20, top, top + 8)
+            for i in range(count)
+            for text, left, top in ((f"{i % 9999}", 40, i / 9), (f"w{i}", 90, i / 9))
+        ]
+        return [Page(tuple(rows), 595, 842)]
+
+    assert power(find_page_marks, pages, 8_000) < LINEAR

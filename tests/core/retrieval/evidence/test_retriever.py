@@ -275,6 +275,7 @@ def test_any_document_gives_exact_slices_and_more_tokens_give_more(
     assert covered[0] <= covered[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
 def test_a_table_of_20_000_rows(model: Any) -> None:
     rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(20_000))
@@ -544,3 +545,13 @@ def test_settings_of_reading_must_be_those_it_was_built_with(tmp_path: Path) -> 
     made(HashTokens()).save(tmp_path / "index")
     with pytest.raises(InvalidParameter, match="reading must be what the index"):
         EvidenceRetriever.load(tmp_path / "index", HashTokens(), language="german")
+
+
+def test_an_index_of_another_release_is_to_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = EvidenceRetriever.from_documents([read_text("Pumps leak.", id="d")])
+    retriever.save(tmp_path / "index")
+    monkeypatch.setattr("structrag.retrieval.evidence.retriever.VERSION", 0)
+    with pytest.raises(IndexDamaged, match="Index the documents again"):
+        EvidenceRetriever.load(tmp_path / "index")
