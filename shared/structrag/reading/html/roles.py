@@ -132,8 +132,8 @@ def _rewrite(source: str, kept: list[Token | None], table: _Table, last: int) ->
     role = _value(source, attributes(source, start, end).get("role"))
     rows = table.names["tr"]
     if table.has_code and table.has_numbers and not table.others:
-        for first, behind in table.gutters:
-            kept[first:behind] = [None] * (behind - first)
+        for first, after in table.gutters:
+            kept[first:after] = [None] * (after - first)
         if rows > 1:
             _as_code(kept, table, last)
             return False
