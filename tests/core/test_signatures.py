@@ -61,7 +61,7 @@ MUTABLE = {
     "reading.Row",
     "reading._Run",
     "retrieval.RouteTally",
-    "retrieval.Tally",
+    "retrieval.CallStats",
     "retrieval._State",
 }
 # Some keep what they computed, some wrap a model that users may extend.
