@@ -63,6 +63,8 @@ MUTABLE = {
     "retrieval.RouteTally",
     "retrieval.CallStats",
     "retrieval._State",
+    "reading._Cell",
+    "reading._Table",
 }
 # Some keep what they computed, some wrap a model that users may extend.
 WITHOUT_SLOTS = {

@@ -139,3 +139,12 @@ def test_an_underlined_title_is_a_short_phrase(line: str, is_title: bool) -> Non
     text = f"Report\n===\n\n{BODY}\n{line}\n---\n{BODY}\nResults\n===\n\n{BODY}"
     expected = [(1, "Report"), (2, line), (1, "Results")]
     assert outline(text) == (expected if is_title else expected[::2])
+
+
+def test_a_page_that_a_loader_has_put_in_one_line_has_no_headings() -> None:
+    clauses = "".join(f"  {i}. Notice. {BODY.strip()}" for i in range(1, 90))
+    assert [title for _, title in outline(clauses[:5_000])][:2] == [
+        "1. Notice",
+        "2. Notice",
+    ]
+    assert len(clauses) > 10_000 and outline(clauses) == []
