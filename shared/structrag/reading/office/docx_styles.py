@@ -121,7 +121,7 @@ def outline_level(text: str) -> int:
     return int(text) + 1 if text.isdecimal() and int(text) < 9 else 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Level:
     start: int = 1
     form: str = "decimal"
@@ -131,7 +131,7 @@ class _Level:
     restarts: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _List:
     abstract: str = ""
     levels: dict[int, _Level] = field(default_factory=dict)
