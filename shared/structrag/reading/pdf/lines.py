@@ -31,6 +31,7 @@ class _Run:
     last: tuple[float, float]  # left and right of the last piece
     upright: bool
     faint: bool
+    drawn: int  # place in the order of the file
     text: list[str] = field(default_factory=list)
     # Characters by size of the type.
     sizes: dict[float, int] = field(default_factory=dict)
@@ -93,6 +94,7 @@ class _Run:
             self.italic > half,
             self.faint,
             self.mono > half,
+            self.drawn,
         )
 
 
@@ -118,7 +120,7 @@ def _text(run: _Run) -> str:
 
 def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterator[_Run]:
     run: _Run | None = None
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         left, _, right, _ = turn.rectangle(*piece.box)
         _, baseline = turn.point(*piece.baseline)
         upright = abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
@@ -128,7 +130,8 @@ def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterato
             yield run
             run = None
         if run is None:
-            run = _Run(left, right, baseline, (left, right), upright, piece.style.faint)
+            faint = piece.style.faint
+            run = _Run(left, right, baseline, (left, right), upright, faint, number)
         run.add(piece, left, right, baseline)
     if run is not None:
         yield run
@@ -219,6 +222,7 @@ def _join(left: Line, right: Line, space: str) -> Line:
         bold=left.bold and right.bold,
         italic=left.italic and right.italic,
         mono=left.mono and right.mono,
+        drawn=min(left.drawn, right.drawn),
         left=left.left,
         right=right.right,
     )

@@ -33,6 +33,7 @@ class Line:
     italic: bool = False
     faint: bool = False  # light or see-through, as a watermark is
     mono: bool = False  # in type of one width, as code is
+    drawn: int = -1  # its place in the order of the file; -1: not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ _FILLED = 0.65  # of the column's width, by its typical line
 _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
 _OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
+_MORE = 0.03  # of the lines, that must go on better in the order of the file
+_SENTENCE_END = re.compile(r"""[.!?:;][)\]"'”’»]*$""")
 
 
 def reading_order(
@@ -28,7 +31,8 @@ def reading_order(
     A vertical gutter separates columns when at least four lines stand on each side, when these
     mostly fill their column and hold three words or more. Lines that cross the gutter divide the
     page: what is above them is read first. The lines of a row (same baseline) go left to right, or
-    right to left where most letters of the page are of such a script. Turned lines come last, as
+    right to left where most letters of the page are of such a script. Where sentences go on from
+    line to line more often in the order of the file, that is the order. Turned lines come last, as
     they came.
     """
     upright = [line for line in lines if line.upright]
@@ -36,10 +40,58 @@ def reading_order(
     tables = [grid for grid in grids if _holds_table(grid, upright)]
     items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
-    ordered: list[Line] = []
-    for item in _from_right(items) if right_to_left else _ordered(items, 0):
-        ordered += stand_ins.get(item, [item])
+    by_place = _from_right(items) if right_to_left else _ordered(items, 0)
+
+    def with_cells(order: Sequence[Line]) -> list[Line]:
+        return [line for item in order for line in stand_ins.get(item, [item])]
+
+    ordered = with_cells(by_place)
+    if all(line.drawn >= 0 for line in upright):
+        as_drawn = with_cells(
+            sorted(
+                items,
+                key=lambda item: min(
+                    line.drawn for line in stand_ins.get(item, [item])
+                ),
+            )
+        )
+        if _reads_better(as_drawn, ordered):
+            ordered = as_drawn
     return ordered + turned, tables
+
+
+def _reads_better(drawn: Sequence[Line], placed: Sequence[Line]) -> bool:
+    """Whether the order of the file is to be believed instead of that by places.
+
+    Either sentences go on from line to line more often; or they do about as often, and lines follow
+    closely below each other that by places alternate between columns of text.
+    """
+    by_file, by_place = _coherence(drawn), _coherence(placed)
+    if by_file > by_place + _MORE * len(drawn) + 1:
+        return True
+    alternate = [line for above, line in pairwise(placed) if not _is_near(above, line)]
+    if len(alternate) <= 0.2 * len(placed) or by_file < 0.8 * by_place:
+        return False
+    jumps = sum(not _is_near(above, below) for above, below in pairwise(drawn))
+    words = median(_words(line.text) for line in alternate)
+    return 3 * jumps < len(alternate) and words >= _LEAST_WORDS
+
+
+def _is_near(above: Line, below: Line) -> bool:
+    """Whether a line follows another at once: on its row, or in its column below."""
+    if _is_level(below, above):
+        return below.left - above.right < 1.5 * above.size
+    overlaps = below.left < above.right and below.right > above.left
+    return overlaps and 0 < below.top - above.top < 4 * max(above.size, below.size)
+
+
+def _coherence(lines: Sequence[Line]) -> int:
+    """How often a line goes on in the next as sentences do, less how often it does not."""
+    return sum(
+        -1 if _SENTENCE_END.search(above.text) else 1
+        for above, below in pairwise(lines)
+        if below.text[:1].islower()
+    )
 
 
 def _with_stand_ins(

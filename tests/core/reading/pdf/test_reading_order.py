@@ -122,3 +122,52 @@ def _moved(line: Line, down: float) -> Line:
 def test_columns_on_the_left_of_the_widest_gap_are_parted_too() -> None:
     lines = columns(0, 88, 178, 270, 364)  # each gap is wider than the one before
     assert read(lines) == by_column(lines)
+
+
+def column(text: str, left: float, first: int) -> list[Line]:
+    words = text.split()
+    return [
+        Line(
+            " ".join(words[i : i + 4]),
+            10,
+            False,
+            left,
+            left + 120,
+            12.0 * i,
+            12.0 * i + 10,
+            drawn=first + i,
+        )
+        for i in range(0, len(words), 4)
+    ]
+
+
+@pytest.mark.parametrize("gap", [2, 4, 30])
+def test_columns_that_places_do_not_tell_are_read_in_the_order_of_the_file(
+    gap: int,
+) -> None:
+    left = column("The pump moves " + "water through its " * 9 + "pipes.", 50, 0)
+    right = column("Here is how " + "seals are kept " * 9 + "dry.", 170 + gap, 100)
+    mixed = sorted([*left, *right], key=lambda line: (line.top, line.left))
+    ordered, _ = reading_order(mixed, [])
+    assert [line.text for line in ordered] == [line.text for line in [*left, *right]]
+
+
+def test_cells_that_a_file_draws_by_columns_are_read_by_rows() -> None:
+    cells = [
+        Line(
+            f"{name} {row}",
+            10,
+            False,
+            left,
+            left + 40,
+            14.0 * row,
+            14.0 * row + 10,
+            drawn=100 * number + row,
+        )
+        for number, (name, left) in enumerate(
+            [("Seal", 50), ("Brass", 150), ("Price", 250)]
+        )
+        for row in range(9)
+    ]
+    ordered, _ = reading_order(cells, [])
+    assert [line.text for line in ordered[:3]] == ["Seal 0", "Brass 0", "Price 0"]
