@@ -137,11 +137,11 @@ def cli(folder: Path) -> str:
 
 
 def mcp(folder: Path) -> str:
-    from structrag.cli.kept_index import KeptIndex
+    from structrag.cli.index_folder import IndexFolder
     from structrag.cli.mcp_server import Library, server_of
 
     (folder / "pump.md").write_text(TEXT)
-    library = Library(KeptIndex(None), [folder])
+    library = Library(IndexFolder(None), [folder])
     return f"{server_of(library).name}: {library.find(QUESTION, 1, None)[0]['text']}"
 
 

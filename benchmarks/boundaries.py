@@ -28,8 +28,8 @@ from benchmarks.methods_systems import Models, splitters
 from benchmarks.quality_tables import markdown_table
 from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
-from structrag.asking.cache import Cache
 from structrag.evaluation import baseline_segmentations, boundary_f1, pk, window_diff
+from structrag.model_calls.cache import Cache
 
 DOCUMENTS = 20  # of parsing
 READING = (

@@ -50,9 +50,9 @@ from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.machine import corpus_line, machine_line
 from benchmarks.quality import CACHE, CUAD_DOCUMENTS, SETS, chosen_embedder, sampled
 from structrag import __version__
-from structrag.asking.cache import Cache
-from structrag.asking.requests import LanguageModel
-from structrag.asking.runner import Runner
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import LanguageModel
+from structrag.model_calls.runner import Runner
 from structrag.models.llm import as_language_model
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter

@@ -8,11 +8,11 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import NoModel, check_at_least
+from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import ESTIMATED_SHARE, StageCost, call_cost
-from structrag.retrieval.d3.evidence import select_steps
+from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.selection import Evidence, Selection
 from structrag.text.tokens import count_tokens
 
@@ -50,9 +50,9 @@ _YES = {
 }
 
 
-def paragraph_steps(
+def paragraph_flow(
     question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
-) -> Steps[Evidence]:
+) -> Flow[Evidence]:
     """PARAGRAPH: one call for each paragraph, which is evidence if the answer is yes. A failed call
     is counted and selects nothing.
 
@@ -91,13 +91,13 @@ def paragraph_steps(
     )
 
 
-def chunk_steps(
+def chunk_flow(
     question: str,
     paragraphs: Sequence[Chunk],
     settings: Selection | None = None,
     *,
     chunk_tokens: int = CHUNK_TOKENS,
-) -> Steps[Evidence]:
+) -> Flow[Evidence]:
     """CHUNK: the strategy "base" over all paragraphs, `chunk_tokens` of them a call. Of the
     settings, the strategy does not hold."""
     check_at_least("chunk_tokens", chunk_tokens, 1)
@@ -108,44 +108,44 @@ def chunk_steps(
     if settings.counter is count_tokens:
         room = ceil(room / ESTIMATED_SHARE)
     settings = replace(settings, context_tokens=room)
-    return (yield from select_steps(question, paragraphs, settings))
+    return (yield from select_flow(question, paragraphs, settings))
 
 
-def map_reduce_steps(
+def map_reduce_flow(
     question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
-) -> Steps[Evidence]:
+) -> Flow[Evidence]:
     """MAP-REDUCE: PARAGRAPH, then what is left together in one call of "base", however long."""
-    first = yield from paragraph_steps(question, paragraphs, settings)
+    first = yield from paragraph_flow(question, paragraphs, settings)
     kept = [paragraphs[i] for i in first.positions]
     settings = replace(
         settings or Selection(), strategy="base", context_tokens=ONE_CALL
     )
-    return _joined(first, (yield from select_steps(question, kept, settings)))
+    return _joined(first, (yield from select_flow(question, kept, settings)))
 
 
-def map_reduce_optimized_steps(
+def map_reduce_optimized_flow(
     question: str,
     paragraphs: Sequence[Chunk],
     settings: Selection | None = None,
     *,
     chunk_tokens: int = CHUNK_TOKENS,
-) -> Steps[Evidence]:
+) -> Flow[Evidence]:
     """MAP-REDUCE OPTIMIZED: CHUNK, then CHUNK over what it kept."""
-    first = yield from chunk_steps(
+    first = yield from chunk_flow(
         question, paragraphs, settings, chunk_tokens=chunk_tokens
     )
     kept = [paragraphs[i] for i in first.positions]
     return _joined(
         first,
-        (yield from chunk_steps(question, kept, settings, chunk_tokens=chunk_tokens)),
+        (yield from chunk_flow(question, kept, settings, chunk_tokens=chunk_tokens)),
     )
 
 
-BASELINES: dict[str, Callable[[str, Sequence[Chunk]], Steps[Evidence]]] = {
-    "PARAGRAPH": paragraph_steps,
-    "CHUNK": chunk_steps,
-    "MAP-REDUCE": map_reduce_steps,
-    "MAP-REDUCE OPTIMIZED": map_reduce_optimized_steps,
+BASELINES: dict[str, Callable[[str, Sequence[Chunk]], Flow[Evidence]]] = {
+    "PARAGRAPH": paragraph_flow,
+    "CHUNK": chunk_flow,
+    "MAP-REDUCE": map_reduce_flow,
+    "MAP-REDUCE OPTIMIZED": map_reduce_optimized_flow,
 }
 
 

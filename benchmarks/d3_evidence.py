@@ -13,9 +13,6 @@ from benchmarks.d3_oracle import gold_chunks
 from benchmarks.d3_systems import document_of
 from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_tables import markdown_table
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Steps
-from structrag.asking.runner import Runner
 from structrag.evaluation import (
     SpanMeasure,
     evidence_f1,
@@ -27,6 +24,9 @@ from structrag.evaluation import (
 from structrag.index.index import Index
 from structrag.index.levels import query_vectors
 from structrag.index.snapshot import Reader
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Flow
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.index import PARAGRAPHS, D3Index
@@ -121,7 +121,7 @@ def plain_rankings(
     """All chunks that a question may find, best first: by BM25, by vectors, and by the mean of both
     brought to [0, 1]."""
     mask = row_mask(reader.select(where), len(reader))
-    scores = runner.run(_scores_steps(reader, question, mask))
+    scores = runner.run(_scores_flow(reader, question, mask))
 
     def ranked(value: Callable[[dict[str, float]], float]) -> list[Chunk]:
         order = sorted(scores, key=lambda row: (-round(value(scores[row]), 9), row))
@@ -134,9 +134,9 @@ def plain_rankings(
     }
 
 
-def _scores_steps(
+def _scores_flow(
     reader: Reader, question: str, mask: Any
-) -> Steps[dict[int, dict[str, float]]]:
+) -> Flow[dict[int, dict[str, float]]]:
     (vector,) = yield from query_vectors(reader, question)
     return fused_scores(reader, question, vector, mask)
 

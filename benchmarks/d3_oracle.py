@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from benchmarks.datasets import Dataset, Question
-from structrag.asking.requests import LanguageModel
+from structrag.model_calls.requests import LanguageModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.evidence import short_forms

@@ -30,9 +30,9 @@ from benchmarks.quality_tables import markdown_table
 from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.retrieval.d3.routing import SearchedPart
-from structrag.retrieval.d3.scoring import lexical_part_scores, part_scores_steps
+from structrag.retrieval.d3.scoring import lexical_part_scores, part_scores_flow
 from structrag.retrieval.d3.sentences import (
-    paragraph_sentence_steps,
+    paragraph_sentence_flow,
     part_sentence_scores,
 )
 from structrag.text.tokens import count_tokens
@@ -68,12 +68,12 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
         scope = SearchedPart(index, where)
         text = question.question
         sentences = evidence.run(
-            paragraph_sentence_steps(evidence, text, scope.layout, where)
+            paragraph_sentence_flow(evidence, text, scope.layout, where)
         )
         parts = {
             EVIDENCE: part_sentence_scores(sentences, scope.layout),
             SCORES: index.runner.run(
-                part_scores_steps(scope.parts, text, scope.part_mask)
+                part_scores_flow(scope.parts, text, scope.part_mask)
             ),
             BM25: lexical_part_scores(scope.parts, text, scope.part_mask),
         }

@@ -13,8 +13,8 @@ from benchmarks.d3_systems import document_of
 from benchmarks.datasets import Dataset
 from benchmarks.machine import machine_line
 from structrag import __version__
-from structrag.asking.requests import Steps
-from structrag.asking.steps import together
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.multihop.selfask import SelfAsk
@@ -62,11 +62,11 @@ def timed(
         )
     ][:QUESTIONS]
 
-    def all_steps() -> Steps[list[Any]]:
+    def all_steps() -> Flow[list[Any]]:
         steps_of: Callable[..., Any] = (
-            SelfAsk(retriever).steps if agent else retriever.steps
+            SelfAsk(retriever).flow if agent else retriever.flow
         )
-        return together(
+        return gather(
             [
                 steps_of(question, where={"doc_id": doc_id})
                 for question, doc_id in questions

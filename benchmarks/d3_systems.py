@@ -10,12 +10,12 @@ from typing import Any
 from benchmarks.d3_baselines import BASELINES
 from benchmarks.d3_scores import Outcome
 from benchmarks.datasets import Question
-from structrag.asking.requests import Steps
-from structrag.asking.runner import Runner
-from structrag.asking.steps import together
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.multihop.answering import Answered, answer_steps
+from structrag.retrieval.multihop.answering import Answered, answer_flow
 from structrag.retrieval.multihop.selfask import SelfAsk
 
 D3 = {"D3-BASE": "base", "D3-HIERBASE": "hierbase"}
@@ -28,7 +28,7 @@ class System:
     """One row of the comparison."""
 
     name: str
-    steps: Callable[[Question], Steps[Outcome]]
+    flow: Callable[[Question], Flow[Outcome]]
     runner: Runner
 
 
@@ -42,37 +42,37 @@ def baseline(
 ) -> System:
     """One of BASELINES, over the paragraphs of the question's own document."""
 
-    def steps(question: Question) -> Steps[Outcome]:
+    def flow(question: Question) -> Flow[Outcome]:
         own = paragraphs[document_of(question)]
         evidence = yield from BASELINES[name](question.question, own)
         hits = [
             Hit(own[i], 1.0, rank) for rank, i in enumerate(evidence.positions, start=1)
         ]
-        answered = yield from answer_steps(question.question, hits)
+        answered = yield from answer_flow(question.question, hits)
         return Outcome(hits, {"select": evidence.cost}, answered, evidence.degraded)
 
-    return System(name, steps, runner)
+    return System(name, flow, runner)
 
 
 def drill_down(name: str, retriever: Any) -> System:
     """A `D3Retriever`, inside the question's own document."""
 
-    def steps(question: Question) -> Steps[Outcome]:
-        found = yield from retriever.result_steps(
+    def flow(question: Question) -> Flow[Outcome]:
+        found = yield from retriever.result_flow(
             question.question, where={"doc_id": document_of(question)}
         )
-        answered = yield from answer_steps(question.question, found.hits)
+        answered = yield from answer_flow(question.question, found.hits)
         return Outcome(found.hits, found.cost, answered, found.degraded)
 
-    return System(name, steps, retriever.runner)
+    return System(name, flow, retriever.runner)
 
 
 def self_ask(retriever: Any) -> System:
     """Self-ask over a `D3Retriever`; its stages "ask" and "answer" count as finding evidence."""
     agent = SelfAsk(retriever)
 
-    def steps(question: Question) -> Steps[Outcome]:
-        found = yield from agent.steps(
+    def flow(question: Question) -> Flow[Outcome]:
+        found = yield from agent.flow(
             question.question, where={"doc_id": document_of(question)}
         )
         return Outcome(
@@ -82,11 +82,9 @@ def self_ask(retriever: Any) -> System:
             found.failures,
         )
 
-    return System(SELF_ASK, steps, retriever.runner)
+    return System(SELF_ASK, flow, retriever.runner)
 
 
 def run_all(system: System, questions: Sequence[Question]) -> list[Outcome]:
     """Every question, the calls of one round together."""
-    return system.runner.run(
-        together([system.steps(question) for question in questions])
-    )
+    return system.runner.run(gather([system.flow(question) for question in questions]))

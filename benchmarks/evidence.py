@@ -47,7 +47,6 @@ from structrag import (
     MultiViewRetriever,
     __version__,
 )
-from structrag.asking.requests import Steps, TokenVectors
 from structrag.chunks.given import GivenChunks
 from structrag.evaluation import (
     SpanMeasure,
@@ -56,8 +55,9 @@ from structrag.evaluation import (
     span_recall,
 )
 from structrag.evaluation.measure import Span, spans_of
-from structrag.reading.settings import Reading
-from structrag.retrieval.evidence.pool import Pool
+from structrag.model_calls.requests import Flow, TokenVectors
+from structrag.reading.settings import ReadOptions
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Question, Ranking
 from structrag.text.tokens import TokenCounter
@@ -255,8 +255,8 @@ class Once(EvidenceRetriever):
 class Unmatched(Once):
     """The first stage alone: the question's tokens are not matched."""
 
-    def _question_steps(self, query: str, basis: Any) -> Steps[Question]:
-        question = yield from super()._question_steps(query, basis)
+    def _question_flow(self, query: str, basis: Any) -> Flow[Question]:
+        question = yield from super()._question_flow(query, basis)
         return replace(question, tokens=None)
 
 
@@ -267,10 +267,10 @@ def evidence(
     **options: Any,
 ) -> Search:
     """`EvidenceRetriever` with the encoder's token vectors; `k` passages, or any number."""
-    reading = Reading(counter=setting.counter)
+    read_options = ReadOptions(counter=setting.counter)
     documents = setting.dataset.documents
     retriever = kind.from_documents(
-        documents, setting.encoder, reading=reading, **options
+        documents, setting.encoder, read_options=read_options, **options
     )
 
     def search(asked: Asked) -> dict[int, float]:

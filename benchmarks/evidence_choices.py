@@ -25,14 +25,14 @@ from benchmarks.methods import BUDGETS
 from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever
-from structrag.asking.requests import Array, TokenVectors
 from structrag.evaluation import span_recall
 from structrag.evaluation.measure import Span, SpanMeasure
-from structrag.reading.settings import Reading
+from structrag.model_calls.requests import Array, TokenVectors
+from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence import adding, quantised, record
 from structrag.retrieval.evidence import pool as pools
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
-from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import (
     IDF_POWER,
@@ -45,7 +45,7 @@ from structrag.retrieval.evidence.scores import (
     token_scores,
     token_weights,
 )
-from structrag.retrieval.evidence.store import Stored
+from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import maxnorm, minmax
@@ -229,7 +229,7 @@ class Bench:
         asked: Asked,
         ranking: NDArray[np.int64],
         choice: Choice,
-        documents: Sequence[Stored],
+        documents: Sequence[StoredDocument],
         pool: Pool,
     ) -> Iterator[tuple[int, float]]:
         """Each budget with the recall of what fits into it."""
@@ -266,7 +266,7 @@ class Bench:
             return Signals(**{name: kept[name] for name in kept.files})
 
 
-def _span(passage: Passage, documents: Sequence[Stored], pool: Pool) -> Span:
+def _span(passage: Passage, documents: Sequence[StoredDocument], pool: Pool) -> Span:
     number, place = pool.place(passage.first)
     of, last = pool.records[number], place + passage.stop - passage.first - 1
     return documents[number].id, int(of.starts[place]), int(of.ends[last])
@@ -303,7 +303,7 @@ def matched(
 
 
 def _rematched(
-    signals: Signals, choice: Choice, documents: Sequence[Stored], pool: Pool
+    signals: Signals, choice: Choice, documents: Sequence[StoredDocument], pool: Pool
 ) -> Signals:
     """What is matched where tokens are matched or weighted as the library does not."""
     matches, weights = signals.matches, signals.weights
@@ -374,7 +374,7 @@ def bench(setting: Any, questions: Sequence[Asked], folder: Path) -> Bench:
     retriever = EvidenceRetriever.from_documents(
         setting.dataset.documents,
         setting.encoder,
-        reading=Reading(counter=setting.counter),
+        read_options=ReadOptions(counter=setting.counter),
     )
     return Bench(retriever, questions, setting.where, setting.measure, folder)
 

@@ -33,7 +33,7 @@ from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import FixedSplitter, Index, MultiViewRetriever, __version__
 from structrag.evaluation import chroma_scores, spans_of
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Hit
 from structrag.retrieval.evidence import packing
 from structrag.retrieval.evidence.packing import NEAR
@@ -100,8 +100,10 @@ def systems(dataset: Dataset, encoder: Any, counter: TokenCounter) -> dict[str, 
     )
     index.add(dataset.documents)
     fixed = MultiViewRetriever(index, routes=("dense", "bm25"))
-    reading = Reading(counter=counter)
-    retriever = Once.from_documents(dataset.documents, encoder, reading=reading)
+    read_options = ReadOptions(counter=counter)
+    retriever = Once.from_documents(
+        dataset.documents, encoder, read_options=read_options
+    )
     rows: dict[str, Find] = {
         FIXED: partial(fixed.search, k=K),
         FIVE: partial(retriever.search, k=K),

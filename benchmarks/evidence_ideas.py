@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.packing import AROUND
-from structrag.retrieval.evidence.pool import Pool
-from structrag.retrieval.evidence.store import Stored
+from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import minmax
@@ -37,7 +37,7 @@ def is_content(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def with_headings(
-    pool: Pool, documents: Sequence[Stored], matches: FloatArray, factor: float
+    pool: Pool, documents: Sequence[StoredDocument], matches: FloatArray, factor: float
 ) -> FloatArray:
     """Each atom's best cosines (atoms, k), or `factor` times those of the headings above it."""
     above = []
@@ -90,7 +90,7 @@ def covering(
     gain: float,
     whole_block: int,
 ) -> NDArray[np.int64]:
-    """Atoms so that each adds to what those before match: greedily by score and coverage.
+    """Units so that each adds to what those before match: greedily by score and coverage.
 
     Coverage is what an atom's surroundings match better than anything taken, weighted, as a share
     of what can be matched at all. What lies in a block that was taken comes no more.

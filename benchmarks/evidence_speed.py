@@ -34,7 +34,7 @@ from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever, FixedSplitter, __version__
-from structrag.asking.requests import TokenVectors
+from structrag.model_calls.requests import TokenVectors
 from structrag.records import Document
 
 DIMENSIONS, QUESTIONS = 384, 40

@@ -34,12 +34,12 @@ from benchmarks.methods_systems import BOTH, Indexed, Models, d3, hiqa, multivie
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever, FixedSplitter, __version__
-from structrag.asking.cache import Cache
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.evaluation import SpanMeasure, span_recall
 from structrag.evaluation.measure import Span, spans_of
-from structrag.reading.settings import Reading
+from structrag.model_calls.cache import Cache
+from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk
 from structrag.retrieval.evidence.shortening import Shortener
 
@@ -92,7 +92,7 @@ def as_evidence(
             setting.encoder,
             max_tokens=budget,
             context="none",
-            reading=Reading(counter=setting.counter),
+            read_options=ReadOptions(counter=setting.counter),
         )
         slices = shortener.shorten([chunk.text for chunk in read], question.question)
         spans = [
@@ -117,7 +117,7 @@ def whole_documents(setting: Setting, questions: Sequence[Question]) -> Recalls:
     retriever = EvidenceRetriever.from_documents(
         setting.dataset.documents,
         setting.encoder,
-        reading=Reading(counter=setting.counter),
+        read_options=ReadOptions(counter=setting.counter),
     )
     values: Recalls = {budget: [] for budget in BUDGETS}
     for question in questions:

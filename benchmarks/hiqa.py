@@ -26,7 +26,7 @@ from benchmarks.datasets import DataMissing
 from benchmarks.hiqa_peers import PACKAGES
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.speed_tables import Table, render, save_part
-from structrag.asking.cache import Cache
+from structrag.model_calls.cache import Cache
 
 PARTS = ("boards", "chroma", "pooled", "speed")
 DOCUMENTS = 300  # manuals that the encoder reads; every manual is searched with LSA

@@ -21,9 +21,9 @@ from benchmarks.hiqa_scores import (
 )
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
-from structrag.asking.cache import Cache
 from structrag.chunks.hiqa.splitter import METADATA, HiQASplitter
 from structrag.index.index import Index
+from structrag.model_calls.cache import Cache
 from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 ROUTES: dict[str, dict[str, Any]] = {

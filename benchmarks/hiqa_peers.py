@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.hiqa_scores import Ranking, Search
-from structrag.asking.requests import Steps
 from structrag.index.index import Index
 from structrag.index.snapshot import Reader
+from structrag.model_calls.requests import Flow
+from structrag.retrieval.hiqa.candidates import PoolSource
 from structrag.retrieval.hiqa.keywords import KeywordTable
-from structrag.retrieval.hiqa.pool import PoolSource
 from structrag.retrieval.hiqa.retriever import POOL, HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 
@@ -47,7 +47,7 @@ class QuestionAlone(PoolSource):
 
     def query_vectors(
         self, reader: Reader, query: str, table: KeywordTable | None
-    ) -> Steps[tuple[Any, Any]]:
+    ) -> Flow[tuple[Any, Any]]:
         """The question's alone, its keywords included."""
         (vector,) = yield from self.index.query_vectors(reader, query)
         return vector, None

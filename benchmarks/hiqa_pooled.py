@@ -22,10 +22,10 @@ from benchmarks.hiqa_scores import (
 )
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
-from structrag.asking.cache import Cache
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation import SpanMeasure
 from structrag.index.index import Index
+from structrag.model_calls.cache import Cache
 from structrag.text.tokens import TokenCounter
 
 K = 5

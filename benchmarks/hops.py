@@ -47,7 +47,7 @@ from structrag.evaluation import (
     recall_at_budget,
     spans_of,
 )
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
 from structrag.text.tokens import TokenCounter
@@ -111,7 +111,7 @@ def retrievers(
         embedder=encoder, splitter=FixedSplitter(200), views=("raw",), batch_size=256
     )
     index.add(dataset.documents)
-    reading = Reading(counter=counter)
+    reading = ReadOptions(counter=counter)
     return {
         FIXED: MultiViewRetriever(index, routes=("dense", "bm25"), k=30),
         EVIDENCE: EvidenceRetriever.from_documents(

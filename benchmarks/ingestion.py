@@ -336,7 +336,9 @@ def feeding(place: Path) -> list[str]:
         target = place / f"fed {workers}"
         make = ingestion_models.on_accelerator
         began = time.perf_counter()
-        ingest(place / "files", target, fed, make=make, one_model=True, workers=workers)
+        ingest(
+            place / "files", target, fed, make=make, shared_model=True, workers=workers
+        )
         clock = time.perf_counter() - began
         lines.append(
             f"| {workers} workers, one model | {clock:.1f} | {chunks / clock:,.0f} "
@@ -345,7 +347,7 @@ def feeding(place: Path) -> list[str]:
     return lines
 
 
-def beside(cheap: dict[str, Any], model: dict[str, Any], start: float) -> str:
+def neighbours(cheap: dict[str, Any], model: dict[str, Any], start: float) -> str:
     """What an ingestion costs beside its work, and what that would be for a model. Computed."""
     cost = (cheap["ingest"] - cheap["work"]) / cheap["chunks"]
     work = model["work"] / model["chunks"]
@@ -388,7 +390,7 @@ def rendered(
     lines += [
         "",
         "Cores asked for: on which threads ran or waited to run.",
-        beside(*rows, start),
+        neighbours(*rows, start),
         "",
         f"An embedder in this process that takes {ACCELERATOR:,} texts a second and no processor:",
         "",

@@ -37,8 +37,8 @@ from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import Models, System, systems
 from benchmarks.methods_tables import figures, page
 from structrag import __version__
-from structrag.asking.cache import Cache
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
+from structrag.model_calls.cache import Cache
 from structrag.text.tokens import TokenCounter
 
 SAMPLES: Mapping[str, int | None] = {  # documents; None: all

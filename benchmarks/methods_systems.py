@@ -10,9 +10,6 @@ from typing import Any
 from benchmarks.datasets import Dataset, static_vectors
 from benchmarks.methods_peers import SIZE, SMALL, Peer, Splitting, by_size, each_text
 from benchmarks.splitters_systems import peers as semantic_peers
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed, Steps
-from structrag.asking.runner import Runner
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.fixed import FixedSplitter
@@ -21,6 +18,9 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.index.index import Index
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Embed, Flow
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
@@ -270,6 +270,6 @@ def _kept_vectors(runner: Runner, texts: Sequence[str] | str, **_: Any) -> Any:
     return vectors[0] if isinstance(texts, str) else vectors
 
 
-def _vectors(texts: tuple[str, ...]) -> Steps[Any]:
+def _vectors(texts: tuple[str, ...]) -> Flow[Any]:
     (vectors,) = yield [Embed(texts)]
     return vectors

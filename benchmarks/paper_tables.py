@@ -53,8 +53,6 @@ from structrag import (
     PICSplitter,
     __version__,
 )
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed, Steps
 from structrag.evaluation import (
     SpanMeasure,
     hits_at_k,
@@ -62,6 +60,8 @@ from structrag.evaluation import (
     span_recall,
     spans_of,
 )
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Chunk, Document
 from structrag.text.extractive import summarise
 from structrag.text.sentences import sentence_spans
@@ -523,7 +523,7 @@ def spread_table(dataset: Dataset, models: Models) -> str:
     return markdown_table(heads, rows, labels=1)
 
 
-def vectors_of(texts: Sequence[str], *, query: bool = False) -> Steps[Any]:
+def vectors_of(texts: Sequence[str], *, query: bool = False) -> Flow[Any]:
     (vectors,) = yield [Embed(tuple(texts), query)]
     return vectors
 

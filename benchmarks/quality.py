@@ -26,8 +26,8 @@ from benchmarks.quality_scores import differences, gold_questions, score
 from benchmarks.quality_systems import systems
 from benchmarks.quality_tables import report
 from structrag import __version__
-from structrag.asking.cache import Cache
 from structrag.errors import InvalidParameter, MissingExtra
+from structrag.model_calls.cache import Cache
 from structrag.text.tokens import TokenCounter, count_tokens, tiktoken_counter
 
 SETS = ("nq", "qasper", "cuad")

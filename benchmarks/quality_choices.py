@@ -23,10 +23,10 @@ from benchmarks.datasets import Dataset
 from benchmarks.quality_scores import AT_BUDGETS, POINTS, score
 from benchmarks.quality_systems import ROUTES, System
 from benchmarks.quality_tables import markdown_table
-from structrag.asking.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.index.index import Index
 from structrag.index.views import VIEWS
+from structrag.model_calls.cache import Cache
 from structrag.records import Document
 from structrag.retrieval.multiview import MultiViewRetriever
 

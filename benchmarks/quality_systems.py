@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.asking.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.index.index import Index
 from structrag.index.views import VIEWS
+from structrag.model_calls.cache import Cache
 from structrag.records import Document
 from structrag.retrieval.multiview import MultiViewRetriever
 

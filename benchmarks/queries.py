@@ -222,7 +222,7 @@ def during(
         began = time.perf_counter()
         adding = pool.submit(add)
         retriever = MultiViewRetriever(index, k=10)
-        asking = pool.submit(
+        call_settings = pool.submit(
             by_threads, retriever, questions, WHILE, lambda: not is_over.is_set()
         )
         with suppress(ModelFailed):  # the reader has become too old
@@ -232,7 +232,7 @@ def during(
                 )
                 checks += 1
         adding.result()
-        rate, milliseconds = asking.result()
+        rate, milliseconds = call_settings.result()
     return {
         "during": (rate, None if name == ALONE else milliseconds),
         "checks": checks * len(before),

@@ -115,11 +115,11 @@ class Words:
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         share = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
-        self._steps = share / share[-1]
+        self._flow = share / share[-1]
 
     def texts(self, count: int, words: int) -> list[str]:
         """So many texts of so many words."""
-        numbers = np.searchsorted(self._steps, self.random.random((count, words)))
+        numbers = np.searchsorted(self._flow, self.random.random((count, words)))
         return [" ".join([f"w{number}" for number in row]) for row in numbers.tolist()]
 
     def vectors(self, count: int) -> Any:

@@ -33,12 +33,12 @@ from benchmarks.methods_peers import Peer, Splitting, by_size
 from benchmarks.methods_systems import Models, System, fixed, given, reading
 from benchmarks.quality_tables import markdown_table
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed, Steps
-from structrag.asking.runner import Runner
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Embed, Flow
+from structrag.model_calls.runner import Runner
 from structrag.models.embedders import FunctionEmbedder
 from structrag.records import Chunk
 from structrag.text.sentences import sentence_spans
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     (options.output / "splitting_choices.md").write_text(page, encoding="utf-8")
 
 
-def _vectors(texts: tuple[str, ...], *, query: bool = False) -> Steps[Any]:
+def _vectors(texts: tuple[str, ...], *, query: bool = False) -> Flow[Any]:
     (vectors,) = yield [Embed(texts, query)]
     return np.asarray(vectors)
 

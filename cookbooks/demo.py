@@ -96,8 +96,10 @@ def run(paths: list[Path], question: str | None, *, light: bool) -> None:
         rows = [
             fixed_lines(rank, hit) for rank, hit in enumerate(fixed.search(query, HITS), start=1)
         ]
-        beside("LangChain EvidenceRetriever", langchain(query), "fixed length, same embedder", rows)
-        beside("LlamaIndex EvidenceRetriever", llama_index(query), "", [])
+        neighbours(
+            "LangChain EvidenceRetriever", langchain(query), "fixed length, same embedder", rows
+        )
+        neighbours("LlamaIndex EvidenceRetriever", llama_index(query), "", [])
     print(
         f"\nCost: {fixed.usage.calls} language-model calls. Each hit is an exact slice of its "
         "document."
@@ -227,7 +229,7 @@ def excerpt(text: str) -> str:
     return textwrap.shorten(" ".join(text.split()), 170, placeholder=" …")
 
 
-def beside(
+def neighbours(
     left_title: str, left: list[list[str]], right_title: str, right: list[list[str]]
 ) -> None:
     """Two columns of hits, or one."""

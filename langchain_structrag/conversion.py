@@ -9,15 +9,15 @@ from langchain_core.documents import Document
 
 import structrag.records as core
 from structrag.errors import InvalidParameter
-from structrag.hosts.documents import (
+from structrag.integrations.documents import (
     HostDocument,
     document_digest,
     document_name,
     read_document,
 )
-from structrag.hosts.metadata import PAGE_LABEL_KEY, page_label
-from structrag.hosts.parents import Parent, parent_of, under_titles
-from structrag.hosts.places import trusted_start
+from structrag.integrations.metadata import PAGE_LABEL_KEY, page_label
+from structrag.integrations.offsets import trusted_start
+from structrag.integrations.origins import Origin, parent_of, under_titles
 from structrag.reading.paging import pages_between
 
 # Of a chunk; a page of a loader has no last one.
@@ -25,13 +25,13 @@ PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)
 
 
 def to_core(document: Document, *, format: str = "auto") -> core.Document:
-    """A LangChain document as one of structrag; see `structrag.hosts.documents.read_document`."""
+    """A LangChain document as one of structrag; see `read_document` of `integrations.documents`."""
     return read_document(as_host(document), format=format)
 
 
 def to_split(
     document: Document, *, format: str = "auto"
-) -> tuple[core.Document, Parent]:
+) -> tuple[core.Document, Origin]:
     """A document to be split, and its place in its source.
 
     The place is in what an earlier splitter cut it from.

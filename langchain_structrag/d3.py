@@ -10,10 +10,10 @@ from langchain_core.documents import Document
 from pydantic import Field
 
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress
-from structrag.asking.usage import Usage
-from structrag.hosts.kinds import D3, RetrieverKind
+from structrag.integrations.kinds import D3, RetrieverKind
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Progress
+from structrag.model_calls.usage import Usage
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing

@@ -8,12 +8,12 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Array, Embed, Embedder, Steps
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking
-from structrag.asking.steps import ask
-from structrag.asking.usage import Usage
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Array, Embed, Embedder, Flow
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import CallSettings
+from structrag.model_calls.usage import Usage
 from structrag.models.embedders import as_fixed_embedder
 
 
@@ -58,7 +58,7 @@ class StructragEmbeddings(Embeddings):
         self.embedder: Embedder = as_fixed_embedder(embedder)
         self._runner = Runner(
             embedder=self.embedder,
-            asking=Asking(cache=cache, batch_size=batch_size),
+            call_settings=CallSettings(cache=cache, batch_size=batch_size),
         )
 
     @property
@@ -76,19 +76,19 @@ class StructragEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector a text; [] for none."""
-        return _lists(self._runner.run(_steps(texts)))
+        return _lists(self._runner.run(_flow(texts)))
 
     def embed_query(self, text: str) -> list[float]:
         """The query's vector, with the model's query prompt where it has one."""
-        return _lists(self._runner.run(_steps([text], query=True)))[0]
+        return _lists(self._runner.run(_flow([text], query=True)))[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """`embed_documents` by the embedder's asynchronous call."""
-        return _lists(await self._runner.arun(_steps(texts)))
+        return _lists(await self._runner.arun(_flow(texts)))
 
     async def aembed_query(self, text: str) -> list[float]:
         """`embed_query` by the embedder's asynchronous call."""
-        return _lists(await self._runner.arun(_steps([text], query=True)))[0]
+        return _lists(await self._runner.arun(_flow([text], query=True)))[0]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model_name!r})"
@@ -96,12 +96,12 @@ class StructragEmbeddings(Embeddings):
     def __reduce__(self) -> tuple[Any, ...]:
         cache = None if self._runner.cache is None else self._runner.cache.path
         make = partial(
-            type(self), batch_size=self._runner.asking.batch_size, cache=cache
+            type(self), batch_size=self._runner.call_settings.batch_size, cache=cache
         )
         return make, (self.embedder,)
 
 
-def _steps(texts: list[str], *, query: bool = False) -> Steps[Array]:
+def _flow(texts: list[str], *, query: bool = False) -> Flow[Array]:
     vectors = yield from ask(Embed(tuple(texts), query=query))
     return vectors  # type: ignore[no-any-return]
 

@@ -16,10 +16,10 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.hosts.kinds import EVIDENCE, RetrieverKind
-from structrag.hosts.metadata import CONTEXT_KEY
-from structrag.hosts.places import slice_places
-from structrag.hosts.retrievers import check_limits
+from structrag.integrations.kinds import EVIDENCE, RetrieverKind
+from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.integrations.offsets import slice_places
+from structrag.integrations.retrievers import check_limits
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice

@@ -14,14 +14,14 @@ from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
 from langchain_structrag.options import FormatterArguments, further_settings
 from langchain_structrag.reading import DocumentQueue
-from structrag.asking.settings import ASKING, Asking
-from structrag.asking.usage import Usage
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
-from structrag.hosts.documents import is_pdf
-from structrag.hosts.formatted import format_notes, formatter_of
-from structrag.hosts.metadata import PAGES_KEY, without_page_starts
+from structrag.integrations.documents import is_pdf
+from structrag.integrations.formatted import format_notes, formatter_of
+from structrag.integrations.metadata import PAGES_KEY, without_page_starts
+from structrag.model_calls.settings import ASKING, CallSettings
+from structrag.model_calls.usage import Usage
 from structrag.reading.files import FORMATS
 
 if TYPE_CHECKING:
@@ -106,9 +106,11 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
             "reader": reader,
         }
         self._remake = partial(type(self), llm, **options, **settings)
-        asking = Asking(**{name: others.pop(name) for name in ASKING if name in others})
+        call_settings = CallSettings(
+            **{name: others.pop(name) for name in ASKING if name in others}
+        )
         self.core: CoreFormatter = formatter_of(
-            preset, as_language_model(llm), asking=asking, **others
+            preset, as_language_model(llm), call_settings=call_settings, **others
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

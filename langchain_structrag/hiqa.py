@@ -13,11 +13,11 @@ from langchain_structrag.options import (
 )
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.hosts.metadata import SEGMENT_TEXT_KEY
-from structrag.hosts.parents import Parent
-from structrag.hosts.places import trimmed
-from structrag.hosts.segments import segment_notes
-from structrag.hosts.splitters import UNLIMITED, take_settings
+from structrag.integrations.metadata import SEGMENT_TEXT_KEY
+from structrag.integrations.offsets import trimmed
+from structrag.integrations.origins import Origin
+from structrag.integrations.segments import segment_notes
+from structrag.integrations.splitters import UNLIMITED, take_settings
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.text.tokens import count_tokens
@@ -105,7 +105,7 @@ class HiQATransformer(StructureSplitter):
         self,
         inherited: dict[str, Any],
         source: CoreDocument,
-        parent: Parent,
+        parent: Origin,
         chunk: Chunk,
         key: str,
     ) -> Document:

@@ -13,17 +13,17 @@ from pydantic import Field
 from langchain_structrag.conversion import PAGE_NOTES, document_id
 from langchain_structrag.models import inner_config
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.hosts.kinds import HIQA, RetrieverKind
-from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, without_page_starts
-from structrag.hosts.segments import (
+from structrag.index.corpus import CorpusStore
+from structrag.index.index import Index
+from structrag.integrations.kinds import HIQA, RetrieverKind
+from structrag.integrations.metadata import CHUNK_KEY, DOCUMENT_KEY, without_page_starts
+from structrag.integrations.segments import (
     EngineResult,
     EngineRoute,
     check_packing,
     indexed_segments,
     packed,
 )
-from structrag.index.corpus import CorpusStore
-from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 from structrag.text.tokens import count_tokens

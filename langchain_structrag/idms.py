@@ -15,7 +15,6 @@ from langchain_structrag.options import (
 )
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
-from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.enriching.enricher import (
     EnrichingSplitter,
     IDMSEnricher,
@@ -23,10 +22,11 @@ from structrag.chunks.enriching.enricher import (
 )
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.hosts.metadata import IDMS_KEYS, SEGMENT_TEXT_KEY
-from structrag.hosts.parents import Parent
-from structrag.hosts.places import trimmed
-from structrag.hosts.splitters import (
+from structrag.chunks.model_splitter import ReadingSplitter
+from structrag.integrations.metadata import IDMS_KEYS, SEGMENT_TEXT_KEY
+from structrag.integrations.offsets import trimmed
+from structrag.integrations.origins import Origin
+from structrag.integrations.splitters import (
     UNLIMITED,
     changes_of,
     idms_margin,
@@ -180,7 +180,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         self,
         inherited: dict[str, Any],
         source: CoreDocument,
-        parent: Parent,
+        parent: Origin,
         chunk: Chunk,
         key: str,
     ) -> Document:

@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.document_loaders import BaseBlobParser, BaseLoader, Blob
 from langchain_core.documents import Document
 
-from structrag.hosts.loading import FileReading, check_paths
+from structrag.integrations.loading import FileReading, check_paths
 
 
 class StructragLoader(BaseLoader):

@@ -17,11 +17,11 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableSequence
 from langchain_core.runnables.base import RunnableBindingBase
 
 from langchain_structrag.embedding import StructragEmbeddings
-from structrag.asking.counted import CallTokens, reported_tokens
-from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.hosts.models import HostEmbedder, HostModel
-from structrag.hosts.naming import host_name
+from structrag.integrations.models import HostEmbedder, HostModel
+from structrag.integrations.naming import host_name
+from structrag.model_calls.counted import CallTokens, reported_tokens
+from structrag.model_calls.requests import Embedder, LanguageModel
 
 _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar(
     "structrag_callbacks", default=None

@@ -23,9 +23,14 @@ from langchain_structrag.conversion import digest, document_id
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.hosts.metadata import ENTITIES_KEY
-from structrag.hosts.options import SelfAskOptions
-from structrag.hosts.retrievers import HostRetriever, passage, results_of, trace_notes
+from structrag.integrations.metadata import ENTITIES_KEY
+from structrag.integrations.options import SelfAskOptions
+from structrag.integrations.retrievers import (
+    HostRetriever,
+    passage,
+    results_of,
+    trace_notes,
+)
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
@@ -44,7 +49,7 @@ class TwoHopRetriever(ToolRetriever):
         >>> from langchain_structrag import MultiViewRetriever
         >>> texts = ["The X100 is made by Acme Pumps.", "Jane Doe owns Acme Pumps."]
         >>> retriever = TwoHopRetriever(retriever=MultiViewRetriever.from_texts(texts, k=1))
-        >>> first = retriever.invoke("Who is behind the maker of the X100?")[0]
+        >>> first = retriever.invoke("Who is after the maker of the X100?")[0]
         >>> first.metadata["two_hop_entities"]  # what the second search was given
         ['Acme Pumps']
 

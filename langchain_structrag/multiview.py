@@ -8,8 +8,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.hosts.kinds import MULTIVIEW, RetrieverKind
 from structrag.index.index import Index
+from structrag.integrations.kinds import MULTIVIEW, RetrieverKind
 
 
 class MultiViewRetriever(IndexRetriever):

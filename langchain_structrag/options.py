@@ -14,16 +14,16 @@ from pydantic import BaseModel, model_validator
 
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress
-from structrag.asking.settings import AskingOptions
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.hiqa.splitter import HiQASplitterSettings
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSettings
 from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
-from structrag.hosts.options import CoreOptions
+from structrag.integrations.options import CoreOptions
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Progress
+from structrag.model_calls.settings import CallOptions
 
 # What users of other retrievers and stores write, and what it is called here.
 HINTS = {
@@ -120,7 +120,7 @@ class HiQAPaperArguments(HiQAArguments, total=False):
     add_context: bool
 
 
-class FormatterArguments(AskingOptions, total=False):
+class FormatterArguments(CallOptions, total=False):
     """Settings of `HiQAFormatter` for its language model."""
 
     window_words: int

@@ -13,8 +13,8 @@ from langchain_structrag.options import (
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.hosts.metadata import PIC_KEYS
-from structrag.hosts.splitters import UNLIMITED, changes_of, take_settings
+from structrag.integrations.metadata import PIC_KEYS
+from structrag.integrations.splitters import UNLIMITED, changes_of, take_settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

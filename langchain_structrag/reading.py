@@ -13,14 +13,14 @@ from langchain_core.runnables import run_in_executor
 from langchain_structrag.conversion import as_documents, check_documents, to_split
 from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.splitting import ChunkNames, StructureSplitter
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking
-from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
+from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import full_notes
-from structrag.hosts.parents import Parent
+from structrag.integrations.metadata import full_notes
+from structrag.integrations.origins import Origin
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Progress
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import CallSettings
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
@@ -55,7 +55,9 @@ class ReadingTextSplitter(StructureSplitter):
             if embeddings is None
             else core_embedder(as_embedder(embeddings)),
             "llm": core_language_model(as_language_model(llm)),
-            "asking": Asking(cache, batch_size, max_concurrency, progress=progress),
+            "call_settings": CallSettings(
+                cache, batch_size, max_concurrency, progress=progress
+            ),
         }
         self._runner()
 
@@ -151,7 +153,7 @@ class DocumentQueue:
     def __init__(self, documents: Iterable[Document], format: str) -> None:
         self._documents = iter(documents)
         self._format = format
-        self._waiting: deque[tuple[Document, CoreDocument, Parent]] = deque()
+        self._waiting: deque[tuple[Document, CoreDocument, Origin]] = deque()
 
     def __iter__(self) -> Iterator[CoreDocument]:
         for document in self._documents:
@@ -159,7 +161,7 @@ class DocumentQueue:
             self._waiting.append((document, source, parent))
             yield source
 
-    def next(self) -> tuple[Document, CoreDocument, Parent]:
+    def next(self) -> tuple[Document, CoreDocument, Origin]:
         """The document that the next result belongs to.
 
         As it came, and as it was split.

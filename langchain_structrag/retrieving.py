@@ -49,19 +49,19 @@ from structrag.errors import (
     check_at_least,
     check_ids,
 )
-from structrag.hosts.documents import read_document, with_own_names
-from structrag.hosts.kinds import RetrieverKind, chunks_of, neighbours_of
-from structrag.hosts.metadata import (
+from structrag.integrations.documents import read_document, with_own_names
+from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
+from structrag.integrations.metadata import (
     heading_notes,
     oversize_notes,
     source_notes,
     without_page_starts,
 )
-from structrag.hosts.places import trimmed
-from structrag.hosts.retrievers import (
-    alike,
+from structrag.integrations.offsets import trimmed
+from structrag.integrations.retrievers import (
     chosen_embedding,
     lost_retriever,
+    resolve_aliases,
     results_of,
     warn_of_chunks,
 )
@@ -321,7 +321,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         check_arguments(
             f"{type(self).__name__}.invoke", options, [*names, *SAME], HINTS
         )
-        limits = alike(dict(options), SAME)
+        limits = resolve_aliases(dict(options), SAME)
         for name in names:
             if limits.get(name) is None and name in type(self).model_fields:
                 limits[name] = getattr(self, name)

@@ -9,7 +9,7 @@ from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import check_at_least
-from structrag.hosts.splitters import check_overlap
+from structrag.integrations.splitters import check_overlap
 from structrag.text.sentences import SentenceSplitter
 
 

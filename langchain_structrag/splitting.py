@@ -19,16 +19,16 @@ from langchain_structrag.conversion import (
     to_split,
 )
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
-from structrag.hosts.documents import stable_uuid
-from structrag.hosts.metadata import (
+from structrag.integrations.documents import stable_uuid
+from structrag.integrations.metadata import (
     context_notes,
     header_notes,
     heading_path,
     oversize_notes,
     without_page_starts,
 )
-from structrag.hosts.parents import REPLACED_KEYS, Parent
-from structrag.hosts.places import TrimmedLength, trimmed
+from structrag.integrations.offsets import TrimmedLength, trimmed
+from structrag.integrations.origins import REPLACED_KEYS, Origin
 from structrag.reading.files import FORMATS
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
@@ -147,7 +147,7 @@ class StructureSplitter(TextSplitter):
         self,
         origin: Document,
         source: CoreDocument,
-        parent: Parent,
+        parent: Origin,
         chunks: Sequence[Chunk],
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
@@ -165,7 +165,7 @@ class StructureSplitter(TextSplitter):
         self,
         inherited: dict[str, Any],
         source: CoreDocument,
-        parent: Parent,
+        parent: Origin,
         chunk: Chunk,
         key: str,
     ) -> Document:
@@ -187,7 +187,7 @@ class StructureSplitter(TextSplitter):
         return Document(page_content=lead + chunk.text, metadata=metadata, id=name)
 
     def _place_notes(
-        self, source: CoreDocument, parent: Parent, chunk: Chunk
+        self, source: CoreDocument, parent: Origin, chunk: Chunk
     ) -> dict[str, Any]:
         """Where a chunk stands. All that an edit elsewhere in the document may change."""
         start, end = parent.span(chunk)

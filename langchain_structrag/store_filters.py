@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
+from structrag.integrations.metadata import DOCUMENT_KEY, VIEW_KEY
 
 # From a view and the ids of documents (None: all) to arguments of the store's search.
 StoreFilter = Callable[[str, Sequence[str] | None], Mapping[str, Any]]

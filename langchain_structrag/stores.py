@@ -10,23 +10,23 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from langchain_structrag.store_filters import StoreFilter, known_filter
-from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.hosts.documents import stable_uuid
-from structrag.hosts.stores import (
+from structrag.index.entries import Entry
+from structrag.index.index import Index
+from structrag.integrations.documents import stable_uuid
+from structrag.integrations.stores import (
     HostStore,
     Match,
     as_similarities,
     documents_of,
     entry_texts,
-    paged_steps,
+    paged_flow,
     rank_scores,
     store_metadata,
     stored_chunk,
     view_of,
 )
-from structrag.index.entries import Entry
-from structrag.index.index import Index
+from structrag.model_calls.requests import Ranking, Search
 
 
 @dataclass
@@ -134,7 +134,7 @@ class LangChainDenseStore(HostStore):
         # Without a filter the store mixes the views, so it is asked for twice as many.
         views = len(self.index.views) if self.index is not None else 1
         first = request.n * (1 if self.store_filter else min(2, views))
-        return paged_steps(self.index, request, first=first, most=self.max_results)
+        return paged_flow(self.index, request, first=first, most=self.max_results)
 
 
 def entry_id(chunk_id: str, view: str) -> str:

@@ -11,7 +11,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from structrag.hosts.citations import ANSWER, SEARCH, citation_of, shown_citations
+from structrag.integrations.citations import (
+    ANSWER,
+    SEARCH,
+    citation_of,
+    shown_citations,
+)
 
 
 class SearchInput(BaseModel):

@@ -16,7 +16,7 @@ from langchain_structrag.models import (
     inner_config,
     model_name,
 )
-from structrag.hosts.images import PROMPT, open_image
+from structrag.integrations.images import PROMPT, open_image
 
 
 @dataclass(frozen=True)

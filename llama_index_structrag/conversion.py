@@ -18,8 +18,8 @@ from llama_index.core.schema import (
 )
 
 from structrag.errors import InvalidParameter
-from structrag.hosts.documents import HostDocument, read_document
-from structrag.hosts.metadata import (
+from structrag.integrations.documents import HostDocument, read_document
+from structrag.integrations.metadata import (
     CONTEXT_KEY,
     D3_KEYS,
     FORMAT_KEY,
@@ -37,7 +37,7 @@ from structrag.hosts.metadata import (
     source_notes,
     without_page_starts,
 )
-from structrag.hosts.places import trimmed
+from structrag.integrations.offsets import trimmed
 from structrag.reading.paging import PAGE_STARTS
 from structrag.records import Chunk, Document, Hit
 
@@ -82,7 +82,7 @@ _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 def read_node(
     node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = True
 ) -> Document:
-    """A node's text as a document of the core; see `structrag.hosts.documents.read_document`."""
+    """A node's text as a document of the core; see `read_document` of `integrations.documents`."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     host = HostDocument(text, node.metadata, id)
     return read_document(host, format=format, drop_navigation=drop_navigation)
@@ -233,11 +233,11 @@ def hit_to_node(
     return NodeWithScore(node=node, score=hit.score)
 
 
-def link_chunks(node: BaseNode, before: Chunk | None, behind: Chunk | None) -> None:
+def link_chunks(node: BaseNode, before: Chunk | None, after: Chunk | None) -> None:
     """Set PREVIOUS and NEXT of a hit: the chunks beside it."""
     for name, neighbour in (
         (NodeRelationship.PREVIOUS, before),
-        (NodeRelationship.NEXT, behind),
+        (NodeRelationship.NEXT, after),
     ):
         if neighbour is not None:
             node.relationships[name] = RelatedNodeInfo(node_id=neighbour.id)

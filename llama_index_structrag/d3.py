@@ -16,8 +16,8 @@ from llama_index_structrag.retrieving import (
     prompt_of,
     template_of,
 )
-from structrag.asking.usage import Usage
-from structrag.hosts.kinds import D3, RetrieverKind
+from structrag.integrations.kinds import D3, RetrieverKind
+from structrag.model_calls.usage import Usage
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport

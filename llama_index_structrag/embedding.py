@@ -16,10 +16,10 @@ from llama_index.core.bridge.pydantic import (
 from typing_extensions import Self
 
 from llama_index_structrag.settings import refuse_saved
-from structrag.asking.calling import acall
-from structrag.asking.requests import Embedder
-from structrag.asking.texts import check_vectors
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.model_calls.calling import acall
+from structrag.model_calls.requests import Embedder
+from structrag.model_calls.texts import check_vectors
 from structrag.models.embedders import as_fixed_embedder
 
 

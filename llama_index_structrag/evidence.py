@@ -21,10 +21,10 @@ from llama_index.core.schema import (
 from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.hosts.kinds import EVIDENCE, RetrieverKind
-from structrag.hosts.metadata import CONTEXT_KEY
-from structrag.hosts.places import slice_places
-from structrag.hosts.retrievers import check_limits
+from structrag.integrations.kinds import EVIDENCE, RetrieverKind
+from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.integrations.offsets import slice_places
+from structrag.integrations.retrievers import check_limits
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 

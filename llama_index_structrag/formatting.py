@@ -28,20 +28,20 @@ from llama_index_structrag.conversion import read_node
 from llama_index_structrag.models import core_model
 from llama_index_structrag.parsing import shown_groups
 from llama_index_structrag.reading import LanguageModelField, checked_cache
-from structrag.asking.requests import Steps
-from structrag.asking.settings import Asking
-from structrag.asking.steps import together
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
-from structrag.hosts.documents import is_pdf
-from structrag.hosts.formatted import format_notes, formatter_of
-from structrag.hosts.metadata import (
+from structrag.integrations.documents import is_pdf
+from structrag.integrations.formatted import format_notes, formatter_of
+from structrag.integrations.metadata import (
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
     PAGES_KEY,
     without_page_starts,
 )
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow
+from structrag.model_calls.settings import CallSettings
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import file_bytes
 from structrag.reading.paging import PAGE_STARTS
@@ -171,7 +171,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
         for group in shown_groups(
             nodes, bool(kwargs.get("show_progress")), "Formatting documents"
         ):
-            results = core.runner.run(self._steps(core, group))
+            results = core.runner.run(self._flow(core, group))
             documents += self._in_markdown(group, results)
         return documents
 
@@ -182,7 +182,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
         for group in shown_groups(
             nodes, bool(kwargs.get("show_progress")), "Formatting documents"
         ):
-            results = await core.runner.arun(self._steps(core, group))
+            results = await core.runner.arun(self._flow(core, group))
             documents += self._in_markdown(group, results)
         return documents
 
@@ -224,7 +224,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
             prompt=self.prompt,
             repeat_prompt=self.repeat_prompt,
             whole_previous=self.whole_previous,
-            asking=Asking(
+            call_settings=CallSettings(
                 cache=checked_cache(self.cache),
                 max_concurrency=self.max_concurrency,
                 max_calls=self.max_calls,
@@ -232,15 +232,15 @@ class HiQAFormatter(TransformComponent, BaseReader):
             ),
         )
 
-    def _steps(
+    def _flow(
         self, core: CoreFormatter, nodes: Sequence[BaseNode]
-    ) -> Steps[list[Formatted]]:
+    ) -> Flow[list[Formatted]]:
         sources = [
             read_node(node, node.node_id, format=self.format)
             for node in nodes
             if _text(node)
         ]
-        return together([core.steps(source) for source in sources])
+        return gather([core.flow(source) for source in sources])
 
     def _in_markdown(
         self, nodes: Sequence[BaseNode], results: Sequence[Formatted]

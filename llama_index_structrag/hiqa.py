@@ -14,8 +14,8 @@ from llama_index_structrag.conversion import show_index_text, show_text
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.hosts.segments import segment_notes
-from structrag.hosts.splitters import UNLIMITED
+from structrag.integrations.segments import segment_notes
+from structrag.integrations.splitters import UNLIMITED
 from structrag.records import Chunk
 
 if TYPE_CHECKING:

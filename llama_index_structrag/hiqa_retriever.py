@@ -18,16 +18,16 @@ from llama_index.core.schema import (
 from llama_index_structrag.conversion import show_index_text
 from llama_index_structrag.retrieving import IndexRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
-from structrag.hosts.kinds import HIQA, RetrieverKind
-from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
-from structrag.hosts.segments import (
+from structrag.index.corpus import CorpusStore
+from structrag.integrations.kinds import HIQA, RetrieverKind
+from structrag.integrations.metadata import CHUNK_KEY, DOCUMENT_KEY
+from structrag.integrations.segments import (
     EngineResult,
     EngineRoute,
     check_packing,
     indexed_segments,
     packed,
 )
-from structrag.index.corpus import CorpusStore
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 

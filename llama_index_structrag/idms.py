@@ -25,8 +25,8 @@ from structrag.chunks.enriching.enricher import (
     with_enrichment,
 )
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.hosts.metadata import IDMS_KEYS
-from structrag.hosts.splitters import (
+from structrag.integrations.metadata import IDMS_KEYS
+from structrag.integrations.splitters import (
     UNLIMITED,
     idms_margin,
     idms_target,

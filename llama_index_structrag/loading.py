@@ -11,8 +11,8 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
 from structrag.errors import InvalidDocument
-from structrag.hosts.loading import FileReading, LoadedText
-from structrag.hosts.metadata import FORMAT_KEY, PAGES_KEY
+from structrag.integrations.loading import FileReading, LoadedText
+from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
 from structrag.reading.paging import PAGE_STARTS
 
 _HIDDEN = (FORMAT_KEY, PAGES_KEY, PAGE_STARTS, "pages_without_text", "undecodable")

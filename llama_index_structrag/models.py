@@ -9,11 +9,11 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM, ChatMessage, ChatResponse
 
 from llama_index_structrag.embedding import StructragEmbedding
-from structrag.asking.counted import CallTokens, reported_tokens
-from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.hosts.models import HostEmbedder, HostModel
-from structrag.hosts.naming import host_name
+from structrag.integrations.models import HostEmbedder, HostModel
+from structrag.integrations.naming import host_name
+from structrag.model_calls.counted import CallTokens, reported_tokens
+from structrag.model_calls.requests import Embedder, LanguageModel
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 

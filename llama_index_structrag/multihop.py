@@ -26,9 +26,9 @@ from llama_index_structrag.retrieving import (
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments, check_at_least
-from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
-from structrag.hosts.options import SelfAskOptions
-from structrag.hosts.retrievers import HostRetriever, passage, trace_notes
+from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
+from structrag.integrations.options import SelfAskOptions
+from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk
@@ -49,7 +49,7 @@ class TwoHopRetriever(ToolRetriever):
         >>> texts = ["The X100 is made by Acme Pumps.", "Jane Doe owns Acme Pumps."]
         >>> documents = [Document(text=text) for text in texts]
         >>> inner = MultiViewRetriever.from_documents(documents, similarity_top_k=1)
-        >>> first = TwoHopRetriever(inner).retrieve("Who is behind the maker of the X100?")[0]
+        >>> first = TwoHopRetriever(inner).retrieve("Who is after the maker of the X100?")[0]
         >>> first.metadata["two_hop_entities"]  # what the second search was given
         ['Acme Pumps']
 

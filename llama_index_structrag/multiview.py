@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from llama_index_structrag.retrieving import IndexRetriever
-from structrag.hosts.kinds import MULTIVIEW, RetrieverKind
+from structrag.integrations.kinds import MULTIVIEW, RetrieverKind
 
 
 class MultiViewRetriever(IndexRetriever):

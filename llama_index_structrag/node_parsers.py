@@ -15,7 +15,7 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.hosts.splitters import check_overlap
+from structrag.integrations.splitters import check_overlap
 
 if TYPE_CHECKING:
     _ContentAware = StructureNodeParser

@@ -16,8 +16,8 @@ from llama_index.core.vector_stores.types import (
 )
 
 from structrag.errors import check_arguments
-from structrag.hosts.options import CoreOptions
-from structrag.hosts.retrievers import alike
+from structrag.integrations.options import CoreOptions
+from structrag.integrations.retrievers import resolve_aliases
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 # What users of other retrievers and stores write, and what it is called here.
@@ -73,4 +73,4 @@ def read_options(
     names = list(known)
     names += [name for name, own in SAME.items() if own in names]
     check_arguments(what, options, names, HINTS)
-    return alike(dict(options), SAME)
+    return resolve_aliases(dict(options), SAME)

@@ -41,17 +41,17 @@ from llama_index_structrag.settings import (
     span_id,
     token_counter,
 )
-from structrag.asking.requests import Steps
-from structrag.asking.runner import Runner
-from structrag.asking.steps import remembering, together
-from structrag.chunks.asking_splitter import answered, groups_of
+from structrag.chunks.model_splitter import answered, groups_of
 from structrag.errors import check_arguments, check_choice
-from structrag.hosts.documents import stable_uuid
-from structrag.hosts.fitting import fitted_steps, hide_longest
-from structrag.hosts.metadata import CONTEXT_KEY
-from structrag.hosts.parents import Parent, parent_of, under_titles
-from structrag.hosts.places import original_span, trimmed, trusted_start
-from structrag.hosts.splitters import defaults_of, hints_of
+from structrag.integrations.documents import stable_uuid
+from structrag.integrations.fitting import fitted_flow, hide_longest
+from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.integrations.offsets import original_span, trimmed, trusted_start
+from structrag.integrations.origins import Origin, parent_of, under_titles
+from structrag.integrations.splitters import defaults_of, hints_of
+from structrag.model_calls.flow import gather, memoised
+from structrag.model_calls.requests import Flow
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -97,7 +97,7 @@ class Inherited:
 
     node: BaseNode
     place: NodePlace
-    parent: Parent  # the same for metadata, with the titles above the node's text
+    parent: Origin  # the same for metadata, with the titles above the node's text
     metadata: Mapping[str, Any]
     # Its longest values, kept out of the embedded text to keep the limit.
     excluded: tuple[str, ...]
@@ -298,7 +298,7 @@ class StructureNodeParser(NodeParser):
         runner = self._runner()
         families: list[list[BaseNode]] = []  # the children of each node
         for group in shown_groups(nodes, show_progress):
-            families += runner.run(self._group_steps(group, runner))
+            families += runner.run(self._group_flow(group, runner))
         return self._finished(nodes, families)
 
     async def _aparse_nodes(
@@ -309,12 +309,12 @@ class StructureNodeParser(NodeParser):
     def _runner(self) -> Runner:
         return Runner()
 
-    def _group_steps(
+    def _group_flow(
         self, nodes: Sequence[BaseNode], runner: Runner
-    ) -> Steps[list[list[BaseNode]]]:
+    ) -> Flow[list[list[BaseNode]]]:
         counter = token_counter(self.tokenizer)
-        steps = [self._node_steps(node, counter) for node in nodes]
-        return together([remembering(answered(one, runner)) for one in steps])
+        flow = [self._node_flow(node, counter) for node in nodes]
+        return gather([memoised(answered(one, runner)) for one in flow])
 
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, LlamaDocument]
@@ -342,9 +342,7 @@ class StructureNodeParser(NodeParser):
             link_neighbours(parsed)
         return parsed
 
-    def _node_steps(
-        self, node: BaseNode, counter: TokenCounter
-    ) -> Steps[list[BaseNode]]:
+    def _node_flow(self, node: BaseNode, counter: TokenCounter) -> Flow[list[BaseNode]]:
         """The nodes of a node; their texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
@@ -358,7 +356,7 @@ class StructureNodeParser(NodeParser):
         parent = inherit(node, document, room, counter, with_metadata=with_metadata)
         document = under_titles(document, parent.parent)
         has_titles = self.include_metadata and self.add_context
-        fitted = yield from fitted_steps(
+        fitted = yield from fitted_flow(
             lambda limit, titles: self.core_splitter(limit, counter, context=titles),
             document,
             lambda chunk: self._child(parent, chunk, document),

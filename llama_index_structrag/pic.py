@@ -12,8 +12,8 @@ from llama_index_structrag.arguments import PICParserArguments
 from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import with_settings
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.hosts.metadata import PIC_KEYS
-from structrag.hosts.splitters import UNLIMITED
+from structrag.integrations.metadata import PIC_KEYS
+from structrag.integrations.splitters import UNLIMITED
 
 if TYPE_CHECKING:
     _Fields = ReadingNodeParser

@@ -13,12 +13,12 @@ from llama_index.core.schema import BaseNode
 from llama_index_structrag.models import core_embedder, core_model
 from llama_index_structrag.parsing import StructureNodeParser, shown_groups
 from llama_index_structrag.settings import Named
-from structrag.asking.cache import Cache
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking
-from structrag.chunks.asking_splitter import read_boundary_embedder
+from structrag.chunks.model_splitter import read_boundary_embedder
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import full_notes
+from structrag.integrations.metadata import full_notes
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import CallSettings
 from structrag.records import Chunk
 
 
@@ -131,14 +131,14 @@ class ReadingNodeParser(StructureNodeParser):
         runner = self._runner()
         families: list[list[BaseNode]] = []  # the children of each node
         for group in shown_groups(nodes, show_progress):
-            families += await runner.arun(self._group_steps(group, runner))
+            families += await runner.arun(self._group_flow(group, runner))
         return self._finished(nodes, families)
 
     def _runner(self) -> Runner:
         return Runner(
             llm=core_model(self.llm),
             embedder=core_embedder(self.embed_model),
-            asking=Asking(
+            call_settings=CallSettings(
                 checked_cache(self.cache), self.batch_size, self.max_concurrency
             ),
         )

@@ -50,8 +50,8 @@ from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.hosts.kinds import RetrieverKind, chunks_of, neighbours_of
-from structrag.hosts.retrievers import (
+from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
+from structrag.integrations.retrievers import (
     chosen_embedding,
     lost_retriever,
     results_of,
@@ -208,7 +208,7 @@ class IndexRetriever(ToolRetriever):
             *signature(IndexRetriever.__init__).parameters.values(),
         ]
         names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
-        others = ("self", "index", "k", "asking")
+        others = ("self", "index", "k", "call_settings")
         names += [*cls.KIND.settings, *cls.OWN]
         return [name for name in dict.fromkeys(names) if name not in others]
 

@@ -22,10 +22,10 @@ from llama_index.core.bridge.pydantic import (
 from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
 
-from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
-from structrag.hosts.documents import stable_uuid
-from structrag.hosts.splitters import HOST_NAMES, defaults_of, descriptions_of
+from structrag.integrations.documents import stable_uuid
+from structrag.integrations.splitters import HOST_NAMES, defaults_of, descriptions_of
+from structrag.model_calls.naming import setting_name
 from structrag.text.tokens import TokenCounter, huggingface_counter
 
 

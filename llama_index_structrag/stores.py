@@ -21,11 +21,12 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from structrag.asking.requests import Search
 from structrag.errors import InvalidParameter
-from structrag.hosts.documents import stable_uuid
-from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
-from structrag.hosts.stores import (
+from structrag.index.entries import Entry
+from structrag.index.index import Index
+from structrag.integrations.documents import stable_uuid
+from structrag.integrations.metadata import DOCUMENT_KEY, VIEW_KEY
+from structrag.integrations.stores import (
     HostStore,
     Match,
     documents_of,
@@ -35,8 +36,7 @@ from structrag.hosts.stores import (
     stored_chunk,
     view_of,
 )
-from structrag.index.entries import Entry
-from structrag.index.index import Index
+from structrag.model_calls.requests import Search
 
 _SEPARATOR = "\x1f"
 

@@ -11,7 +11,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index.core.tools import FunctionTool
 from pydantic import BaseModel, Field
 
-from structrag.hosts.citations import (
+from structrag.integrations.citations import (
     ANSWER,
     SEARCH,
     Citation,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from llama_index.core.llms import LLM, ChatMessage, ImageBlock, TextBlock
 
 from llama_index_structrag.models import LlamaIndexModel
-from structrag.hosts.images import PROMPT, open_image
+from structrag.integrations.images import PROMPT, open_image
 
 
 @dataclass(frozen=True)

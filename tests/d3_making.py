@@ -8,9 +8,9 @@ from typing import Any
 
 from doubles import HashEmbedder
 
-from structrag.asking.runner import Runner
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
-from structrag.retrieval.d3.evidence import select_steps
+from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.selection import Evidence, Selection
 
@@ -66,7 +66,7 @@ def selected(
         **changes,
     }
     return Runner(embedder=HashEmbedder()).run(
-        select_steps(
+        select_flow(
             QUESTION, chunks(texts, context), Selection(strategy=strategy, **given)
         )
     )

@@ -8,16 +8,16 @@ from typing import Any
 from doubles import HashEmbedder
 from samples import dense_document
 
-from structrag.asking.runner import Runner
 from structrag.chunks.enriching.density import (
     DensityFactors,
     DensitySettings,
-    density_steps,
+    density_flow,
 )
 from structrag.chunks.enriching.enricher import (
     IDMSEnricher,
 )
 from structrag.chunks.fixed import FixedSplitter
+from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 from structrag.records import Chunk
 from structrag.text.tokens import count_tokens
@@ -37,7 +37,7 @@ def measured(
     chunks: list[Chunk], *, llm: Any = None, **choices: Any
 ) -> list[DensityFactors]:
     runner = Runner(embedder=HashEmbedder(), llm=llm)
-    return runner.run(density_steps(chunks, DensitySettings(**choices)))[0]
+    return runner.run(density_flow(chunks, DensitySettings(**choices)))[0]
 
 
 def enrich(llm: Any = None, **choices: Any) -> list[Chunk]:

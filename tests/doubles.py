@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from structrag import Cache, ContentAwareSplitter, Index
-from structrag.asking.requests import Ranking, Search, TokenVectors
-from structrag.asking.runner import Runner
 from structrag.index.entries import Entry
+from structrag.model_calls.requests import Ranking, Search, TokenVectors
+from structrag.model_calls.runner import Runner
 
 
 class HashEmbedder:

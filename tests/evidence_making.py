@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from doubles import HashTokens
 
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import fit_quantiser
 from structrag.retrieval.evidence.record import (
     Record,
-    find_pieces,
-    read_atoms,
+    find_encoder_spans,
+    read_units,
     with_tokens,
 )
 from structrag.retrieval.evidence.scores import Question
@@ -22,16 +22,16 @@ from structrag.retrieval.evidence.scores import Question
 QUANTISER = fit_quantiser(
     np.random.default_rng(0).normal(size=(99, 32)).astype(np.float32)
 )
-WORDS = Reading(counter=lambda text: len(text.split()))
+WORDS = ReadOptions(counter=lambda text: len(text.split()))
 
 
-def record(document: Document, reading: Reading = WORDS) -> Record:
+def record(document: Document, read_options: ReadOptions = WORDS) -> Record:
     """The record of a document, with hashed words as tokens."""
-    pieces = find_pieces(document, reading)
+    pieces = find_encoder_spans(document, read_options)
     tokens = HashTokens().embed_tokens(
         [document.text[start:end] for start, end in pieces]
     )
-    made = read_atoms(reading.outline(document), reading)
+    made = read_units(read_options.outline(document), read_options)
     return (
         with_tokens(made, pieces, tokens, QUANTISER) if tokens and len(made) else made
     )

@@ -137,7 +137,7 @@ class Together(HashEmbedder):
         return super().embed(texts, **options)
 
 
-def together(folder: str) -> Index:
+def gather(folder: str) -> Index:
     return Index(embedder=Together(folder))
 
 

@@ -55,7 +55,7 @@ def is_final(prompt: str) -> bool:
     return "the evidence and the intermediate answers" in prompt
 
 
-def asking(model: Any, *, k: int = 1, **options: Any) -> SelfAsk:
+def call_settings(model: Any, *, k: int = 1, **options: Any) -> SelfAsk:
     return SelfAsk(MultiViewRetriever(index_of(), k=k), model, **options)
 
 

@@ -15,10 +15,10 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.replies.ids import parse_ids
-from structrag.asking.replies.json import first_value
-from structrag.asking.replies.lists import parse_keywords
-from structrag.asking.replies.titles import parse_names
+from structrag.model_calls.answer_parsing.ids import parse_ids
+from structrag.model_calls.answer_parsing.json import first_value
+from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.answer_parsing.titles import parse_names
 from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter

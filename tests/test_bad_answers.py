@@ -24,8 +24,8 @@ from structrag import (
     SelfAsk,
     read_text,
 )
-from structrag.asking.runner import Runner
-from structrag.hosts.models import LogProbabilities, tried
+from structrag.integrations.models import LogProbabilities, tried
+from structrag.model_calls.runner import Runner
 from structrag.retrieval import Routing
 
 TEXT = """# The X100 pump
@@ -271,10 +271,10 @@ def once_well(fault: Callable[[str], str]) -> Callable[[str], str]:
 OTHERS = [("The", -0.1), ("Sure", -2.0), ("I", -3.0)]  # tokens that were not asked for
 MARGINS: dict[str, Callable[[], Any]] = {
     "other tokens": lambda: tried(
-        LogProbabilities().steps(("2", "1"), lambda _: OTHERS), lambda _: ""
+        LogProbabilities().flow(("2", "1"), lambda _: OTHERS), lambda _: ""
     ),
     "none": lambda: tried(
-        LogProbabilities().steps(("2", "1"), lambda _: []), lambda _: ""
+        LogProbabilities().flow(("2", "1"), lambda _: []), lambda _: ""
     ),
     "None": lambda: None,
     "NaN": lambda: math.nan,

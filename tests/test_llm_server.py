@@ -32,9 +32,9 @@ from structrag import (
     SelfAsk,
     read_text,
 )
-from structrag.asking.counted import tokens_of
-from structrag.asking.runner import Runner
-from structrag.asking.usage import Usage
+from structrag.model_calls.counted import tokens_of
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.usage import Usage
 
 pytestmark = [
     pytest.mark.slow,

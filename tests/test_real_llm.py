@@ -30,7 +30,7 @@ from structrag import (
     TwoHop,
     read_text,
 )
-from structrag.asking.cache import Cache
+from structrag.model_calls.cache import Cache
 from structrag.retrieval import Routing, Selection
 
 pytestmark = [

@@ -12,7 +12,6 @@ from structrag._lazy import lazy_names
 from structrag._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from structrag.asking.cache import Cache
     from structrag.chunks.content_aware import ContentAwareSplitter
     from structrag.chunks.enriching.enricher import IDMSEnricher
     from structrag.chunks.fixed import FixedSplitter
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
     from structrag.ingestion.ingesting import ingest
+    from structrag.model_calls.cache import Cache
     from structrag.models.bundled import minilm
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
     from structrag.models.llm import FunctionModel
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 _HOMES = {
-    "Cache": "structrag.asking.cache",
+    "Cache": "structrag.model_calls.cache",
     "Chunk": "structrag.records",
     "ContentAwareSplitter": "structrag.chunks.content_aware",
     "D3Index": "structrag.retrieval.d3.index",

@@ -12,13 +12,13 @@ from fixture_cases import examples
 
 from benchmarks.d3_baselines import (
     BASELINES,
-    chunk_steps,
-    map_reduce_optimized_steps,
-    map_reduce_steps,
-    paragraph_steps,
+    chunk_flow,
+    map_reduce_flow,
+    map_reduce_optimized_flow,
+    paragraph_flow,
     says_yes,
 )
-from structrag.asking.runner import Runner
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.retrieval.d3.selection import Evidence
 from structrag.text.tokens import count_tokens
@@ -45,8 +45,8 @@ def oracle(wanted: str) -> Any:
     return answer
 
 
-def run(steps: Any, model: Any) -> Evidence:
-    result: Evidence = Runner(llm=model).run(steps)
+def run(flow: Any, model: Any) -> Evidence:
+    result: Evidence = Runner(llm=model).run(flow)
     return result
 
 
@@ -75,18 +75,18 @@ def test_calls_and_sizes() -> None:
     # 520 tokens each.
     paragraphs = chunks(*(f"h{i} " + "heron " * 399 for i in range(20)))
     model = ScriptedModel(oracle("heron"))
-    assert run(paragraph_steps(QUESTION, paragraphs), model).cost.calls == 20
-    assert run(map_reduce_steps(QUESTION, paragraphs), model).cost.calls == 21
+    assert run(paragraph_flow(QUESTION, paragraphs), model).cost.calls == 20
+    assert run(map_reduce_flow(QUESTION, paragraphs), model).cost.calls == 21
     assert max(map(count_tokens, model.prompts)) > 20 * 520  # all in one call
     model = ScriptedModel(oracle("heron"))
     # Six paragraphs a call.
-    assert run(chunk_steps(QUESTION, paragraphs), model).cost.calls == 4
+    assert run(chunk_flow(QUESTION, paragraphs), model).cost.calls == 4
     frame = max(map(count_tokens, model.prompts)) - 6 * 520
     assert max(map(count_tokens, model.prompts)) <= 3500 + frame
     assert frame < 100
-    assert run(map_reduce_optimized_steps(QUESTION, paragraphs), model).cost.calls == 8
+    assert run(map_reduce_optimized_flow(QUESTION, paragraphs), model).cost.calls == 8
     one, two = (
-        run(chunk_steps(QUESTION, paragraphs, chunk_tokens=n), model).cost.calls
+        run(chunk_flow(QUESTION, paragraphs, chunk_tokens=n), model).cost.calls
         for n in (530, 1100)
     )
     assert (one, two) == (20, 10)

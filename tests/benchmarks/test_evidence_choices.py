@@ -54,7 +54,7 @@ def test_e_is_the_order_of_the_library(
     _, pool = of_set.retriever.level.reader().select(None)
     assert len(pool) > 800  # so that there is a shortlist
     question = of_set.retriever.run(
-        of_set.retriever._question_steps(ASKED.question, None)
+        of_set.retriever._question_flow(ASKED.question, None)
     )
     atoms = order(of_set.signals(0, ASKED, pool), E, pool)
     quantiser = of_set.retriever.level.quantiser

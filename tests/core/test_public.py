@@ -35,7 +35,7 @@ PACKAGES = [
     "langchain_structrag",
     "llama_index_structrag",
     "structrag",
-    "structrag.asking",
+    "structrag.model_calls",
     "structrag.chunks",
     "structrag.formatting",
     "structrag.index",

@@ -27,8 +27,8 @@ LONGEST = 60
 
 # By room and class, not by module. Written while something is made, read or counted.
 MUTABLE = {
-    "asking.Usage",
-    "asking._Outcome",
+    "model_calls.Usage",
+    "model_calls._Outcome",
     "chunks.AdaptiveThreshold",
     "chunks.DocumentGaps",
     "chunks.GapModel",
@@ -36,8 +36,8 @@ MUTABLE = {
     "chunks.Supplement",
     "cli.Memory",
     "formatting.Converted",
-    "hosts.JsonAnswers",
-    "hosts.LogProbabilities",
+    "integrations.JsonAnswers",
+    "integrations.LogProbabilities",
     "index.Segment",
     "index.StoreState",
     "index._Answers",
@@ -68,8 +68,8 @@ MUTABLE = {
 WITHOUT_SLOTS = {
     "chunks.Augmentor",
     "chunks.Segmenter",
-    "hosts.HostRetriever",
-    "hosts._Searcher",
+    "integrations.HostRetriever",
+    "integrations._Searcher",
     "index.LevelTable",
     "index.LexicalPart",
     "index.Postings",

@@ -13,9 +13,9 @@ from langchain_fakes import BagOfWords
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from langchain_structrag import LangChainEmbedder, LangChainModel, MultiViewRetriever
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed
-from structrag.asking.runner import Runner
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Embed
+from structrag.model_calls.runner import Runner
 from structrag.models.bundled import minilm_path
 
 
@@ -113,11 +113,11 @@ def test_different_embeddings_share_no_cached_vector() -> None:
     cache = Cache(":memory:")
 
     def first(folder: str) -> float:
-        def steps() -> Any:
+        def flow() -> Any:
             return (yield [Embed(("text",))])
 
         runner = Runner(embedder=LangChainEmbedder(Local(folder)), cache=cache)
-        return float(runner.run(steps())[0][0][0])
+        return float(runner.run(flow())[0][0][0])
 
     assert [first("a"), first("bb"), first("a")] == [1.0, 2.0, 1.0]
 

@@ -28,7 +28,7 @@ def lengths(texts: list[str]) -> list[list[float]]:
     return [[1.0, float(len(text))] for text in texts]
 
 
-class Asking(HashEmbedder):
+class CallSettings(HashEmbedder):
     """Tells queries from documents, remembers its batches and whether it was awaited."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class TestIntegration(EmbeddingsIntegrationTests):
 
 
 async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> None:
-    embeddings = StructragEmbeddings(Asking())
+    embeddings = StructragEmbeddings(CallSettings())
     expected = HashEmbedder(dimensions=8).embed(["a pump", "a valve"])
     assert np.allclose(embeddings.embed_documents(["a pump", "a valve"]), expected)
     assert np.allclose(embeddings.embed_query("a pump"), 2 * expected[0])

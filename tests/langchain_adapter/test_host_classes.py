@@ -166,12 +166,12 @@ def test_a_second_index_is_embedded_from_langchains_cache(retriever: Any) -> Non
 def test_a_chat_with_history_is_answered_from_what_ours_finds(retriever: Any) -> None:
     chains = pytest.importorskip("langchain_classic.chains")
     stuffing = pytest.importorskip("langchain_classic.chains.combine_documents")
-    asking = ChatPromptTemplate.from_messages(
+    call_settings = ChatPromptTemplate.from_messages(
         [("placeholder", "{chat_history}"), "Ask: {input}"]
     )
     rewritten = Scripted(script=lambda prompt: QUESTION)
     aware = chains.create_history_aware_retriever(
-        rewritten, retriever.from_documents(DOCUMENTS, BagOfWords(), k=1), asking
+        rewritten, retriever.from_documents(DOCUMENTS, BagOfWords(), k=1), call_settings
     )
     answering = stuffing.create_stuff_documents_chain(
         Scripted(script=lambda prompt: prompt),

@@ -16,10 +16,10 @@ from small_models import small_causal_model, small_tokenizer
 
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
-from structrag.asking.counted import CountedText, tokens_of
-from structrag.asking.requests import Ask, Embed, Failed
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
+from structrag.model_calls.counted import CountedText, tokens_of
+from structrag.model_calls.requests import Ask, Embed, Failed
+from structrag.model_calls.runner import Runner
 from structrag.models.transformers_margin import TransformersMargin
 
 
@@ -245,11 +245,13 @@ async def test_a_model_of_transformers_gives_margins() -> None:
 
 
 async def test_a_prompt_that_is_repeated_is_no_answer() -> None:
-    def asking() -> Any:
+    def call_settings() -> Any:
         return (yield [Ask("Which animal barks at strangers, the cat or the dog?")])
 
     runner = Runner(llm=LangChainModel(Pipeline()))
-    assert runner.run(asking()) == await runner.arun(asking()) == ["Dogs."]
+    assert (
+        runner.run(call_settings()) == await runner.arun(call_settings()) == ["Dogs."]
+    )
 
 
 def test_a_model_of_transformers_counts_its_own_tokens() -> None:

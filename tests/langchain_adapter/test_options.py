@@ -172,10 +172,13 @@ def test_how_models_are_asked_is_one_record() -> None:
     retriever = D3Retriever.from_documents(
         DOCUMENTS, BagOfWords(), max_calls=3, timeout=9.0
     )
-    assert (retriever._core().runner.asking.max_calls, retriever.timeout) == (3, 9.0)
+    assert (retriever._core().runner.call_settings.max_calls, retriever.timeout) == (
+        3,
+        9.0,
+    )
     formatter = HiQAFormatter(max_calls=3, preset="code")
     assert (
-        formatter.core.runner.asking.max_calls == 3
+        formatter.core.runner.call_settings.max_calls == 3
         and formatter.core.settings.window_words == 500
     )
 

@@ -13,8 +13,8 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
-from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 
 TEXT = "# Animals\n\n" + " ".join(

@@ -32,10 +32,10 @@ from pydantic import BaseModel
 from langchain_structrag import LangChainModel, MultiViewRetriever
 from langchain_structrag.models import as_language_model
 from langchain_structrag.vision import ImageDescriber
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Ask
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Ask
+from structrag.model_calls.runner import Runner
 
 GOOD = FakeListChatModel(responses=["an answer"])
 BAD = FakeListChatModel(responses=[])  # raises
@@ -133,10 +133,10 @@ def test_an_answer_of_another_type_is_a_failed_call() -> None:
         )
     )
 
-    def steps() -> Any:
+    def flow() -> Any:
         return (yield [Ask("q")])
 
-    (answer,) = runner.run(steps())
+    (answer,) = runner.run(flow())
     assert "must return a string; got dict" in str(answer.reason)
 
 

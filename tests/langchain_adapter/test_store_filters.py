@@ -10,7 +10,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_structrag.store_filters import known_filter
-from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
+from structrag.integrations.metadata import DOCUMENT_KEY, VIEW_KEY
 
 
 def named(name: str, **attributes: Any) -> Any:

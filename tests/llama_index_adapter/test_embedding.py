@@ -36,7 +36,7 @@ def lengths(texts: list[str]) -> list[list[float]]:
     return [[1.0, float(len(text))] for text in texts]
 
 
-class Asking(HashEmbedder):
+class CallSettings(HashEmbedder):
     """Tells queries from documents, remembers its batches and whether it was awaited."""
 
     def __init__(self, name: str = "asking") -> None:
@@ -56,7 +56,7 @@ class Asking(HashEmbedder):
 
 
 async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> None:
-    model = StructragEmbedding(Asking())
+    model = StructragEmbedding(CallSettings())
     expected = HashEmbedder(dimensions=8).embed(TEXTS[:2])
     assert np.allclose(model.get_text_embedding_batch(TEXTS[:2]), expected)
     assert np.allclose(model.get_text_embedding(TEXTS[0]), expected[0])
@@ -104,7 +104,7 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
     embedders = [
         FunctionEmbedder(lengths, name="one"),
         FunctionEmbedder(lengths, name="two"),
-        Asking("three"),
+        CallSettings("three"),
     ]
     nodes = [TextNode(text="a text", id_="n")]
     keys = [
@@ -113,9 +113,9 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
     ]
     assert len(set(keys)) == 3
     assert keys[2] == get_transformation_hash(
-        nodes, StructragEmbedding(Asking("three"))
+        nodes, StructragEmbedding(CallSettings("three"))
     )  # another object
-    asked = Asking()
+    asked = CallSettings()
     cache = IngestionCache()
     for _ in range(2):
         pipeline = IngestionPipeline(
@@ -156,7 +156,7 @@ def test_saved_settings_are_read_with_the_embedder_given_again() -> None:
         ValueError,
         match="model_name must be the embedder's own name or left out; got 'lengths-1'",
     ):
-        StructragEmbedding.from_dict(saved, embedder=Asking())
+        StructragEmbedding.from_dict(saved, embedder=CallSettings())
 
 
 def test_it_is_pickled_and_works_in_other_processes() -> None:

@@ -27,9 +27,9 @@ from llama_index_structrag import (
     ImageDescriber,
     LlamaIndexModel,
 )
-from structrag.asking.cache import Cache
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidDocument
+from structrag.model_calls.cache import Cache
 
 MANUAL = """# Pump A
 

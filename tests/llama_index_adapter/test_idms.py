@@ -27,7 +27,7 @@ from samples import sections_with_a_definition
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
 from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.hosts.splitters import defaults_of
+from structrag.integrations.splitters import defaults_of
 from structrag.models.embedders import FunctionEmbedder
 from structrag.reading.files import read_text
 

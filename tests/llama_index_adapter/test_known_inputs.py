@@ -18,7 +18,7 @@ from llama_index.core.node_parser import (
 from llama_index.core.schema import MetadataMode, TextNode
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
-from structrag.hosts.metadata import titles_of
+from structrag.integrations.metadata import titles_of
 
 
 def parse(text: str, metadata=None, **options):

@@ -22,10 +22,10 @@ from llama_index_structrag import (
     LlamaIndexEmbedder,
     LlamaIndexModel,
 )
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Ask, Embed
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.requests import Ask, Embed
+from structrag.model_calls.runner import Runner
 
 
 class Unnamed(BaseEmbedding):
@@ -164,7 +164,7 @@ def test_what_changes_answers_is_in_the_name():
 def test_different_models_share_no_cache_entry():
     cache = Cache(":memory:")
 
-    def steps() -> Any:
+    def flow() -> Any:
         return (yield [Embed(("text",)), Ask("q")])
 
     def run(kind: str) -> Any:
@@ -172,7 +172,7 @@ def test_different_models_share_no_cache_entry():
             "embedder": LlamaIndexEmbedder(Unnamed(folder=kind)),
             "llm": LlamaIndexModel(UnnamedLLM(answer=kind)),
         }
-        vectors, answer = Runner(cache=cache, **models).run(steps())
+        vectors, answer = Runner(cache=cache, **models).run(flow())
         return float(vectors[0][0]), answer
 
     assert [run("a"), run("bb"), run("a")] == [(1.0, "a"), (2.0, "bb"), (1.0, "a")]

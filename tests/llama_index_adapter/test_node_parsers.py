@@ -24,7 +24,7 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from ticking import ticking
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
-from structrag.hosts.metadata import titles_of
+from structrag.integrations.metadata import titles_of
 
 GUIDE = (
     "# Guide\n\nIntro text.\n\n## Install\n\nRun pip.\n\n### Linux\n\nUse apt.\n\n## "

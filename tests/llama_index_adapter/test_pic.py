@@ -17,7 +17,7 @@ from llama_index.core.utils import get_tokenizer
 
 from llama_index_structrag import PICNodeParser
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.hosts.splitters import defaults_of
+from structrag.integrations.splitters import defaults_of
 
 TEXT = "# Animals\n\n" + " ".join(
     f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here."

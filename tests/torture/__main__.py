@@ -18,7 +18,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 from places import ROOT  # noqa: E402
 
 from torture import promises  # noqa: E402
-from torture.promise import Promise, Tally  # noqa: E402
+from torture.promise import CallStats, Promise  # noqa: E402
 from torture.running import run  # noqa: E402
 
 RECORD = ROOT / "benchmarks/results/torture.json"
@@ -35,7 +35,7 @@ def main() -> int:
     if options.case is not None:
         return _one_case(chosen, options.case)
     shares = sum(promise.share for promise in chosen)
-    results: dict[str, Tally] = {}
+    results: dict[str, CallStats] = {}
     for promise in chosen:
         cases = promise.short if options.short else promise.cases
         seconds = 60.0 * options.minutes * promise.share / shares
@@ -93,7 +93,7 @@ def _one_case(chosen: list[Promise], number: int) -> int:
     return 0
 
 
-def _line(promise: Promise, tally: Tally, cases: int) -> str:
+def _line(promise: Promise, tally: CallStats, cases: int) -> str:
     if tally.not_here:
         return f"{promise.name:<12} not tried here: {tally.not_here}"
     late = "" if tally.cases >= cases else f" (of {cases}: time was over)"
@@ -103,7 +103,7 @@ def _line(promise: Promise, tally: Tally, cases: int) -> str:
     )
 
 
-def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
+def _record(results: dict[str, CallStats], options: argparse.Namespace) -> None:
     """Write what came of the promises tried; the rows of others stay those of their last run.
 
     A run that begins where the recorded one ended is added to it.

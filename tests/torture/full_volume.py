@@ -15,8 +15,8 @@ from unittest import mock
 import numpy as np
 from doubles import ScriptedModel
 
-from structrag.asking.cache import Cache
 from structrag.errors import StructragError
+from structrag.model_calls.cache import Cache
 from torture.children import start
 from torture.indexes import answers, document, documents, index_of, load, small_segments
 from torture.promise import NotHere, Promise, random_of

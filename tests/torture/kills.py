@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from doubles import HashEmbedder, ScriptedModel
 
-from structrag.asking.cache import Cache
 from structrag.errors import IndexDamaged
+from structrag.model_calls.cache import Cache
 from torture.children import start
 from torture.indexes import (
     answers,
@@ -221,7 +221,7 @@ def kill_adder(rng: Random, folder: Path) -> None:
     assert answers(resumed) == answers(clean), (
         "the index differs from one never broken off"
     )
-    at_once = resumed.runner.asking.max_concurrency
+    at_once = resumed.runner.call_settings.max_concurrency
     again = before.count("asked") + len(asked) - len(once)
     assert again <= at_once, f"{again} calls were asked twice"
     assert "done" not in before or not asked, "all was answered, and asked again"

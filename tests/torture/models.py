@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from doubles import HashEmbedder
 
-from structrag.asking.settings import AskingOptions
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import StructragError
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.index.index import Index
+from structrag.model_calls.settings import CallOptions
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.hiqa.retriever import HiQARetriever
@@ -360,7 +360,7 @@ def check_formatter(rng: Random) -> None:
 
 def check_hanging(rng: Random) -> None:
     """A model that never answers is given up in time, and takes nothing along."""
-    if "timeout" not in AskingOptions.__annotations__:
+    if "timeout" not in CallOptions.__annotations__:
         return  # until there is one
     options: Any = {"timeout": LIMIT}
     model, embedder = Faulty(rng), FaultyEmbedder(16)

@@ -26,7 +26,7 @@ class Promise:
 
 
 @dataclass
-class Tally:
+class CallStats:
     """What came out: cases tried, and what broke, by case."""
 
     cases: int = 0

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from torture.promise import NotHere, Promise, Tally
+from torture.promise import CallStats, NotHere, Promise
 
 HANGS = 300.0  # seconds beyond its own until a batch of cases is given up
 # After which a batch begins no further case, so that slow ones are no hang.
@@ -85,9 +85,9 @@ def _try_all(
 
 def run(
     promise: Promise, *, cases: int, seconds: float, workers: int, first: int = 0
-) -> Tally:
+) -> CallStats:
     """Try cases `first` to `cases` side by side; none is begun after the time is over."""
-    tally = Tally()
+    tally = CallStats()
     begin = time.time()
     promise.prepare()
     size = max(1, min(100, cases // (workers * 4)))
@@ -103,7 +103,7 @@ def run(
 
 
 def _one_pool(
-    promise: Promise, batches: deque[range], tally: Tally, end: float, workers: int
+    promise: Promise, batches: deque[range], tally: CallStats, end: float, workers: int
 ) -> bool:
     """Try batches in one pool of processes. True if it broke, and there may be more."""
     # Forked children have all modules and seeds already.
@@ -143,7 +143,7 @@ def _one_pool(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _take(tally: Tally, future: Future[Any], batch: range) -> int:
+def _take(tally: CallStats, future: Future[Any], batch: range) -> int:
     """Add what came of a batch to the tally. Return how many of its cases were tried."""
     try:
         cases, failures, not_here = future.result()
@@ -156,7 +156,7 @@ def _take(tally: Tally, future: Future[Any], batch: range) -> int:
     return int(cases)
 
 
-def _lost(tally: Tally, batch: range, what: str) -> None:
+def _lost(tally: CallStats, batch: range, what: str) -> None:
     tally.cases += len(batch)
     tally.failures[batch.start] = (
         f"{what} in one of the cases {batch.start} to {batch.stop - 1}"

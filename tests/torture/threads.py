@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from doubles import HashEmbedder, HostStore
 
-from structrag.asking.requests import Ranking, Search
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.index.entries import Entry
 from structrag.index.index import Index
+from structrag.model_calls.requests import Ranking, Search
 from structrag.models.embedders import FunctionEmbedder
 from structrag.reading.files import read_text
 from structrag.records import Document, Hit

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.asking.requests import Steps
-from structrag.asking.steps import remembering
-from structrag.chunks.asking_splitter import (
+from structrag.chunks.bounds import Run, SizeLimits
+from structrag.chunks.divisions import divide
+from structrag.chunks.fitter import Fitter
+from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.model_splitter import (
     Explanation,
     ReadingSplitter,
     decided_by,
     read_boundary_embedder,
 )
-from structrag.chunks.bounds import Run, SizeLimits
-from structrag.chunks.divisions import divide
-from structrag.chunks.fitter import Fitter
-from structrag.chunks.maker import ChunkMaker
-from structrag.chunks.run_vectors import mean_vectors_steps
+from structrag.chunks.run_vectors import mean_vectors_flow
 from structrag.chunks.scopes import UnitScope, scopes_of
-from structrag.reading.settings import Reading, ReadingSettings
+from structrag.model_calls.flow import memoised
+from structrag.model_calls.requests import Flow
+from structrag.reading.settings import ReadingSettings, ReadOptions
 from structrag.records import Chunk, Document
 from structrag.text.cutting import Piece
 from structrag.text.vectors import FloatArray
@@ -35,10 +35,10 @@ class BoundarySettings(ReadingSettings, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundarySplitter(ReadingSplitter, Reading):
+class BoundarySplitter(ReadingSplitter, ReadOptions):
     """A splitter that cuts where a series of numbers says so.
 
-    Subclasses give `_decided_steps`. `boundary_embedder` answers all that is embedded in it.
+    Subclasses give `_decided_flow`. `boundary_embedder` answers all that is embedded in it.
 
     Attributes:
         respect_sections: Whether no chunk crosses the border of a section.
@@ -61,7 +61,7 @@ class BoundarySplitter(ReadingSplitter, Reading):
     reuse_vectors: bool = True
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         embedder = read_boundary_embedder(self.boundary_embedder)
         object.__setattr__(self, "boundary_embedder", embedder)
         if embedder is not None:
@@ -72,35 +72,35 @@ class BoundarySplitter(ReadingSplitter, Reading):
         """`min_tokens`, or what stands for None."""
         raise NotImplementedError
 
-    def explain_steps(self, document: Document) -> Steps[Explanation]:
+    def explain_flow(self, document: Document) -> Flow[Explanation]:
         """`explain` as steps: every scope's numbers, thresholds and runs, and the chunks."""
-        return decided_by(self._decided_steps(document), self.boundary_embedder)
+        return decided_by(self._decided_flow(document), self.boundary_embedder)
 
-    def split_with_vectors_steps(
+    def split_with_vectors_flow(
         self, document: Document
-    ) -> Steps[tuple[list[Chunk], FloatArray]]:
+    ) -> Flow[tuple[list[Chunk], FloatArray]]:
         """The chunks with vectors, so that indexing embeds nothing twice.
 
         A chunk's vector is the token-weighted mean of its sentences' vectors, scaled to length 1.
         All sentences are embedded, also those of sections too short to be looked at. Heading paths
         are not in these vectors. Shape (n chunks, dimension); (0, 0) without chunks.
         """
-        return remembering(self._with_vectors_steps(document))
+        return memoised(self._with_vectors_flow(document))
 
-    def _with_vectors_steps(
+    def _with_vectors_flow(
         self, document: Document
-    ) -> Steps[tuple[list[Chunk], FloatArray]]:
-        steps = self._decided_steps(document, every=True)
-        explanation = yield from decided_by(steps, self.boundary_embedder)
+    ) -> Flow[tuple[list[Chunk], FloatArray]]:
+        flow = self._decided_flow(document, every=True)
+        explanation = yield from decided_by(flow, self.boundary_embedder)
         units = [unit for series in explanation.series for unit in series.units]
         chunks = list(explanation.chunks)
-        vectors = yield from mean_vectors_steps(document.text, units, chunks)
+        vectors = yield from mean_vectors_flow(document.text, units, chunks)
         return chunks, vectors
 
-    def _decided_steps(
+    def _decided_flow(
         self, document: Document, *, every: bool = False
-    ) -> Steps[Explanation]:
-        """`explain_steps` by one embedder; with `every` it embeds all units."""
+    ) -> Flow[Explanation]:
+        """`explain_flow` by one embedder; with `every` it embeds all units."""
         raise NotImplementedError
 
     def _fitter(self, document: Document, *, with_path: bool) -> Fitter:

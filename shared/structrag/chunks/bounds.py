@@ -144,9 +144,9 @@ def split_once(
     first, last = run
     # Tokens in front of each place, and behind it.
     before = np.cumsum(np.asarray(sizes[first : last - 1], dtype=np.float64))
-    behind = before[-1] + sizes[last - 1] - before
-    off_centre = np.abs(before - behind)
-    allowed = np.flatnonzero(np.minimum(before, behind) >= least)
+    after = before[-1] + sizes[last - 1] - before
+    off_centre = np.abs(before - after)
+    allowed = np.flatnonzero(np.minimum(before, after) >= least)
     if not len(allowed):
         cut = first + 1 + int(np.argmin(off_centre))
         return (first, cut), (cut, last)

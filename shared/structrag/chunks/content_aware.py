@@ -15,13 +15,13 @@ from structrag.chunks.divisions import Division, divide, division_blocks, leadin
 from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Document
 from structrag.text.cutting import Piece
 
 
 @dataclass(frozen=True, slots=True)
-class ContentAwareSplitter(Reading):
+class ContentAwareSplitter(ReadOptions):
     """Splits a document into its smallest titled divisions.
 
     Example:
@@ -47,7 +47,7 @@ class ContentAwareSplitter(Reading):
             piece before; 0: none.
         context: Whether chunks carry their heading path (at most 64 tokens, and at most a quarter
             of the limit).
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
     max_tokens: int | None = 300
@@ -57,7 +57,7 @@ class ContentAwareSplitter(Reading):
     context: bool = True
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         for name in ("max_tokens", "flat_max_tokens"):
             if getattr(self, name) is not None:
                 check_at_least(name, getattr(self, name), 1)

@@ -12,14 +12,14 @@ from structrag.chunks.divisions import divide
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.sections import check_document, flat_outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Piece
 from structrag.text.heading_path import Context
 
 
 @dataclass(frozen=True, slots=True)
-class FixedSplitter(Reading):
+class FixedSplitter(ReadOptions):
     """Packs sentences in order until the next one would pass `max_tokens`.
 
     Example:
@@ -38,8 +38,8 @@ class FixedSplitter(Reading):
         within_sections: Whether chunks end at section borders (MC's FLC-content).
         context: With `within_sections`: whether chunks carry their heading path, which then counts
             to the limit.
-        exclude_titles, plain_headings: As in `Reading`, with `within_sections`.
-        counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings: As in `ReadOptions`, with `within_sections`.
+        counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
     max_tokens: int = 300
@@ -47,7 +47,7 @@ class FixedSplitter(Reading):
     context: bool = False
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         check_at_least("max_tokens", self.max_tokens, 1)
         if self.exclude_titles and not self.within_sections:
             raise InvalidParameter(

@@ -9,10 +9,10 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structrag.asking.requests import Embed, Steps
-from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Chunk
 from structrag.text.vectors import FloatArray, unit_vectors
 
@@ -84,9 +84,9 @@ def run_vectors(
     return unit_vectors(np.stack(sums)) if sums else np.zeros((0, weighted.shape[1]))
 
 
-def mean_vectors_steps(
+def mean_vectors_flow(
     text: str, units: Sequence[Unit], chunks: Sequence[Chunk]
-) -> Steps[FloatArray]:
+) -> Flow[FloatArray]:
     """Each chunk's mean of its units' vectors, weighted by their tokens.
 
     It is scaled to length 1. Units and chunks are in the order of the text. A unit that was cut

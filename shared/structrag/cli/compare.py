@@ -34,7 +34,7 @@ from structrag.cli.tables import (
 )
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 
 def compare(
@@ -86,9 +86,10 @@ def compare(
 def _parts(comparison: Comparison, max_tokens: int) -> list[ReportPart]:
     units = comparison.units
     size = (
-        f"{amount(comparison.documents, 'document')}, "
-        f"{amount(comparison.characters, 'character')}: {amount(units['sentence'], 'sentence')}, "
-        f"{amount(units['table'], 'table')}, {amount(units['code'], 'block')} of code. "
+        f"{pluralise(comparison.documents, 'document')}, "
+        f"{pluralise(comparison.characters, 'character')}: "
+        f"{pluralise(units['sentence'], 'sentence')}, "
+        f"{pluralise(units['table'], 'table')}, {pluralise(units['code'], 'block')} of code. "
         f"At most {max_tokens} tokens a chunk."
     )
     test = ReportPart("Self-test", None, [comparison.no_selftest])

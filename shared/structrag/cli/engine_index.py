@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structrag.cli.kept_index import fill_store, search_index
+from structrag.cli.index_folder import fill_store, search_index
 from structrag.cli.options import embedder_of, files_of
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore

@@ -47,7 +47,7 @@ from structrag.evaluation.labelled import (
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
 from structrag.show.evaluation import plot_evaluation
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 FEW = 50  # questions, below which a report says so
 
@@ -147,7 +147,7 @@ def _check_folder(output: Path) -> None:
 def _parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
     count = len(evaluation.questions)
     notes = [
-        f"{amount(count, 'question')}, {amount(evaluation.documents, 'document')}, "
+        f"{pluralise(count, 'question')}, {pluralise(evaluation.documents, 'document')}, "
         f"at most {max_tokens} tokens a chunk. "
         "All methods' chunks are searched alike, over all documents, "
         f"by {embedder_text(evaluation.embedder)} and BM25 "
@@ -158,7 +158,7 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[ReportPart]:
     ]
     if count < FEW:
         notes.append(
-            f"{amount(count, 'question')} {'is' if count == 1 else 'are'} few: others may fare "
+            f"{pluralise(count, 'question')} {'is' if count == 1 else 'are'} few: others may fare "
             "quite differently, "
             "also where all of these were found and the interval is a point."
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from structrag.cli import engine_index
-from structrag.cli.kept_index import METHODS, KeptIndex
+from structrag.cli.index_folder import METHODS, IndexFolder
 from structrag.cli.options import (
     Embedder,
     Format,
@@ -75,6 +75,6 @@ def index(
             **reading,
         )
         return show_progress.say(f"{filled} ({embedder}; kept in {store})")
-    stored = KeptIndex(Path(store), method, embedder=embedder, max_tokens=max_tokens)
+    stored = IndexFolder(Path(store), method, embedder=embedder, max_tokens=max_tokens)
     report = stored.fill(paths, workers or None, runner=runner, **reading)
     show_progress.say(f"{report} ({stored.model}; kept in {store})")

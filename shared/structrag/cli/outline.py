@@ -9,7 +9,7 @@ from structrag.cli.options import AsJson, File, Format, Isolated, Reader, one_do
 from structrag.cli.printing import print_items
 from structrag.reading.sections import parse
 from structrag.records import Document, Section
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 from structrag.text.tokens import count_tokens
 
 
@@ -55,4 +55,4 @@ def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:
         ):
             indent = "  " * len(section.path)
             place = f"[{section.start}:{section.end}]"
-            yield f"{indent}{name}  {place}  about {amount(tokens, 'token')} of its own"
+            yield f"{indent}{name}  {place}  about {pluralise(tokens, 'token')} of its own"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from structrag.asking.progress import ProgressLine
+from structrag.model_calls.progress import ProgressLine
 from structrag.records import Chunk
 from structrag.text.heading_path import SEPARATOR, title_beside
 

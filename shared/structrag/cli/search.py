@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from structrag.cli import engine_index
-from structrag.cli.kept_index import METHODS, KeptIndex, empty_index, search_index
+from structrag.cli.index_folder import METHODS, IndexFolder, empty_index, search_index
 from structrag.cli.options import (
     AsJson,
     Embedder,
@@ -23,8 +23,8 @@ from structrag.cli.options import (
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
-from structrag.hosts.metadata import page_label
 from structrag.index.opening import engine_of
+from structrag.integrations.metadata import page_label
 from structrag.records import Document, Hit
 
 
@@ -91,7 +91,7 @@ def search(
         )
         report = f"kept in {index}"
     elif index:
-        stored = KeptIndex(Path(index), method, **settings)
+        stored = IndexFolder(Path(index), method, **settings)
         changes = stored.update(paths or [], **reading)
         hits, store = stored.search(query, k, paths or []), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structrag.chunks.asking_splitter import ReadingSplitter
+from structrag.chunks.model_splitter import ReadingSplitter
 from structrag.cli.options import (
     METHODS,
     AsJson,
@@ -27,7 +27,7 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.show.explanation import plot_explanation
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 
 def split(
@@ -81,7 +81,7 @@ def _split(
 def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
     sections = parse(document).sections
     for number, chunk in enumerate(chunks, start=1):
-        size = f"about {amount(chunk.extras['index_tokens'], 'token')}"
+        size = f"about {pluralise(chunk.extras['index_tokens'], 'token')}"
         where = path_of(chunk)
         if not chunk.path:  # the splitter looks at no headings, or there is none
             above = (

@@ -23,7 +23,7 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.records import Document
 from structrag.show.view import gather, write_page
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 
 def view(
@@ -74,7 +74,7 @@ def view(
     )
     size = write_page(data, output)
     names = ", ".join(chosen)
-    shown = amount(len(data["documents"]), "document")
+    shown = pluralise(len(data["documents"]), "document")
     typer.echo(f"{output}: {shown} by {names}; {size / 1000:,.0f} kB")
     if open_page:
         webbrowser.open(output.resolve().as_uri())

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Progress
-from structrag.chunks.asking_splitter import runner_for
+from structrag.chunks.model_splitter import runner_for
 from structrag.errors import check_at_least
 from structrag.evaluation.estimates import Estimate, estimates
 from structrag.evaluation.measure import Span, spans_of
@@ -27,6 +26,7 @@ from structrag.evaluation.selftest import (
     selftest_scores,
 )
 from structrag.evaluation.spans import chunking_error
+from structrag.model_calls.requests import Progress
 from structrag.models.embedders import as_embedder
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from structrag.asking.replies.json import first_value
-from structrag.asking.requests import Ask, Failed, Steps
-from structrag.asking.runner import Runner
-from structrag.asking.steps import ask
 from structrag.errors import check_choice
+from structrag.model_calls.answer_parsing.json import first_value
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Ask, Failed, Flow
+from structrag.model_calls.runner import Runner
 from structrag.models.llm import as_language_model
 
 # Figure 10 of MC-indexing.
@@ -97,9 +97,7 @@ def judge_pair(
     Models favour the answer they see first: judge both orders, then see `winners`. None where the
     call fails, or its answer holds no two scores.
     """
-    return Runner(llm=as_language_model(llm)).run(
-        _judge_steps(question, truth, answers)
-    )
+    return Runner(llm=as_language_model(llm)).run(_judge_flow(question, truth, answers))
 
 
 def winners(rounds: Sequence[tuple[float, float]]) -> tuple[int, int]:
@@ -124,9 +122,9 @@ def _sign(lead: float) -> int:
     return -1 if lead == 0 else int(lead < 0)
 
 
-def _judge_steps(
+def _judge_flow(
     question: str, truth: str, answers: tuple[str, str]
-) -> Steps[tuple[float, float] | None]:
+) -> Flow[tuple[float, float] | None]:
     first, second = answers
     prompt = JUDGE_PROMPT.format(
         question=question, truth=truth, first=first, second=second

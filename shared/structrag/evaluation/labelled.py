@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Progress
-from structrag.chunks.asking_splitter import runner_for
+from structrag.chunks.model_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.estimates import Estimate, estimates
 from structrag.evaluation.measure import Span, SpanMeasure
@@ -22,6 +21,7 @@ from structrag.evaluation.searched import (
     search_all,
 )
 from structrag.evaluation.spans import span_recall
+from structrag.model_calls.requests import Progress
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Embed, Request
-from structrag.asking.runner import Runner
-from structrag.asking.steps import rewrite
-from structrag.chunks.asking_splitter import ReadingSplitter, answered
+from structrag.chunks.model_splitter import ReadingSplitter, answered
+from structrag.model_calls.dry_run import DryRun
+from structrag.model_calls.flow import map_requests
+from structrag.model_calls.requests import Ask, Choose, Embed, Request
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk, Document
 
 # What a language model is taken to answer when only its calls are counted.
@@ -34,7 +34,7 @@ def split_counted(
         return request
 
     chunks = runner.run(
-        answered(rewrite(splitter.split_steps(document), count), runner)
+        answered(map_requests(splitter.split_flow(document), count), runner)
     )
     return chunks, embedded
 
@@ -50,7 +50,7 @@ def model_calls(splitter: Any, document: Document) -> int:
     dry = DryRun(Runner(llm=_Anybody()), stand_in=_same_answer)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dry.run(splitter.split_steps(document))
+        dry.run(splitter.split_flow(document))
     return dry.stages[""].calls
 
 

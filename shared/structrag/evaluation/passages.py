@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from structrag.asking.requests import Progress
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
+from structrag.model_calls.requests import Progress
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from structrag.asking.requests import Progress
 from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.budget import spans_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
 from structrag.index.index import Index
+from structrag.model_calls.requests import Progress
 from structrag.records import Chunk, Document
 from structrag.retrieval.multiview import MultiViewRetriever
 

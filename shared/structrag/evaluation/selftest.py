@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 
 import regex
 
-from structrag.asking.requests import Progress
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.passages import (
     PassageRanking,
@@ -35,6 +34,7 @@ from structrag.evaluation.references import NUMBERED, Reference, references
 from structrag.evaluation.searched import Chunks, RankedSpans, search_all
 from structrag.evaluation.spans import span_recall
 from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
+from structrag.model_calls.requests import Progress
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Document, Section

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.requests import Ask, Failed, Progress, Steps
-from structrag.asking.steps import ask
 from structrag.errors import NoModel
 from structrag.formatting.answers import bare, fault_of, forms, invented_words, restored
 from structrag.formatting.joining import (
@@ -17,6 +15,8 @@ from structrag.formatting.joining import (
     without_padding,
 )
 from structrag.formatting.windows import Window, again, last_words, message, windows
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Ask, Failed, Flow, Progress
 from structrag.reading.escaping import assembled
 
 COMPONENT = "hiqa.format/1"
@@ -64,7 +64,7 @@ class Converted:
     uncertain: list[str] = field(default_factory=list)
 
 
-def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converted]:
+def convert_flow(text: str, span: Span, settings: Converting) -> Flow[Converted]:
     """Convert a text by a model, window after window.
 
     `span` gives a window's Markdown where the model's answers fail.
@@ -75,7 +75,7 @@ def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converte
     for window in all_windows:
         previous = parts[-1] if parts else ""
         parts.append(
-            (yield from _window_steps(text, window, previous, span, settings, result))
+            (yield from _window_flow(text, window, previous, span, settings, result))
         )
         if settings.progress is not None:
             settings.progress(FORMATTING, window.number, len(all_windows))
@@ -89,14 +89,14 @@ def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converte
     return result
 
 
-def _window_steps(
+def _window_flow(
     text: str,
     window: Window,
     previous: str,
     span: Span,
     settings: Converting,
     result: Converted,
-) -> Steps[str]:
+) -> Flow[str]:
     """A window's Markdown: an answer that passes the guards, else `span`'s."""
     core = text[window.start : window.end].strip()
     if forms(core):  # rules and dashes alone need no model
@@ -136,7 +136,7 @@ def _window_steps(
 
 def _asked(
     prompt: str, text: str, window: Window, previous: str
-) -> Steps[tuple[str, str]]:
+) -> Flow[tuple[str, str]]:
     """The model's Markdown for the core, and what is wrong with it."""
     answer: Any
     answer = yield from ask(Ask(prompt, COMPONENT))

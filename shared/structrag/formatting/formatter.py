@@ -7,15 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.requests import Steps
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, AskingOptions, as_progress, asking_of
-from structrag.asking.steps import together
-from structrag.asking.usage import Usage
-from structrag.chunks.asking_splitter import groups_of
+from structrag.chunks.model_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.formatting.cleaning import cleaned_text, unified
-from structrag.formatting.converting import Converted, Converting, Span, convert_steps
+from structrag.formatting.converting import Converted, Converting, Span, convert_flow
 from structrag.formatting.heuristic import (
     markdown_of_span,
     markdown_of_text,
@@ -23,6 +18,16 @@ from structrag.formatting.heuristic import (
 )
 from structrag.formatting.html import markdown_of_html
 from structrag.formatting.windows import PAPER_PROMPT, PROMPT
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import (
+    CallOptions,
+    CallSettings,
+    as_progress,
+    call_settings_of,
+)
+from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.reading.drafts import Draft
 from structrag.reading.files import read_text
@@ -75,7 +80,7 @@ class Formatted:
     report: FormatReport
 
 
-class HiQAFormatterOptions(AskingOptions, total=False):
+class HiQAFormatterOptions(CallOptions, total=False):
     """All settings of `HiQAFormatter` as keywords."""
 
     window_words: int
@@ -83,7 +88,7 @@ class HiQAFormatterOptions(AskingOptions, total=False):
     prompt: str
     repeat_prompt: bool
     whole_previous: bool
-    asking: Asking | None
+    call_settings: CallSettings | None
 
 
 class HiQAFormatter:
@@ -123,7 +128,7 @@ class HiQAFormatter:
         repeat_prompt: Whether the instruction also stands at the end of each message.
         whole_previous: Whether all of the window before and its Markdown is shown instead of its
             end (equation 1), for models that read three windows at once.
-        asking, options: An `Asking`, or its settings by their own names. With a cache, a run that
+        call_settings, options: A `CallSettings`, or its settings by name. With a cache, a run that
             is started again pays for no finished call twice. `max_concurrency` is for several
             sources: the calls of one go one after another. `progress` is called with ("formatting",
             windows done, windows) as a source's windows are converted.
@@ -141,8 +146,8 @@ class HiQAFormatter:
         prompt: str = PROMPT,
         repeat_prompt: bool = False,
         whole_previous: bool = False,
-        asking: Asking | None = None,
-        **options: Unpack[AskingOptions],
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
     ) -> None:
         _check_whole("window_words", window_words, 1)
         _check_whole("padding_words", padding_words, 0)
@@ -150,18 +155,19 @@ class HiQAFormatter:
             raise InvalidParameter(
                 f"prompt must be an instruction for the language model; got {prompt!r}."
             )
-        asking = asking_of(asking, options, HiQAFormatter)
+        call_settings = call_settings_of(call_settings, options, HiQAFormatter)
         self.settings: Converting = Converting(
             window_words,
             padding_words,
             prompt.strip(),
             repeat_prompt,
             whole_previous,
-            as_progress(asking.progress),
+            as_progress(call_settings.progress),
         )
         # Progress counts windows, so the runner reports none of its own.
         self.runner: Runner = Runner(
-            llm=as_language_model(llm), asking=replace(asking, progress=None)
+            llm=as_language_model(llm),
+            call_settings=replace(call_settings, progress=None),
         )
 
     @classmethod
@@ -214,11 +220,11 @@ class HiQAFormatter:
             InvalidParameter: the source is none of these.
             BudgetExceeded: `max_calls` was reached.
         """
-        return self._counted(self.runner.run(self.steps(source)))
+        return self._counted(self.runner.run(self.flow(source)))
 
     async def aformat(self, source: Formattable) -> Formatted:
         """`format` on an event loop."""
-        return self._counted(await self.runner.arun(self.steps(source)))
+        return self._counted(await self.runner.arun(self.flow(source)))
 
     def format_all(self, sources: Iterable[Formattable]) -> Iterator[Formatted]:
         """Format several sources side by side.
@@ -226,8 +232,8 @@ class HiQAFormatter:
         Results come in order, as groups of bounded size are ready.
         """
         for group in groups_of(sources, _length):
-            steps = together([self.steps(source) for source in group])
-            for formatted in self.runner.run(steps):
+            flow = gather([self.flow(source) for source in group])
+            for formatted in self.runner.run(flow):
                 yield self._counted(formatted)
 
     async def aformat_all(
@@ -235,16 +241,16 @@ class HiQAFormatter:
     ) -> AsyncIterator[Formatted]:
         """`format_all` on an event loop."""
         for group in groups_of(sources, _length):
-            steps = together([self.steps(source) for source in group])
-            for formatted in await self.runner.arun(steps):
+            flow = gather([self.flow(source) for source in group])
+            for formatted in await self.runner.arun(flow):
                 yield self._counted(formatted)
 
-    def steps(self, source: Formattable) -> Steps[Formatted]:
+    def flow(self, source: Formattable) -> Flow[Formatted]:
         """`format` as steps."""
         read = _read_source(source, with_model=self.runner.llm is not None)
         converted = Converted(read.draft.text)
         if read.mode == "model":
-            converted = yield from convert_steps(
+            converted = yield from convert_flow(
                 read.draft.text, read.span, self.settings
             )
         report = FormatReport(

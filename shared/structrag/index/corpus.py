@@ -26,7 +26,9 @@ class CorpusReader(Protocol):
     """
 
     settings: Settings
-    basis: Any  # the embedder that was fitted to what is there; None: there is none
+    fitted_embedder: (
+        Any  # the embedder that was fitted to what is there; None: there is none
+    )
     views: tuple[str, ...]
     changes: int  # tells two moments apart
 
@@ -126,7 +128,7 @@ class CorpusStore(Protocol):
     def known(self, doc_ids: Iterable[str]) -> set[str]:
         """Those of some documents that are there."""
 
-    def held(self, entries: Sequence[Entry]) -> set[str]:
+    def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
         """The documents that are there as the entries have them. Vectors do not count."""
 
     def put(self, entry: Entry) -> None:

@@ -11,18 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from structrag.asking.naming import has_name
-from structrag.asking.requests import Request, Steps
-from structrag.asking.runner import Runner
-from structrag.asking.usage import Usage
 from structrag.errors import IndexDamaged, InvalidParameter, check_ids
-from structrag.index.adding import Adding
+from structrag.index.add_batch import AddBatch
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
 from structrag.index.host_vectors import HostVectors
 from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
+from structrag.model_calls.naming import has_name
+from structrag.model_calls.requests import Flow, Request
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.usage import Usage
 from structrag.records import Document
 
 if TYPE_CHECKING:
@@ -115,11 +115,11 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         """The levels of a store that searches compare with vectors."""
 
     @abstractmethod
-    def _preparing(self) -> Callable[..., Adding]:
+    def _preparing(self) -> Callable[..., AddBatch]:
         """What begins one call of `add`, given documents, store and settings."""
 
     @abstractmethod
-    def _report(self, work: Adding) -> Report:
+    def _report(self, work: AddBatch) -> Report:
         """What adding documents did."""
 
     @abstractmethod
@@ -208,7 +208,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     def _adding(
         self, documents: Iterable[Document], *, known_only: bool = False
-    ) -> Adding:
+    ) -> AddBatch:
         """One call of `add` or `update`, its documents checked."""
         return self._preparing()(
             documents,
@@ -224,30 +224,30 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         keeps = self.runner.cache is None and self.runner.llm is not None
         return self.kept[level] if keeps else None
 
-    def _add(self, work: Adding) -> Report:
+    def _add(self, work: AddBatch) -> Report:
         try:
-            for group in work.groups(self.runner.asking.progress):
-                work.put(self.run(work.steps(group)))
+            for group in work.groups(self.runner.call_settings.progress):
+                work.put(self.run(work.flow(group)))
         finally:
             self._save_at_address()
         return self._report(work)
 
-    async def _aadd(self, work: Adding) -> Report:
+    async def _aadd(self, work: AddBatch) -> Report:
         try:
-            for group in work.groups(self.runner.asking.progress):
-                prepared = await self.arun(work.steps(group))
+            for group in work.groups(self.runner.call_settings.progress):
+                prepared = await self.arun(work.flow(group))
                 await asyncio.to_thread(work.put, prepared)
         finally:
             await asyncio.to_thread(self._save_at_address)
         return self._report(work)
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, flow: Flow[T]) -> T:
         """Drive steps with this index's models and routes."""
-        return self.runner.run(steps)
+        return self.runner.run(flow)
 
-    async def arun(self, steps: Steps[T]) -> T:
+    async def arun(self, flow: Flow[T]) -> T:
         """`run` on an event loop."""
-        return await self.runner.arun(steps)
+        return await self.runner.arun(flow)
 
     # -- in a folder or an engine
 

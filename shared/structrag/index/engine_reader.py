@@ -28,7 +28,7 @@ from structrag.index.engine_rows import (
     row_of_id,
     views_of,
 )
-from structrag.index.entries import DocumentRow, row_of
+from structrag.index.entries import DocumentRow, parse_row
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
 
@@ -44,7 +44,7 @@ class EngineReader(CorpusReader, ABC):
     start.
     """
 
-    basis: Any = None
+    fitted_embedder: Any = None
     changes: int
 
     def __init__(self, place: str, settings: Settings) -> None:
@@ -173,12 +173,12 @@ class EngineReader(CorpusReader, ABC):
             for doc_id in some:
                 head = self._known[doc_id]
                 if head is not None:
-                    chunks = [row_of(line).chunk for line in lines[head.key]]
+                    chunks = [parse_row(line).chunk for line in lines[head.key]]
                     yield Document(text="", **head.record), chunks
 
     def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
         lines = self._lines_at(rows) if rows else {}
-        return [row_of(lines[row]).texts[view] for row in rows]
+        return [parse_row(lines[row]).texts[view] for row in rows]
 
     def chunk(self, row: int) -> Chunk:
         (chunk,) = self.chunks_at([row])
@@ -191,12 +191,12 @@ class EngineReader(CorpusReader, ABC):
             raise InvalidParameter(
                 f"row must be that of a chunk in the store; got {missing[0]!r}."
             )
-        return [row_of(lines[row]).chunk for row in rows]
+        return [parse_row(lines[row]).chunk for row in rows]
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         if doc_id is not None:
-            return [row_of(line).chunk for line in self.lines_of(doc_id)]
-        return [row_of(line).chunk for _, line in sorted(self._lines().items())]
+            return [parse_row(line).chunk for line in self.lines_of(doc_id)]
+        return [parse_row(line).chunk for _, line in sorted(self._lines().items())]
 
     # -- searches
 

@@ -24,9 +24,9 @@ from structrag.index.entries import (
     Entry,
     LevelRows,
     dump_json,
-    line_of,
     parse_json,
     prepare,
+    serialise_row,
 )
 from structrag.index.selection import allowed_values
 from structrag.index.snapshot import Settings
@@ -163,7 +163,9 @@ def engine_rows(entry: CheckedEntry, key: int, settings: Settings) -> list[Engin
         }
         windows = vectors.get(number, [{}])
         rows.append(
-            EngineRow(place, CHUNK, name, chunk, tags, line_of(row), terms, windows[0])
+            EngineRow(
+                place, CHUNK, name, chunk, tags, serialise_row(row), terms, windows[0]
+            )
         )
         for window, of_window in enumerate(windows[1:], start=1):
             rows.append(

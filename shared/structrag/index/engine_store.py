@@ -25,9 +25,9 @@ from structrag.index.entries import (
     DocumentRow,
     Entry,
     dump_json,
-    line_of,
     parse_json,
     plain_json,
+    serialise_row,
 )
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
@@ -176,7 +176,7 @@ class EngineStore(CorpusStore, ABC):
     def known(self, doc_ids: Iterable[str]) -> set[str]:
         return set(self.reader().heads(list(doc_ids)))
 
-    def held(self, entries: Sequence[Entry]) -> set[str]:
+    def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
         reader = self.reader()
         # All by one query.
         heads = reader.heads([entry.document.id for entry in entries])
@@ -194,7 +194,7 @@ class EngineStore(CorpusStore, ABC):
         if head.degraded != entry.degraded:
             return False
         (level,) = prepare_for(entry, self.settings).levels.values()
-        return [line_of(row) for row in level.rows] == reader.lines_of(
+        return [serialise_row(row) for row in level.rows] == reader.lines_of(
             entry.document.id
         )
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import check_owner, unit_vectors
 from structrag.records import Chunk, Document
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
@@ -187,7 +187,7 @@ def _check_views(name: str, level: LevelEntry, views: Sequence[str]) -> None:
         if len(texts) != len(level.chunks):
             raise InvalidParameter(
                 f"view {view!r} needs one text per chunk; document {name!r} has "
-                f"{amount(len(level.chunks), 'chunk')} and {amount(len(texts), 'text')}."
+                f"{pluralise(len(level.chunks), 'chunk')} and {pluralise(len(texts), 'text')}."
             )
 
 
@@ -275,7 +275,7 @@ def parse_json(line: bytes) -> Any:
     return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
-def line_of(row: ChunkRow) -> bytes:
+def serialise_row(row: ChunkRow) -> bytes:
     """A row as one line of JSON."""
     fields = {name: getattr(row.chunk, name) for name in _CHUNK_FIELDS}
     # true stands for the chunk's own index text, which need not be written twice
@@ -286,8 +286,8 @@ def line_of(row: ChunkRow) -> bytes:
     return dump_json({**fields, "path": list(row.chunk.path), "views": texts})
 
 
-def row_of(line: bytes) -> ChunkRow:
-    """The row that `line_of` wrote."""
+def parse_row(line: bytes) -> ChunkRow:
+    """The row that `serialise_row` wrote."""
     record = parse_json(line)
     texts = record.pop("views")
     chunk = Chunk(**{**record, "path": tuple(record["path"])})

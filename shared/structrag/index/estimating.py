@@ -8,22 +8,22 @@ from itertools import islice, product
 from string import ascii_lowercase
 from typing import Any
 
-from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request
-from structrag.asking.runner import Runner
-from structrag.asking.usage import Usage
-from structrag.chunks.asking_splitter import with_own_vectors
+from structrag.chunks.model_splitter import with_own_vectors
 from structrag.errors import ModelFailed
-from structrag.index.adding import (
-    Adding,
-    Preparation,
+from structrag.index.add_batch import (
+    AddBatch,
+    IndexingOptions,
     ReadDocument,
-    read_steps,
+    read_flow,
     texts_of,
     windows_of,
 )
+from structrag.model_calls.dry_run import DryRun
+from structrag.model_calls.requests import Ask, Choose, Failed, Request
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.usage import Usage
 from structrag.records import Document
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 # A summary of so many words is not shortened; of equal words it would be no summary.
@@ -57,17 +57,17 @@ class Estimate:
     def __str__(self) -> str:
         total = self.total
         return (
-            f"{amount(self.documents, 'document')} to add or replace, {self.unchanged:,} "
-            f"unchanged; {amount(self.chunks, 'chunk')}; "
-            f"{amount(total.calls, 'language-model call')}, "
-            f"{amount(total.prompt_tokens, 'token')} of prompts; "
-            f"{amount(total.embedded, 'text')} to embed, "
-            f"{amount(total.embedding_tokens, 'token')}; "
-            f"{amount(total.cache_hits, 'cache hit')}"
+            f"{pluralise(self.documents, 'document')} to add or replace, {self.unchanged:,} "
+            f"unchanged; {pluralise(self.chunks, 'chunk')}; "
+            f"{pluralise(total.calls, 'language-model call')}, "
+            f"{pluralise(total.prompt_tokens, 'token')} of prompts; "
+            f"{pluralise(total.embedded, 'text')} to embed, "
+            f"{pluralise(total.embedding_tokens, 'token')}; "
+            f"{pluralise(total.cache_hits, 'cache hit')}"
         )
 
 
-def estimate(work: Adding, runner: Runner) -> Estimate:
+def estimate(work: AddBatch, runner: Runner) -> Estimate:
     """What `work` would do and cost, by `runner`; see `Index.estimate`."""
     dry = DryRun(runner, stand_in=_stand_in, stage_of=_stage_of)
     documents = chunks = 0
@@ -83,16 +83,14 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
 
 
 def _read(
-    dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation
+    dry: DryRun, group: Sequence[tuple[Document, str]], how: IndexingOptions
 ) -> list[ReadDocument]:
     """What documents are read as. What that costs and what is embedded is counted."""
     if how.kept is not None:  # what stands in for answers is not to be kept
         how = replace(
             how, kept={name: dict(answers) for name, answers in how.kept.items()}
         )
-    read: list[ReadDocument] = dry.run(
-        read_steps(group, how), embedded=with_own_vectors
-    )
+    read: list[ReadDocument] = dry.run(read_flow(group, how), embedded=with_own_vectors)
     if how.embedder is not None:
         for of_document in read:
             raw = of_document.vectors is None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from structrag.asking.failures import raised_by
-from structrag.asking.requests import Ranking, Search
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry
+from structrag.model_calls.failures import raised_by
+from structrag.model_calls.requests import Ranking, Search
 from structrag.records import Chunk
 
 

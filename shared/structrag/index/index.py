@@ -11,10 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from structrag.asking.naming import has_name, setting_name
-from structrag.asking.requests import Embedder, Search, Steps
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import (
     InvalidParameter,
@@ -23,7 +19,7 @@ from structrag.errors import (
     check_query,
     checked_k,
 )
-from structrag.index.adding import Adding, AddReport, Preparation, Splitter
+from structrag.index.add_batch import AddBatch, AddReport, IndexingOptions, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.document_index import DocumentIndex, check_embedder
 from structrag.index.entries import ALGORITHM_VERSION
@@ -36,6 +32,10 @@ from structrag.index.routes import OwnRoute, ranked_rows
 from structrag.index.snapshot import Settings
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
+from structrag.model_calls.naming import has_name, setting_name
+from structrag.model_calls.requests import Embedder, Flow, Search
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class IndexSettings(AskingOptions, total=False):
+class IndexSettings(CallOptions, total=False):
     """Arguments of `Index` that hosts pass on as they are."""
 
     views: Sequence[str]
@@ -58,7 +58,7 @@ class IndexSettings(AskingOptions, total=False):
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
-    asking: Asking | None
+    call_settings: CallSettings | None
     store: Address | None
 
 
@@ -112,7 +112,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             of the paper's figures.
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
-        asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
+        call_settings, options: A `CallSettings`, or its settings by name: cache (finished calls and
             vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
             timeout.
     """
@@ -146,8 +146,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
-        asking: Asking | None = None,
-        **options: Unpack[AskingOptions],
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         if window_tokens is not None:
@@ -180,7 +180,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             Runner(
                 llm=llm,
                 embedder=self.embedder,
-                asking=asking_of(asking, options, Index),
+                call_settings=call_settings_of(call_settings, options, Index),
             ),
             store,
             HostVectors(dense_store, self.view_settings.names),
@@ -245,10 +245,10 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         """
         return estimate(self._adding(documents), self.runner)
 
-    def _preparing(self) -> Callable[..., Adding]:
+    def _preparing(self) -> Callable[..., AddBatch]:
         # Vectors of an embedder that is fitted are made when all texts are there.
         fitted = hasattr(self.embedder, "fit")
-        how = Preparation(
+        how = IndexingOptions(
             self.splitter,
             self.view_settings,
             self.embedder if self.host.wants_our_vectors and not fitted else None,
@@ -256,9 +256,9 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             self.window_tokens,
             self._kept(FIRST_LEVEL),
         )
-        return partial(Adding, levels={FIRST_LEVEL: how})
+        return partial(AddBatch, levels={FIRST_LEVEL: how})
 
-    def _report(self, work: Adding) -> AddReport:
+    def _report(self, work: AddBatch) -> AddReport:
         return work.report()
 
     def search(
@@ -277,7 +277,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         function of a document's metadata. Raises InvalidParameter for an unknown view, route or key
         of `where`, and unless k is a whole number from 1.
         """
-        return self.run(self._search_steps(query, k, view, route, where))
+        return self.run(self._search_flow(query, k, view, route, where))
 
     async def asearch(
         self,
@@ -289,11 +289,11 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         where: Any = None,
     ) -> list[Hit]:
         """`search` on an event loop."""
-        return await self.arun(self._search_steps(query, k, view, route, where))
+        return await self.arun(self._search_flow(query, k, view, route, where))
 
-    def _search_steps(
+    def _search_flow(
         self, query: str, k: int, view: str, route: str, where: Any
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         check_choice("route", route, ("dense", "bm25"))
         check_choice("view", view, self.views)
         check_query(query)
@@ -325,7 +325,7 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         reader: CorpusReader = level.reader()
         return reader
 
-    def query_vectors(self, reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
+    def query_vectors(self, reader: CorpusReader, *queries: str) -> Flow[list[Any]]:
         """The queries' vectors for searches of a reader, in one call.
 
         The first query is not blank. None for a query of no known word (zeros); all are None for a
@@ -459,7 +459,7 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
         return ContentAwareSplitter(max_tokens=None, context=False)
     if splitter is None:
         return ContentAwareSplitter(language=language)
-    if not hasattr(splitter, "split") and not hasattr(splitter, "split_steps"):
+    if not hasattr(splitter, "split") and not hasattr(splitter, "split_flow"):
         raise InvalidParameter(
             "splitter must be a splitter of structrag, with split(document); got "
             f"{type(splitter).__name__}. Splitters and node parsers of LangChain and LlamaIndex go "

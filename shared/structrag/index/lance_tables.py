@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.failures import raised_by
 from structrag.errors import IndexDamaged, ModelFailed, require
 from structrag.index.engine_rows import EngineFilter, EngineRow, id_of_row, views_of
 from structrag.index.engine_store import parse_settings, settings_line
 from structrag.index.entries import plain_json
 from structrag.index.snapshot import Settings
+from structrag.model_calls.failures import raised_by
 
 FORMAT = "structrag-lancedb"
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Steps
-from structrag.asking.steps import ask
 from structrag.index.blocks import Column
 from structrag.index.corpus import CorpusReader
 from structrag.index.dense import VectorTable
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Embed, Flow
 
 
 class SearchedLevel:
@@ -61,9 +61,12 @@ class SearchedLevel:
     def keep_fit(self) -> None:
         """Have the store save the fit with its vectors, if any."""
         reader = self._fitted
-        if reader is None or not hasattr(reader.basis, "arrays"):
+        if reader is None or not hasattr(reader.fitted_embedder, "arrays"):
             return
-        columns = {name: Column(array) for name, array in reader.basis.arrays().items()}
+        columns = {
+            name: Column(array)
+            for name, array in reader.fitted_embedder.arrays().items()
+        }
         for view in reader.views if columns else ():
             parts = reader.dense(view).parts
             if not parts:  # no chunk has a text in this view
@@ -89,13 +92,17 @@ class SearchedLevel:
         of_fit = {
             name: column.all() for name, column in columns.items() if " " not in name
         }
-        basis = self.embedder.restored(of_fit)
+        fitted_embedder = self.embedder.restored(of_fit)
         tables = {
             view: VectorTable(columns[f"vectors {view}"], columns[f"owner {view}"])
             for view in reader.views
             if f"vectors {view}" in columns
         }
-        return None if basis is None else reader.with_tables(tables, basis)
+        return (
+            None
+            if fitted_embedder is None
+            else reader.with_tables(tables, fitted_embedder)
+        )
 
     @staticmethod
     def _saved_name(reader: Reader) -> str:
@@ -125,7 +132,7 @@ def fitted_reader(reader: Reader, embedder: Any) -> Reader:
     return reader.with_vectors(vectors, fitted)
 
 
-def query_vectors(reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
+def query_vectors(reader: CorpusReader, *queries: str) -> Flow[list[Any]]:
     """The queries' vectors for searches of a reader, in one call.
 
     The first query is not blank. None for a query of no known word (zeros); all are None for an
@@ -133,5 +140,5 @@ def query_vectors(reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
     """
     if not len(reader) or not queries[0].strip():
         return [None] * len(queries)
-    matrix = yield from ask(Embed(queries, query=True, embedder=reader.basis))
+    matrix = yield from ask(Embed(queries, query=True, embedder=reader.fitted_embedder))
     return [vector if any(vector) else None for vector in matrix]

@@ -18,7 +18,6 @@ from itertools import chain
 from typing import Any
 from uuid import uuid4
 
-from structrag.asking.failures import raised_by
 from structrag.errors import ModelFailed
 from structrag.index.engine_rows import (
     CHUNK,
@@ -47,6 +46,7 @@ from structrag.index.milvus_reader import KEPT, MilvusReader
 from structrag.index.milvus_state import StoreState
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.term_weights import RowCounts, counts_of, summed, weights_of
+from structrag.model_calls.failures import raised_by
 
 STALE = 0.02  # by which the mean length may differ from that of the weights
 FLUSHED = 5_000  # rows after which Milvus Lite writes a segment

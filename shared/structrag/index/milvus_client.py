@@ -12,7 +12,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from structrag.asking.failures import WHILE_ADDING, raised_by
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -22,6 +21,7 @@ from structrag.errors import (
     require,
 )
 from structrag.index.engine_store import tenant_of
+from structrag.model_calls.failures import WHILE_ADDING, raised_by
 
 SECONDS = 60.0  # that a call may take, all its tries together; MILVUS_TIMEOUT
 SUFFIX = ".db"  # by which pymilvus tells a file

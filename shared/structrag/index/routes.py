@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from structrag.asking.requests import Ranking, Search
 from structrag.index.corpus import CorpusReader
+from structrag.model_calls.requests import Ranking, Search
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from structrag.index.entries import (
     DocumentRow,
     LevelRows,
     dump_json,
-    line_of,
     parse_json,
-    row_of,
+    parse_row,
+    serialise_row,
 )
 from structrag.index.lexical import (
     POSTINGS,
@@ -198,7 +198,7 @@ class LevelTable:
     def row(self, at: int) -> ChunkRow:
         """One row."""
         return (
-            row_of(self.rows.line(at))
+            parse_row(self.rows.line(at))
             if isinstance(self.rows, Lines)
             else self.rows[at]
         )
@@ -213,7 +213,7 @@ class LevelTable:
         """Rows as they are written, and the length of each."""
         if isinstance(self.rows, Lines):
             return self.rows.part(first, last)
-        return lines_of(line_of(row) for row in self.rows[first:last])
+        return lines_of(serialise_row(row) for row in self.rows[first:last])
 
 
 @dataclass(eq=False)

@@ -178,20 +178,20 @@ class Reader:
         level: str,
         *,
         fitted: Mapping[str, DenseIndex] | None = None,
-        basis: Any = None,
+        fitted_embedder: Any = None,
     ) -> None:
-        """`fitted` replaces the stored vectors; `basis` is the embedder that made it."""
+        """`fitted` replaces the stored vectors; `fitted_embedder` is the embedder that made it."""
         self.snapshot = snapshot
         self.level = level
         self.settings: Settings = snapshot.settings
         self.views: tuple[str, ...] = tuple(snapshot.settings.levels[level])
         self.changes: int = snapshot.changes
-        self.basis = basis
+        self.fitted_embedder = fitted_embedder
         self._dense: dict[str, DenseIndex] = dict(fitted or {})
         self._lexical: dict[str, LexicalIndex] = {}
 
     def with_vectors(
-        self, vectors: Mapping[str, tuple[ArrayLike, ArrayLike]], basis: Any
+        self, vectors: Mapping[str, tuple[ArrayLike, ArrayLike]], fitted_embedder: Any
     ) -> Reader:
         """The same rows with vectors fitted to the whole corpus.
 
@@ -204,16 +204,22 @@ class Reader:
             fitted[view] = DenseIndex.from_vectors(
                 matrix, owner, n_rows=len(self), dtype=self.settings.dtype, view=view
             )
-        return Reader(self.snapshot, self.level, fitted=fitted, basis=basis)
+        return Reader(
+            self.snapshot, self.level, fitted=fitted, fitted_embedder=fitted_embedder
+        )
 
-    def with_tables(self, tables: Mapping[str, VectorTable], basis: Any) -> Reader:
+    def with_tables(
+        self, tables: Mapping[str, VectorTable], fitted_embedder: Any
+    ) -> Reader:
         """The same rows with vectors that were fitted before, by view."""
         place = RowMap(len(self))
         fitted = {
             view: DenseIndex([VectorPart(table, place)], view=view)
             for view, table in tables.items()
         }
-        return Reader(self.snapshot, self.level, fitted=fitted, basis=basis)
+        return Reader(
+            self.snapshot, self.level, fitted=fitted, fitted_embedder=fitted_embedder
+        )
 
     # -- the order of rows
 

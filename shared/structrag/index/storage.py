@@ -30,7 +30,6 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.calling import within
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -42,6 +41,7 @@ from structrag.errors import (
 from structrag.index.blocks import ArrayFile, Column, write_arrays
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
 from structrag.index.snapshot import Live, Settings
+from structrag.model_calls.calling import within
 
 FORMAT = "structrag-index"
 VERSION = 3

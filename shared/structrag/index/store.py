@@ -200,7 +200,7 @@ class Store:
         """Those of some documents that are there."""
         return {doc_id for doc_id in doc_ids if doc_id in self}
 
-    def held(self, entries: Sequence[Entry]) -> set[str]:
+    def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
         """The ids of the entries that `holds` finds there."""
         return {entry.document.id for entry in entries if self.holds(entry)}
 

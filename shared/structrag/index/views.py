@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.replies.lists import parse_answer
-from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import InvalidParameter, check_at_least, check_template
+from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
@@ -182,13 +182,13 @@ class ViewTexts:
     failed: int  # how many of them fell back as a call failed
 
 
-def view_steps(
+def view_flow(
     document: Document,
     chunks: Sequence[Chunk],
     settings: ViewSettings,
     *,
     counter: TokenCounter = count_tokens,
-) -> Steps[ViewTexts]:
+) -> Flow[ViewTexts]:
     """Make the views of a document's chunks.
 
     All sections of the document are asked for at once. A call that fails, or an answer that cannot
@@ -251,7 +251,7 @@ def _answered(
     bodies: Sequence[str],
     settings: ViewSettings,
     counter: TokenCounter,
-) -> Steps[_Answers]:
+) -> Flow[_Answers]:
     """Ask what is planned, and read the answers."""
     templates = {kind: getattr(settings.prompts, kind) for _, kind in plan}
     asks = [

@@ -16,8 +16,6 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from structrag.asking.naming import setting_name
-from structrag.asking.progress import ProgressLine
 from structrag.errors import (
     InvalidAnswer,
     InvalidParameter,
@@ -34,7 +32,7 @@ from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state, is_gone
-from structrag.ingestion.one_model import BATCH_SIZE
+from structrag.ingestion.shared_model import BATCH_SIZE
 from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import (
     FolderSummary,
@@ -50,10 +48,12 @@ from structrag.ingestion.workers import (
     WorkerPool,
     packed,
 )
+from structrag.model_calls.naming import setting_name
+from structrag.model_calls.progress import ProgressLine
 from structrag.reading.files import FORMATS, find_files
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 RUNNERS = ("process", "ray")
 BATCH_FILES = 32  # most files that a worker prepares together
@@ -91,8 +91,9 @@ class Progress:
 
     def __str__(self) -> str:
         line = (
-            f"{self.files:,} of {amount(self.total, 'file')}, {amount(self.chunks, 'chunk')}, "
-            f"{self.bytes / 1e6:,.1f} MB, {amount(self.errors, 'error')}"
+            f"{self.files:,} of {pluralise(self.total, 'file')}, "
+            f"{pluralise(self.chunks, 'chunk')}, "
+            f"{self.bytes / 1e6:,.1f} MB, {pluralise(self.errors, 'error')}"
         )
         if self.files == self.total or not self.files:
             return line
@@ -124,9 +125,9 @@ class IngestReport:
 
     def __str__(self) -> str:
         return (
-            f"{amount(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{pluralise(self.added, 'document')} added, {self.replaced:,} replaced, "
             f"{self.unchanged:,} unchanged, {self.removed:,} removed, {len(self.errors):,} left "
-            f"out; {amount(self.chunks, 'chunk')}; {self.seconds:,.1f} s"
+            f"out; {pluralise(self.chunks, 'chunk')}; {self.seconds:,.1f} s"
         )
 
 
@@ -137,7 +138,7 @@ def ingest(
     *,
     make: Callable[..., Any] | None = None,
     workers: int | None = None,
-    one_model: bool = False,
+    shared_model: bool = False,
     runner: str = "process",
     format: str = "auto",
     reader: Any = "layout",
@@ -175,13 +176,13 @@ def ingest(
             folder of a model, or an embedder that can be pickled. None: LSA, for a folder only.
         make: A function of a module that makes an empty `EvidenceRetriever`, `Index`, `D3Index` or
             `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
-            afterwards. With `one_model` it is given the embedder.
-        workers: Processes; None: one a core. Each holds the models, unless there is `one_model`.
+            afterwards. With `shared_model` it is given the embedder.
+        workers: Processes; None: one a core. Each holds the models, unless there is `shared_model`.
         one_model: Whether this process embeds for all workers, as on an accelerator, which is fed
             with what they split. `embedding` is anything that `as_embedder` takes then.
         runner: "process": workers are processes of this machine. "ray" (extra `ray`): they are
             actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, a core each;
-            with `one_model` so is the model, one for each free GPU. All machines need the same
+            with `shared_model` so is the model, one for each free GPU. All machines need the same
             packages, and the files and folders under the same paths. This process stores.
         format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
         follow_links: As for `find_files`.
@@ -204,7 +205,7 @@ def ingest(
         SaveFailed: the system refuses to write; what was saved before is whole.
         IndexDamaged: the index cannot be opened.
     """
-    if make is not None and embedding is not None and not one_model:
+    if make is not None and embedding is not None and not shared_model:
         raise InvalidParameter(
             "Give embedding or make, not both: make makes its own models."
         )
@@ -221,7 +222,7 @@ def ingest(
         "isolated": isolated and reader != "docling",
     }
     if make is None:
-        make = _maker(store, embedding, one_model)
+        make = _maker(store, embedding, shared_model)
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
@@ -231,7 +232,7 @@ def ingest(
     with ExitStack() as stack:
         if place is not None:
             stack.enter_context(_only_one(place))
-        there = _runner(runner, embedding, one_model)
+        there = _runner(runner, embedding, shared_model)
         stack.callback(there.close)
         setup = replace(setup, model=there.model)
         how = setting_name(reading)
@@ -249,20 +250,20 @@ def ingest(
     return ingestion.report()
 
 
-def _maker(store: Address, embedding: Any, one_model: bool) -> Callable[..., Any]:
+def _maker(store: Address, embedding: Any, shared_model: bool) -> Callable[..., Any]:
     """What makes an empty index, unless the caller says."""
     kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
-    if one_model:
+    if shared_model:
         return partial(kind, batch_size=BATCH_SIZE)  # the worker gives the rest
     return partial(kind, embedding)
 
 
-def _runner(name: str, embedding: Any, one_model: bool) -> WorkerPool:
+def _runner(name: str, embedding: Any, shared_model: bool) -> WorkerPool:
     if name == "process":
-        return ProcessRunner(embedding, one_model)
+        return ProcessRunner(embedding, shared_model)
     from structrag.ingestion.ray_workers import RayRunner
 
-    return RayRunner(embedding, one_model)
+    return RayRunner(embedding, shared_model)
 
 
 def _chunk_index(embedding: Any = None, **options: Any) -> Index:

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from structrag.errors import InvalidParameter, ModelFailed, require
-from structrag.ingestion.one_model import (
+from structrag.ingestion.shared_model import (
     ModelFacts,
     ModelReply,
     ModelRequest,
@@ -120,7 +120,7 @@ class RayRunner(WorkerPool):
     One that this process has started or joined before is used as it is.
     """
 
-    def __init__(self, embedding: Any, one_model: bool) -> None:
+    def __init__(self, embedding: Any, shared_model: bool) -> None:
         self._ray: Any = require("ray", extra="ray")
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
@@ -135,7 +135,7 @@ class RayRunner(WorkerPool):
         try:
             free = self._ray.available_resources()
             self.cores = max(1, int(free.get("CPU", 1)))
-            if one_model:
+            if shared_model:
                 self._start_models(embedding, int(free.get("GPU", 0)))
                 self.model = self._facts(self._models[0])
         except BaseException:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from structrag.asking.failures import WHILE_ADDING
 from structrag.errors import StructragError
+from structrag.model_calls.failures import WHILE_ADDING
 from structrag.reading.opening import shown
 
 E = TypeVar("E", bound=StructragError)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from structrag.errors import StructragError
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
-from structrag.ingestion.one_model import ModelFacts
+from structrag.ingestion.shared_model import ModelFacts
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -17,8 +17,6 @@ from functools import partial
 from typing import Any, BinaryIO
 from uuid import uuid4
 
-from structrag.asking.requests import Embed, EmbedTokens, Request, Steps
-from structrag.asking.usage import COUNTS
 from structrag.errors import (
     BudgetExceeded,
     InvalidAnswer,
@@ -31,9 +29,11 @@ from structrag.index.document_index import DocumentIndex
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
-from structrag.ingestion.one_model import ModelReply, ModelRequest, RemoteEmbedder
+from structrag.ingestion.shared_model import ModelReply, ModelRequest, RemoteEmbedder
 from structrag.ingestion.stopping import refusal
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
+from structrag.model_calls.requests import Embed, EmbedTokens, Flow, Request
+from structrag.model_calls.usage import COUNTS
 from structrag.reading.files import read_file
 from structrag.records import Document
 from structrag.retrieval.d3.index import D3AddReport
@@ -67,7 +67,7 @@ class Collected(Store):
     def known(self, doc_ids: Iterable[str]) -> set[str]:
         return {doc_id for doc_id in doc_ids if doc_id in self}
 
-    def held(self, entries: Sequence[Entry]) -> set[str]:
+    def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
         return set()
 
     def put(self, entry: Entry) -> None:
@@ -220,7 +220,7 @@ class Preparer:
         return bool(requests)
 
 
-def _asking(requests: list[Request]) -> Steps[None]:
+def _asking(requests: list[Request]) -> Flow[None]:
     """Steps that make requests and end."""
     yield requests
 

@@ -15,7 +15,7 @@ from queue import Queue
 from typing import Any
 
 from structrag.errors import InvalidParameter
-from structrag.ingestion.one_model import (
+from structrag.ingestion.shared_model import (
     ModelFacts,
     ModelReply,
     ModelRequest,
@@ -110,9 +110,9 @@ class WorkerPool(ABC):
 class ProcessRunner(WorkerPool):
     """Processes of this machine; with one model, that is in this process."""
 
-    def __init__(self, embedding: Any, one_model: bool) -> None:
+    def __init__(self, embedding: Any, shared_model: bool) -> None:
         self.cores = os.cpu_count() or 1
-        self.server = ModelServer(embedding) if one_model else None
+        self.server = ModelServer(embedding) if shared_model else None
         self.model = None if self.server is None else self.server.facts
 
     def start(self, setup: bytes, replies: Replies, count: int) -> Worker:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Array, TokenVectors
 from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.model_calls.requests import Array, TokenVectors
 from structrag.models.token_vectors import TokenReader, without_surrogates
 from structrag.models.weights import weights_settings
 

@@ -16,9 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from structrag.asking.naming import setting_name
-from structrag.asking.requests import Embedder, TokenVectors
 from structrag.errors import InvalidParameter, require
+from structrag.model_calls.naming import setting_name
+from structrag.model_calls.requests import Embedder, TokenVectors
 from structrag.models.lsa import LsaEmbedder
 from structrag.models.token_vectors import reader_of
 from structrag.models.weights import encoder_label

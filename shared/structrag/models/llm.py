@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.asking.naming import setting_name
-from structrag.asking.requests import LanguageModel
 from structrag.errors import InvalidParameter
+from structrag.model_calls.naming import setting_name
+from structrag.model_calls.requests import LanguageModel
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,9 @@ def batch_of(
     ids, mask = [], []
     for row in rows:
         blank = width - len(row)
-        before, behind = (blank, 0) if left else (0, blank)
-        ids.append([pad] * before + [*row] + [pad] * behind)
-        mask.append([0] * before + [1] * (read + len(row)) + [0] * behind)
+        before, after = (blank, 0) if left else (0, blank)
+        ids.append([pad] * before + [*row] + [pad] * after)
+        mask.append([0] * before + [1] * (read + len(row)) + [0] * after)
     return {
         "input_ids": torch.tensor(ids, device=device),
         "attention_mask": torch.tensor(mask, device=device),

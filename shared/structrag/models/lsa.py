@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Array
+from structrag.model_calls.requests import Array
 from structrag.text.terms import Tokenizer
 
 _ONE_AT_A_TIME = threading.Lock()  # the number of threads is changed for a moment

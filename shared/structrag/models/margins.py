@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.asking.requests import Ask, Choose, Failed, Request, Steps
-from structrag.asking.steps import ask
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request
 from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
 
@@ -335,7 +335,7 @@ def rating_margin(answers: Sequence[str]) -> float | None:
     return (median(ratings) - 5) / 5 if ratings else None
 
 
-def weigh_steps(
+def weigh_flow(
     questions: Sequence[str],
     options: tuple[str, str],
     *,
@@ -343,7 +343,7 @@ def weigh_steps(
     source: str = "",
     required: bool = False,
     normalised: bool = True,
-) -> Steps[tuple[list[float | None], str]]:
+) -> Flow[tuple[list[float | None], str]]:
     """The margins of questions with the same options, and their source.
 
     The source says what the margins were read from. `source` "" lets the first question decide,
@@ -382,7 +382,7 @@ def _margins(
     component: str,
     source: str,
     normalised: bool,
-) -> Steps[list[float | None]]:
+) -> Flow[list[float | None]]:
     if not questions or source in {NONE, UNUSABLE}:
         return [None] * len(questions)
     answers = yield [

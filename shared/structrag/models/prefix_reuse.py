@@ -181,8 +181,8 @@ class PrefixReader:
         def read(some: Sequence[Row]) -> Any:
             logits = after_prefix.expand(len(some), -1, -1)
             if any(some):
-                behind = self._behind([row or [self.pad] for row in some], begin=0)
-                logits = torch.cat([logits.to(behind.dtype), behind], dim=1)
+                after = self._behind([row or [self.pad] for row in some], begin=0)
+                logits = torch.cat([logits.to(after.dtype), after], dim=1)
             return _added_logs(logits, some, ends)
 
         return _in_passes(self.model, rows, read)

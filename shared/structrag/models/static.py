@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structrag.asking.requests import Array
 from structrag.errors import InvalidParameter, require
+from structrag.model_calls.requests import Array
 from structrag.text.tokens import without_lone_surrogates
 
 BATCH = 256

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Array, TokenEncoder, TokenVectors
 from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.model_calls.requests import Array, TokenEncoder, TokenVectors
 from structrag.models.loading import batch_of, load_labelled, pad_of
 from structrag.models.weights import pooling_mode, weights_settings
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from structrag.asking.counted import CallTokens, counted
 from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.model_calls.counted import CallTokens, counted
 from structrag.models.loading import Lock, batch_of, load_labelled, pad_of
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
@@ -21,7 +21,7 @@ from structrag.models.transformers_margin import (
     tokens_of_prompt,
 )
 from structrag.models.weights import weights_settings
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 from structrag.text.tokens import without_lone_surrogates
 
 CUT_MARK = "\n[...]\n"  # stands where the middle of a prompt was left out
@@ -48,7 +48,11 @@ class Cuts:
         self.tokens += tokens
 
     def __str__(self) -> str:
-        return f"{amount(self.prompts, 'prompt')} cut, {amount(self.tokens, 'token')} left out"
+        prompts, tokens = (
+            pluralise(self.prompts, "prompt"),
+            pluralise(self.tokens, "token"),
+        )
+        return f"{prompts} cut, {tokens} left out"
 
 
 @dataclass(eq=False)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from structrag.reading.paging import pages_between
     from structrag.reading.pdf.isolation import Isolation
     from structrag.reading.sections import parse
-    from structrag.reading.settings import Reading
+    from structrag.reading.settings import ReadOptions
 
 _HOMES = {
     "Isolation": "structrag.reading.pdf.isolation",
     "Outline": "structrag.reading.outline",
-    "Reading": "structrag.reading.settings",
+    "ReadOptions": "structrag.reading.settings",
     "find_files": "structrag.reading.files",
     "pages_between": "structrag.reading.paging",
     "parse": "structrag.reading.sections",
@@ -30,7 +30,7 @@ _HOMES = {
 __all__ = [
     "Isolation",
     "Outline",
-    "Reading",
+    "ReadOptions",
     "find_files",
     "pages_between",
     "parse",

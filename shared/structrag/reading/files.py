@@ -34,7 +34,7 @@ from structrag.reading.opening import (
 )
 from structrag.reading.outline import title_of_headings
 from structrag.records import Document, Layout
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -327,7 +327,7 @@ def kinds_of(files: Iterable[Path]) -> str:
         f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]
     ]
     others = sum(count for _, count in listed[MOST_KINDS:])
-    return ", ".join([*parts, amount(others, "other")] if others else parts)
+    return ", ".join([*parts, pluralise(others, "other")] if others else parts)
 
 
 def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[Path]:

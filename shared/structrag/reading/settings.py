@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ReadingSettings(TypedDict, total=False):
-    """The settings of `Reading` but for the counter, as keywords."""
+    """The settings of `ReadOptions` but for the counter, as keywords."""
 
     exclude_titles: Sequence[str]
     plain_headings: bool
@@ -38,18 +38,18 @@ def changed(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadOptions:
     """How a document's text is read: its sections, tokens and sentences.
 
     Example:
         >>> from structrag import ContentAwareSplitter, read_text
-        >>> reading = Reading(exclude_titles=["References"])
+        >>> reading = ReadOptions(exclude_titles=["References"])
         >>> splitter = ContentAwareSplitter(max_tokens=200, **reading.options())
         >>> document = read_text("# A\\n\\na\\n\\n# References\\n\\nb")
         >>> [chunk.text for chunk in splitter.split(document)]
         ['# A\\n\\na\\n\\n']
 
-    Every splitter takes these settings by their own names, and is a `Reading` itself.
+    Every splitter takes these settings by their own names, and is a `ReadOptions` itself.
 
     Attributes:
         exclude_titles: Titles (any case) of sections left out with everything below them.
@@ -88,7 +88,7 @@ class Reading:
 
     def options(self) -> dict[str, Any]:
         """The settings by their own names, as keywords of a splitter."""
-        return {field.name: getattr(self, field.name) for field in fields(Reading)}
+        return {field.name: getattr(self, field.name) for field in fields(ReadOptions)}
 
     def outline(self, document: Document) -> Outline:
         """The section tree of a document, as `parse` makes it."""

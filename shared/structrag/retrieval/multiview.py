@@ -8,11 +8,11 @@ from itertools import chain, islice
 from math import prod
 from typing import Any
 
-from structrag.asking.requests import Steps, T
 from structrag.errors import InvalidParameter, check_at_least, check_choice, check_query
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.routes import ranked_rows
+from structrag.model_calls.requests import Flow, T
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     FloatArray,
@@ -135,9 +135,9 @@ class MultiViewRetriever(Retriever):
             )
         self.weights: list[float] = _route_weights(weights or {}, self.routes)
 
-    def steps(
+    def flow(
         self, query: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
@@ -164,13 +164,13 @@ class MultiViewRetriever(Retriever):
             chosen = _topped_up(chosen, int(most), reader, rows)
         return self._hits(reader, chosen, fused, self._tops(fused, most, size))
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, flow: Flow[T]) -> T:
         """Drive steps with the index's models and routes."""
-        return self.index.run(steps)
+        return self.index.run(flow)
 
-    async def arun(self, steps: Steps[T]) -> T:
+    async def arun(self, flow: Flow[T]) -> T:
         """`run` on an event loop."""
-        return await self.index.arun(steps)
+        return await self.index.arun(flow)
 
     def _fused(self, routes: ByRoute) -> _Fused:
         """The rankings that are fused: the routes', or with "union" the views'."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from structrag.asking.requests import Steps, T
 from structrag.errors import InvalidParameter, check_choice
+from structrag.model_calls.requests import Flow, T
 from structrag.records import Hit
 
 
@@ -24,23 +24,23 @@ class Retriever(Protocol):
         'The blue pump leaks.'
 
     `MultiViewRetriever`, `HiQARetriever`, `D3Retriever` and `TwoHop` are retrievers, and
-    `SelfAsk` and `TwoHop` take any. One of your own inherits from this class and has `steps`,
-    `run` and `arun`; `search` and `asearch` are made of these. Where it also has `result_steps`,
+    `SelfAsk` and `TwoHop` take any. One of your own inherits from this class and has `flow`,
+    `run` and `arun`; `search` and `asearch` are made of these. Where it also has `result_flow`,
     with the same parameters, the multi-hop parts take that: its steps give an object with `hits`
     and `cost` (stage -> `StageCost`).
     """
 
-    def steps(
+    def flow(
         self, query: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         """`search` as steps."""
         ...
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, flow: Flow[T]) -> T:
         """Drive steps with its models: its own, or of what uses it."""
         ...
 
-    async def arun(self, steps: Steps[T]) -> T:
+    async def arun(self, flow: Flow[T]) -> T:
         """`run` on an event loop."""
         ...
 
@@ -62,13 +62,13 @@ class Retriever(Protocol):
             InvalidParameter: the query is no string, `k` is not allowed, or no document has a key
                 of `where`.
         """
-        return self.run(self.steps(query, k, where=where))
+        return self.run(self.flow(query, k, where=where))
 
     async def asearch(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> list[Hit]:
         """`search` on an event loop."""
-        return await self.arun(self.steps(query, k, where=where))
+        return await self.arun(self.flow(query, k, where=where))
 
 
 def check_index(index: Any, kind: type) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.chunks.asking_splitter import Explanation
+from structrag.chunks.model_splitter import Explanation
 from structrag.errors import InvalidParameter, require
 from structrag.records import Chunk
 

@@ -170,10 +170,10 @@ class Cutter:
             if tokens <= budget:
                 atoms.append(Atom(block.start, block.end, tokens, cost))
             else:
-                behind = (
+                after = (
                     tail if number == len(blocks) and tail is not None else block.end
                 )
-                atoms += self._beside_headings(text, block, budget, cost, behind)
+                atoms += self._beside_headings(text, block, budget, cost, after)
         return atoms
 
     def _beside_headings(
@@ -185,7 +185,7 @@ class Cutter:
         """
         lead = block.text_start
         front = self.counter(text[block.start : lead]) if lead > block.start else 0
-        behind = self.counter(text[tail : block.end]) if tail < block.end else 0
+        after = self.counter(text[tail : block.end]) if tail < block.end else 0
         if front >= budget:  # nothing fits beside the heading
             heading = lines_block(text, block.start, lead)
             atoms = list(self._inside_block(text, heading, budget, cost))
@@ -193,7 +193,7 @@ class Cutter:
                 block.kind, lead, block.end, block.cuts, block.header_end, lead
             )
             return atoms + self._beside_headings(text, body, budget, BLOCK, tail)
-        if behind and front + behind >= budget:
+        if after and front + after >= budget:
             body = Block(
                 block.kind, block.start, tail, block.cuts, block.header_end, lead
             )
@@ -203,11 +203,11 @@ class Cutter:
                 *self._inside_block(text, headings, budget, BLOCK),
             ]
         body = Block(block.kind, lead, tail, block.cuts, block.header_end, lead)
-        atoms = list(self._inside_block(text, body, budget - front - behind, cost))
+        atoms = list(self._inside_block(text, body, budget - front - after, cost))
         first = atoms[0]
         atoms[0] = replace(first, start=block.start, tokens=front + first.tokens)
         last = atoms[-1]
-        atoms[-1] = replace(last, end=block.end, tokens=last.tokens + behind)
+        atoms[-1] = replace(last, end=block.end, tokens=last.tokens + after)
         return atoms
 
     def _inside_block(

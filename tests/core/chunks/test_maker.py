@@ -98,9 +98,9 @@ def check_bodies(document: Document, chunks: list[Chunk]) -> None:
         if section is None:  # D3's runs of paragraphs, in a document without headings
             assert chunk.body_start == chunk.start
             continue
-        behind = document.text[section.body_start : chunk.end]
-        starts_with_heading = chunk.start < section.body_start and behind.strip()
-        assert chunk.body == (behind if starts_with_heading else chunk.text)
+        after = document.text[section.body_start : chunk.end]
+        starts_with_heading = chunk.start < section.body_start and after.strip()
+        assert chunk.body == (after if starts_with_heading else chunk.text)
         assert chunk.body == document.text[chunk.body_start : chunk.end]
 
 

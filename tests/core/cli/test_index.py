@@ -87,9 +87,9 @@ def test_a_model_that_fails_names_the_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (manuals / "a.md").write_text("# It\n\nIs DOWN.")
-    monkeypatch.setattr("structrag.cli.kept_index._made", makers.broken_for)
+    monkeypatch.setattr("structrag.cli.index_folder._made", makers.broken_for)
     monkeypatch.setattr(
-        "structrag.cli.kept_index.embedder_of", lambda name: makers.Broken()
+        "structrag.cli.index_folder.embedder_of", lambda name: makers.Broken()
     )
     store = (
         "--store",
@@ -148,7 +148,7 @@ def test_without_a_number_of_workers_there_is_one_a_core(
     def fill(place: str, paths: list[Path], count: int | None, **_: object) -> str:
         return Filled().fill(paths, count)
 
-    monkeypatch.setattr("structrag.cli.index.KeptIndex", Filled)
+    monkeypatch.setattr("structrag.cli.index.IndexFolder", Filled)
     monkeypatch.setattr("structrag.cli.index.engine_index.fill", fill)
     arguments = ("--store", store, "--workers", option)
     code, _, err = run(capsys, "index", manuals, *arguments)

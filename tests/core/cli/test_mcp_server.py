@@ -15,7 +15,7 @@ pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 from mcp import Client, StdioServerParameters
 
 from structrag.cli import mcp_server
-from structrag.cli.kept_index import Changes, KeptIndex
+from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.cli.mcp_server import Library, server_of
 from structrag.errors import InvalidParameter
 from structrag.text.tokens import count_tokens
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def connected(folder: Path) -> Client:
-    return Client(server_of(Library(KeptIndex(None), [folder])))
+    return Client(server_of(Library(IndexFolder(None), [folder])))
 
 
 async def called(client: Client, name: str, **arguments: Any) -> Any:
@@ -182,7 +182,7 @@ async def test_the_command_serves_on_standard_input_and_output(folder: Path) -> 
 
 
 def library_of(*paths: Path) -> Library:
-    return Library(KeptIndex(None), paths)
+    return Library(IndexFolder(None), paths)
 
 
 def test_files_are_looked_at_again_after_two_seconds(

@@ -54,7 +54,9 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = iter([0.0, 4.0, 11.0, 12.0, 22.0, 23.0])
-    monkeypatch.setattr("structrag.asking.progress.monotonic", lambda: next(seconds))
+    monkeypatch.setattr(
+        "structrag.model_calls.progress.monotonic", lambda: next(seconds)
+    )
     for done in range(5):
         show_progress("embedding", done, 9)
     show_progress("reading files", 9, 9)

@@ -38,7 +38,7 @@ from structrag.errors import (
 )
 from structrag.index.engine_rows import EngineRow, read_head
 from structrag.index.engine_store import EngineStore, tenant_of
-from structrag.index.entries import DocumentRow, row_of
+from structrag.index.entries import DocumentRow, parse_row
 from structrag.index.opening import open_store
 from structrag.index.store import Store
 
@@ -104,7 +104,7 @@ def test_of_two_documents_with_one_id_the_last_is_put_and_none_asks_nothing() ->
     store.put_all([entry("a", ["fig"]), entry("b", ["plum"]), entry("a", ["pear"])])
     store.put(entry("c", ["fig"]))
     assert store.put_at_once == [["a", "b"], ["c"]]
-    assert row_of(store.lines["a"][0]).chunk.text == "pear"
+    assert parse_row(store.lines["a"][0]).chunk.text == "pear"
     with pytest.raises(InvalidParameter, match="no other arrays"):
         odd = replace(entry("e", []), arrays={"facts": np.zeros(1)})
         store.put_all([entry("d", []), odd])
@@ -121,7 +121,10 @@ def test_an_engine_holds_a_document_as_it_was_put_and_no_other() -> None:
     assert store.document("b").title == "B"
     with pytest.raises(UnknownDocument, match="got 'z'"):
         store.document("z")
-    assert store.held([whole, entry("b", ["pear"]), entry("z", ["fig"])]) == {"a", "b"}
+    assert store.unchanged_ids([whole, entry("b", ["pear"]), entry("z", ["fig"])]) == {
+        "a",
+        "b",
+    }
     assert store.delete("b") and not store.delete("b") and "b" not in store
     for other in (
         replace(whole, fingerprint="another"),
@@ -129,7 +132,7 @@ def test_an_engine_holds_a_document_as_it_was_put_and_no_other() -> None:
         replace(entry("a", ["fig", "pear"]), degraded=0),
         replace(entry("a", ["fig"]), degraded=0),
     ):
-        assert store.held([other]) == set()
+        assert store.unchanged_ids([other]) == set()
 
 
 def test_a_store_is_saved_where_it_is() -> None:
@@ -190,8 +193,12 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
     own = Store(VIEWS)
     own.put_all(entries)
     assert contents(store) == contents(own) and store.chunks() == own.chunks()
-    assert len(store) == 3 and store.held(entries[:1]) == {"b"} and "it's" in store
-    assert not store.held([entry("b", ["fig", "plum pea"], {"year": 2021})])
+    assert (
+        len(store) == 3
+        and store.unchanged_ids(entries[:1]) == {"b"}
+        and "it's" in store
+    )
+    assert not store.unchanged_ids([entry("b", ["fig", "plum pea"], {"year": 2021})])
     other = opened(address)  # as another process
     assert contents(other) == contents(own) and other.config == {"made": "here"}
     with pytest.raises(InvalidParameter, match="got 'x'"):

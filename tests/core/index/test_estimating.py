@@ -17,13 +17,13 @@ from structrag import (
     PICSplitter,
     read_text,
 )
-from structrag.asking.requests import Ask, Choose, Failed
-from structrag.asking.usage import Usage
 from structrag.errors import InvalidParameter
 from structrag.index.estimating import (
     _stage_of,
     _stand_in,
 )
+from structrag.model_calls.requests import Ask, Choose, Failed
+from structrag.model_calls.usage import Usage
 
 NOUNS = ("engine", "crane", "bridge", "valve", "pump", "filter", "tank", "rotor")
 TEXT = "# Guide\n\n" + "\n\n".join(

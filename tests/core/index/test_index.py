@@ -32,7 +32,7 @@ from structrag.errors import (
     InvalidParameter,
     ModelFailed,
 )
-from structrag.index import adding
+from structrag.index import add_batch as adding
 from structrag.index.store import Store
 
 KEYWORDS = '["pump", "valve"]'
@@ -241,7 +241,7 @@ def test_an_error_of_our_own_code_or_of_a_callable_is_not_called_the_embedders(
         options["progress"] = broken_step
     index = Index(embedder=embedder, **options)
     if where == "views":
-        monkeypatch.setattr("structrag.index.adding.view_steps", broken_step)
+        monkeypatch.setattr("structrag.index.add_batch.view_flow", broken_step)
     elif where == "store":
         monkeypatch.setattr(index.store, "put", broken_step)
     with pytest.raises(ZeroDivisionError, match="a bug"):
@@ -746,7 +746,7 @@ def test_a_splitter_splits_or_asks() -> None:
             return []
 
     class Asks:
-        def split_steps(self, document: Document) -> Any:
+        def split_flow(self, document: Document) -> Any:
             yield from ()
             return []
 

@@ -16,10 +16,10 @@ from index_making import search_beside_changes
 from store_making import entry, small_store
 
 from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
-from structrag.asking.runner import Runner
 from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.index.levels import SearchedLevel, query_vectors
 from structrag.index.store import Store
+from structrag.model_calls.runner import Runner
 from structrag.models import LsaEmbedder
 
 
@@ -52,16 +52,16 @@ def test_searches_while_documents_come_and_go_never_mix_two_fits() -> None:
 def test_a_fit_serves_until_documents_change() -> None:
     index = pumps(4)
     reader = index.reader()
-    assert isinstance(reader.basis, LsaEmbedder) and index.reader() is reader
+    assert isinstance(reader.fitted_embedder, LsaEmbedder) and index.reader() is reader
     index.delete("d3")
     assert index.reader() is not reader and len(index.reader()) == 3
-    assert index.reader().basis is not reader.basis
+    assert index.reader().fitted_embedder is not reader.fitted_embedder
 
 
 def test_a_model_needs_no_fit() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add([read_text("Pumps.", id="a")])
-    assert index.reader().basis is None
+    assert index.reader().fitted_embedder is None
     with pytest.raises(InvalidParameter):
         index.search("pump", where={"unknown": 1})
 
@@ -171,7 +171,10 @@ def test_a_fit_is_kept_with_its_vectors_until_documents_change() -> None:
     }
     other = SearchedLevel(store, embedder)
     restored = other.reader()
-    assert len(embedder.fits) == 1 and restored.basis.total == reader.basis.total == 11
+    assert (
+        len(embedder.fits) == 1
+        and restored.fitted_embedder.total == reader.fitted_embedder.total == 11
+    )
     for view in store.views:
         assert restored.search_dense(view, [1, 2], 9) == reader.search_dense(
             view, [1, 2], 9
@@ -196,7 +199,7 @@ def test_queries_of_no_known_word_have_no_vector(
     queries: list[str], known: list[bool]
 ) -> None:
     embedder = Zeros()
-    steps = query_vectors(small_store().reader(), *queries)
-    vectors = Runner(embedder=embedder).run(steps)
+    flow = query_vectors(small_store().reader(), *queries)
+    vectors = Runner(embedder=embedder).run(flow)
     assert [vector is not None for vector in vectors] == known
     assert embedder.queries == queries and embedder.texts == []

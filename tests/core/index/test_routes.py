@@ -13,10 +13,10 @@ from structrag import (
     Index,
     MultiViewRetriever,
 )
-from structrag.asking.requests import Ranking
 from structrag.errors import ModelFailed
 from structrag.index.host_vectors import HostVectors
 from structrag.index.routes import ranked_rows
+from structrag.model_calls.requests import Ranking
 from structrag.models import LsaEmbedder
 
 

@@ -13,10 +13,10 @@ from doubles import ScriptedModel
 from fixture_cases import examples
 
 from structrag import ContentAwareSplitter, Document, Index, read_text
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.index import Prompts
-from structrag.index.views import SCHEMAS, ViewSettings, ViewTexts, view_steps
+from structrag.index.views import SCHEMAS, ViewSettings, ViewTexts, view_flow
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 
 PAPER = ViewSettings(
@@ -47,7 +47,7 @@ def made(
         document
     )
     return Runner(llm=llm).run(
-        view_steps(document, chunks, settings, counter=lambda text: len(text.split()))
+        view_flow(document, chunks, settings, counter=lambda text: len(text.split()))
     )
 
 
@@ -183,10 +183,8 @@ def of_chunks(
     chunks: Sequence[Chunk], settings: ViewSettings, llm: Any = None, title: str = ""
 ) -> ViewTexts:
     document = Document("", id="d", title=title)
-    steps = view_steps(
-        document, chunks, settings, counter=lambda text: len(text.split())
-    )
-    return Runner(llm=llm).run(steps)
+    flow = view_flow(document, chunks, settings, counter=lambda text: len(text.split()))
+    return Runner(llm=llm).run(flow)
 
 
 def test_a_body_of_one_token_more_than_none_is_summarised_if_that_is_the_limit() -> (

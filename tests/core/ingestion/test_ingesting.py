@@ -24,7 +24,6 @@ from fixture_cases import examples
 from ingestion_making import LONG_AGO, content, start, wait_for, write_files
 
 import structrag
-from structrag.asking.progress import ProgressLine
 from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, SaveFailed
 from structrag.index.entries import Entry
 from structrag.index.store import Store
@@ -33,6 +32,7 @@ from structrag.ingestion.ingesting import show_files
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer
 from structrag.ingestion.workers import Replies, Worker, WorkerPool
+from structrag.model_calls.progress import ProgressLine
 
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
@@ -573,13 +573,13 @@ def test_answers_stay_the_same_while_an_ingestion_runs(
             return rounds
 
         with ThreadPoolExecutor(1) as pool:
-            asking = pool.submit(keep_asking)
+            call_settings = pool.submit(keep_asking)
             try:
                 files[3].write_text("# Other\n\nThis document has changed.")
                 assert run(files[40:] + files[3:4]).added == 50
             finally:
                 is_over.set()
-            assert asking.result() > 1
+            assert call_settings.result() > 1
         assert answers() == before
         later = structrag.Index.load(store, embedder=index.embedder)
         assert len(later.document_ids) == 90
@@ -760,7 +760,7 @@ def test_with_one_model_a_make_may_come_with_an_embedding(
     (file,) = write_files(tmp_path / "files", 1)
     embedder = makers.index().embedder
     report = ingest(
-        file, tmp_path / "index", embedder, make=makers.index, one_model=True
+        file, tmp_path / "index", embedder, make=makers.index, shared_model=True
     )
     assert report.added == 1
 
@@ -771,9 +771,9 @@ def test_files_that_have_not_changed_are_told_of_once(
     files = write_files(tmp_path / "files", 3)
     run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index)
     first = run()
-    steps: list[Progress] = []
-    run(progress=steps.append)
-    assert [(step.files, step.chunks, step.bytes) for step in steps] == [(3, 0, 0)]
+    flow: list[Progress] = []
+    run(progress=flow.append)
+    assert [(step.files, step.chunks, step.bytes) for step in flow] == [(3, 0, 0)]
     assert inside.tasks == [["000", "001", "002"]]
     chunks = content(tmp_path / "index")["chunks"]
     assert first.chunks == sum(map(len, chunks.values())) > 3
@@ -782,8 +782,8 @@ def test_files_that_have_not_changed_are_told_of_once(
         "3 documents added, 0 replaced, 0 unchanged, 0 removed, 0 left out; 1,200 chunks; 1.5 s"
     )
     files[1].write_text("# Other\n\nAnother text.")
-    run(progress=steps.append)
-    assert [(step.files, step.bytes) for step in steps[1:]] == [
+    run(progress=flow.append)
+    assert [(step.files, step.bytes) for step in flow[1:]] == [
         (3, files[1].stat().st_size)
     ]
 
@@ -961,19 +961,19 @@ def test_documents_that_the_store_refuses_are_left_out_alone(
         really(store, entries)
 
     monkeypatch.setattr(Store, "put_all", refuse)
-    steps: list[Progress] = []
+    flow: list[Progress] = []
     report = ingest(
         tmp_path / "files",
         tmp_path / "index",
         make=makers.index,
-        progress=steps.append,
+        progress=flow.append,
     )
     assert (report.added, report.errors) == (
         2,
         {str(files[1]): "metadata must be JSON."},
     )
     assert content(tmp_path / "index")["ids"] == [str(files[0]), str(files[2])]
-    assert [(step.files, step.errors) for step in steps] == [(3, 1)]
+    assert [(step.files, step.errors) for step in flow] == [(3, 1)]
 
 
 def test_a_second_ingestion_within_one_is_refused(

@@ -21,8 +21,8 @@ from ingestion_making import content, start, wait_for, write_files
 from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
-from structrag.ingestion.one_model import ModelRequest
 from structrag.ingestion.ray_workers import RayRunner, _asked
+from structrag.ingestion.shared_model import ModelRequest
 from structrag.ingestion.tasks import Task
 
 
@@ -128,7 +128,7 @@ def test_a_model_whose_actor_is_killed_is_asked_again(
         ingest,
         tmp_path / "files",
         make=makers.index_with,
-        one_model=True,
+        shared_model=True,
         workers=2,
         runner="ray",
     )
@@ -154,11 +154,11 @@ def test_what_is_raised_elsewhere_is_raised_here(
     with pytest.raises(
         InvalidParameter, match="one_model needs an embedding that is a model"
     ):
-        run(one_model=True)
+        run(shared_model=True)
     with pytest.raises(
         InvalidParameter, match="embedding must be the name or folder of a model"
     ):
-        run(lambda texts: texts, one_model=True)
+        run(lambda texts: texts, shared_model=True)
     with pytest.raises(
         ModelFailed, match="3 processes in a row ended with Ray's ActorDied"
     ):
@@ -303,7 +303,7 @@ def test_there_is_a_model_for_each_free_gpu_or_one(
     monkeypatch: pytest.MonkeyPatch, gpus: float, models: int, gpus_each: int
 ) -> None:
     ray = FakeRay(GPU=gpus)
-    runner = runner_over(monkeypatch, ray, embedding="some/model", one_model=True)
+    runner = runner_over(monkeypatch, ray, embedding="some/model", shared_model=True)
     assert runner.model == "the facts"
     assert [actor.options["num_gpus"] for actor in ray.actors] == [gpus_each] * models
     assert ray.actors[0].options["num_cpus"] == 0  # none of its workers' cores
@@ -323,7 +323,7 @@ def test_a_model_that_cannot_be_sent_ends_what_was_started(
 ) -> None:
     ray = FakeRay()
     with pytest.raises(InvalidParameter, match="function raised"):
-        runner_over(monkeypatch, ray, embedding=lambda texts: texts, one_model=True)
+        runner_over(monkeypatch, ray, embedding=lambda texts: texts, shared_model=True)
     assert ray.log == ["init", "shutdown"]
 
 
@@ -350,6 +350,6 @@ def test_a_model_that_ended_too_often_is_a_failure(
 
     monkeypatch.setattr(ray, "get", ended)
     with pytest.raises(ModelFailed, match=r"ended 4 times .* \(Ray's OSError\)"):
-        runner_over(monkeypatch, ray, embedding="some/model", one_model=True)
+        runner_over(monkeypatch, ray, embedding="some/model", shared_model=True)
     answer = _asked(Actor(object, {}), ModelRequest("embed", ("a",)))
     assert answer.failure == "the model's actor ended 4 times (Ray's OSError)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from structrag.asking.failures import WHILE_ADDING
 from structrag.errors import MissingExtra, ModelFailed, StructragError, TimedOut
 from structrag.ingestion.stopping import refusal, while_preparing
+from structrag.model_calls.failures import WHILE_ADDING
 
 
 @pytest.mark.parametrize("kind", [ModelFailed, TimedOut, MissingExtra])

@@ -24,7 +24,7 @@ from structrag.errors import (
     MissingExtra,
     ModelFailed,
 )
-from structrag.ingestion.one_model import ModelFacts
+from structrag.ingestion.shared_model import ModelFacts
 from structrag.ingestion.tasks import Ready, Setup, Stopped, Task, TaskResult
 from structrag.ingestion.worker import Preparer, _portable, main, started
 from structrag.records import Document

@@ -10,8 +10,8 @@ import pytest
 from structrag import (
     FunctionModel,
 )
-from structrag.asking.calling import acall
 from structrag.errors import InvalidParameter
+from structrag.model_calls.calling import acall
 from structrag.models.llm import as_language_model
 
 

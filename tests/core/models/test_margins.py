@@ -12,8 +12,8 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, NoModel
+from structrag.model_calls.runner import Runner
 from structrag.models.margins import (
     LOG_PROBABILITIES,
     NONE,
@@ -25,7 +25,7 @@ from structrag.models.margins import (
     squash,
     two_way,
     two_way_of_top,
-    weigh_steps,
+    weigh_flow,
     window_similarity,
 )
 
@@ -166,8 +166,8 @@ async def test_what_the_model_can_do_is_decided_by_the_first_question(
     model: ScriptedModel | None, margins: list[float | None], source: str
 ) -> None:
     for result in (
-        Runner(llm=model).run(weigh_steps(["a", "b", "c"], ("2", "1"))),
-        await Runner(llm=model).arun(weigh_steps(["a", "b", "c"], ("2", "1"))),
+        Runner(llm=model).run(weigh_flow(["a", "b", "c"], ("2", "1"))),
+        await Runner(llm=model).arun(weigh_flow(["a", "b", "c"], ("2", "1"))),
     ):
         assert result[1] == source
         assert result[0] == pytest.approx(margins)
@@ -176,27 +176,27 @@ async def test_what_the_model_can_do_is_decided_by_the_first_question(
 def test_a_source_that_nobody_knows_is_refused() -> None:
     with pytest.raises(InvalidParameter, match=r"source must be .* got 'votes'"):
         Runner(llm=ScriptedModel("7")).run(
-            weigh_steps(["a"], ("2", "1"), source="votes")
+            weigh_flow(["a"], ("2", "1"), source="votes")
         )
 
 
 @pytest.mark.parametrize("source", [NONE, UNUSABLE])
 def test_a_source_without_margins_asks_nothing(source: str) -> None:
     model = ScriptedModel("7")
-    steps = weigh_steps(["a", "b"], ("2", "1"), source=source)
-    assert Runner(llm=model).run(steps) == ([None, None], source)
+    flow = weigh_flow(["a", "b"], ("2", "1"), source=source)
+    assert Runner(llm=model).run(flow) == ([None, None], source)
     assert not model.prompts
 
 
 def test_a_model_that_is_not_there_is_an_error_where_it_is_required() -> None:
     with pytest.raises(NoModel, match="llm="):
-        Runner().run(weigh_steps(["a"], ("2", "1"), required=True))
-    assert Runner().run(weigh_steps([], ("2", "1"), required=True)) == ([], "")
+        Runner().run(weigh_flow(["a"], ("2", "1"), required=True))
+    assert Runner().run(weigh_flow([], ("2", "1"), required=True)) == ([], "")
 
 
 def test_a_model_without_log_probabilities_is_probed_once() -> None:
     model = Weigher(None)
-    Runner(llm=model).run(weigh_steps(["a", "b", "c"], ("2", "1")))
+    Runner(llm=model).run(weigh_flow(["a", "b", "c"], ("2", "1")))
     assert model.asked == 1 and len(model.prompts) == 3
 
 

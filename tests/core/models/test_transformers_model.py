@@ -25,11 +25,11 @@ from small_models import (  # noqa: E402
 )
 
 from structrag import FunctionModel, Index, MultiViewRetriever, read_text  # noqa: E402
-from structrag.asking.cache import Cache  # noqa: E402
-from structrag.asking.requests import Ask, Choose, Steps  # noqa: E402
-from structrag.asking.runner import Runner  # noqa: E402
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.errors import InvalidParameter  # noqa: E402
+from structrag.model_calls.cache import Cache  # noqa: E402
+from structrag.model_calls.requests import Ask, Choose, Flow  # noqa: E402
+from structrag.model_calls.runner import Runner  # noqa: E402
 from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
 from structrag.models.transformers_model import (  # noqa: E402
     TransformersModel,
@@ -169,13 +169,15 @@ async def test_a_runner_asks_many_prompts_at_once(llm: TransformersModel) -> Non
     llm.complete_many = lambda prompts: sizes.append(len(prompts)) or whole(prompts)  # type: ignore
     runner = Runner(llm=llm, cache=Cache(":memory:"), batch_size=3)
 
-    def asking() -> Steps[list[str]]:
+    def call_settings() -> Flow[list[str]]:
         return (yield [Ask(prompt) for prompt in [*PROMPTS, PROMPTS[0]]])
 
-    answers = runner.run(asking())
+    answers = runner.run(call_settings())
     assert answers == [*whole(PROMPTS), whole(PROMPTS)[0]]
     assert sizes == [3, 1] and runner.usage.calls == len(PROMPTS)
-    assert await runner.arun(asking()) == answers and runner.usage.calls == len(PROMPTS)
+    assert await runner.arun(call_settings()) == answers and runner.usage.calls == len(
+        PROMPTS
+    )
 
 
 def test_it_splits_and_indexes(model: Any, tokenizer: Any) -> None:
@@ -303,8 +305,8 @@ def test_a_real_models_scores_depend_on_no_batch(smollm: tuple[Any, Any]) -> Non
 
 
 def test_a_function_is_asked_prompt_by_prompt() -> None:
-    def asking() -> Steps[list[object]]:
+    def call_settings() -> Flow[list[object]]:
         return (yield [Ask("a"), Ask("b"), Choose("c", ("1", "2"))])
 
-    answers = Runner(llm=FunctionModel(str.upper, name="upper")).run(asking())
+    answers = Runner(llm=FunctionModel(str.upper, name="upper")).run(call_settings())
     assert answers[:2] == ["A", "B"]

@@ -16,7 +16,7 @@ from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterSettings
 from structrag.chunks.idms.splitter import IDMSSettings, IDMSSplitter
 from structrag.chunks.pic.splitter import PICSettings, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
@@ -34,7 +34,7 @@ def lines(text: str) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
 
 
-READING = Reading(
+READING = ReadOptions(
     exclude_titles=["b"], plain_headings=False, counter=len, language="german",
     sentence_splitter=lines,
 )  # fmt: skip
@@ -44,7 +44,9 @@ READING = Reading(
 def test_every_splitter_is_read_by_the_same_settings(splitter: Any) -> None:
     sections = {"within_sections": True} if splitter is FixedSplitter else {}
     chosen = splitter(**READING.options(), **sections)
-    assert isinstance(chosen, Reading) and Reading(**chosen.options()) == READING
+    assert (
+        isinstance(chosen, ReadOptions) and ReadOptions(**chosen.options()) == READING
+    )
     assert chosen.options() == READING.options() and chosen.exclude_titles == ("b",)
     assert replace(chosen, language="english").options() == {
         **READING.options(),
@@ -53,7 +55,7 @@ def test_every_splitter_is_read_by_the_same_settings(splitter: Any) -> None:
     assert pickle.loads(pickle.dumps(chosen)) == chosen
 
 
-@pytest.mark.parametrize("splitter", [*SPLITTERS, FixedSplitter, Reading])
+@pytest.mark.parametrize("splitter", [*SPLITTERS, FixedSplitter, ReadOptions])
 @pytest.mark.parametrize(
     ("options", "message"),
     [

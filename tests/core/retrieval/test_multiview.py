@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from structrag import Document, Hit, Index, MultiViewRetriever
-from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter
+from structrag.model_calls.requests import Ranking, Search
 from structrag.retrieval.fusion import union_size
 
 VIEWS = ("raw", "summary", "keywords")
@@ -176,10 +176,10 @@ def test_a_blank_query_finds_nothing(index: Index, preset: str) -> None:
 
 def asked_for(retriever: MultiViewRetriever, k: int | None = None) -> list[int]:
     """How many chunks each route is asked for."""
-    steps = retriever.steps("q", k)
-    requests = steps.send(None)
+    flow = retriever.flow("q", k)
+    requests = flow.send(None)
     while not isinstance(requests[0], Search):
-        requests = steps.send(retriever.run(asking(requests)))
+        requests = flow.send(retriever.run(call_settings(requests)))
     return [request.n for request in requests]
 
 
@@ -385,7 +385,7 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
     )
 
 
-def asking(requests: Any) -> Any:
+def call_settings(requests: Any) -> Any:
     """Steps that ask for the requests and return the answers."""
     return (yield requests)
 

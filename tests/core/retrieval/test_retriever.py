@@ -76,7 +76,7 @@ def searched(retriever: Retriever, k: int | None, where: Any) -> list[Hit]:
     """The hits, which are the same at once, on an event loop, and as steps."""
     hits = retriever.search(QUESTION, k, where=where)
     assert asyncio.run(retriever.asearch(QUESTION, k, where=where)) == hits
-    assert retriever.run(retriever.steps(QUESTION, k, where=where)) == hits
+    assert retriever.run(retriever.flow(QUESTION, k, where=where)) == hits
     return hits
 
 

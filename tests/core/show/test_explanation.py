@@ -12,7 +12,7 @@ import pytest
 from fixture_cases import examples
 
 from structrag import IDMSSplitter, PICSplitter, read_text
-from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
+from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.records import Chunk
 from structrag.show import plot_explanation
 from structrag.show.explanation import (

@@ -19,8 +19,8 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
+from structrag.model_calls.naming import setting_name
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.selection import Selection
 from structrag.text import tokens

@@ -17,9 +17,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.asking.requests import Ask, Embed, Failed, Steps
-from structrag.chunks.enriching.entities import entity_steps
+from structrag.chunks.enriching.entities import entity_flow
 from structrag.errors import InvalidParameter, check_choice
+from structrag.model_calls.requests import Ask, Embed, Failed, Flow
 from structrag.models.margins import parse_rating
 from structrag.records import Chunk
 from structrag.text.names import EntityFinder, contains, fold, occurrences
@@ -188,9 +188,9 @@ def similarity_to_others(vectors: ArrayLike) -> FloatArray:
     return values
 
 
-def density_steps(
+def density_flow(
     chunks: Sequence[Chunk], settings: DensitySettings
-) -> Steps[tuple[list[DensityFactors], ChunkVectors]]:
+) -> Flow[tuple[list[DensityFactors], ChunkVectors]]:
     """The density of a document's chunks, and the vectors behind it.
 
     Embeds every sentence and every entity once. A chunk's vector is the mean of its sentences'.
@@ -199,14 +199,14 @@ def density_steps(
     is none).
     """
     spans = [sentence_spans(chunk.text, language=settings.language) for chunk in chunks]
-    entities = yield from entity_steps(
+    entities = yield from entity_flow(
         [chunk.text for chunk in chunks], settings.entities, settings.max_share
     )
-    ratings = yield from _rating_steps(chunks, settings)
+    ratings = yield from _rating_flow(chunks, settings)
     sentences = []
     for chunk, chunk_spans in zip(chunks, spans, strict=True):
         sentences.append([chunk.text[start:end].strip() for start, end in chunk_spans])
-    vectors, of_name = yield from _vector_steps(sentences, entities)
+    vectors, of_name = yield from _vector_flow(sentences, entities)
     means = np.zeros((len(chunks), vectors[0].shape[1] if vectors else 1))
     for i, rows in enumerate(vectors):
         means[i] = rows.mean(axis=0) if len(rows) else 0.0
@@ -223,9 +223,9 @@ def density_steps(
     return factors, ChunkVectors(tuple(map(tuple, spans)), tuple(vectors), means)
 
 
-def _vector_steps(
+def _vector_flow(
     sentences: Sequence[Sequence[str]], entities: Sequence[dict[str, str]]
-) -> Steps[tuple[list[FloatArray], dict[str, FloatArray]]]:
+) -> Flow[tuple[list[FloatArray], dict[str, FloatArray]]]:
     """Unit vectors of each chunk's sentences and of all entities."""
     texts = list(chain.from_iterable(sentences))
     names = list(
@@ -308,9 +308,9 @@ def _factors(
     return DensityFactors(value, entities, correlation, rating, similarity, tokens)
 
 
-def _rating_steps(
+def _rating_flow(
     chunks: Sequence[Chunk], settings: DensitySettings
-) -> Steps[list[float]]:
+) -> Flow[list[float]]:
     if not settings.rate or not chunks:
         return [1.0] * len(chunks)
     prompts = [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]

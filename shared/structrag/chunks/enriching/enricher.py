@@ -14,28 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.failures import fallbacks_of
-from structrag.asking.requests import Ask, Failed, Steps
-from structrag.asking.runner import Runner
-from structrag.asking.steps import noting_failures
-from structrag.chunks.asking_splitter import (
-    Explanation,
-    ReadingSplitter,
-    answered,
-    runner_for,
-)
 from structrag.chunks.enriching.density import (
     DensityFactors,
     DensitySettings,
-    density_steps,
+    density_flow,
 )
 from structrag.chunks.enriching.supplements import (
     Source,
     SupplementLimits,
     shortened_text,
-    supplement_steps,
+    supplement_flow,
+)
+from structrag.chunks.model_splitter import (
+    Explanation,
+    ReadingSplitter,
+    answered,
+    runner_for,
 )
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
+from structrag.model_calls.failures import fallbacks_of
+from structrag.model_calls.flow import record_failures
+from structrag.model_calls.requests import Ask, Failed, Flow
+from structrag.model_calls.runner import Runner
 from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
 from structrag.text.names import contains, names_by_form
@@ -165,8 +165,8 @@ class IDMSEnricher:
         """
         chosen = runner or runner_for(embedder, llm)
         failures: list[Failed] = []
-        steps = noting_failures(self.enrich_steps(document, chunks), failures)
-        enriched = chosen.run(answered(steps, chosen))
+        flow = record_failures(self.enrich_flow(document, chunks), failures)
+        enriched = chosen.run(answered(flow, chosen))
         chosen.usage.fell_back(*fallbacks_of(enriched, failures))
         return enriched
 
@@ -182,21 +182,21 @@ class IDMSEnricher:
         """`enrich` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
         failures: list[Failed] = []
-        steps = noting_failures(self.enrich_steps(document, chunks), failures)
-        enriched = await chosen.arun(answered(steps, chosen))
+        flow = record_failures(self.enrich_flow(document, chunks), failures)
+        enriched = await chosen.arun(answered(flow, chosen))
         chosen.usage.fell_back(*fallbacks_of(enriched, failures))
         return enriched
 
-    def enrich_steps(
+    def enrich_flow(
         self, document: Document, chunks: Sequence[Chunk]
-    ) -> Steps[list[Chunk]]:
+    ) -> Flow[list[Chunk]]:
         """`enrich` as steps. The chunks are the document's, in order."""
-        factors, vectors = yield from density_steps(chunks, self.density)
+        factors, vectors = yield from density_flow(chunks, self.density)
         lowest, highest = self._chosen(factors)
         source = Source(document, tuple(chunks), vectors)
         changes: dict[int, dict[str, Any]] = {}
         if self.reduce and lowest:
-            changes |= yield from self._reduce_steps(chunks, factors, source, lowest)
+            changes |= yield from self._reduce_flow(chunks, factors, source, lowest)
         if self.supplement and highest:
             limits = SupplementLimits(
                 self.candidates,
@@ -205,7 +205,7 @@ class IDMSEnricher:
                 self.max_tokens,
                 self.counter or self.density.counter,
             )
-            changes |= yield from supplement_steps(
+            changes |= yield from supplement_flow(
                 chunks,
                 factors,
                 source,
@@ -251,13 +251,13 @@ class IDMSEnricher:
             return -math.inf, math.inf  # chunks of one density: none stands out
         return low, high
 
-    def _reduce_steps(
+    def _reduce_flow(
         self,
         chunks: Sequence[Chunk],
         factors: Sequence[DensityFactors],
         source: Source,
         lowest: Sequence[int],
-    ) -> Steps[dict[int, dict[str, Any]]]:
+    ) -> Flow[dict[int, dict[str, Any]]]:
         """Shortened texts of the lowest chunks, as changes of their extras."""
         limits = [int(self.reduce_to * factors[i].tokens) for i in lowest]
         entities = [[entity.name for entity in factors[i].entities] for i in lowest]
@@ -355,10 +355,10 @@ class EnrichingSplitter(ReadingSplitter):
     splitter: ReadingSplitter
     enricher: IDMSEnricher
 
-    def explain_steps(self, document: Document) -> Steps[Explanation]:
+    def explain_flow(self, document: Document) -> Flow[Explanation]:
         """What the splitter saw, with the enriched chunks."""
-        explanation = yield from self.splitter.explain_steps(document)
-        chunks = yield from self.enricher.enrich_steps(document, explanation.chunks)
+        explanation = yield from self.splitter.explain_flow(document)
+        chunks = yield from self.enricher.enrich_flow(document, explanation.chunks)
         return replace(explanation, chunks=tuple(chunks))
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
-from structrag.asking.replies.lists import parse_keywords
-from structrag.asking.requests import Ask, Failed, Steps
+from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
 
 ENTITY_PROMPT = """\
@@ -21,9 +21,9 @@ Text:
 Entities:"""
 
 
-def entity_steps(
+def entity_flow(
     texts: Sequence[str], finder: str | EntityFinder, max_share: float
-) -> Steps[list[dict[str, str]]]:
+) -> Flow[list[dict[str, str]]]:
     """The different entities of each text, folded name -> name as written.
 
     Only names that occur in the text count. `finder` is "form", "llm" or a function. A name in
@@ -31,7 +31,7 @@ def entity_steps(
     """
     lists: list[Iterable[str]]
     if finder == "llm" and texts:
-        lists = yield from _asked_steps(texts)
+        lists = yield from _asked_flow(texts)
     else:
         find = finder if callable(finder) else names_by_form
         lists = [find(text) for text in texts]
@@ -54,7 +54,7 @@ def _without_common(
     ]
 
 
-def _asked_steps(texts: Sequence[str]) -> Steps[list[Iterable[str]]]:
+def _asked_flow(texts: Sequence[str]) -> Flow[list[Iterable[str]]]:
     """The names that a model lists, or else those by form."""
     prompts = [ENTITY_PROMPT.format(text=text) for text in texts]
     answers = yield [Ask(prompt, "idms.entities/1") for prompt in prompts]

@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.replies.lists import parse_keywords
-from structrag.asking.requests import Ask, Embed, Failed, Steps
-from structrag.asking.steps import ask
 from structrag.chunks.enriching.definitions import definitions, is_code, shortened
 from structrag.chunks.enriching.density import (
     ChunkVectors,
@@ -23,6 +20,9 @@ from structrag.chunks.enriching.density import (
 )
 from structrag.chunks.maker import index_text
 from structrag.errors import NoModel
+from structrag.model_calls.answer_parsing.lists import parse_keywords
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Ask, Embed, Failed, Flow
 from structrag.records import Chunk, Document
 from structrag.text.names import contains
 from structrag.text.tokens import TokenCounter
@@ -275,7 +275,7 @@ def _add_definition(
         work.add(name, words if words in sentence.text else sentence.text, sentence)
 
 
-def supplement_steps(
+def supplement_flow(
     chunks: Sequence[Chunk],
     factors: Sequence[DensityFactors],
     source: Source,
@@ -284,7 +284,7 @@ def supplement_steps(
     settings: DensitySettings,
     *,
     use_llm: bool,
-) -> Steps[dict[int, dict[str, Any]]]:
+) -> Flow[dict[int, dict[str, Any]]]:
     """Supplements for the chunks at `places`, as changes of their extras.
 
     A round asks one list of questions for all of them.
@@ -294,14 +294,14 @@ def supplement_steps(
     if use_llm:
         without_model = []
         for _ in range(limits.rounds):
-            without_model += yield from _round_steps(works, limits, source)
+            without_model += yield from _round_flow(works, limits, source)
     defined([works[i] for i in without_model], without_model, source)
     return {i: work.change() for i, work in works.items()}
 
 
-def _round_steps(
+def _round_flow(
     works: dict[int, Supplement], limits: SupplementLimits, source: Source
-) -> Steps[list[int]]:
+) -> Flow[list[int]]:
     """One round of questions; the chunks whose call failed are returned."""
     shown = {}
     for i, work in works.items():
@@ -322,15 +322,15 @@ def _round_steps(
             failed.append(i)
         else:
             named[i] = _named(works[i], parse_keywords(answer), source, shown[i])
-    yield from _add_steps(works, named, source)
+    yield from _add_flow(works, named, source)
     return failed
 
 
-def _add_steps(
+def _add_flow(
     works: dict[int, Supplement],
     named: dict[int, list[tuple[str, int]]],
     source: Source,
-) -> Steps[None]:
+) -> Flow[None]:
     """Add the sentences of the named entities as long as density falls.
 
     A chunk that gets none is done.

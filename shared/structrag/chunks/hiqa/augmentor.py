@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from structrag.asking.requests import Failed
 from structrag.chunks.divisions import Division, leading_path
 from structrag.chunks.hiqa.inline_text import Image
 from structrag.chunks.hiqa.segments import BlockRun, Segmenter, TypedBlock
@@ -16,6 +15,7 @@ from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
 from structrag.chunks.hiqa.table_text import TextTable, index_line, row_runs, table_body
 from structrag.chunks.maker import ChunkMaker, IndexLimit, index_text
 from structrag.errors import InvalidAnswer
+from structrag.model_calls.requests import Failed
 from structrag.reading.outline import Outline
 from structrag.records import Chunk
 from structrag.text.cutting import Cutter, Piece

@@ -14,7 +14,7 @@ from structrag.chunks.hiqa.augmentor import Augmentor
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading, ReadingSettings, changed
+from structrag.reading.settings import ReadingSettings, ReadOptions, changed
 from structrag.records import Chunk, Document
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -33,7 +33,7 @@ class HiQASplitterSettings(ReadingSettings, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class HiQASplitter(Reading):
+class HiQASplitter(ReadOptions):
     """Splits a document into texts, tables and images under their headings.
 
     Each is indexed by its own rule under the titles that lead to it.
@@ -77,7 +77,7 @@ class HiQASplitter(Reading):
         table_cells: Whether all cells of tables are indexed.
         describe_image: A vision model of the host: gets an image's address as it is written and
             returns a caption. Called once an image and document, for images that stand alone.
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
     max_tokens: int | None = 512
@@ -86,7 +86,7 @@ class HiQASplitter(Reading):
     describe_image: Callable[[str], str] | None = None
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
         check_choice("metadata", self.metadata, METADATA)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Steps
-from structrag.asking.steps import ask
 from structrag.chunks.bounds import Run
 from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Embed, Flow
 from structrag.models.margins import (
     KEEP_OPTION,
     NONE,
@@ -27,7 +27,7 @@ from structrag.models.margins import (
     UNUSABLE,
     FloatArray,
     similarity_margins,
-    weigh_steps,
+    weigh_flow,
     word_margins,
 )
 
@@ -121,7 +121,7 @@ class GapModel:
         """Whether a model is there that should have given every margin."""
         return self.source not in {"", NONE}
 
-    def margin_steps(self, pairs: Sequence[Pair]) -> Steps[list[float | None]]:
+    def margin_flow(self, pairs: Sequence[Pair]) -> Flow[list[float | None]]:
         """The margins of the pairs; None where none can be had.
 
         Warns once where the model cannot weigh two options.
@@ -148,7 +148,7 @@ class GapModel:
             self.source = FUNCTION
             return _checked(weigher(questions, OPTIONS), len(pairs))
         before = self.source
-        margins, self.source = yield from weigh_steps(
+        margins, self.source = yield from weigh_flow(
             questions,
             OPTIONS,
             component=COMPONENT,
@@ -176,7 +176,7 @@ class SentenceMargins:
     language: str = "english"
     values: FloatArray | None = None
 
-    def steps(self) -> Steps[FloatArray]:
+    def flow(self) -> Flow[FloatArray]:
         """One margin a gap, NaN between scopes.
 
         Every sentence is embedded once, unless their words are compared.
@@ -198,7 +198,7 @@ def read_at_once(
     model: GapModel,
     similarity: SentenceMargins,
     gaps: DocumentGaps,
-) -> Steps[None]:
+) -> Flow[None]:
     """Fill in the margins of all gaps.
 
     There is one list of requests. Where there is no answer the similarity is taken.
@@ -208,7 +208,7 @@ def read_at_once(
     margins: list[float | None] = [None] * len(numbered)
     if model.margin not in (SIMILARITY, WORDS):
         pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
-        margins = yield from model.margin_steps(pairs)
+        margins = yield from model.margin_flow(pairs)
     missing = []
     for place, margin in zip(places, margins, strict=True):
         if margin is None:
@@ -216,7 +216,7 @@ def read_at_once(
         else:
             gaps.margins[place] = margin
     if missing:
-        values = yield from similarity.steps()
+        values = yield from similarity.flow()
         gaps.margins[missing] = values[np.asarray(missing) - 1]
         gaps.fallbacks[missing] = model.asked
 

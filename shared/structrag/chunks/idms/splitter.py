@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.requests import Steps
-from structrag.chunks.asking_splitter import Explanation
 from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
 from structrag.chunks.bounds import Run, SizeLimits
 from structrag.chunks.idms.gaps import MERGES, AdaptiveThreshold, decide, merge_runs
@@ -29,9 +27,11 @@ from structrag.chunks.idms.sentence_margins import (
     window_of,
     words_of,
 )
+from structrag.chunks.model_splitter import Explanation
 from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.model_calls.requests import Flow
 from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
 from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
@@ -97,7 +97,7 @@ class IDMSSplitter(BoundarySplitter):
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
         heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a
             quarter of the limit).
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
         max_tokens, boundary_embedder, reuse_vectors: As in `BoundarySplitter`.
     """
 
@@ -177,9 +177,9 @@ class IDMSSplitter(BoundarySplitter):
             return self.min_tokens
         return 150 if self.max_tokens is None else self.max_tokens // 2
 
-    def _decided_steps(
+    def _decided_flow(
         self, document: Document, *, every: bool = False
-    ) -> Steps[Explanation]:
+    ) -> Flow[Explanation]:
         fitter = self._fitter(document, with_path=self.heading_path)
         scopes = self._scopes(fitter, by_zone=True)
         gaps = yield from self._read(document.text, scopes)
@@ -200,7 +200,7 @@ class IDMSSplitter(BoundarySplitter):
             chunks += [chunk for _, chunk in made]
         return Explanation(document, tuple(series), tuple(chunks))
 
-    def _read(self, text: str, scopes: Sequence[UnitScope]) -> Steps[DocumentGaps]:
+    def _read(self, text: str, scopes: Sequence[UnitScope]) -> Flow[DocumentGaps]:
         """The margins and cuts of all gaps, scope after scope."""
         window = window_of(self.context)
         sentences = [
@@ -242,7 +242,7 @@ class IDMSSplitter(BoundarySplitter):
         similarity: SentenceMargins,
         threshold: AdaptiveThreshold,
         gaps: DocumentGaps,
-    ) -> Steps[None]:
+    ) -> Flow[None]:
         """The chunk so far against the next sentence.
 
         Nothing is asked about a gap that the limit cuts.
@@ -258,10 +258,10 @@ class IDMSSplitter(BoundarySplitter):
                 keep = False
             else:
                 before = words_of(text, scope.units[start], scope.units[i - 1])
-                behind = words_of(text, scope.units[i], scope.units[i])
-                (margin,) = yield from model.margin_steps([(before, behind)])
+                after = words_of(text, scope.units[i], scope.units[i])
+                (margin,) = yield from model.margin_flow([(before, after)])
                 if margin is None:
-                    similarities = yield from similarity.steps()
+                    similarities = yield from similarity.flow()
                     margin = float(similarities[place - 1])
                     gaps.fallbacks[place] = model.asked
                 gaps.margins[place] = margin

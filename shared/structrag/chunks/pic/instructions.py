@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Steps
-from structrag.chunks.pic.summaries import ModelSummary, summary_steps
+from structrag.chunks.pic.summaries import ModelSummary, summary_flow
 from structrag.chunks.run_vectors import pooled, unit_text, windows_of
 from structrag.chunks.scopes import UnitScope
 from structrag.errors import InvalidParameter
+from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Document
 from structrag.text.heading_path import SEPARATOR
 from structrag.text.vectors import FloatArray, central
@@ -93,14 +93,14 @@ def read_vectors(value: Any) -> Rows | None:
     return tuple(tuple(map(float, row)) for row in matrix)
 
 
-def instruction_steps(
+def instruction_flow(
     settings: InstructionSettings,
     document: Document,
     scopes: Sequence[UnitScope],
     looked_at: Sequence[bool],
     *,
     every: bool = False,
-) -> Steps[tuple[list[FloatArray | None], list[Instruction | None]]]:
+) -> Flow[tuple[list[FloatArray | None], list[Instruction | None]]]:
     """Every scope's unit vectors, and what to compare them with.
 
     Vectors have length 1. Both are None for scopes that are not looked at; with `every` all have
@@ -108,7 +108,7 @@ def instruction_steps(
     embedded, each once.
     """
     chosen = np.flatnonzero(np.asarray(looked_at, dtype=bool)).tolist()
-    summaries = yield from _summary_steps(settings, document, scopes, chosen)
+    summaries = yield from _summary_flow(settings, document, scopes, chosen)
     usable = {i: summary.text for i, summary in summaries.items() if summary.text}
     embedded = list(range(len(scopes))) if every else chosen
     units = [
@@ -139,12 +139,12 @@ def instruction_steps(
     return matrices, instructions
 
 
-def _summary_steps(
+def _summary_flow(
     settings: InstructionSettings,
     document: Document,
     scopes: Sequence[UnitScope],
     chosen: Sequence[int],
-) -> Steps[dict[int, ModelSummary]]:
+) -> Flow[dict[int, ModelSummary]]:
     """The chosen scopes' summaries by number; {} if none is asked for."""
     if settings.pseudo_instruction != "summary" or settings.by_user or not chosen:
         return {}
@@ -153,7 +153,7 @@ def _summary_steps(
         [document.text[unit.start : unit.end] for unit in scopes[i].units]
         for i in chosen
     ]
-    summaries = yield from summary_steps(
+    summaries = yield from summary_flow(
         titles,
         texts,
         settings.prompt,
@@ -208,7 +208,7 @@ def _users_instruction(
 
 def _embed(
     scopes: Sequence[Sequence[str]], queries: Sequence[str], as_query: bool
-) -> Steps[tuple[list[FloatArray], FloatArray]]:
+) -> Flow[tuple[list[FloatArray], FloatArray]]:
     """The vectors of the scopes' units and of the queries."""
     unit_windows = list(map(windows_of, chain.from_iterable(scopes)))
     query_windows = list(map(windows_of, queries))

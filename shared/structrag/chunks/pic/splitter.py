@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.requests import Steps
-from structrag.chunks.asking_splitter import Explanation
 from structrag.chunks.boundary_splitter import BoundarySettings, BoundarySplitter
 from structrag.chunks.bounds import Run, SizeLimits, join_small, runs_of, split_large
+from structrag.chunks.model_splitter import Explanation
 from structrag.chunks.pic.instructions import (
     InstructionSettings,
-    instruction_steps,
+    instruction_flow,
     read_texts,
     read_vectors,
 )
@@ -31,6 +30,7 @@ from structrag.errors import (
     check_choice,
     check_template,
 )
+from structrag.model_calls.requests import Flow
 from structrag.reading.outline import Outline
 from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
@@ -107,7 +107,7 @@ class PICSplitter(BoundarySplitter):
         min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third
             of it.
         context: As in `ContentAwareSplitter`.
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of
             their windows are summarised. An answer above 200 words is shortened to its central
@@ -204,9 +204,9 @@ class PICSplitter(BoundarySplitter):
             return self.min_tokens
         return 100 if self.max_tokens is None else self.max_tokens // 3
 
-    def _decided_steps(
+    def _decided_flow(
         self, document: Document, *, every: bool = False
-    ) -> Steps[Explanation]:
+    ) -> Flow[Explanation]:
         fitter = self._fitter(document, with_path=self.context)
         by_section = self._by_section(fitter.outline)
         scopes = self._scopes(fitter, by_zone=by_section)
@@ -214,7 +214,7 @@ class PICSplitter(BoundarySplitter):
             self._is_worth_it(document.text, scope, by_section) for scope in scopes
         ]
         settings = self._instructions(document)
-        matrices, instructions = yield from instruction_steps(
+        matrices, instructions = yield from instruction_flow(
             settings, document, scopes, looked_at, every=every
         )
         series: list[Series] = []

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from structrag.asking.replies.lists import parse_answer
-from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import NoModel
+from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.text.extractive import summarise
 from structrag.text.tokens import count_tokens
 
@@ -43,14 +43,14 @@ class ModelSummary:
     no_model: bool = False  # there was none to ask
 
 
-def summary_steps(
+def summary_flow(
     titles: Sequence[str],
     texts: Sequence[Sequence[str]],
     prompt: str,
     *,
     window: int | None,
     language: str = "english",
-) -> Steps[list[ModelSummary]]:
+) -> Flow[list[ModelSummary]]:
     """One summary for each text, a text being pieces in order.
 
     All are asked for at once. Pieces are put together into windows of up to `window` estimated
@@ -64,7 +64,7 @@ def summary_steps(
     failures = [""] * len(texts)
     waiting = [i for i, of_text in enumerate(windows) if of_text]
     while waiting:
-        answers = yield from _answer_steps(prompt, titles, windows, waiting)
+        answers = yield from _answer_flow(prompt, titles, windows, waiting)
         if _no_model(answers):
             return [ModelSummary(no_model=True)] * len(texts)
         unfinished = []
@@ -85,12 +85,12 @@ def summary_steps(
     return done
 
 
-def _answer_steps(
+def _answer_flow(
     prompt: str,
     titles: Sequence[str],
     windows: Sequence[Sequence[str]],
     waiting: Sequence[int],
-) -> Steps[dict[int, list[Any]]]:
+) -> Flow[dict[int, list[Any]]]:
     """The answers for the waiting texts' windows, by the text's number."""
     questions = []
     for i in waiting:

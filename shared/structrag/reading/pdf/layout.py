@@ -38,7 +38,7 @@ from structrag.reading.pdf.paragraphs import (
 from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
 from structrag.reading.plain import plain_headings
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 _SHOWN = 5  # examples in a note
 _SAME_COLUMN = (
@@ -560,8 +560,8 @@ def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
             )
         elif words < _FEW_WORDS and covered > _PICTURE * page.width * page.height:
             yield (
-                f"Page {number} is mostly a picture, with {amount(words, 'word')} of text: it may "
-                "be a scan that needs OCR."
+                f"Page {number} is mostly a picture, with {pluralise(words, 'word')} of text: it "
+                "may be a scan that needs OCR."
             )
         if unknown := sum(line.text.count("\ufffd") for line in page.lines):
             yield (
@@ -595,5 +595,5 @@ def _hyphen_note(joiner: Joiner) -> Iterator[str]:
     guessed = joiner.hyphens.guessed
     if guessed:
         shown = ", ".join(map(repr, guessed[:_SHOWN]))
-        words = amount(len(guessed), "word")
+        words = pluralise(len(guessed), "word")
         yield f"Rejoined by guess: {words} broken at line ends, such as {shown}."

@@ -89,10 +89,10 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
     pieces: list[Piece] = []
     styles: dict[int | None, _Style] = {}
     turned = [0, 0, 0, 0]  # characters by quarter
-    behind = 0
+    after = 0
     for word in _WORD.finditer(text):
-        white = text[behind : word.start()]
-        behind = word.end()
+        white = text[after : word.start()]
+        after = word.end()
         for start, end, drawn_by in _drawn(raw, textpage, word.start(), word.end()):
             if drawn_by not in styles:
                 styles[drawn_by] = _style(raw, textpage, start)

@@ -18,7 +18,7 @@ from structrag.reading.pdf.pages import NamedHeading, Page
 from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
 from structrag.reading.pdf.reading_order import reading_order
 from structrag.reading.pdf.shapes import read_shapes
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 Source = str | os.PathLike[str] | bytes
 _PDFIUM = Lock()  # PDFium may be called by one thread at a time
@@ -175,8 +175,8 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
             "Run OCR (text recognition) on it first."
         )
     raise InvalidDocument(
-        f"{name} holds no text on its {amount(len(pages), 'page')}. If a viewer shows text, it is "
-        "drawn as shapes: run OCR on it first."
+        f"{name} holds no text on its {pluralise(len(pages), 'page')}. If a viewer shows text, it "
+        "is drawn as shapes: run OCR on it first."
     )
 
 

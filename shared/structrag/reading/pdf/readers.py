@@ -12,7 +12,7 @@ from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.reading.opening import check_file, check_reader, path_of
 from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.reader import Source, check_password, read_pdf
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 Pages: TypeAlias = "Sequence[Page] | Sequence[str]"
 PdfReader: TypeAlias = "str | Callable[[Source], Pages | str] | Any"
@@ -101,8 +101,8 @@ def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
         )
     if not any(page.strip() if isinstance(page, str) else page.lines for page in pages):
         raise InvalidDocument(
-            f"{_name(source)} holds no text on its {amount(len(pages), 'page')}. If it is a scan, "
-            "run OCR on it first."
+            f"{_name(source)} holds no text on its {pluralise(len(pages), 'page')}. If it is a "
+            "scan, run OCR on it first."
         )
     return pages
 

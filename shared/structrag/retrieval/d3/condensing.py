@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from structrag.asking.requests import Steps
-from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.maker import ChunkMaker
-from structrag.chunks.pic.summaries import ModelSummary, pack, summary_steps
+from structrag.chunks.model_splitter import ReadingSplitter
+from structrag.chunks.pic.summaries import ModelSummary, pack, summary_flow
 from structrag.errors import check_at_least, check_choice, check_template
-from structrag.reading.settings import Reading, changed
+from structrag.model_calls.requests import Flow
+from structrag.reading.settings import ReadOptions, changed
 from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (
     PARAGRAPH_TOKENS,
@@ -48,7 +48,7 @@ _WORDS = re.compile(r"(?<!\{)\{words\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
-class SectionSplitter(ReadingSplitter, Reading):
+class SectionSplitter(ReadingSplitter, ReadOptions):
     """One chunk for each section, its heading and own body.
 
     For indexing it is condensed to path, summary and keywords: `text` is the whole section;
@@ -75,7 +75,7 @@ class SectionSplitter(ReadingSplitter, Reading):
         keywords: At most so many beside the summary; 0: none.
         prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the
             summary may have; "{text}" for a model that only summarises, such as BART.
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
     summaries: str = "auto"
@@ -88,7 +88,7 @@ class SectionSplitter(ReadingSplitter, Reading):
     prompt: str = PROMPT
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         check_choice("summaries", self.summaries, ("auto", "extractive"))
         check_at_least("summary_tokens", self.summary_tokens, 8)
         check_at_least("whole_tokens", self.whole_tokens, 0)
@@ -115,7 +115,7 @@ class SectionSplitter(ReadingSplitter, Reading):
         }
         return changed(cls, settings, changes)
 
-    def split_steps(self, document: Document) -> Steps[list[Chunk]]:
+    def split_flow(self, document: Document) -> Flow[list[Chunk]]:
         """The condensed sections of a document, in pre-order, as steps."""
         outline = self.outline(document)
         spans = section_spans(outline, self, self.section_tokens, self.paragraph_tokens)
@@ -157,7 +157,7 @@ class SectionSplitter(ReadingSplitter, Reading):
         spans: Sequence[Span],
         titles: Sequence[str],
         bodies: Sequence[str],
-    ) -> Steps[list[ModelSummary]]:
+    ) -> Flow[list[ModelSummary]]:
         """A summary for each body; a short one is its own."""
         long = [
             i
@@ -177,7 +177,7 @@ class SectionSplitter(ReadingSplitter, Reading):
                 paths.append(
                     " > ".join(spans[i].section.path) or titles[i] or document.title
                 )
-            answers = yield from summary_steps(
+            answers = yield from summary_flow(
                 paths,
                 texts,
                 self._prompt,

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from structrag.asking.requests import Request, Score
-from structrag.asking.steps import drive
+from structrag.model_calls.flow import drive
+from structrag.model_calls.requests import Request, Score
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.evidence import select_steps
+from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.layout import paths_of
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.routing import (
     BY_SCORES,
     SearchedPart,
     is_direct,
-    route_steps,
+    route_flow,
 )
 from structrag.retrieval.d3.selection import ASKING, Selection
 
@@ -72,15 +72,15 @@ def _route_cost(
     answer = "1-999999999"
     if routing.answer_format == "names":
         answer = json.dumps([" > ".join(path) for path in paths_of(scope.outline)])
-    steps = route_steps(question, scope.outline, routing)
-    tally = drive(steps, lambda requests: [answer for _ in requests])
+    flow = route_flow(question, scope.outline, routing)
+    tally = drive(flow, lambda requests: [answer for _ in requests])
     return _reserved(tally.cost, routing.answer_tokens) + scored
 
 
 def selection_cost(
     question: str, paragraphs: Sequence[Chunk], selection: Selection
 ) -> StageCost:
-    """What `select_steps` takes at most, "auto" as "base": the longest paragraphs are kept."""
+    """What `select_flow` takes at most, "auto" as "base": the longest paragraphs are kept."""
     stages = [
         "cross_encoder" if part not in ASKING else part for part in selection.stages
     ]
@@ -94,8 +94,8 @@ def selection_cost(
             return [1 - 1 / (2 + selection.counter(text)) for text in request.texts]
         return "1-999999999"
 
-    steps = select_steps(question, paragraphs, dry)
-    evidence = drive(steps, lambda requests: list(map(answer, requests)))
+    flow = select_flow(question, paragraphs, dry)
+    evidence = drive(flow, lambda requests: list(map(answer, requests)))
     return _reserved(evidence.cost, selection.answer_tokens)
 
 

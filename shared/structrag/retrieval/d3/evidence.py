@@ -7,20 +7,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
-from structrag.asking.replies.lists import parse_answer
-from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import NoModel
+from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
+from structrag.model_calls.answer_parsing.lists import parse_answer
+from structrag.model_calls.requests import Ask, Failed, Flow, why_unusable
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.packing import ShownParagraph, pack_calls
-from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps, shares
+from structrag.retrieval.d3.reranking import keep, lexical_scores, score_flow, shares
 from structrag.retrieval.d3.selection import (
     PAPER_PROMPT,
+    CallStats,
     Evidence,
     Selection,
-    Tally,
     empty_is_none,
 )
 from structrag.text.extractive import summarise
@@ -31,9 +31,9 @@ LEAST_BUDGET = 64  # tokens of paragraphs; with less room than that no call is m
 WORDS_PER_TOKEN = 1 / 1.3  # as `count_tokens` estimates
 
 
-def select_steps(
+def select_flow(
     question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
-) -> Steps[Evidence]:
+) -> Flow[Evidence]:
     """The evidence for a question among paragraphs in reading order, as steps.
 
     No paragraph gives no evidence and takes no call. Whatever the language model answers, the
@@ -46,23 +46,21 @@ def select_steps(
     """
     settings = settings or Selection()
     if settings.strategy != "auto":
-        return (
-            yield from _chain_steps(settings.stages, question, paragraphs, settings)
-        )
+        return (yield from _chain_flow(settings.stages, question, paragraphs, settings))
     try:
-        return (yield from _chain_steps(("base",), question, paragraphs, settings))
+        return (yield from _chain_flow(("base",), question, paragraphs, settings))
     except NoModel:
-        return (yield from _chain_steps(("lexical",), question, paragraphs, settings))
+        return (yield from _chain_flow(("lexical",), question, paragraphs, settings))
 
 
-def _chain_steps(
+def _chain_flow(
     stages: Sequence[str],
     question: str,
     paragraphs: Sequence[Chunk],
     settings: Selection,
-) -> Steps[Evidence]:
+) -> Flow[Evidence]:
     """The evidence that a chain leaves. Each strategy reads what the one before chose."""
-    tally = Tally()
+    tally = CallStats()
     positions = list(range(len(paragraphs)))
     scores: dict[int, float] = {}
     scaled: dict[int, float] = {}
@@ -72,7 +70,7 @@ def _chain_steps(
             break
         candidates = [paragraphs[i] for i in positions]
         k = settings.k if number == len(stages) else settings.chain_k
-        chosen, values = yield from _stage_steps(
+        chosen, values = yield from _stage_flow(
             stage, question, candidates, settings, k, tally
         )
         if values is not None:
@@ -93,34 +91,34 @@ def _chain_steps(
     )
 
 
-def _stage_steps(
+def _stage_flow(
     stage: str,
     question: str,
     paragraphs: Sequence[Chunk],
     settings: Selection,
     k: int | None,
-    tally: Tally,
-) -> Steps[tuple[list[int], list[float] | None]]:
+    tally: CallStats,
+) -> Flow[tuple[list[int], list[float] | None]]:
     """The positions that one strategy chooses, and its scores, if any."""
     if stage == "base":
         texts = [paragraph.text for paragraph in paragraphs]
         return (
-            yield from base_steps(question, paragraphs, texts, settings, tally)
+            yield from base_flow(question, paragraphs, texts, settings, tally)
         ), None
     if stage == "hierbase":
-        return (yield from hierbase_steps(question, paragraphs, settings, tally)), None
-    scores = yield from score_steps(stage, question, paragraphs, settings)
+        return (yield from hierbase_flow(question, paragraphs, settings, tally)), None
+    scores = yield from score_flow(stage, question, paragraphs, settings)
     tally.cost += StageCost(scored=len(paragraphs))
     return keep(scores, stage, k=k, threshold=settings.threshold), scores
 
 
-def base_steps(
+def base_flow(
     question: str,
     paragraphs: Sequence[Chunk],
     shown: Sequence[str],
     settings: Selection,
-    tally: Tally,
-) -> Steps[list[int]]:
+    tally: CallStats,
+) -> Flow[list[int]]:
     """The positions the language model names when it reads `shown`, ascending.
 
     `shown` has one text a paragraph; their ids are 1 to n. Paragraphs are selected lexically
@@ -164,19 +162,19 @@ def base_steps(
     return sorted(chosen.union(_instead(question, paragraphs, failed, settings, tally)))
 
 
-def hierbase_steps(
-    question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: Tally
-) -> Steps[list[int]]:
+def hierbase_flow(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: CallStats
+) -> Flow[list[int]]:
     """BASE over short forms of the paragraphs, then over those it named."""
     texts = [paragraph.text for paragraph in paragraphs]
-    summarised = yield from summarised_steps(paragraphs, settings, tally)
-    candidates = yield from base_steps(
+    summarised = yield from summarised_flow(paragraphs, settings, tally)
+    candidates = yield from base_flow(
         question, paragraphs, short_forms(summarised, settings), settings, tally
     )
     if not candidates and not settings.hier_fallback:
         return []
     candidates = candidates or list(range(len(paragraphs)))
-    chosen = yield from base_steps(
+    chosen = yield from base_flow(
         question,
         [paragraphs[i] for i in candidates],
         [texts[i] for i in candidates],
@@ -186,9 +184,9 @@ def hierbase_steps(
     return [candidates[i] for i in chosen]
 
 
-def summarised_steps(
-    paragraphs: Sequence[Chunk], settings: Selection, tally: Tally
-) -> Steps[list[Chunk]]:
+def summarised_flow(
+    paragraphs: Sequence[Chunk], settings: Selection, tally: CallStats
+) -> Flow[list[Chunk]]:
     """The paragraphs with `extras["summary"]` by the summariser (section 3.3.2, HIERBASE).
 
     Those that are short, or have one, stay as they are, as does one whose summary fails, cannot be
@@ -285,7 +283,7 @@ def _instead(
     paragraphs: Sequence[Chunk],
     failed: Sequence[Sequence[int]],
     settings: Selection,
-    tally: Tally,
+    tally: CallStats,
 ) -> list[int]:
     """What BM25 selects of the positions of each failed call, ascending."""
     if not failed:

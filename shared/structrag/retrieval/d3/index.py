@@ -8,16 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from structrag.asking.cache import Cache
-from structrag.asking.naming import setting_name
-from structrag.asking.requests import Embedder
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
-from structrag.asking.usage import fallbacks_line
 from structrag.errors import check_choice
-from structrag.index.adding import (
-    Adding,
-    Preparation,
+from structrag.index.add_batch import (
+    AddBatch,
+    IndexingOptions,
     Splitter,
 )
 from structrag.index.corpus import CorpusStore
@@ -27,9 +21,20 @@ from structrag.index.opening import Address
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.naming import setting_name
+from structrag.model_calls.requests import Embedder
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import (
+    CallOptions,
+    CallSettings,
+    as_cache,
+    call_settings_of,
+)
+from structrag.model_calls.usage import fallbacks_line
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
 from structrag.retrieval.d3.layout import SectionLayout, build_layout
 from structrag.retrieval.d3.paragraphs import (
@@ -37,7 +42,7 @@ from structrag.retrieval.d3.paragraphs import (
     ParagraphSplitter,
     PartSplitter,
 )
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -72,10 +77,10 @@ class D3AddReport:
     def __str__(self) -> str:
         why = fallbacks_line(self.usage["fallbacks"], self.usage["reasons"])
         return (
-            f"{amount(self.added, 'document')} added, {self.replaced:,} replaced, "
-            f"{self.unchanged:,} unchanged; {amount(self.sections, 'section')}, "
-            f"{amount(self.parts, 'part')}, {amount(self.paragraphs, 'paragraph')}; "
-            f"{amount(self.usage['calls'], 'language-model call')}"
+            f"{pluralise(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged; {pluralise(self.sections, 'section')}, "
+            f"{pluralise(self.parts, 'part')}, {pluralise(self.paragraphs, 'paragraph')}; "
+            f"{pluralise(self.usage['calls'], 'language-model call')}"
             + (f"; fell back: {why}" if why else "")
         )
 
@@ -107,7 +112,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
         store: A folder, as in `Index`; no engine's place.
-        stems, dtype, asking, options: As in `Index`.
+        stems, dtype, call_settings, options: As in `Index`.
     """
 
     SAVED: ClassVar[tuple[str, ...]] = ("d3", "embedder")
@@ -133,12 +138,12 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         store: Address | None = None,
         stems: bool = False,
         dtype: str = "float32",
-        asking: Asking | None = None,
-        **options: Unpack[AskingOptions],
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         llm = as_language_model(llm)
-        reading = Reading(
+        read_options = ReadOptions(
             exclude_titles=exclude_titles,
             plain_headings=plain_headings,
             counter=counter,
@@ -158,9 +163,11 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             name: value for name, value in by_preset.items() if value is not None
         }
         make = SectionSplitter.paper if paper else SectionSplitter
-        splitter = make(window_tokens=window_tokens, **changes, **reading.options())
-        asking = asking_of(asking, options, D3Index)
-        self.cache: Cache | None = as_cache(asking.cache)
+        splitter = make(
+            window_tokens=window_tokens, **changes, **read_options.options()
+        )
+        call_settings = call_settings_of(call_settings, options, D3Index)
+        self.cache: Cache | None = as_cache(call_settings.cache)
         self._saved: dict[str, Any] = {
             "preset": preset,
             **{name: getattr(splitter, name) for name in by_preset},
@@ -169,15 +176,15 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             "plain_headings": plain_headings,
             "language": language,
             "stems": stems,
-            "exclude_titles": list(reading.exclude_titles),
+            "exclude_titles": list(read_options.exclude_titles),
         }
         self._splitters: dict[str, Splitter] = {
             PARAGRAPHS: ParagraphSplitter(
-                splitter.paragraph_tokens, **reading.options()
+                splitter.paragraph_tokens, **read_options.options()
             ),
             SECTIONS: splitter,
             PARTS: PartSplitter(
-                part_tokens, splitter.paragraph_tokens, **reading.options()
+                part_tokens, splitter.paragraph_tokens, **read_options.options()
             ),
         }
         self.embedder: Embedder = as_embedder(embedder)
@@ -185,7 +192,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         self._layout: SectionLayout | None = None
         super().__init__(
             Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems)),
-            Runner(llm=llm, embedder=self.embedder, asking=asking),
+            Runner(llm=llm, embedder=self.embedder, call_settings=call_settings),
             store,
         )
 
@@ -219,13 +226,13 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         """A level as vectors search it, now or in a snapshot."""
         return self.levels[level].reader(snapshot)
 
-    def _preparing(self) -> Callable[..., Adding]:
+    def _preparing(self) -> Callable[..., AddBatch]:
         levels = {name: self._preparation(name) for name in LEVELS}
-        return partial(Adding, levels=levels)
+        return partial(AddBatch, levels=levels)
 
-    def _preparation(self, level: str) -> Preparation:
+    def _preparation(self, level: str) -> IndexingOptions:
         has_vectors = level != SECTIONS and not hasattr(self.embedder, "fit")
-        return Preparation(
+        return IndexingOptions(
             self._splitters[level],
             ViewSettings(names=LEVELS[level], language=self.language),
             self.embedder if has_vectors else None,
@@ -234,7 +241,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             self._kept(level),
         )
 
-    def _report(self, work: Adding) -> D3AddReport:
+    def _report(self, work: AddBatch) -> D3AddReport:
         report = work.report()
         return D3AddReport(
             report.added,
@@ -283,8 +290,8 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         embedder: Any = None,
         llm: Any = None,
         counter: TokenCounter = count_tokens,
-        asking: Asking | None = None,
-        **options: Unpack[AskingOptions],
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
     ) -> D3Index:
         """Open a saved index with its settings.
 
@@ -294,8 +301,8 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         another one than it was built with.
         """
         models = {"embedder": embedder, "llm": llm, "counter": counter}
-        asking = asking_of(asking, options, D3Index)
-        return cls._loaded(path, verify, {**models, "asking": asking})
+        call_settings = call_settings_of(call_settings, options, D3Index)
+        return cls._loaded(path, verify, {**models, "call_settings": call_settings})
 
     @classmethod
     def _with_saved(

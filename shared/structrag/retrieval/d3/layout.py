@@ -83,10 +83,10 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Section
         tokens.append(chunk.n_tokens)
     sums = np.concatenate([[0], np.cumsum(np.array(tokens, dtype=np.int64))])
 
-    behind = 0  # where the paragraphs of a document without any would be
+    after = 0  # where the paragraphs of a document without any would be
 
     def rows(doc_id: str, start: int, end: int) -> tuple[int, int]:
-        first, places = starts.get(doc_id, (behind, []))
+        first, places = starts.get(doc_id, (after, []))
         return first + bisect_left(places, start), first + bisect_left(places, end)
 
     titles = {
@@ -96,7 +96,7 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Section
     for row in range(len(sections)):
         chunk = sections.chunk(row)
         first, last = rows(*chunk.span)
-        behind = last
+        after = last
         outline.append(
             OutlineSection(
                 chunk.doc_id,

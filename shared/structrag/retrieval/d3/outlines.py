@@ -50,7 +50,7 @@ Provide an empty response if none of the sections are relevant."""
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Settings of `route_steps` and of routing without a language model.
+    """Settings of `route_flow` and of routing without a language model.
 
     Example:
         >>> Routing(share=0.2).on_empty, Routing.paper().on_empty

@@ -9,7 +9,7 @@ from structrag.chunks.divisions import excluded_sections
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import check_at_least
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Cutter, Piece
 from structrag.text.extractive import keywords
@@ -45,7 +45,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class ParagraphSplitter(Reading):
+class ParagraphSplitter(ReadOptions):
     """One chunk for each block of a section's own body.
 
     That is a paragraph, list, table, code or image. `chunk.kind` is the block's kind and the
@@ -56,13 +56,13 @@ class ParagraphSplitter(Reading):
         paragraph_tokens: A block above so many tokens is cut into several chunks of at most so
             many: between sentences, items, lines, rows (whose header a table repeats in `context`);
             0: never.
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
     paragraph_tokens: int = PARAGRAPH_TOKENS
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
 
     def split(self, document: Document) -> list[Chunk]:
@@ -80,7 +80,7 @@ class ParagraphSplitter(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class PartSplitter(Reading):
+class PartSplitter(ReadOptions):
     """One chunk for each run of whole paragraphs of a section.
 
     It has up to `max_tokens`, and is what routing without a language model scores: finer than
@@ -91,14 +91,14 @@ class PartSplitter(Reading):
     Attributes:
         max_tokens: Most tokens of a part of several paragraphs.
         paragraph_tokens: As in `ParagraphSplitter`.
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ReadOptions`.
     """
 
     max_tokens: int = PART_TOKENS
     paragraph_tokens: int = PARAGRAPH_TOKENS
 
     def __post_init__(self) -> None:
-        Reading.__post_init__(self)
+        ReadOptions.__post_init__(self)
         check_at_least("max_tokens", self.max_tokens, 1)
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
 
@@ -120,7 +120,7 @@ class PartSplitter(Reading):
 
 def section_spans(
     outline: Outline,
-    reading: Reading,
+    read_options: ReadOptions,
     limit: int = SECTION_TOKENS,
     paragraph_tokens: int = PARAGRAPH_TOKENS,
 ) -> list[Span]:
@@ -132,12 +132,12 @@ def section_spans(
     """
     text, counter, cutter = (
         outline.document.text,
-        reading.counter,
-        paragraph_cutter(reading),
+        read_options.counter,
+        paragraph_cutter(read_options),
     )
     flat = len(outline.sections) == 1
     spans: list[Span] = []
-    for section in kept_sections(outline, reading.exclude_titles):
+    for section in kept_sections(outline, read_options.exclude_titles):
         blocks = tuple(paragraphs(outline, section, cutter, paragraph_tokens))
         if flat:
             for run in _runs(text, blocks, counter, PSEUDO_TOKENS):
@@ -162,13 +162,15 @@ def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Secti
     return [section for section in outline.sections if section.ordinal not in excluded]
 
 
-def paragraph_cutter(reading: Reading) -> Cutter:
+def paragraph_cutter(read_options: ReadOptions) -> Cutter:
     """What cuts long paragraphs.
 
     It takes English rules in a language whose sentences are not known.
     """
-    language = reading.language if reading.language in LANGUAGES else "english"
-    return Cutter(reading.counter, language, reading.sentence_splitter)
+    language = (
+        read_options.language if read_options.language in LANGUAGES else "english"
+    )
+    return Cutter(read_options.counter, language, read_options.sentence_splitter)
 
 
 def paragraphs(

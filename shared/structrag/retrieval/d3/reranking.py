@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Score, Steps
-from structrag.asking.steps import ask
 from structrag.index.lexical import LexicalIndex
 from structrag.index.ranking import best_positions
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Embed, Flow, Score
 from structrag.records import Chunk
 from structrag.retrieval.d3.packing import cut_pieces
 from structrag.retrieval.d3.selection import Selection
@@ -26,9 +26,9 @@ FLOOR = 0.05  # and the lowest probability that counts
 WINDOW_TOKENS = 180  # of a paragraph embedded at once; encoders read 256 or 512
 
 
-def score_steps(
+def score_flow(
     strategy: str, question: str, paragraphs: Sequence[Chunk], settings: Selection
-) -> Steps[list[float]]:
+) -> Flow[list[float]]:
     """One score for each paragraph, in their order.
 
     It is BM25, the cosine, log p(true) of MonoT5, or what the cross-encoder gives.
@@ -113,7 +113,7 @@ def lexical_scores(
 
 def _cosines(
     question: str, paragraphs: Sequence[Chunk], settings: Selection
-) -> Steps[list[float]]:
+) -> Flow[list[float]]:
     """The best cosine of each paragraph's windows with the question.
 
     Every window begins with the heading path.

@@ -8,11 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.asking.requests import Steps, T
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, AskingOptions, asking_of
-from structrag.asking.steps import together
-from structrag.asking.usage import Usage
 from structrag.errors import (
     InvalidParameter,
     check_at_least,
@@ -21,12 +16,17 @@ from structrag.errors import (
     checked_k,
 )
 from structrag.index.levels import query_vectors
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow, T
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
+from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.models.scorers import as_cross_encoder
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
 from structrag.retrieval.d3.estimating import Estimate, estimate
-from structrag.retrieval.d3.evidence import select_steps
+from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import (
@@ -37,14 +37,14 @@ from structrag.retrieval.d3.results import (
     scores_by_strategy,
     with_extras,
 )
-from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_steps
+from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_flow
 from structrag.retrieval.d3.scoring import (
     embedded_by,
-    paragraph_scores_steps,
+    paragraph_scores_flow,
     within_budget,
 )
 from structrag.retrieval.d3.selection import Evidence, Selection
-from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_steps
+from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_flow
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.retriever import Retriever, check_index
 
@@ -94,7 +94,7 @@ class D3Retriever(Retriever):
             paragraph; None: no limit.
         cross_encoder: For the router: what `Selection.cross_encoder` takes.
         join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
-        asking, options: An `Asking`, or its settings by their own names, over all questions asked
+        call_settings, options: A `CallSettings`, or its settings by name, over all questions asked
             together; without a cache, the index's.
 
     Raises:
@@ -116,8 +116,8 @@ class D3Retriever(Retriever):
         cross_encoder: Any = None,
         evidence: EvidenceRetriever | None = None,
         join_adjacent: bool = False,
-        asking: Asking | None = None,
-        **options: Unpack[AskingOptions],
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
     ) -> None:
         check_index(index, D3Index)
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
@@ -149,21 +149,21 @@ class D3Retriever(Retriever):
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
         self.runner: Runner = self._new_runner(
-            model, asking_of(asking, options, D3Retriever)
+            model, call_settings_of(call_settings, options, D3Retriever)
         )
 
-    def _new_runner(self, model: Any, asking: Asking) -> Runner:
+    def _new_runner(self, model: Any, call_settings: CallSettings) -> Runner:
         """What asks the models.
 
         It has the index's cache where there is no other.
         """
-        if asking.cache is None:
-            asking = replace(asking, cache=self.index.cache)
+        if call_settings.cache is None:
+            call_settings = replace(call_settings, cache=self.index.cache)
         embedder: Any = self.index.embedder
         # Fitted to the index's own texts; see `embedded_by`.
         if hasattr(embedder, "fit"):
             embedder = None
-        return Runner(llm=model, embedder=embedder, asking=asking)
+        return Runner(llm=model, embedder=embedder, call_settings=call_settings)
 
     @property
     def usage(self) -> Usage:
@@ -184,13 +184,13 @@ class D3Retriever(Retriever):
             NoModel: the strategy asks a language model and there is none.
             BudgetExceeded: `max_calls` is reached.
         """
-        return self.run(self.result_steps(question, k, where=where))
+        return self.run(self.result_flow(question, k, where=where))
 
     async def aresult(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> D3Result:
         """`result` on an event loop."""
-        return await self.arun(self.result_steps(question, k, where=where))
+        return await self.arun(self.result_flow(question, k, where=where))
 
     def results(
         self, questions: Sequence[str], k: float | None = None, *, where: Any = None
@@ -199,13 +199,13 @@ class D3Retriever(Retriever):
 
         Their calls go out together, at most `max_concurrency` at a time.
         """
-        return self.run(self._results_steps(questions, k, where))
+        return self.run(self._results_flow(questions, k, where))
 
     async def aresults(
         self, questions: Sequence[str], k: float | None = None, *, where: Any = None
     ) -> list[D3Result]:
         """`results` on an event loop."""
-        return await self.arun(self._results_steps(questions, k, where))
+        return await self.arun(self._results_flow(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
         """What `result` would cost at most, by stage.
@@ -222,16 +222,16 @@ class D3Retriever(Retriever):
             self.selection,
         )
 
-    def steps(
+    def flow(
         self, query: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         """`search` as steps."""
-        result = yield from self.result_steps(query, k, where=where)
+        result = yield from self.result_flow(query, k, where=where)
         return list(result.hits)
 
-    def result_steps(
+    def result_flow(
         self, question: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[D3Result]:
+    ) -> Flow[D3Result]:
         """`result` as steps."""
         check_query(question)
         most = self.k if k is None else checked_k(k)
@@ -241,9 +241,9 @@ class D3Retriever(Retriever):
             return D3Result(
                 question, cost={"route": StageCost(), "select": StageCost()}
             )
-        sentences = yield from self._sentence_steps(question, scope, where)
+        sentences = yield from self._sentence_flow(question, scope, where)
         by_sentences = sentences if self.router == EVIDENCE else None
-        routed = yield from routed_steps(
+        routed = yield from routed_flow(
             question,
             scope,
             self.router,
@@ -274,20 +274,20 @@ class D3Retriever(Retriever):
             {"route": routed.route.cost, "select": evidence.cost},
         )
 
-    def _results_steps(
+    def _results_flow(
         self, questions: Sequence[str], k: float | None, where: Any
-    ) -> Steps[list[D3Result]]:
+    ) -> Flow[list[D3Result]]:
         if isinstance(questions, str):
             raise InvalidParameter(
                 f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
             )
-        return together(
-            [self.result_steps(question, k, where=where) for question in questions]
+        return gather(
+            [self.result_flow(question, k, where=where) for question in questions]
         )
 
-    def _sentence_steps(
+    def _sentence_flow(
         self, question: str, scope: SearchedPart, where: Any
-    ) -> Steps[Mapping[int, float]]:
+    ) -> Flow[Mapping[int, float]]:
         """The scores of paragraphs by their best sentences.
 
         {} where no stage uses them.
@@ -295,7 +295,7 @@ class D3Retriever(Retriever):
         if self.evidence is None or EVIDENCE not in (self.router, self.strategy):
             return {}
         return (
-            yield from paragraph_sentence_steps(
+            yield from paragraph_sentence_flow(
                 self.evidence, question, scope.layout, where
             )
         )
@@ -322,18 +322,18 @@ class D3Retriever(Retriever):
         routed: Routed,
         selection: Selection,
         k: int | None,
-    ) -> Steps[tuple[Evidence, list[Details]]]:
+    ) -> Flow[tuple[Evidence, list[Details]]]:
         paragraphs = scope.paragraphs
         if self.strategy != FUSED:
             chunks = [paragraphs.chunk(row) for row in routed.rows]
             if "dense" in selection.stages:
                 yield from query_vectors(paragraphs, question)
-            steps = select_steps(question, chunks, selection)
-            evidence = yield from embedded_by(paragraphs.basis, steps)
+            flow = select_flow(question, chunks, selection)
+            evidence = yield from embedded_by(paragraphs.fitted_embedder, flow)
             return evidence, scores_by_strategy(evidence)
         if not routed.rows:
             return Evidence(()), []
-        scores = yield from paragraph_scores_steps(
+        scores = yield from paragraph_scores_flow(
             paragraphs, question, routed.rows, routed.scores
         )
         fused = {row: paragraph.score for row, paragraph in scores.items()}
@@ -344,19 +344,19 @@ class D3Retriever(Retriever):
         evidence = Evidence(tuple(places), tuple(fused[row] for row in rows), cost)
         return evidence, [(scores[row].scores, scores[row].parts) for row in rows]
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, flow: Flow[T]) -> T:
         """Drive steps with this retriever's models.
 
         The steps are its own, or those of an agent such as `SelfAsk` around it.
         """
-        return self.runner.run(steps)
+        return self.runner.run(flow)
 
-    async def arun(self, steps: Steps[T]) -> T:
+    async def arun(self, flow: Flow[T]) -> T:
         """`run` on an event loop.
 
         Calls asked at the same time by others share the limit `max_concurrency`.
         """
-        return await self.runner.arun(steps)
+        return await self.runner.arun(flow)
 
 
 def _check_given(evidence: Any, parameter: str) -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.replies.ids import ID_SCHEMA, parse_ids, usable_ids
-from structrag.asking.replies.titles import parse_names, usable_names
-from structrag.asking.requests import Ask, Score, Steps
-from structrag.asking.steps import ask
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.snapshot import Reader
+from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
+from structrag.model_calls.answer_parsing.titles import parse_names, usable_names
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Ask, Flow, Score
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import (
@@ -31,8 +31,8 @@ from structrag.retrieval.d3.layout import (
 )
 from structrag.retrieval.d3.outlines import RouterCall, Routing, section_name, windows
 from structrag.retrieval.d3.reranking import keep
-from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
-from structrag.retrieval.d3.selection import Selection, Tally, empty_is_none
+from structrag.retrieval.d3.scoring import part_scores_flow, wide_route
+from structrag.retrieval.d3.selection import CallStats, Selection, empty_is_none
 from structrag.retrieval.d3.sentences import part_sentence_scores
 
 COMPONENT = "d3.route/1"
@@ -133,7 +133,7 @@ class RouteResult:
 
 
 @dataclass(slots=True)
-class RouteTally(Tally):
+class RouteTally(CallStats):
     """What the calls of one routing gave, while it is collected.
 
     Sections are positions in the outline.
@@ -156,7 +156,7 @@ class Routed:
     scores: Mapping[int, float] = field(default_factory=dict)
 
 
-def routed_steps(
+def routed_flow(
     question: str,
     scope: SearchedPart,
     router: str,
@@ -164,7 +164,7 @@ def routed_steps(
     selection: Selection,
     cross_encoder: Any,
     sentences: Mapping[int, float] | None = None,
-) -> Steps[Routed]:
+) -> Flow[Routed]:
     """The paragraphs a question is routed to.
 
     `sentences` are the scores of paragraphs by their best sentences, for the router "evidence".
@@ -174,13 +174,11 @@ def routed_steps(
     if router not in BY_SCORES and is_direct(scope.outline, selection):
         return Routed(RouteResult(tuple(scope.outline), "direct"), scope.all_rows)
     if router == "llm":
-        return (yield from _llm_steps(question, scope, routing))
+        return (yield from _llm_flow(question, scope, routing))
     if router == "cross_encoder":
-        return (
-            yield from _cross_encoder_steps(question, scope, routing, cross_encoder)
-        )
+        return (yield from _cross_encoder_flow(question, scope, routing, cross_encoder))
     if sentences is None:
-        scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
+        scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
     else:
         scores = part_sentence_scores(sentences, scope.layout)
     routed = by_scores(scope, scores, routing, router)
@@ -232,17 +230,17 @@ def by_scores(
     return Routed(route, scope.part_rows(chosen), row_scores)
 
 
-def _llm_steps(question: str, scope: SearchedPart, routing: Routing) -> Steps[Routed]:
+def _llm_flow(question: str, scope: SearchedPart, routing: Routing) -> Flow[Routed]:
     """The language model's route.
 
     Calls that failed, answers that cannot be used, and with `on_empty="lexical"` an empty route,
     are answered by scores.
     """
-    tally = yield from route_steps(question, scope.outline, routing)
+    tally = yield from route_flow(question, scope.outline, routing)
     chosen = set(tally.chosen)
     scores: dict[int, float] = {}
     if tally.failed:
-        scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
+        scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
         by_section = scope.section_scores(scores)
         for window in tally.failed:
             chosen.update(stand_in(window.positions, by_section))
@@ -257,7 +255,7 @@ def _llm_steps(question: str, scope: SearchedPart, routing: Routing) -> Steps[Ro
         route = _route(scope, range(len(scope.outline)), tally, len(scores), "all")
         return Routed(route, scope.all_rows)
     if not scores:
-        scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
+        scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
     routed = by_scores(scope, scores, routing)
     route = _route(scope, [], tally, len(scores), routed.route.how)
     route = replace(route, sections=routed.route.sections, scores=routed.route.scores)
@@ -287,9 +285,9 @@ def _route(
     )
 
 
-def _cross_encoder_steps(
+def _cross_encoder_flow(
     question: str, scope: SearchedPart, routing: Routing, cross_encoder: Any
-) -> Steps[Routed]:
+) -> Flow[Routed]:
     """The sections that a cross-encoder puts first, with its own scores.
 
     It reads path and summary.
@@ -310,9 +308,9 @@ def _cross_encoder_steps(
     return Routed(route, scope.rows(positions))
 
 
-def route_steps(
+def route_flow(
     question: str, sections: Sequence[OutlineSection], settings: Routing | None = None
-) -> Steps[RouteTally]:
+) -> Flow[RouteTally]:
     """Ask which sections of the outline may help.
 
     The chosen positions are a subset of those shown, whatever is answered. With `drill="levels"`
@@ -326,17 +324,17 @@ def route_steps(
     tally = RouteTally()
     if settings.drill == "outline":
         everything = [range(len(sections))]
-        tally.chosen |= yield from _asked_steps(
+        tally.chosen |= yield from _asked_flow(
             question, sections, everything, settings, tally
         )
         return tally
     top, expandable = first_levels(sections)
-    first = yield from _asked_steps(question, sections, [top], settings, tally)
+    first = yield from _asked_flow(question, sections, [top], settings, tally)
     subtrees = subtrees_of(sections, sorted(first), expandable)
     # A section with something below it is shown again, and may then not be chosen.
     tally.chosen |= first.difference(*subtrees)
     if subtrees:
-        tally.chosen |= yield from _asked_steps(
+        tally.chosen |= yield from _asked_flow(
             question, sections, subtrees, settings, tally
         )
     return tally
@@ -383,13 +381,13 @@ def subtrees_of(
     return subtrees
 
 
-def _asked_steps(
+def _asked_flow(
     question: str,
     sections: Sequence[OutlineSection],
     groups: Sequence[Sequence[int]],
     settings: Routing,
     tally: RouteTally,
-) -> Steps[set[int]]:
+) -> Flow[set[int]]:
     """The positions named when each group has calls of its own.
 
     All calls go out together.

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Embed, Request, Steps, T
-from structrag.asking.steps import ask, intercept
 from structrag.index.levels import query_vectors
 from structrag.index.ranking import FloatArray, best_positions
 from structrag.index.snapshot import Reader
+from structrag.model_calls.flow import ask, handle
+from structrag.model_calls.requests import Embed, Flow, Request, T
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.fusion import maxnorm, minmax
 
@@ -22,18 +22,18 @@ Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
-def embedded_by(embedder: Any, steps: Steps[T]) -> Steps[T]:
+def embedded_by(embedder: Any, flow: Flow[T]) -> Flow[T]:
     """The same steps, embedded by what made an index's vectors, whoever runs them.
 
     An embedder fitted to an index (LSA) is known to no runner.
     """
 
-    def answer(request: Request) -> Steps[Any]:
+    def answer(request: Request) -> Flow[Any]:
         if isinstance(request, Embed) and request.embedder is None:
             request = replace(request, embedder=embedder)
         return (yield from ask(request))
 
-    return intercept(steps, answer)
+    return handle(flow, answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ def _normalised(
     return scores
 
 
-def part_scores_steps(
+def part_scores_flow(
     reader: Reader, question: str, mask: Mask
-) -> Steps[dict[int, float]]:
+) -> Flow[dict[int, float]]:
     """The score of each part of the mask, in [0, 1].
 
     It is the mean of BM25 and cosine, both normalised. The index texts of parts begin with the
@@ -129,9 +129,9 @@ def wide_route(
     return sorted(chosen)
 
 
-def paragraph_scores_steps(
+def paragraph_scores_flow(
     reader: Reader, question: str, rows: Sequence[int], parts: Mapping[int, float]
-) -> Steps[dict[int, ParagraphScore]]:
+) -> Flow[dict[int, ParagraphScore]]:
     """Row -> its score of BM25, cosine and its part's score.
 
     BM25 and cosine are brought to [0, 1] over the rows. `parts` are the scores of the parts by

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.requests import Failed, why_unusable
 from structrag.errors import (
     InvalidParameter,
     NoModel,
@@ -14,6 +13,7 @@ from structrag.errors import (
     check_choice,
     check_template,
 )
+from structrag.model_calls.requests import Failed, why_unusable
 from structrag.models.llm import as_language_model
 from structrag.models.scorers import as_cross_encoder, as_monot5
 from structrag.reading.settings import changed
@@ -54,7 +54,7 @@ def empty_is_none(prompt: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Settings of `select_steps`: which paragraphs are evidence.
+    """Settings of `select_flow`: which paragraphs are evidence.
 
     Example:
         >>> Selection("hierbase+lexical", k=5).stages
@@ -194,7 +194,7 @@ class Evidence:
 
 
 @dataclass(slots=True)
-class Tally:
+class CallStats:
     """What a stage's calls gave and cost, while it is collected."""
 
     cost: StageCost = field(default_factory=StageCost)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Steps
 from structrag.errors import InvalidParameter
+from structrag.model_calls.requests import Flow
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.d3.scoring import embedded_by
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -24,9 +24,9 @@ def check_evidence(evidence: Any) -> None:
         )
 
 
-def paragraph_sentence_steps(
+def paragraph_sentence_flow(
     evidence: EvidenceRetriever, question: str, layout: SectionLayout, where: Any
-) -> Steps[dict[int, float]]:
+) -> Flow[dict[int, float]]:
     """Paragraph row -> the score of its best sentence.
 
     Scores are in [0, 1] over the documents searched. Rows of other documents are left out.
@@ -40,8 +40,8 @@ def paragraph_sentence_steps(
             "evidence must hold every document of the index; it lacks "
             f"{', '.join(map(repr, sorted(missing)[:3]))}. Add them with evidence.add(...)."
         )
-    steps = evidence.sentence_scores_steps(question, where=where)
-    by_document = yield from embedded_by(evidence.embedder, steps)
+    flow = evidence.sentence_scores_flow(question, where=where)
+    by_document = yield from embedded_by(evidence.embedder, flow)
     best: dict[int, float] = {}
     for doc_id, scored in by_document.items():
         if doc_id not in layout.documents:

@@ -9,33 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import (
+from structrag.index.add_batch import AddBatch, PreparedGroup
+from structrag.index.entries import Entry
+from structrag.model_calls.requests import (
     Embed,
     Embedder,
     EmbedTokens,
+    Flow,
     Request,
-    Steps,
     TokenEncoder,
     TokenVectors,
 )
-from structrag.index.adding import Adding, PreparedGroup
-from structrag.index.entries import Entry
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.leads import find_leads
 from structrag.retrieval.evidence.quantised import fit_quantiser
 from structrag.retrieval.evidence.record import (
     Record,
-    find_pieces,
-    read_atoms,
+    find_encoder_spans,
+    read_units,
     texts_of_atoms,
     with_tokens,
     with_vectors_of_all,
 )
+from structrag.retrieval.evidence.required_context import find_required_context
 from structrag.retrieval.evidence.store import (
     EvidenceLevel,
-    Stored,
+    StoredDocument,
     entry_of,
     stored_document,
 )
@@ -47,7 +47,7 @@ class _Outlined:
     """A document read, before anything is asked of a model."""
 
     outline: Outline
-    stored: Stored
+    stored: StoredDocument
 
     @property
     def text(self) -> str:
@@ -55,57 +55,57 @@ class _Outlined:
 
     @property
     def piece_texts(self) -> list[str]:
-        return [self.text[start:end] for start, end in self.stored.pieces]
+        return [self.text[start:end] for start, end in self.stored.encoder_spans]
 
 
-class EvidenceAdding(Adding):
+class EvidenceAdding(AddBatch):
     """One call of `EvidenceRetriever.add`; documents are grouped by their pieces."""
 
     def __init__(
         self,
         documents: Iterable[Document],
         *,
-        reading: Reading,
+        read_options: ReadOptions,
         token_encoder: TokenEncoder | None,
         embedder: Embedder | None,
         level: EvidenceLevel,
         **options: Any,
     ) -> None:
         super().__init__(documents, levels={}, **options)
-        self.reading = reading
+        self.read_options = read_options
         self.token_encoder = token_encoder
         self.embedder = embedder
         self.level = level
         self._read: dict[str, _Outlined] = {}
 
     def size(self, document: Document) -> int:
-        outline = self.reading.outline(document)
-        pieces = find_pieces(document, self.reading)
-        leads = find_leads(outline, self.reading)
-        stored = stored_document(outline, pieces, leads)
+        outline = self.read_options.outline(document)
+        encoder_spans = find_encoder_spans(document, self.read_options)
+        required = find_required_context(outline, self.read_options)
+        stored = stored_document(outline, encoder_spans, required)
         self._read[document.id] = _Outlined(outline, stored)
-        return len(pieces)
+        return len(encoder_spans)
 
     def rows(self, entry: Entry) -> int:
         """How many sentences, rows and headings an entry has."""
         return len(entry.arrays.get("starts", ()))
 
-    def steps(self, group: list[tuple[Document, str]]) -> Steps[PreparedGroup]:
+    def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:
         read = [self._read.pop(document.id) for document, _ in group]
-        records = yield from self._record_steps(read)
+        records = yield from self._record_flow(read)
         entries = [
             entry_of(one.stored, record, of_document)
             for one, record, (_, of_document) in zip(read, records, group, strict=True)
         ]
         return PreparedGroup(entries, Counter(), {})
 
-    def _record_steps(self, group: Sequence[_Outlined]) -> Steps[list[Record]]:
+    def _record_flow(self, group: Sequence[_Outlined]) -> Flow[list[Record]]:
         """The records of documents, their texts embedded together."""
-        records = [read_atoms(one.outline, self.reading) for one in group]
+        records = [read_units(one.outline, self.read_options) for one in group]
         requests: list[Request] = []
         if self.token_encoder is not None:
-            pieces = tuple(text for one in group for text in one.piece_texts)
-            requests.append(EmbedTokens(pieces, self.token_encoder))
+            encoder_spans = tuple(text for one in group for text in one.piece_texts)
+            requests.append(EmbedTokens(encoder_spans, self.token_encoder))
         embeds = self.embedder is not None and not hasattr(self.embedder, "fit")
         if embeds:
             texts: list[str] = []
@@ -136,14 +136,16 @@ class EvidenceAdding(Adding):
         changed = []
         first = 0
         for one, record in zip(group, records, strict=True):
-            pieces = one.stored.pieces
-            of_document = tokens[first : first + len(pieces)]
-            first += len(pieces)
+            encoder_spans = one.stored.encoder_spans
+            of_document = tokens[first : first + len(encoder_spans)]
+            first += len(encoder_spans)
             if of_document and len(record):
                 counted = [
                     is_word(text, of.spans)
                     for text, of in zip(one.piece_texts, of_document, strict=True)
                 ]
-                record = with_tokens(record, pieces, of_document, quantiser, counted)
+                record = with_tokens(
+                    record, encoder_spans, of_document, quantiser, counted
+                )
             changed.append(record)
         return changed

@@ -21,7 +21,7 @@ class SearchLimits:
         bool  # whether a heading, which answers nothing alone, may be a passage
     )
     joins: bool  # whether passages that touch become one
-    atoms: int | None  # of the best, so many may make or widen passages; None: all
+    units: int | None  # of the best, so many may make or widen passages; None: all
 
 
 def search_limits(
@@ -47,5 +47,5 @@ def search_limits(
         # So many passages of a paragraph each: joined, they would be fewer and longer.
         joins=most is None or max_tokens is not None,
         # Worse ones would widen the passages only because they are near.
-        atoms=None if most is None or max_tokens is None else SHORTLIST,
+        units=None if most is None or max_tokens is None else SHORTLIST,
     )

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import (
+from structrag.model_calls.requests import (
     Array,
     EmbedTokens,
-    Steps,
+    Flow,
     TokenEncoder,
     TokenVectors,
 )
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Ranking
-from structrag.retrieval.evidence.store import Stored
+from structrag.retrieval.evidence.store import StoredDocument
 from structrag.text.stems import stems
 
 _WORD = re.compile(r"\w+")
@@ -128,15 +128,15 @@ def by_stems(
     return tuple(matches)
 
 
-def explain_steps(
+def explain_flow(
     query: str,
     hits: Sequence[Hit],
-    documents: Sequence[Stored],
+    documents: Sequence[StoredDocument],
     pool: Pool,
     ranking: Ranking,
     encoder: TokenEncoder | None,
     language: str,
-) -> Steps[list[tuple[SentenceMatch, ...]]]:
+) -> Flow[list[tuple[SentenceMatch, ...]]]:
     """The sentences of each hit with the question's words they match.
 
     The encoder reads the question and the pieces around the hits; None: words match by stems.
@@ -151,7 +151,7 @@ def explain_steps(
             for number, hit in zip(places, hits, strict=True)
             for piece in _pieces(documents[number], hit.chunk)
         ]
-        asked, tokens = yield from _read_steps(query, around, documents, encoder)
+        asked, tokens = yield from _read_flow(query, around, documents, encoder)
     explained = []
     for number, hit in zip(places, hits, strict=True):
         document = documents[number]
@@ -160,38 +160,40 @@ def explain_steps(
         }
         placed = _placed(of_hit)
         sentences = []
-        for atom, sentence in _sentences(pool, number, hit.chunk):
+        for unit, sentence in _sentences(pool, number, hit.chunk):
             if asked is not None and placed is not None:
                 words = by_tokens(query, asked, document.text, sentence, placed)
             else:
                 words = by_stems(query, document.text, sentence, language)
-            sentences.append(SentenceMatch(*sentence, ranking.share(atom), words))
+            sentences.append(SentenceMatch(*sentence, ranking.share(unit), words))
         explained.append(tuple(sentences))
     return explained
 
 
-def _read_steps(
+def _read_flow(
     query: str,
     around: Sequence[tuple[int, Span]],
-    documents: Sequence[Stored],
+    documents: Sequence[StoredDocument],
     encoder: TokenEncoder,
-) -> Steps[tuple[TokenVectors, dict[tuple[int, Span], TokenVectors]]]:
+) -> Flow[tuple[TokenVectors, dict[tuple[int, Span], TokenVectors]]]:
     """The tokens of the question and of pieces, each piece read once."""
-    pieces = list(dict.fromkeys(around))
-    texts = tuple(documents[number].text[slice(*piece)] for number, piece in pieces)
+    encoder_spans = list(dict.fromkeys(around))
+    texts = tuple(
+        documents[number].text[slice(*piece)] for number, piece in encoder_spans
+    )
     requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
     (asked,), read = yield requests
-    return asked, dict(zip(pieces, read, strict=True))
+    return asked, dict(zip(encoder_spans, read, strict=True))
 
 
-def _pieces(document: Stored, chunk: Chunk) -> list[Span]:
+def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
     """The pieces of a document that hold part of a chunk.
 
     They are as an encoder reads them.
     """
     return [
         piece
-        for piece in document.pieces
+        for piece in document.encoder_spans
         if piece[0] < chunk.end and chunk.start < piece[1]
     ]
 
@@ -202,12 +204,12 @@ def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Spa
     The places are within the chunk.
     """
     record = pool.records[number]
-    for atom in np.flatnonzero(
+    for unit in np.flatnonzero(
         (record.ends > chunk.start) & (record.starts < chunk.end)
     ).tolist():
-        start, end = int(record.starts[atom]), int(record.ends[atom])
+        start, end = int(record.starts[unit]), int(record.ends[unit])
         yield (
-            int(pool.firsts[number]) + atom,
+            int(pool.firsts[number]) + unit,
             (max(start, chunk.start), min(end, chunk.end)),
         )
 

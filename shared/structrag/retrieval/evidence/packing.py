@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.corpus import Pool
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,17 +56,17 @@ def units(
     stops = np.append(starts[1:], len(pool))
     around = pool.windows[AROUND]
     taken = np.zeros(len(pool), dtype=bool)
-    for atom in ranking:
-        if taken[atom]:
+    for unit in ranking:
+        if taken[unit]:
             continue
-        block = int(pool.blocks[atom])
+        block = int(pool.blocks[unit])
         first, stop = int(starts[block]), int(stops[block])
         if pool.block_tokens[block] > whole_block:
-            first = max(first, int(around.firsts[atom]))
-            stop = min(stop, int(around.stops[atom]))
+            first = max(first, int(around.firsts[unit]))
+            stop = min(stop, int(around.stops[unit]))
         new = first + np.flatnonzero(~taken[first:stop])
         taken[first:stop] = True
-        yield int(atom), (int(new[0]), int(new[-1]) + 1)
+        yield int(unit), (int(new[0]), int(new[-1]) + 1)
 
 
 def pack(
@@ -90,7 +90,7 @@ def pack(
     `NEAR` tokens. A unit for which there is no room even so is left out, and the next one tried.
 
     Args:
-        pool, ranking: Atoms, best first.
+        pool, ranking: Units, best first.
         size: Reader tokens of a run of atoms.
         max_tokens, k: Most tokens and passages; None: no limit.
         joins: Whether an atom may stand in one passage with the atom before it.
@@ -104,8 +104,8 @@ def pack(
         if merges
         else _Taken(size, joins, limit, most)
     )
-    for rank, (atom, run) in enumerate(units(pool, ranking, whole_block), start=1):
-        more = taken.with_run(run, atom, rank)
+    for rank, (unit, run) in enumerate(units(pool, ranking, whole_block), start=1):
+        more = taken.with_run(run, unit, rank)
         if more.fits:
             taken = more
         elif merges and len(more.passages) > most:
@@ -113,27 +113,27 @@ def pack(
         else:
             # A part could bring together others than the whole, and then it is no part of more.
             if not merges or not taken.passages:
-                taken = _with_part(taken, atom, run, rank)
+                taken = _with_part(taken, unit, run, rank)
             break
     return sorted(taken.passages, key=lambda passage: passage.rank)
 
 
-def _with_part(taken: _Taken, atom: int, run: Run, rank: int) -> _Taken:
+def _with_part(taken: _Taken, unit: int, run: Run, rank: int) -> _Taken:
     """Also the atom and what is around it in its run.
 
     It ends where one more atom does not fit. It grows to the end that is nearer to the atom, so
     that what fits a budget is always a part of what fits a larger one.
     """
-    first, stop = atom, atom + 1
+    first, stop = unit, unit + 1
     part = taken
     while True:
-        more = taken.with_run((first, stop), atom, rank)
+        more = taken.with_run((first, stop), unit, rank)
         if not more.fits:
             return part
         part = more
         if (first, stop) == run:
             return part
-        behind_is_nearer = stop - atom - 1 <= atom - first
+        behind_is_nearer = stop - unit - 1 <= unit - first
         if first == run[0] or (behind_is_nearer and stop < run[1]):
             stop += 1
         else:
@@ -157,10 +157,10 @@ class _Taken:
     def fits(self) -> bool:
         return self.tokens <= self.limit and len(self.passages) <= self.most
 
-    def with_run(self, run: Run, atom: int, rank: int) -> Self:
+    def with_run(self, run: Run, unit: int, rank: int) -> Self:
         """These passages and the run of a unit, in a copy."""
         more = copy(self)
-        more._add(Passage(*run, atom, rank))
+        more._add(Passage(*run, unit, rank))
         return more
 
     def _add(self, passage: Passage) -> None:
@@ -204,9 +204,9 @@ class _Merging(_Taken):
         super().__init__(size, joins, limit, most)
         self.before = np.concatenate([[0], np.cumsum(pool.tokens)]).tolist()  # tokens
 
-    def with_run(self, run: Run, atom: int, rank: int) -> Self:
+    def with_run(self, run: Run, unit: int, rank: int) -> Self:
         """These passages and the run of a unit, the nearest merged."""
-        more = super().with_run(run, atom, rank)
+        more = super().with_run(run, unit, rank)
         while len(more.passages) > self.most and more._merge_nearest():
             pass
         return more

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
-from structrag.retrieval.evidence.leads import Lead
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.packing import Passage
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
-from structrag.retrieval.evidence.store import Stored
+from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.packing import reader_text
 from structrag.text.heading_path import heading_context
 
@@ -30,14 +30,14 @@ class PassageReader:
 
     def __init__(
         self,
-        documents: Sequence[Stored],
+        documents: Sequence[StoredDocument],
         pool: Pool,
-        reading: Reading,
+        read_options: ReadOptions,
         context: str = "lead",
     ) -> None:
         self.documents = documents
         self.pool = pool
-        self.reading = reading
+        self.read_options = read_options
         self.context = context
         self._sizes: dict[tuple[int, int], int] = {}
         self._leads: dict[str, NDArray[np.int64]] = {}  # by document
@@ -46,14 +46,14 @@ class PassageReader:
         """Tokens of a run of atoms, with the context in front."""
         run = first, stop
         if run not in self._sizes:
-            self._sizes[run] = self.reading.counter(
+            self._sizes[run] = self.read_options.counter(
                 reader_text(self.chunk(first, stop))
             )
         return self._sizes[run]
 
-    def joins(self, atom: int) -> bool:
+    def joins(self, unit: int) -> bool:
         """Whether only blanks are between an atom and the one before."""
-        number, place = self.pool.place(atom)
+        number, place = self.pool.place(unit)
         if not place:
             return False
         record = self.pool.records[number]
@@ -62,9 +62,9 @@ class PassageReader:
         ]
         return not between.strip()
 
-    def is_heading(self, atom: int) -> bool:
+    def is_heading(self, unit: int) -> bool:
         """Whether an atom is a section's heading."""
-        return self._is_heading(*self.pool.place(atom))
+        return self._is_heading(*self.pool.place(unit))
 
     def _is_heading(self, number: int, place: int) -> bool:
         record, document = self.pool.records[number], self.documents[number]
@@ -88,15 +88,15 @@ class PassageReader:
         last_before = int(np.searchsorted(record.ends, start, "right")) - 1
         before = bisect_right(firsts, last_before) - 1
         if before >= 0 and all(
-            self._is_heading(number, atom)
-            for atom in range(firsts[before], last_before + 1)
+            self._is_heading(number, unit)
+            for unit in range(firsts[before], last_before + 1)
         ):
             before -= 1
         first_behind = int(np.searchsorted(record.starts, end, "left"))
-        behind = bisect_right(firsts, first_behind) - 1
+        after = bisect_right(firsts, first_behind) - 1
         return (
             self._block(number, runs[before]) if before >= 0 else None,
-            self._block(number, runs[behind]) if first_behind < len(record) else None,
+            self._block(number, runs[after]) if first_behind < len(record) else None,
         )
 
     def _runs(self, number: int) -> list[tuple[int, int]]:
@@ -140,27 +140,27 @@ class PassageReader:
         """A passage as a hit."""
         return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
 
-    def cut(self, atom: int, ranking: Ranking, budget: int) -> list[Hit]:
+    def cut(self, unit: int, ranking: Ranking, budget: int) -> list[Hit]:
         """The beginning of an atom that is above the budget, or nothing.
 
         It is cut at a word. An atom that only its context makes too long is given whole, without
         the context.
         """
-        whole = replace(self.chunk(atom, atom + 1), context="")
-        if self.reading.counter(whole.text) > budget:
+        whole = replace(self.chunk(unit, unit + 1), context="")
+        if self.read_options.counter(whole.text) > budget:
             block = Block("paragraph", whole.start, whole.end)
-            document = self.documents[self.pool.place(atom)[0]]
-            piece = self.reading.cutter().cut(document.text, [block], budget)[0]
+            document = self.documents[self.pool.place(unit)[0]]
+            piece = self.read_options.cutter().cut(document.text, [block], budget)[0]
             section = int(whole.section_id.rpartition("#")[2])
             cut = self._chunk(document, section, piece.start, piece.end, {"cut": True})
             whole = replace(cut, context="")
-        if self.reading.counter(whole.text) > budget:
+        if self.read_options.counter(whole.text) > budget:
             return []
-        return [_hit(whole, Passage(atom, atom + 1, atom, 1), ranking)]
+        return [_hit(whole, Passage(unit, unit + 1, unit, 1), ranking)]
 
     def _chunk(
         self,
-        document: Stored,
+        document: StoredDocument,
         section: int,
         start: int,
         end: int,
@@ -185,7 +185,7 @@ class PassageReader:
             end=end,
             text=text,
             context=self._context(document, shown, start, end),
-            n_tokens=self.reading.counter(text),
+            n_tokens=self.read_options.counter(text),
             path=path,
             extras={
                 **_in_source(document, end - len(text.lstrip()), end),
@@ -195,12 +195,12 @@ class PassageReader:
         )
 
     def _context(
-        self, document: Stored, path: tuple[str, ...], start: int, end: int
+        self, document: StoredDocument, path: tuple[str, ...], start: int, end: int
     ) -> str:
         """What precedes a slice: heading path, caption, header or lead-in."""
         parts = []
         if self.context == "all":
-            counter = self.reading.counter
+            counter = self.read_options.counter
             parts.append(
                 heading_context(document.title, path, counter, limit=PATH_TOKENS).text
             )
@@ -211,20 +211,20 @@ class PassageReader:
                     parts.append(document.text[slice(*span)].strip())
         return "\n".join(filter(None, parts))
 
-    def _leads_at(self, document: Stored, start: int) -> list[Lead]:
+    def _leads_at(self, document: StoredDocument, start: int) -> list[RequiredContext]:
         """The leads of a document that a passage beginning there may need."""
         if document.id not in self._leads:
-            self._leads[document.id] = np.array(document.leads, dtype=np.int64).reshape(
-                -1, 4
-            )
+            self._leads[document.id] = np.array(
+                document.required, dtype=np.int64
+            ).reshape(-1, 4)
         firsts, stops, *_ = self._leads[document.id].T
         return [
-            document.leads[i]
+            document.required[i]
             for i in np.flatnonzero((firsts <= start) & (start < stops))
         ]
 
 
-def _in_source(document: Stored, start: int, end: int) -> dict[str, int]:
+def _in_source(document: StoredDocument, start: int, end: int) -> dict[str, int]:
     """Where a span stands in the document's markup, if it has any."""
     if document.source is None or start == end:
         return {}

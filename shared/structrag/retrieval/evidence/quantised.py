@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Array
+from structrag.model_calls.requests import Array
 
 Number = TypeVar("Number", np.float32, np.float64)
 Codes = NDArray[np.uint8]

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Array, TokenVectors
 from structrag.chunks.fixed import FixedSplitter
+from structrag.model_calls.requests import Array, TokenVectors
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.atoms import find_atoms
 from structrag.retrieval.evidence.quantised import (
     Quantiser,
     byte_rows,
     quantise,
     unit_rows,
 )
+from structrag.retrieval.evidence.units import find_units
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
     Windows,
@@ -35,19 +35,19 @@ from structrag.text.stems import count_stems
 
 PIECE = 200  # estimated tokens that the encoder is given at once
 
-Pieces = Sequence[tuple[int, int]]  # spans in characters
+EncoderSpans = Sequence[tuple[int, int]]  # spans in characters
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """The arrays of one document.
 
-    They say where its atoms are, which stems they hold, and which vectors. Atoms are numbered from
+    They say where its atoms are, which stems they hold, and which vectors. Units are numbered from
     0, sections by their ordinals. Without an encoder of tokens there are no rows of tokens, and
     without any encoder no vectors.
     """
 
-    # atoms: see `Atoms`
+    # atoms: see `Units`
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     tokens: NDArray[np.int32]
@@ -68,7 +68,7 @@ class Record:
     token_firsts: NDArray[np.int32]  # (atoms + 1,)
     piece_ids: NDArray[np.int32]
     piece_counts: NDArray[np.int32]
-    pieces: NDArray[np.int32]  # (1,) how many there are
+    encoder_spans: NDArray[np.int32]  # (1,) how many there are
     # sums of vectors by atom: directions, and their lengths over each window and the section
     sums: NDArray[np.int8]  # (atoms, d)
     lengths: NDArray[np.float32]  # (atoms, windows + 1)
@@ -105,56 +105,58 @@ NO_ATOMS = Record(
     token_firsts=np.zeros(1, dtype=np.int32),
     piece_ids=_empty(np.int32),
     piece_counts=_empty(np.int32),
-    pieces=np.zeros(1, dtype=np.int32),
+    encoder_spans=np.zeros(1, dtype=np.int32),
     sums=_empty(np.int8, 0),
     lengths=_empty(np.float32, len(SUM_WIDTHS) + 1),
 )
 
 
-def read_atoms(outline: Outline, reading: Reading) -> Record:
+def read_units(outline: Outline, read_options: ReadOptions) -> Record:
     """A document's record without any vectors."""
     text = outline.document.text
-    atoms = find_atoms(outline, reading)
+    units = find_units(outline, read_options)
     texts = [
-        text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)
+        text[start:end] for start, end in zip(units.starts, units.ends, strict=True)
     ]
-    stems = count_stems(texts, language=reading.language)
+    stems = count_stems(texts, language=read_options.language)
     # The title leads: of a page whose headings all have one level it says what the page is about.
     paths = [
         " ".join((outline.document.title, *section.path))
         for section in outline.sections
     ]
-    titles = count_stems(paths, language=reading.language)
+    titles = count_stems(paths, language=read_options.language)
     return replace(
         NO_ATOMS,
-        starts=atoms.starts,
-        ends=atoms.ends,
-        tokens=atoms.tokens,
-        blocks=atoms.blocks,
-        sections=atoms.sections,
-        block_tokens=atoms.block_tokens,
+        starts=units.starts,
+        ends=units.ends,
+        tokens=units.tokens,
+        blocks=units.blocks,
+        sections=units.sections,
+        block_tokens=units.block_tokens,
         stem_keys=stems.keys,
         stem_atoms=stems.texts,
         stem_counts=stems.counts,
         stem_lengths=stems.lengths,
         title_keys=titles.keys,
         title_sections=titles.texts,
-        token_firsts=np.zeros(len(atoms) + 1, dtype=np.int32),
-        lengths=np.zeros((len(atoms), len(SUM_WIDTHS) + 1), dtype=np.float32),
+        token_firsts=np.zeros(len(units) + 1, dtype=np.int32),
+        lengths=np.zeros((len(units), len(SUM_WIDTHS) + 1), dtype=np.float32),
     )
 
 
-def find_pieces(document: Document, reading: Reading) -> Pieces:
+def find_encoder_spans(document: Document, read_options: ReadOptions) -> EncoderSpans:
     """The spans for the encoder: tiles of at most 200 tokens."""
     splitter = FixedSplitter(
-        PIECE, language=reading.language, sentence_splitter=reading.sentence_splitter
+        PIECE,
+        language=read_options.language,
+        sentence_splitter=read_options.sentence_splitter,
     )
     return [(chunk.start, chunk.end) for chunk in splitter.split(document)]
 
 
 def with_tokens(
     record: Record,
-    pieces: Pieces,
+    encoder_spans: EncoderSpans,
     tokens: Sequence[TokenVectors],
     quantiser: Quantiser,
     counted: Sequence[NDArray[np.bool_]] | None = None,
@@ -165,7 +167,10 @@ def with_tokens(
     atom, are always those of all.
     """
     offsets = np.concatenate(
-        [of.spans[:, 0] + start for (start, _), of in zip(pieces, tokens, strict=True)]
+        [
+            of.spans[:, 0] + start
+            for (start, _), of in zip(encoder_spans, tokens, strict=True)
+        ]
     )
     vectors = np.concatenate([of.vectors for of in tokens])
     places = np.searchsorted(record.starts, offsets, "right") - 1
@@ -192,7 +197,7 @@ def with_tokens(
         token_firsts=row_firsts.astype(np.int32),
         piece_ids=ids.astype(np.int32),
         piece_counts=counts.astype(np.int32),
-        pieces=np.array([len(pieces)], dtype=np.int32),
+        encoder_spans=np.array([len(encoder_spans)], dtype=np.int32),
     )
 
 

@@ -15,17 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.naming import setting_name
-from structrag.asking.requests import (
-    Embed,
-    EmbedTokens,
-    Request,
-    Steps,
-    TokenEncoder,
-)
-from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, AskingOptions, asking_of
-from structrag.asking.steps import together
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -34,26 +23,37 @@ from structrag.errors import (
     check_choice,
     check_query,
 )
-from structrag.index.adding import Adding, AddReport
+from structrag.index.add_batch import AddBatch, AddReport
 from structrag.index.document_index import DocumentIndex, check_same_config
 from structrag.index.opening import Address
 from structrag.index.store import FIRST_LEVEL, Store
+from structrag.model_calls.flow import gather
+from structrag.model_calls.naming import setting_name
+from structrag.model_calls.requests import (
+    Embed,
+    EmbedTokens,
+    Flow,
+    Request,
+    TokenEncoder,
+)
+from structrag.model_calls.runner import Runner
+from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
 from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
-from structrag.retrieval.evidence.matching import SentenceMatch, explain_steps
+from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
-from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import Question, Ranking, rank
 from structrag.retrieval.evidence.store import (
     KIND,
     VIEW,
     EvidenceLevel,
-    Stored,
+    StoredDocument,
 )
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.retriever import Retriever
@@ -64,16 +64,16 @@ if TYPE_CHECKING:
 VERSION = 4  # of what records hold: raised when the same document gives others
 
 
-class EvidenceOptions(AskingOptions, total=False):
+class EvidenceOptions(CallOptions, total=False):
     """All arguments of `EvidenceRetriever` but for the `embedding`."""
 
     token_encoder: TokenEncoder | None
     max_tokens: int
     order: str
     context: str
-    reading: Reading | None
+    read_options: ReadOptions | None
     language: str
-    asking: Asking | None
+    call_settings: CallSettings | None
 
 
 class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
@@ -108,8 +108,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             rows and the sentence before a list's items. "all": the heading path too. "none":
             nothing.
         reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
-            `language` alone or in `reading`.
-        asking, options: An `Asking`, or its settings by their own names.
+            `language` alone or in `read_options`.
+        call_settings, options: A `CallSettings`, or its settings by their own names.
 
     A hit's score is that of its best sentence, from 0 to 1, which a sentence has that matches best
     in every way. Scores of one search compare and fall with the rank; they cannot be compared
@@ -128,16 +128,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         max_tokens: int = 1000,
         order: str = "rank",
         context: str = "lead",
-        reading: Reading | None = None,
+        read_options: ReadOptions | None = None,
         language: str = "english",
-        asking: Asking | None = None,
-        **options: Unpack[AskingOptions],
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
     ) -> None:
         check_at_least("max_tokens", max_tokens, 1)
         self.max_tokens = max_tokens
         self.order: str = check_choice("order", order, ORDERS)
         self.context: str = check_choice("context", context, CONTEXTS)
-        self.reading: Reading = reading or Reading(language=language)
+        self.read_options: ReadOptions = read_options or ReadOptions(language=language)
         self.token_encoder: TokenEncoder | None = _token_encoder(
             embedding, token_encoder
         )
@@ -145,8 +145,10 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         has_another = embedding is not None and token_encoder is not None
         has_embedder = self.token_encoder is None or has_another
         self.embedder = as_embedder(embedding) if has_embedder else None
-        asking = asking_of(asking, options, EvidenceRetriever)
-        super().__init__(Store((VIEW,)), Runner(embedder=self.embedder, asking=asking))
+        call_settings = call_settings_of(call_settings, options, EvidenceRetriever)
+        super().__init__(
+            Store((VIEW,)), Runner(embedder=self.embedder, call_settings=call_settings)
+        )
 
     @classmethod
     def from_documents(
@@ -174,16 +176,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def _searched(self, store: Store) -> dict[str, EvidenceLevel]:
         return {FIRST_LEVEL: EvidenceLevel(store, self.embedder)}
 
-    def _preparing(self) -> Callable[..., Adding]:
+    def _preparing(self) -> Callable[..., AddBatch]:
         return partial(
             EvidenceAdding,
-            reading=self.reading,
+            read_options=self.read_options,
             token_encoder=self.token_encoder,
             embedder=self.embedder,
             level=self.level,
         )
 
-    def _report(self, work: Adding) -> AddReport:
+    def _report(self, work: AddBatch) -> AddReport:
         """Its `chunks` are sentences, rows and headings."""
         return work.report()
 
@@ -234,7 +236,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             "token_encoder": self.token_encoder.name
             if self.token_encoder is not None
             else None,
-            "reading": setting_name(self.reading),
+            "reading": setting_name(self.read_options),
         }
 
     def settings_name(self) -> str:
@@ -272,7 +274,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
                 document has a key of `where`.
         """
         return self.run(
-            self.steps(query, k, where=where, max_tokens=max_tokens, order=order)
+            self.flow(query, k, where=where, max_tokens=max_tokens, order=order)
         )
 
     async def asearch(
@@ -285,29 +287,29 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         order: str | None = None,
     ) -> list[Hit]:
         """`search` on an event loop."""
-        steps = self.steps(query, k, where=where, max_tokens=max_tokens, order=order)
-        return await self.arun(steps)
+        flow = self.flow(query, k, where=where, max_tokens=max_tokens, order=order)
+        return await self.arun(flow)
 
     def batch(
         self, queries: Iterable[str], k: float | None = None, **options: Any
     ) -> list[list[Hit]]:
         """`search` for several questions, which the model reads together; options as there."""
-        return self.run(self._batch_steps(queries, k, options))
+        return self.run(self._batch_flow(queries, k, options))
 
     async def abatch(
         self, queries: Iterable[str], k: float | None = None, **options: Any
     ) -> list[list[Hit]]:
         """`batch` on an event loop."""
-        return await self.arun(self._batch_steps(queries, k, options))
+        return await self.arun(self._batch_flow(queries, k, options))
 
-    def _batch_steps(
+    def _batch_flow(
         self, queries: Iterable[str], k: float | None, options: Mapping[str, Any]
-    ) -> Steps[list[list[Hit]]]:
+    ) -> Flow[list[list[Hit]]]:
         if isinstance(queries, str):
             raise InvalidParameter(
                 "queries must be a list of strings; got one. Put it in a list."
             )
-        return together([self.steps(query, k, **options) for query in queries])
+        return gather([self.flow(query, k, **options) for query in queries])
 
     def explain(
         self, query: str, hits: Sequence[Hit], *, where: Any = None
@@ -317,7 +319,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         Word by word, to look at. With token vectors by cosines, for which the encoder reads the
         pieces around the hits again; else by stems. `where` as in the search that gave the hits.
         """
-        return self.run(self._explain_steps(query, hits, where))
+        return self.run(self._explain_flow(query, hits, where))
 
     def blocks(self, doc_id: str) -> list[Chunk]:
         """The paragraphs, lists and tables of a document, in reading order.
@@ -349,28 +351,28 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             raise UnknownDocument.named(doc_id)
         pool = Pool([shelf.records[doc_id]])
         return PassageReader(
-            [shelf.documents[doc_id]], pool, self.reading, self.context
+            [shelf.documents[doc_id]], pool, self.read_options, self.context
         )
 
-    def _explain_steps(
+    def _explain_flow(
         self, query: str, hits: Sequence[Hit], where: Any
-    ) -> Steps[list[tuple[SentenceMatch, ...]]]:
-        asked = yield from self._asked_steps(query, where)
+    ) -> Flow[list[tuple[SentenceMatch, ...]]]:
+        asked = yield from self._asked_flow(query, where)
         if asked is None:
             return [() for _ in hits]
         return (
-            yield from explain_steps(
+            yield from explain_flow(
                 query,
                 hits,
                 asked.documents,
                 asked.pool,
                 asked.ranking,
                 self.token_encoder,
-                self.reading.language,
+                self.read_options.language,
             )
         )
 
-    def steps(
+    def flow(
         self,
         query: str,
         k: float | None = None,
@@ -378,7 +380,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         where: Any = None,
         max_tokens: int | None = None,
         order: str | None = None,
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         """`search` as steps."""
         limits = search_limits(
             k,
@@ -387,7 +389,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             default_tokens=self.max_tokens,
             default_order=self.order,
         )
-        asked = yield from self._asked_steps(query, where)
+        asked = yield from self._asked_flow(query, where)
         if asked is None:
             return []
         hits = self._hits(asked, limits)
@@ -396,15 +398,15 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
         return hits
 
-    def sentence_scores_steps(
+    def sentence_scores_flow(
         self, query: str, *, where: Any = None
-    ) -> Steps[dict[str, SentenceScores]]:
+    ) -> Flow[dict[str, SentenceScores]]:
         """The score of every sentence, row and heading, as steps.
 
         Those of the documents searched. By document; a blank query, or nothing to search, gives
         nothing. Raises as `search`.
         """
-        asked = yield from self._asked_steps(query, where)
+        asked = yield from self._asked_flow(query, where)
         if asked is None:
             return {}
         scores = asked.ranking.scores
@@ -416,7 +418,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             )
         }
 
-    def _asked_steps(self, query: str, where: Any) -> Steps[_Ranked | None]:
+    def _asked_flow(self, query: str, where: Any) -> Flow[_Ranked | None]:
         """The documents that meet a condition, and what in them answers a question.
 
         None for a blank query, and where there is nothing to search.
@@ -426,26 +428,28 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         documents, pool = shelf.select(where)
         if not query.strip() or not len(pool):
             return None
-        question = yield from self._question_steps(query, shelf.basis)
+        question = yield from self._question_flow(query, shelf.fitted_embedder)
         quantiser = self.level.quantiser
-        ranking = rank(pool, question, quantiser, language=self.reading.language)
+        ranking = rank(pool, question, quantiser, language=self.read_options.language)
         return _Ranked(documents, pool, ranking)
 
     def _hits(self, asked: _Ranked, limits: SearchLimits) -> list[Hit]:
         """The passages that answer a question, by rank."""
         ranking = asked.ranking
-        reader = PassageReader(asked.documents, asked.pool, self.reading, self.context)
-        atoms: list[int] = ranking.atoms.tolist()
-        best = iter(atoms)
+        reader = PassageReader(
+            asked.documents, asked.pool, self.read_options, self.context
+        )
+        units: list[int] = ranking.units.tolist()
+        best = iter(units)
         if not limits.has_headings:
-            best = filterfalse(reader.is_heading, atoms)
+            best = filterfalse(reader.is_heading, units)
         first = next(best, None)
         if first is None:  # there are headings alone
-            first, *atoms = atoms
-            best = iter(atoms)
+            first, *units = units
+            best = iter(units)
         passages = pack(
             asked.pool,
-            islice(chain([first], best), limits.atoms),
+            islice(chain([first], best), limits.units),
             reader.tokens,
             max_tokens=limits.max_tokens,
             k=limits.k,
@@ -461,16 +465,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             )
         ]
 
-    def _question_steps(self, query: str, basis: Any) -> Steps[Question]:
+    def _question_flow(self, query: str, fitted_embedder: Any) -> Flow[Question]:
         """The question as its encoders see it.
 
-        `basis` is the embedder that made the vectors, if it is fitted.
+        `fitted_embedder` is the embedder that made the vectors, if it is fitted.
         """
         requests: list[Request] = []
         if self.token_encoder is not None:
             requests.append(EmbedTokens((query,), self.token_encoder, query=True))
         if self.embedder is not None:
-            requests.append(Embed((query,), query=True, embedder=basis))
+            requests.append(Embed((query,), query=True, embedder=fitted_embedder))
         answers = list((yield requests))
         if self.token_encoder is None:
             return Question(query, answers[0][0])
@@ -500,7 +504,7 @@ class SentenceScores:
 class _Ranked:
     """The documents that a question is asked of, and their atoms by how well they answer it."""
 
-    documents: Sequence[Stored]
+    documents: Sequence[StoredDocument]
     pool: Pool
     ranking: Ranking
 

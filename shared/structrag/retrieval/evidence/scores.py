@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Array
 from structrag.index.lexical import Bm25, idf
-from structrag.retrieval.evidence.pool import Pool
+from structrag.model_calls.requests import Array
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
@@ -60,38 +60,38 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Atoms, best first, with what each part added to their scores."""
+    """Units, best first, with what each part added to their scores."""
 
-    atoms: IntArray
+    units: IntArray
     scores: FloatArray  # of all atoms, by number
     parts: Mapping[str, FloatArray]  # the same, by part; they add up to the score
     highest: float = 1.0  # what an atom would have that is best in every part
     # where some atoms' tokens were not matched
     unmatched: Unmatched | None = None
 
-    def shares(self, atom: int) -> dict[str, float]:
+    def shares(self, unit: int) -> dict[str, float]:
         """What each part adds to an atom's score, from 0 to 1.
 
         It is a share of `highest`, and so is the sum. Of atoms that were not matched the sum falls
         with the score too, from the one of the last atom that was.
         """
-        parts = {name: float(values[atom]) for name, values in self.parts.items()}
+        parts = {name: float(values[unit]) for name, values in self.parts.items()}
         share = 1 / self.highest
-        if self.unmatched is not None and self.unmatched.atoms[atom]:
+        if self.unmatched is not None and self.unmatched.units[unit]:
             parts["tokens"] = 0.0
             share *= self.unmatched.scale
         return {name: share * part for name, part in parts.items()}
 
-    def share(self, atom: int) -> float:
+    def share(self, unit: int) -> float:
         """The score of an atom, from 0 to 1. It is the sum of its `shares`."""
-        return sum(self.shares(atom).values())
+        return sum(self.shares(unit).values())
 
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
     """The atoms that have only the scores of the first stage."""
 
-    atoms: NDArray[np.bool_]  # of all atoms, by number
+    units: NDArray[np.bool_]  # of all atoms, by number
     # Takes the highest score of a first stage to that of the last matched atom.
     scale: float
 
@@ -215,14 +215,14 @@ def _matched(
 
     The range of a window's matches is that of the chosen atoms and of a sample of all.
     """
-    atoms = chosen
+    units = chosen
     if len(chosen) < len(pool):
         sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)
-        atoms = np.union1d(chosen, sample)
+        units = np.union1d(chosen, sample)
     weights = token_weights(pool, question)
-    matches = token_scores(pool, question, quantiser, atoms, weights)
+    matches = token_scores(pool, question, quantiser, units, weights)
     scores = np.zeros(len(pool))
-    scores[atoms] = np.mean([minmax(one, constant=0) for one in matches], axis=0)
+    scores[units] = np.mean([minmax(one, constant=0) for one in matches], axis=0)
     return scores
 
 
@@ -240,24 +240,24 @@ def token_scores(
     pool: Pool,
     question: Question,
     quantiser: Quantiser,
-    atoms: IntArray,
+    units: IntArray,
     weights: FloatArray,
 ) -> list[FloatArray]:
     """The matches of a question's tokens in the windows of some atoms.
 
     They are the weighted mean, over the tokens, of their best cosines; an array for each of
-    `MAX_WIDTHS`. `atoms` ascend. `weights` (k,) gives arrays of shape (atoms,), and
+    `MAX_WIDTHS`. `units` ascend. `weights` (k,) gives arrays of shape (atoms,), and
     (k, v) of shape (atoms, v).
     """
     assert question.tokens is not None  # noqa: S101
     queries = unit_rows(question.tokens.astype(np.float32))
-    needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(atoms), len(pool))
+    needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(units), len(pool))
     matches = pool.matches(needed, queries, quantiser)
     # Place of each needed atom.
     at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1
     kinds = []
     for width in MAX_WIDTHS:
-        of = pool.windows[width].of(atoms)
+        of = pool.windows[width].of(units)
         kinds.append(Windows(at[of.firsts], at[of.stops - 1] + 1))
     return weighted_maxima(matches, weights, kinds)
 
@@ -291,6 +291,6 @@ def _total(parts: Mapping[str, FloatArray], n: int) -> FloatArray:
 
 
 def _by_score(scores: FloatArray | Sequence[float]) -> IntArray:
-    """Atoms by score, equal ones (to nine decimals) in reading order."""
+    """Units by score, equal ones (to nine decimals) in reading order."""
     order: IntArray = np.argsort(-np.round(scores, 9), kind="stable")
     return order

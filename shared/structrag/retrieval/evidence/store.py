@@ -23,16 +23,16 @@ from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
 from structrag.records import Document, SourceMap
-from structrag.retrieval.evidence.leads import Lead
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
     NO_ATOMS,
-    Pieces,
+    EncoderSpans,
     Record,
     texts_of_atoms,
     with_vectors_of_all,
 )
+from structrag.retrieval.evidence.required_context import RequiredContext
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
@@ -41,7 +41,7 @@ _POOLS = 16  # sets of documents whose pools are remembered
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDocument:
     """A document as it is kept.
 
     Example:
@@ -58,8 +58,8 @@ class Stored:
     text: str
     paths: tuple[tuple[str, ...], ...]  # of its sections, by ordinal
     body_starts: tuple[int, ...]  # of its sections
-    pieces: tuple[tuple[int, int], ...]  # spans that an encoder reads at once
-    leads: tuple[Lead, ...] = ()  # of its tables and lists
+    encoder_spans: tuple[tuple[int, int], ...]  # spans that an encoder reads at once
+    required: tuple[RequiredContext, ...] = ()  # of its tables and lists
     source: SourceMap | None = None  # where its text stands in markup
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -68,20 +68,22 @@ class Stored:
             "text": _bytes(self.text),
             "paths": _bytes(json.dumps(self.paths)),
             "body_starts": np.array(self.body_starts, dtype=np.int32),
-            "piece_spans": np.array(self.pieces, dtype=np.int32).reshape(-1, 2),
-            "leads": np.array(self.leads, dtype=np.int32).reshape(
-                -1, len(Lead._fields)
+            "piece_spans": np.array(self.encoder_spans, dtype=np.int32).reshape(-1, 2),
+            "leads": np.array(self.required, dtype=np.int32).reshape(
+                -1, len(RequiredContext._fields)
             ),
             "source_runs": _runs(self.source),
         }
 
 
 def stored_document(
-    outline: Outline, pieces: Pieces, leads: Iterable[Lead] = ()
-) -> Stored:
+    outline: Outline,
+    encoder_spans: EncoderSpans,
+    required: Iterable[RequiredContext] = (),
+) -> StoredDocument:
     """What is kept of a document beside its record."""
     document = outline.document
-    return Stored(
+    return StoredDocument(
         id=document.id,
         title=document.title,
         format=document.format,
@@ -89,13 +91,13 @@ def stored_document(
         text=document.text,
         paths=tuple(section.path for section in outline.sections),
         body_starts=tuple(section.body_start for section in outline.sections),
-        pieces=tuple(pieces),
-        leads=tuple(leads),
+        encoder_spans=tuple(encoder_spans),
+        required=tuple(required),
         source=None if document.layout is None else document.layout.source_map,
     )
 
 
-def entry_of(stored: Stored, record: Record, fingerprint: str) -> Entry:
+def entry_of(stored: StoredDocument, record: Record, fingerprint: str) -> Entry:
     """A document as the store takes it in: its text and record as arrays, no chunks."""
     document = Document(
         "", id=stored.id, title=stored.title, format=stored.format, meta=stored.meta
@@ -105,7 +107,7 @@ def entry_of(stored: Stored, record: Record, fingerprint: str) -> Entry:
     return Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled)
 
 
-class Shelf:
+class EvidenceSnapshot:
     """All documents and records at one moment.
 
     Attributes:
@@ -119,16 +121,16 @@ class Shelf:
     def __init__(
         self,
         changes: int,
-        documents: Mapping[str, Stored],
+        documents: Mapping[str, StoredDocument],
         records: Mapping[str, Record],
-        basis: Any = None,
+        fitted_embedder: Any = None,
         earlier: Iterable[Pool] = (),
         prints: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
         self.changes = changes
         self.documents = documents
         self.records = records
-        self.basis = basis
+        self.fitted_embedder = fitted_embedder
         self.prints = prints
         self._earlier = tuple(earlier)  # pools of documents that may still be the same
         self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
@@ -140,13 +142,20 @@ class Shelf:
         with self._lock:
             return tuple(self._pools.values()) or self._earlier
 
-    def with_records(self, records: Mapping[str, Record], basis: Any) -> Shelf:
-        """The same documents with other vectors, made by `basis`. They are not saved."""
-        return Shelf(
-            self.changes, self.documents, records, basis, self.pools, self.prints
+    def with_records(
+        self, records: Mapping[str, Record], fitted_embedder: Any
+    ) -> EvidenceSnapshot:
+        """The same documents with other vectors, made by `fitted_embedder`. They are not saved."""
+        return EvidenceSnapshot(
+            self.changes,
+            self.documents,
+            records,
+            fitted_embedder,
+            self.pools,
+            self.prints,
         )
 
-    def select(self, where: Condition | None) -> tuple[list[Stored], Pool]:
+    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Pool]:
         """The documents that meet a condition, and their atoms.
 
         Raises InvalidParameter for a key that no document has, and for a function that raises.
@@ -177,18 +186,18 @@ class Shelf:
 class EvidenceLevel:
     """Documents of a store as evidence is searched in them, in the order of their first adding.
 
-    A search reads a `Shelf`, which later changes do not touch. An embedder with `fit` (LSA) is
-    fitted to the documents when they are first searched and after every change.
+    A search reads an `EvidenceSnapshot`, which later changes do not touch. An embedder with `fit`
+    (LSA) is fitted to the documents when they are first searched and after every change.
     """
 
     def __init__(self, store: Store, embedder: Any = None) -> None:
         self.store = store
         self.embedder = embedder
-        self._shelf: Shelf | None = None
+        self._shelf: EvidenceSnapshot | None = None
         self._lock = RLock()
         self._fitting = RLock()
         # The documents as they were last read, and how many have changed since all were read.
-        self._last: Shelf | None = None
+        self._last: EvidenceSnapshot | None = None
         self._changed = 0
 
     @property
@@ -201,18 +210,18 @@ class EvidenceLevel:
     def quantiser(self, quantiser: Quantiser) -> None:
         self.store.shared.update({BITS: quantiser.bits, AXES: quantiser.axes})
 
-    def reader(self) -> Shelf:
+    def reader(self) -> EvidenceSnapshot:
         """What is there now, with vectors that depend on all documents."""
         if not hasattr(self.embedder, "fit"):
             return self.shelf()
         with self._fitting:
             shelf = self.shelf()
-            if shelf.basis is None:
+            if shelf.fitted_embedder is None:
                 shelf = self.saved_fit(shelf) or self._fitted(shelf)
                 self.keep(shelf)
             return shelf
 
-    def shelf(self) -> Shelf:
+    def shelf(self) -> EvidenceSnapshot:
         """What is there now; only documents that have changed are read again."""
         with self._lock:
             reader = self.store.reader()
@@ -220,9 +229,9 @@ class EvidenceLevel:
                 self._shelf = self._last = self._read(reader)
             return self._shelf
 
-    def _read(self, reader: Reader) -> Shelf:
+    def _read(self, reader: Reader) -> EvidenceSnapshot:
         prints = reader.fingerprints()
-        last = self._last or Shelf(0, {}, {})
+        last = self._last or EvidenceSnapshot(0, {}, {})
         same = {
             doc_id
             for doc_id, of_it in prints.items()
@@ -243,21 +252,25 @@ class EvidenceLevel:
                 last.records[doc_id] if is_same else _record(reader, doc_id)
             )
         pools = self._shelf.pools if self._shelf is not None else ()
-        return Shelf(reader.changes, documents, records, prints=prints, earlier=pools)
+        return EvidenceSnapshot(
+            reader.changes, documents, records, prints=prints, earlier=pools
+        )
 
-    def _fitted(self, shelf: Shelf) -> Shelf:
+    def _fitted(self, shelf: EvidenceSnapshot) -> EvidenceSnapshot:
         """The shelf with vectors of the embedder fitted to all its documents."""
         passages: list[str] = []
         texts: list[str] = []
         for doc_id, stored in shelf.documents.items():
-            passages += [stored.text[start:end] for start, end in stored.pieces]
+            passages += [stored.text[start:end] for start, end in stored.encoder_spans]
             texts += texts_of_atoms(stored.text, shelf.records[doc_id])
-        basis = self.embedder.fit(passages)
-        vectors = np.asarray(basis.embed(texts), dtype=np.float32)
+        fitted_embedder = self.embedder.fit(passages)
+        vectors = np.asarray(fitted_embedder.embed(texts), dtype=np.float32)
         records = with_vectors_of_all([*shelf.records.values()], vectors)
-        return shelf.with_records(dict(zip(shelf.records, records, strict=True)), basis)
+        return shelf.with_records(
+            dict(zip(shelf.records, records, strict=True)), fitted_embedder
+        )
 
-    def keep(self, shelf: Shelf) -> None:
+    def keep(self, shelf: EvidenceSnapshot) -> None:
         """Give this shelf as long as no document changes."""
         with self._lock:
             if shelf.changes == self.store.changes:
@@ -266,9 +279,9 @@ class EvidenceLevel:
     def keep_fit(self) -> None:
         """Have fitted vectors saved with their embedder, if there are any."""
         shelf = self._shelf
-        if shelf is None or not hasattr(shelf.basis, "arrays"):
+        if shelf is None or not hasattr(shelf.fitted_embedder, "arrays"):
             return
-        arrays = dict(shelf.basis.arrays())
+        arrays = dict(shelf.fitted_embedder.arrays())
         records = [record for record in shelf.records.values() if len(record)]
         if arrays and records:
             arrays["sums"] = np.concatenate([record.sums for record in records])
@@ -276,31 +289,31 @@ class EvidenceLevel:
             columns = {name: Column(array) for name, array in arrays.items()}
             self.store.keep_fit(shelf.changes, columns)
 
-    def saved_fit(self, shelf: Shelf) -> Shelf | None:
+    def saved_fit(self, shelf: EvidenceSnapshot) -> EvidenceSnapshot | None:
         """The shelf with the vectors saved for it; None without any."""
         columns = self.store.fitted
         # Asked after the fit was taken: a document that comes between changes the count.
         if not columns or self.store.changes != shelf.changes:
             return None
         arrays = {name: column.all() for name, column in columns.items()}
-        basis = self.embedder.restored(arrays)
-        if basis is None:
+        fitted_embedder = self.embedder.restored(arrays)
+        if fitted_embedder is None:
             return None
         records, first = {}, 0
         for doc_id, record in shelf.records.items():
-            atoms = slice(first, first + len(record))
+            units = slice(first, first + len(record))
             if len(record):
-                sums, lengths = arrays["sums"][atoms], arrays["lengths"][atoms]
+                sums, lengths = arrays["sums"][units], arrays["lengths"][units]
                 record = replace(record, sums=sums, lengths=lengths)
             records[doc_id] = record
-            first = atoms.stop
-        return shelf.with_records(records, basis)
+            first = units.stop
+        return shelf.with_records(records, fitted_embedder)
 
 
 class _DocumentTable:
     """Documents as `select_rows` asks for them: a row each."""
 
-    def __init__(self, documents: Mapping[str, Stored]) -> None:
+    def __init__(self, documents: Mapping[str, StoredDocument]) -> None:
         self.documents = documents
         self.numbers = {doc_id: number for number, doc_id in enumerate(documents)}
 
@@ -322,12 +335,12 @@ class _DocumentTable:
             yield {"id": doc_id, "meta": stored.meta}, self.rows_of(doc_id)
 
 
-def _stored(reader: Reader, doc_id: str) -> Stored:
+def _stored(reader: Reader, doc_id: str) -> StoredDocument:
     record = reader.stored(doc_id).record
-    pieces = reader.array(doc_id, "piece_spans")
+    encoder_spans = reader.array(doc_id, "piece_spans")
     starts = reader.array(doc_id, "body_starts")
-    leads = reader.array(doc_id, "leads")
-    return Stored(
+    required = reader.array(doc_id, "leads")
+    return StoredDocument(
         id=record["id"],
         title=record["title"],
         format=record["format"],
@@ -337,8 +350,12 @@ def _stored(reader: Reader, doc_id: str) -> Stored:
             map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))
         ),
         body_starts=() if starts is None else tuple(starts.tolist()),
-        pieces=() if pieces is None else tuple(map(tuple, pieces.tolist())),
-        leads=() if leads is None else tuple(Lead(*row) for row in leads.tolist()),
+        encoder_spans=()
+        if encoder_spans is None
+        else tuple(map(tuple, encoder_spans.tolist())),
+        required=()
+        if required is None
+        else tuple(RequiredContext(*row) for row in required.tolist()),
         source=_source_map(reader.array(doc_id, "source_runs")),
     )
 

@@ -27,9 +27,9 @@ class Windows(NamedTuple):
     firsts: IntArray
     stops: IntArray
 
-    def of(self, atoms: IntArray) -> Windows:
+    def of(self, units: IntArray) -> Windows:
         """The windows of some atoms."""
-        return Windows(self.firsts[atoms], self.stops[atoms])
+        return Windows(self.firsts[units], self.stops[units])
 
 
 def windows(middles: NDArray[Any], width: int) -> Windows:
@@ -42,8 +42,8 @@ def windows(middles: NDArray[Any], width: int) -> Windows:
         Windows(firsts=array([0, 0, 1]), stops=array([2, 3, 3]))
     """
     if width == 1:
-        atoms = np.arange(len(middles))
-        return Windows(atoms, atoms + 1)
+        units = np.arange(len(middles))
+        return Windows(units, units + 1)
     firsts = np.searchsorted(middles, middles - width / 2, "left")
     stops = np.searchsorted(middles, middles + width / 2, "right")
     return Windows(firsts, stops)

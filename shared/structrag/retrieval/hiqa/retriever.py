@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Route, Steps, T
 from structrag.errors import InvalidParameter, check_choice, check_query, checked_k
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.ranking import best_positions
+from structrag.model_calls.requests import Flow, Route, T
 from structrag.records import Chunk, Hit
+from structrag.retrieval.hiqa.candidates import PoolSource
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
-from structrag.retrieval.hiqa.pool import PoolSource
 from structrag.retrieval.hiqa.scores import (
     ROUTES,
     FloatArray,
@@ -30,7 +30,7 @@ from structrag.retrieval.hiqa.scores import (
     rank_parts,
     weighted_parts,
 )
-from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
+from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_flow
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
 
 # Chunks from the vectors and from BM25 each; with those by keyword at most 150.
@@ -173,14 +173,14 @@ class HiQARetriever(Retriever):
             compare_rest=self.compare_rest,
         )
 
-    def steps(
+    def flow(
         self, query: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
         reader = self.index.reader()
-        pool = yield from self.source.steps(reader, query, self._pool_size(most), where)
+        pool = yield from self.source.flow(reader, query, self._pool_size(most), where)
         parts, highest = self._parts(reader, pool)
         best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
         compares = self.diversify is not None and len(pool.keywords) > 1
@@ -211,19 +211,19 @@ class HiQARetriever(Retriever):
             weights = (alpha, 1 - alpha, beta)
         return weighted_parts(pool, weights), best_score(pool, weights, routes)
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, flow: Flow[T]) -> T:
         """Drive steps with the index's models and routes."""
-        return self.index.run(steps)
+        return self.index.run(flow)
 
-    async def arun(self, steps: Steps[T]) -> T:
+    async def arun(self, flow: Flow[T]) -> T:
         """`run` on an event loop."""
-        return await self.index.arun(steps)
+        return await self.index.arun(flow)
 
-    def pool_steps(self, query: str, *, where: Any = None) -> Steps[Pool]:
+    def pool_flow(self, query: str, *, where: Any = None) -> Flow[Pool]:
         """The chunks among which a search chooses, with scores."""
         check_query(query)
         n = self._pool_size()
-        return (yield from self.source.steps(self.index.reader(), query, n, where))
+        return (yield from self.source.flow(self.index.reader(), query, n, where))
 
     def weights(self) -> tuple[float, float]:
         """alpha and beta as numbers, "auto" worked out for the index now."""
@@ -248,24 +248,24 @@ class HiQARetriever(Retriever):
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """Fit alpha and beta to labelled questions, and use them henceforth.
 
-        See `tune_steps`. Raises InvalidParameter for a retriever that does not use them.
+        See `tune_flow`. Raises InvalidParameter for a retriever that does not use them.
         """
-        return self._tuned(self.index.run(self._tune_steps(questions)))
+        return self._tuned(self.index.run(self._tune_flow(questions)))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
         """`tune` on an event loop."""
-        return self._tuned(await self.index.arun(self._tune_steps(questions)))
+        return self._tuned(await self.index.arun(self._tune_flow(questions)))
 
-    def _tune_steps(self, questions: Iterable[LabelledQuestion]) -> Steps[TuningReport]:
+    def _tune_flow(self, questions: Iterable[LabelledQuestion]) -> Flow[TuningReport]:
         if self.fusion != "score" or self.preset != "default":
             raise InvalidParameter(
                 "tune needs a retriever that uses alpha and beta: fusion='score', preset='default'."
             )
 
-        def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
-            return self.pool_steps(question.question, where=question.where)
+        def pool_flow(question: LabelledQuestion) -> Flow[Pool]:
+            return self.pool_flow(question.question, where=question.where)
 
-        return tune_steps(questions, pool_steps, self.index.store.reader())
+        return tune_flow(questions, pool_flow, self.index.store.reader())
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta

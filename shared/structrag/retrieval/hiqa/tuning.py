@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.requests import Steps
-from structrag.asking.steps import together
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import SCORE_DIGITS
+from structrag.model_calls.flow import gather
+from structrag.model_calls.requests import Flow
 from structrag.records import Chunk
 from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
-from structrag.text.amounts import amount
+from structrag.text.plurals import pluralise
 
 Relevant = str | tuple[str, int, int]  # a document's id, or a span of one in characters
 
@@ -58,15 +58,15 @@ class TuningReport:
     def __str__(self) -> str:
         return (
             f"alpha {self.alpha:g}, beta {self.beta:g}: mean reciprocal rank {self.score:.4f} over "
-            f"{amount(self.n_questions, 'question')} (default weights {self.default_score:.4f})"
+            f"{pluralise(self.n_questions, 'question')} (default weights {self.default_score:.4f})"
         )
 
 
-def tune_steps(
+def tune_flow(
     questions: Iterable[LabelledQuestion],
-    pool_steps: Callable[[LabelledQuestion], Steps[Pool]],
+    pool_flow: Callable[[LabelledQuestion], Flow[Pool]],
     reader: CorpusReader,
-) -> Steps[TuningReport]:
+) -> Flow[TuningReport]:
     """Try 99 pairs of alpha and beta, both from 0 to 1, on labelled questions.
 
     The pool of each question is searched once. The pair with the best mean of 1 / rank of the first
@@ -80,7 +80,7 @@ def tune_steps(
     rows: list[FloatArray] = []
     for first in range(0, len(questions), _TOGETHER):
         batch = questions[first : first + _TOGETHER]
-        pools = yield from together([pool_steps(question) for question in batch])
+        pools = yield from gather([pool_flow(question) for question in batch])
         for question, pool in zip(batch, pools, strict=True):
             chunks = reader.chunks_at(pool.rows.tolist())
             relevant = [_is_relevant(chunk, question.relevant) for chunk in chunks]

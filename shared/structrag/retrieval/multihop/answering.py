@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
-from structrag.asking.steps import ask
 from structrag.errors import check_at_least
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Ask, Failed, Flow, LanguageModel
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.retrieval.multihop.replies import read_answer
@@ -49,7 +49,7 @@ class Answered:
     failure: Exception | None = None
 
 
-def answer_steps(
+def answer_flow(
     question: str,
     hits: Sequence[Hit],
     *,
@@ -58,7 +58,7 @@ def answer_steps(
     prompt: str = ANSWER_PROMPT,
     places: Mapping[str, str] | None = None,
     component: str = "answer/1",
-) -> Steps[Answered]:
+) -> Flow[Answered]:
     """The language model's answer to a question from hits, as steps.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from structrag.asking.requests import Steps
+from structrag.model_calls.requests import Flow
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.fusion import round_robin
@@ -25,13 +25,13 @@ class Retrieved:
     result: Any  # all of it: a `D3Result`, a `TwoHopResult`, or the list of hits
 
 
-def retrieved_steps(retriever: Retriever, query: str, where: Any) -> Steps[Retrieved]:
-    """One search, with its cost where the retriever has `result_steps`."""
-    result_steps = getattr(retriever, "result_steps", None)
-    if result_steps is None:
-        hits = yield from retriever.steps(query, where=where)
+def retrieved_flow(retriever: Retriever, query: str, where: Any) -> Flow[Retrieved]:
+    """One search, with its cost where the retriever has `result_flow`."""
+    result_flow = getattr(retriever, "result_flow", None)
+    if result_flow is None:
+        hits = yield from retriever.flow(query, where=where)
         return Retrieved(hits, {}, hits)
-    result = yield from result_steps(query, where=where)
+    result = yield from result_flow(query, where=where)
     return Retrieved(list(result.hits), result.cost, result)
 
 

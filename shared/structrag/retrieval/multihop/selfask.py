@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
-from structrag.asking.steps import ask, together
 from structrag.errors import (
     InvalidParameter,
     ModelFailed,
@@ -15,13 +13,15 @@ from structrag.errors import (
     check_at_least,
     check_query,
 )
+from structrag.model_calls.flow import ask, gather
+from structrag.model_calls.requests import Ask, Failed, Flow, LanguageModel
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import call_cost
 from structrag.retrieval.multihop.answering import (
     EVIDENCE_TOKENS,
     Answered,
-    answer_steps,
+    answer_flow,
     beginning,
 )
 from structrag.retrieval.multihop.hops import (
@@ -36,7 +36,7 @@ from structrag.retrieval.multihop.retrieved import (
     add_costs,
     each_once,
     interleaved,
-    retrieved_steps,
+    retrieved_flow,
 )
 from structrag.retrieval.retriever import Retriever, check_retriever
 from structrag.text.names import fold
@@ -165,11 +165,11 @@ class SelfAsk:
             ModelFailed: not one call of the model succeeded, the direct question included (NoModel:
                 there is no model).
         """
-        return self.retriever.run(self.steps(question, where=where))
+        return self.retriever.run(self.flow(question, where=where))
 
     async def aanswer(self, question: str, *, where: Any = None) -> SelfAskResult:
         """`answer` on an event loop."""
-        return await self.retriever.arun(self.steps(question, where=where))
+        return await self.retriever.arun(self.flow(question, where=where))
 
     def answer_all(
         self, questions: Sequence[str], *, where: Any = None
@@ -179,7 +179,7 @@ class SelfAsk:
         The calls of one round go out together.
         """
         return self.retriever.run(
-            together([self.steps(question, where=where) for question in questions])
+            gather([self.flow(question, where=where) for question in questions])
         )
 
     async def aanswer_all(
@@ -187,10 +187,10 @@ class SelfAsk:
     ) -> list[SelfAskResult]:
         """`answer_all` on an event loop."""
         return await self.retriever.arun(
-            together([self.steps(question, where=where) for question in questions])
+            gather([self.flow(question, where=where) for question in questions])
         )
 
-    def steps(self, question: str, *, where: Any = None) -> Steps[SelfAskResult]:
+    def flow(self, question: str, *, where: Any = None) -> Flow[SelfAskResult]:
         """`answer` as steps."""
         check_query(question)
         state = _State(question, where)
@@ -207,7 +207,7 @@ class SelfAsk:
             len(state.errors),
         )
 
-    def _rounds(self, state: _State) -> Steps[tuple[Stopped, str]]:
+    def _rounds(self, state: _State) -> Flow[tuple[Stopped, str]]:
         """Ask follow-ups; why that stopped, and the final answer or ""."""
         asked: set[str] = set()
         while True:
@@ -237,7 +237,7 @@ class SelfAsk:
     def _is_too_much(self, tokens: int) -> bool:
         return self.token_budget is not None and tokens > self.token_budget
 
-    def _next(self, state: _State, prompt: str) -> Steps[tuple[str, str]]:
+    def _next(self, state: _State, prompt: str) -> Flow[tuple[str, str]]:
         """What the model wants next, "follow_up" or "final", and its text."""
         reply = yield from ask(Ask(prompt, "selfask.next/1", llm=self.llm))
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
@@ -247,9 +247,9 @@ class SelfAsk:
         state.answered += 1
         return read_reply(reply)
 
-    def _hop(self, state: _State, follow_up: str) -> Steps[None]:
-        retrieved = yield from retrieved_steps(self.retriever, follow_up, state.where)
-        answered = yield from answer_steps(
+    def _hop(self, state: _State, follow_up: str) -> Flow[None]:
+        retrieved = yield from retrieved_flow(self.retriever, follow_up, state.where)
+        answered = yield from answer_flow(
             follow_up,
             retrieved.hits,
             llm=self.llm,
@@ -265,17 +265,17 @@ class SelfAsk:
             Hop(follow_up, answered.answer, evidence, cost, retrieved.result)
         )
 
-    def _direct(self, state: _State) -> Steps[str]:
+    def _direct(self, state: _State) -> Flow[str]:
         """The answer over all evidence. "" where both calls failed."""
         if not state.evidence:
-            retrieved = yield from retrieved_steps(
+            retrieved = yield from retrieved_flow(
                 self.retriever, state.question, state.where
             )
             state.direct = retrieved.hits
             add_costs(state.cost, retrieved.cost)
         hits = interleaved([*(hop.evidence for hop in state.trace), state.direct])
         for _ in range(2):
-            answered = yield from answer_steps(
+            answered = yield from answer_flow(
                 state.question,
                 hits,
                 llm=self.llm,

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.asking.requests import Steps, T
 from structrag.errors import check_at_least, checked_k
+from structrag.model_calls.requests import Flow, T
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.retrieved import (
     Costs,
     add_costs,
     interleaved,
-    retrieved_steps,
+    retrieved_flow,
 )
 from structrag.retrieval.retriever import Retriever, check_retriever
 from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
@@ -89,46 +89,46 @@ class TwoHop(Retriever):
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> TwoHopResult:
         """The hits that `search` gives, with added names and the cost."""
-        return self.run(self.result_steps(question, k, where=where))
+        return self.run(self.result_flow(question, k, where=where))
 
     async def aresult(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> TwoHopResult:
         """`result` on an event loop."""
-        return await self.arun(self.result_steps(question, k, where=where))
+        return await self.arun(self.result_flow(question, k, where=where))
 
-    def steps(
+    def flow(
         self, query: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[list[Hit]]:
+    ) -> Flow[list[Hit]]:
         """`search` as steps."""
-        result = yield from self.result_steps(query, k, where=where)
+        result = yield from self.result_flow(query, k, where=where)
         return result.hits
 
-    def result_steps(
+    def result_flow(
         self, question: str, k: float | None = None, *, where: Any = None
-    ) -> Steps[TwoHopResult]:
+    ) -> Flow[TwoHopResult]:
         """`result` as steps."""
         most = self.k if k is None else checked_k(k)
         cost: Costs = {}
-        first = yield from retrieved_steps(self.retriever, question, where)
+        first = yield from retrieved_flow(self.retriever, question, where)
         add_costs(cost, first.cost)
         lists = [first.hits]
         read = first.hits[: self.entity_hits]
         names = bridge_entities(question, read, self.max_entities, self.find_entities)
         if names:
             longer = " ".join((question, *names))
-            second = yield from retrieved_steps(self.retriever, longer, where)
+            second = yield from retrieved_flow(self.retriever, longer, where)
             add_costs(cost, second.cost)
             lists.append(second.hits)
         return TwoHopResult(interleaved(lists)[:most], tuple(names), cost)
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, flow: Flow[T]) -> T:
         """Drive steps as the retriever does."""
-        return self.retriever.run(steps)
+        return self.retriever.run(flow)
 
-    async def arun(self, steps: Steps[T]) -> T:
+    async def arun(self, flow: Flow[T]) -> T:
         """`run` on an event loop."""
-        return await self.retriever.arun(steps)
+        return await self.retriever.arun(flow)
 
 
 def bridge_entities(

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from structrag._version import __version__
-from structrag.asking.requests import Progress
-from structrag.chunks.asking_splitter import Explanation, ReadingSplitter, runner_for
+from structrag.chunks.model_splitter import Explanation, ReadingSplitter, runner_for
 from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
+from structrag.model_calls.requests import Progress
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document, Section

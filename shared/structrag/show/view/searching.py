@@ -100,7 +100,7 @@ def search_passages(
     for of_document in chunks:
         of_document.sort(key=lambda chunk: chunk.start)
     routes = list(hits[0].parts) if hits else []
-    language = retriever.reading.language
+    language = retriever.read_options.language
     records = []
     for hit, sentences in zip(hits, explained, strict=True):
         number = numbers[hit.chunk.doc_id]

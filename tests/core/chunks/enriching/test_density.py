@@ -20,7 +20,7 @@ from structrag import Cache, ContentAwareSplitter, Index
 from structrag.chunks.enriching.density import (
     DensitySettings,
     density,
-    density_steps,
+    density_flow,
     mean_pair_cosine,
     similarity_to_others,
 )
@@ -112,7 +112,7 @@ def test_ratings_and_entities(
     chunks.add([guide()])
     llm = Reluctant(answer, word="crane")
     runs = split_twice(
-        lambda runner: runner.run(density_steps(chunks.chunks(), settings)),
+        lambda runner: runner.run(density_flow(chunks.chunks(), settings)),
         llm,
         Cache(tmp_path / "c"),
     )

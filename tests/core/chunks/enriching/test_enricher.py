@@ -17,7 +17,6 @@ from places import DATA
 from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
 from structrag import Cache, ContentAwareSplitter, Index
-from structrag.asking.runner import Runner
 from structrag.chunks.enriching.density import (
     DensityFactors,
     DensitySettings,
@@ -33,6 +32,7 @@ from structrag.chunks.enriching.enricher import (
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
+from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 from structrag.text.names import contains
 from structrag.text.tokens import count_tokens

@@ -203,10 +203,10 @@ def test_without_titles_the_text_loses_its_heading_lines_and_nothing_else() -> N
 
 
 def test_text_behind_a_table_is_numbered_with_the_text_before_it() -> None:
-    before, table, behind = split(f"# A\n\nBefore it.\n\n{TABLE}\nBehind it.\n")
-    assert (before.kind, table.kind, behind.kind) == ("text", "table", "text")
+    before, table, after = split(f"# A\n\nBefore it.\n\n{TABLE}\nBehind it.\n")
+    assert (before.kind, table.kind, after.kind) == ("text", "table", "text")
     assert [
-        (each.extras["part"], each.extras["parts"]) for each in (before, behind)
+        (each.extras["part"], each.extras["parts"]) for each in (before, after)
     ] == [
         (1, 2),
         (2, 2),

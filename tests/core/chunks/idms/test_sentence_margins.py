@@ -192,7 +192,7 @@ def test_a_gap_without_a_margin_takes_the_similarity_of_its_own_place(
         return [None] * len(pairs)
 
     def some(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        return [0.25 if "fish" in behind.split(".")[0] else None for _, behind in pairs]
+        return [0.25 if "fish" in after.split(".")[0] else None for _, after in pairs]
 
     assert margins_of(nothing, context=context) == [first, second]
     assert margins_of(some, context=context) == [[0.25, *first[1:]], second]
@@ -202,8 +202,8 @@ def test_chunks_count_the_gaps_inside_them_that_had_no_margin() -> None:
     """Gaps are in front of the second to sixth sentence; two sections, cut in no other place."""
 
     def margin(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
-        behind = [words.split(".")[0] for _, words in pairs]
-        return [None if "fish" in each or "wet" in each else 0.9 for each in behind]
+        after = [words.split(".")[0] for _, words in pairs]
+        return [None if "fish" in each or "wet" in each else 0.9 for each in after]
 
     choices = {"margin": margin, "context": "adjacent", "theta0": -9, "warmup": 99}
     chunks = split(TEXT, min_tokens=0, **choices)

@@ -18,9 +18,9 @@ from fixture_cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.runner import Runner
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
+from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 
 PARTS = [
@@ -343,7 +343,7 @@ def test_as_published_the_threshold_is_the_mean_of_all_margins_before() -> None:
 
     def margin(pairs: Any) -> list[float]:
         before.extend(left for left, _ in pairs)
-        return [margins[behind] for _, behind in pairs]
+        return [margins[after] for _, after in pairs]
 
     splitter = IDMSSplitter.paper(counter=words, merge="none", margin=margin)
     found = splitter.explain(read_text(text, format="markdown"))
@@ -403,7 +403,7 @@ def test_units_are_numbered_through_the_sections() -> None:
         f"{x}{k} is.": (k + 1) / (4 if x == "B" else 8) for k in range(3) for x in "BC"
     }
     splitter = IDMSSplitter(
-        margin=lambda pairs: [by_place[behind] for _, behind in pairs],
+        margin=lambda pairs: [by_place[after] for _, after in pairs],
         context="adjacent",
         warmup=99,
         theta0=0.3,
@@ -427,6 +427,6 @@ def test_vectors_come_with_the_chunks() -> None:
     document = read_text(TEXT, format="markdown")
     splitter = IDMSSplitter(min_tokens=0)
     runner = Runner(embedder=HashEmbedder())
-    chunks, vectors = runner.run(splitter.split_with_vectors_steps(document))
+    chunks, vectors = runner.run(splitter.split_with_vectors_flow(document))
     assert chunks == splitter.split(document, embedder=HashEmbedder())
     assert vectors.shape == (len(chunks), 64)

@@ -10,12 +10,11 @@ from doubles import HashEmbedder, ScriptedModel
 from fixture_cases import examples
 from samples import topics
 
-from structrag.asking.runner import Runner
 from structrag.chunks.divisions import divide
 from structrag.chunks.pic.instructions import (
     Instruction,
     InstructionSettings,
-    instruction_steps,
+    instruction_flow,
     read_texts,
     read_vectors,
 )
@@ -23,6 +22,7 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
+from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
 
@@ -163,8 +163,8 @@ def instructed(
     embedder = Letters()
     llm = None if script is None else ScriptedModel(script)
     runner = Runner(embedder=embedder, llm=llm)
-    steps = instruction_steps(settings, read_text(text), scopes, looked_at, every=every)
-    matrices, instructions = runner.run(steps)
+    flow = instruction_flow(settings, read_text(text), scopes, looked_at, every=every)
+    matrices, instructions = runner.run(flow)
     return matrices, instructions, embedder.asked
 
 

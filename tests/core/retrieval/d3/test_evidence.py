@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import D3Index, D3Retriever, read_text
-from structrag.asking.runner import Runner
 from structrag.errors import NoModel
+from structrag.model_calls.runner import Runner
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import selection_cost
 from structrag.retrieval.d3.evidence import (
     packed,
-    select_steps,
+    select_flow,
     short_forms,
-    summarised_steps,
+    summarised_flow,
 )
-from structrag.retrieval.d3.selection import Evidence, Selection, Tally
+from structrag.retrieval.d3.selection import CallStats, Evidence, Selection
 
 QUESTION = "what do cats eat"
 TEXTS = [
@@ -71,9 +71,7 @@ def selected(
     runner = Runner(
         llm=None if script is None else ScriptedModel(script), embedder=HashEmbedder()
     )
-    return runner.run(
-        select_steps(QUESTION, chunks(texts), models(strategy, **changes))
-    )
+    return runner.run(select_flow(QUESTION, chunks(texts), models(strategy, **changes)))
 
 
 def models(strategy: str, **changes: Any) -> Selection:
@@ -98,8 +96,8 @@ def test_ids_that_were_never_shown_are_no_answer(answer: str) -> None:
 
 def test_a_question_that_fills_the_context_takes_no_call() -> None:
     runner = Runner(llm=ScriptedModel("1"))
-    steps = select_steps("cats " * 4000, chunks(TEXTS), Selection(strategy="base"))
-    evidence = runner.run(steps)
+    flow = select_flow("cats " * 4000, chunks(TEXTS), Selection(strategy="base"))
+    evidence = runner.run(flow)
     assert runner.usage.calls == 0
     assert evidence.positions == (0, 2)
     assert evidence.degraded == 1
@@ -175,7 +173,7 @@ def test_any_answers_give_a_valid_subset_and_sync_equals_async(
     setting = models(strategy, context_tokens=500)
     paragraphs = chunks(LONG[:n])
     runner = Runner(llm=ScriptedModel(scripted()), embedder=HashEmbedder())
-    evidence = runner.run(select_steps(QUESTION, paragraphs, setting))
+    evidence = runner.run(select_flow(QUESTION, paragraphs, setting))
     assert list(evidence.positions) == sorted(set(evidence.positions))
     assert set(evidence.positions) <= set(range(n))
     assert evidence.scores is None or len(evidence.scores) == len(evidence.positions)
@@ -186,8 +184,7 @@ def test_any_answers_give_a_valid_subset_and_sync_equals_async(
         <= selection_cost(QUESTION, paragraphs, setting).calls
     )
     assert (
-        asyncio.run(runner.arun(select_steps(QUESTION, paragraphs, setting)))
-        == evidence
+        asyncio.run(runner.arun(select_flow(QUESTION, paragraphs, setting))) == evidence
     )
 
 
@@ -254,12 +251,12 @@ def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
     paragraphs = chunks(LONG)
     model = ScriptedModel("1")
     settings = Selection.paper(strategy="hierbase", summariser=ScriptedModel(answer))
-    evidence = Runner(llm=model).run(select_steps(QUESTION, paragraphs, settings))
+    evidence = Runner(llm=model).run(select_flow(QUESTION, paragraphs, settings))
     plain = replace(settings, summariser=None)
     assert (
         evidence.positions
         == Runner(llm=ScriptedModel("1"))
-        .run(select_steps(QUESTION, paragraphs, plain))
+        .run(select_flow(QUESTION, paragraphs, plain))
         .positions
     )
     assert bool(evidence.failures) is (answer != TOO_LONG)
@@ -334,8 +331,8 @@ def test_long_paragraphs_get_summaries_that_are_shorter(
     )
     (paragraph,) = chunks([text])
     paragraph = replace(paragraph, path=("Guide", "Animals"))
-    tally = Tally()
-    (read,) = Runner().run(summarised_steps([paragraph], settings, tally))
+    tally = CallStats()
+    (read,) = Runner().run(summarised_flow([paragraph], settings, tally))
     assert read.extras.get("summary") == summary
     assert tally.failures == []
     assert [
@@ -344,7 +341,7 @@ def test_long_paragraphs_get_summaries_that_are_shorter(
     ] == [True] * asked
     # One that has a summary is not asked for.
     (again,) = Runner().run(
-        summarised_steps([replace(paragraph, extras={"summary": "S"})], settings, tally)
+        summarised_flow([replace(paragraph, extras={"summary": "S"})], settings, tally)
     )
     assert again.extras == {"summary": "S"}
     assert len(summariser.prompts) == asked

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from doubles import HashEmbedder, ScriptedModel
 
-from structrag.asking.cache import Cache
 from structrag.errors import InvalidParameter
+from structrag.model_calls.cache import Cache
 from structrag.models.summariser import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document

@@ -9,8 +9,8 @@ from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.asking.runner import Runner
-from structrag.retrieval.d3.evidence import select_steps
+from structrag.model_calls.runner import Runner
+from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.reranking import keep, shares
 from structrag.retrieval.d3.selection import Selection
 from structrag.text.tokens import count_tokens
@@ -60,7 +60,7 @@ def test_180_tokens_are_embedded_at_once(tokens: int, windows: int) -> None:
     assert count_tokens(text) in (180, 181, 182)
     embedder = HashEmbedder()
     Runner(embedder=embedder).run(
-        select_steps(QUESTION, chunks([text], ""), Selection(strategy="dense"))
+        select_flow(QUESTION, chunks([text], ""), Selection(strategy="dense"))
     )
     assert len(embedder.texts) == windows
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import D3Index, D3Retriever, read_text
-from structrag.asking.runner import Runner
 from structrag.errors import NoModel
+from structrag.model_calls.runner import Runner
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.routing import (
@@ -23,8 +23,8 @@ from structrag.retrieval.d3.routing import (
     RouteTally,
     SearchedPart,
     is_direct,
-    route_steps,
-    routed_steps,
+    route_flow,
+    routed_flow,
     stand_in,
     subtrees_of,
     with_children,
@@ -36,17 +36,19 @@ def routed(
     answer: object, sections: list[OutlineSection] = OUTLINE, **changes: object
 ) -> tuple[RouteTally, ScriptedModel]:
     model = ScriptedModel(answer)
-    reading = Runner(llm=model).run(route_steps("What?", sections, Routing(**changes)))  # type: ignore[arg-type]
-    return reading, model
+    read_options = Runner(llm=model).run(
+        route_flow("What?", sections, Routing(**changes))
+    )  # type: ignore[arg-type]
+    return read_options, model
 
 
 @given(answer=st.text(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_any_answer_gives_a_subset_of_what_was_shown(answer: str) -> None:
     for form in ("ids", "names"):
-        reading, _ = routed(answer, answer_format=form)
-        assert reading.chosen <= set(range(len(OUTLINE)))
-        assert reading.answers == [answer]
+        read_options, _ = routed(answer, answer_format=form)
+        assert read_options.chosen <= set(range(len(OUTLINE)))
+        assert read_options.answers == [answer]
 
 
 PARTS = [
@@ -62,13 +64,13 @@ PARTS = [
 
 def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:
     model = ScriptedModel(lambda prompt: "3, 2" if "Intro" in prompt else "4")
-    reading = Runner(llm=model).run(
-        route_steps("What?", OUTLINE, Routing(drill="levels"))
+    read_options = Runner(llm=model).run(
+        route_flow("What?", OUTLINE, Routing(drill="levels"))
     )
     assert len(model.prompts) == 2
     assert "Data" not in model.prompts[0].replace("data and code", "")
     assert "Intro" not in model.prompts[1]
-    assert reading.chosen == {1, 3}
+    assert read_options.chosen == {1, 3}
 
 
 def test_a_heading_without_paragraphs_brings_its_descendants() -> None:
@@ -166,7 +168,7 @@ def route_of(
     llm: Any = None,
     **routing: Any,
 ) -> Routed:
-    steps = routed_steps(
+    flow = routed_flow(
         question,
         SearchedPart(index_of(text), None),
         router,
@@ -175,7 +177,7 @@ def route_of(
         cross_encoder,
         sentences,
     )
-    return Runner(llm=llm).run(steps)
+    return Runner(llm=llm).run(flow)
 
 
 def titles(result: Routed) -> list[str]:
@@ -223,7 +225,7 @@ def test_by_a_cross_encoder(options: dict[str, Any], expected: list[str]) -> Non
 
 def test_no_model_is_an_error_here() -> None:
     with pytest.raises(NoModel):
-        Runner().run(route_steps("What?", OUTLINE))
+        Runner().run(route_flow("What?", OUTLINE))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import pytest
 from fixture_cases import examples
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Embed
-from structrag.asking.steps import drive
+from structrag.model_calls.flow import drive
+from structrag.model_calls.requests import Embed
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.d3.scoring import (
-    part_scores_steps,
+    part_scores_flow,
     wide_route,
     within_budget,
 )
@@ -26,7 +26,7 @@ BASIS = object()
 class Searched:
     """A reader of four rows whose routes find what is given."""
 
-    basis = BASIS
+    fitted_embedder = BASIS
 
     def __init__(
         self, bm25: Mapping[int, float] = BM25, cosines: Mapping[int, float] = COSINES
@@ -60,26 +60,26 @@ def masked(*rows: int) -> NDArray[np.bool_]:
     return mask
 
 
-def embedded(steps: Any, vector: tuple[float, float] = (1.0, 0.0)) -> Any:
+def embedded(flow: Any, vector: tuple[float, float] = (1.0, 0.0)) -> Any:
     """The steps, with a vector for the question "pump"."""
 
     def answer(requests: list[Any]) -> list[Any]:
         assert requests == [Embed(("pump",), query=True, embedder=BASIS)]
         return [np.array([vector])]
 
-    return drive(steps, answer)
+    return drive(flow, answer)
 
 
 def test_parts_have_the_mean_of_both() -> None:
     reader: Any = Searched()
-    scores = embedded(part_scores_steps(reader, "pump", masked(0, 1, 2)))
+    scores = embedded(part_scores_flow(reader, "pump", masked(0, 1, 2)))
     assert scores == {0: 0.75, 1: 0.5, 2: 0.125}
     # a question of no word that the vectors know
-    scores = embedded(part_scores_steps(reader, "pump", masked(0, 2)), (0.0, 0.0))
+    scores = embedded(part_scores_flow(reader, "pump", masked(0, 2)), (0.0, 0.0))
     assert scores == {0: 0.5, 2: 0.125}
     assert (
         drive(
-            part_scores_steps(reader, "pump", masked()), lambda _: pytest.fail("asked")
+            part_scores_flow(reader, "pump", masked()), lambda _: pytest.fail("asked")
         )
         == {}
     )

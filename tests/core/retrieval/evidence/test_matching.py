@@ -11,7 +11,7 @@ from doubles import HashEmbedder, HashTokens
 from fixture_cases import examples
 
 from structrag import EvidenceRetriever, read_text
-from structrag.asking.requests import TokenVectors
+from structrag.model_calls.requests import TokenVectors
 from structrag.retrieval.evidence.matching import (
     PlacedTokens,
     _word_at,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.retrieval.evidence.leads import find_leads
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.passages import PassageReader
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.required_context import find_required_context
 from structrag.retrieval.evidence.store import stored_document
 
 DOCUMENT = read_text(
@@ -49,7 +49,7 @@ def test_rows_come_with_their_caption_and_header(
     first: int, context: str, shown: str
 ) -> None:
     stored = stored_document(
-        WORDS.outline(TABLE), [], find_leads(WORDS.outline(TABLE), WORDS)
+        WORDS.outline(TABLE), [], find_required_context(WORDS.outline(TABLE), WORDS)
     )
     of_table = PassageReader([stored], Pool([record(TABLE)]), WORDS, context)
     chunk = of_table.chunk(first, 5)
@@ -67,16 +67,16 @@ def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> N
     if first >= stop:
         return
     chunk = passages.chunk(first, stop)
-    before, behind = passages.beside(0, chunk.start, chunk.end)
+    before, after = passages.beside(0, chunk.start, chunk.end)
     blocks = passages.blocks(0)
-    for block in filter(None, (before, behind)):
+    for block in filter(None, (before, after)):
         assert (
             block in blocks and not chunk.start <= block.start < block.end <= chunk.end
         )
     assert (before is None) == (
         not DOCUMENT.text[: chunk.start].strip() or chunk.start < 20
     )
-    assert (behind is None) == (not DOCUMENT.text[chunk.end :].strip())
+    assert (after is None) == (not DOCUMENT.text[chunk.end :].strip())
 
 
 def test_passages_of_html_have_their_place_in_the_markup() -> None:

@@ -23,7 +23,7 @@ from structrag.errors import (
     UnknownDocument,
 )
 from structrag.models import LsaEmbedder
-from structrag.reading.settings import Reading
+from structrag.reading.settings import ReadOptions
 from structrag.records import Document, Hit
 from structrag.text.tokens import count_tokens
 
@@ -376,7 +376,7 @@ def test_a_row_comes_with_its_header_whatever_was_saved(tmp_path: Path) -> None:
 
 
 def test_a_reader_with_its_own_counter() -> None:
-    retriever = made(HashTokens(), reading=Reading(counter=len))
+    retriever = made(HashTokens(), read_options=ReadOptions(counter=len))
     hits = retriever.search("Which blue pump leaks?", max_tokens=60)
     assert 0 < sum(len(hit.chunk.text) for hit in hits) <= 60
 
@@ -518,18 +518,18 @@ def test_blocks_and_what_is_beside_a_passage() -> None:
 
 def test_every_sentence_has_a_score() -> None:
     retriever = made(HashTokens())
-    scores = retriever.run(retriever.sentence_scores_steps("Which boats float?"))
+    scores = retriever.run(retriever.sentence_scores_flow("Which boats float?"))
     assert list(scores) == ["pumps", "boats"]
     assert [len(of.starts) for of in scores.values()] == [9, 3]
     assert [len(of.scores) for of in scores.values()] == [9, 3]
     best = int(scores["boats"].scores.argmax())
     assert BOATS.text[scores["boats"].starts[best] :].strip().startswith("Boats float")
     assert scores["boats"].scores.max() > scores["pumps"].scores.max()
-    some = retriever.sentence_scores_steps("Which boats float?", where={"year": 2021})
+    some = retriever.sentence_scores_flow("Which boats float?", where={"year": 2021})
     assert list(retriever.run(some)) == ["boats"]
-    assert retriever.run(retriever.sentence_scores_steps(" ")) == {}
+    assert retriever.run(retriever.sentence_scores_flow(" ")) == {}
     nothing = EvidenceRetriever(HashTokens())
-    assert nothing.run(nothing.sentence_scores_steps("boats")) == {}
+    assert nothing.run(nothing.sentence_scores_flow("boats")) == {}
 
 
 def test_hits_are_explained_only_for_a_question() -> None:

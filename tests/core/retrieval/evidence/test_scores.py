@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.scores import (
     Question,
     rank,

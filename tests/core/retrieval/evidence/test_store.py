@@ -14,8 +14,8 @@ from structrag.index.store import Store
 from structrag.retrieval.evidence.record import Record
 from structrag.retrieval.evidence.store import (
     EvidenceLevel,
-    Shelf,
-    Stored,
+    EvidenceSnapshot,
+    StoredDocument,
     entry_of,
     stored_document,
 )
@@ -33,7 +33,7 @@ class Level(EvidenceLevel):
     def __init__(self, store: Store | None = None, embedder: Any = None) -> None:
         super().__init__(Store(("raw",)) if store is None else store, embedder)
 
-    def put(self, stored: Stored, record: Record, fingerprint: str) -> None:
+    def put(self, stored: StoredDocument, record: Record, fingerprint: str) -> None:
         self.store.put(entry_of(stored, record, fingerprint))
 
 
@@ -89,14 +89,14 @@ class Fitted:
         return Fitted({"axes": arrays["axes"]}) if arrays["axes"].any() else None
 
 
-def fitted(store: Level, basis: Any) -> Shelf:
+def fitted(store: Level, fitted_embedder: Any) -> EvidenceSnapshot:
     """The shelf with other vectors: each sum the number of its document."""
     shelf = store.shelf()
     records = {
         doc_id: replace(one, sums=np.full_like(one.sums, number))
         for number, (doc_id, one) in enumerate(shelf.records.items())
     }
-    return shelf.with_records(records, basis)
+    return shelf.with_records(records, fitted_embedder)
 
 
 def test_a_fit_that_cannot_be_used_again_is_left_aside() -> None:

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from phone_making import NAMES, phone_retriever, phones
 
 from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index
-from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter
 from structrag.evaluation import log_rank_index, mid_ranks
+from structrag.model_calls.requests import Ranking, Search
 from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 SECTIONS = {
@@ -347,9 +347,9 @@ def test_where_is_strict_for_every_route() -> None:
 
 def test_reading_order() -> None:
     best = worked(k=3).search("is3722hs vs IS3731")
-    reading = worked(k=3, order="document").search("is3722hs vs IS3731")
-    assert names(reading) == "".join(sorted(names(best)))
-    assert {hit.chunk.doc_id: hit.rank for hit in reading} == {
+    read_options = worked(k=3, order="document").search("is3722hs vs IS3731")
+    assert names(read_options) == "".join(sorted(names(best)))
+    assert {hit.chunk.doc_id: hit.rank for hit in read_options} == {
         hit.chunk.doc_id: hit.rank for hit in best
     }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from multihop_making import QUESTION, hits_for, index_of
 
 from structrag.retrieval.multihop.answering import (
-    answer_steps,
+    answer_flow,
     beginning,
     evidence_text,
 )
@@ -35,6 +35,6 @@ def test_all_but_the_last_character_may_fit() -> None:
 
 def test_without_evidence_nothing_is_asked() -> None:
     model = ScriptedModel("Oslo")
-    answered = index_of(llm=model).run(answer_steps(QUESTION, []))
+    answered = index_of(llm=model).run(answer_flow(QUESTION, []))
     assert (answered.answer, answered.shown) == ("Unanswerable", 0)
     assert model.prompts == []

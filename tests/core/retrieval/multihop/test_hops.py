@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from doubles import ScriptedModel
-from multihop_making import QUESTION, asking, is_next
+from multihop_making import QUESTION, call_settings, is_next
 
 from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskResult
 
@@ -28,7 +28,7 @@ def test_most_follow_ups(ask: Any) -> None:
             f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
         )
     )
-    result = ask(asking(model, max_followups=3), QUESTION)
+    result = ask(call_settings(model, max_followups=3), QUESTION)
     assert (result.stopped, len(result.trace), result.answer) == (
         "max_followups",
         3,
@@ -45,7 +45,7 @@ def test_two_empty_answers_in_a_row_end_the_loop(ask: Any) -> None:
             f"Follow up: Question {next(number)}?" if is_next(prompt) else next(answers)
         )
     )
-    result = ask(asking(model, max_followups=9), QUESTION)
+    result = ask(call_settings(model, max_followups=9), QUESTION)
     assert (result.stopped, len(result.trace), result.answer) == (
         "empty_answers",
         4,

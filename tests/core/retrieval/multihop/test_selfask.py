@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from multihop_making import (
     QUESTION,
-    asking,
+    call_settings,
     hits_for,
     index_of,
     is_final,
@@ -25,10 +25,10 @@ from multihop_making import (
 from samples import guide
 
 from structrag import Cache
-from structrag.asking.requests import Ask
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, ModelFailed, NoModel
 from structrag.index.index import Index
+from structrag.model_calls.requests import Ask
+from structrag.model_calls.runner import Runner
 from structrag.reading.files import read_text
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
@@ -51,7 +51,7 @@ def ask(request: pytest.FixtureRequest) -> Callable[[SelfAsk, str], SelfAskResul
 
 
 def test_every_chunk_is_evidence_once_in_order_of_first_use() -> None:
-    result = asking(ScriptedModel(two_hops), k=3).answer(QUESTION)
+    result = call_settings(ScriptedModel(two_hops), k=3).answer(QUESTION)
     used = [hit.chunk.id for hop in result.trace for hit in hop.evidence]
     assert [hit.chunk.id for hit in result.evidence] == list(dict.fromkeys(used))
     assert len(used) > len(result.evidence)
@@ -68,7 +68,7 @@ def test_prose_and_json_and_other_languages_go_through() -> None:
     model = ScriptedModel(
         lambda prompt: next(replies) if is_next(prompt) else "Ada Holm"
     )
-    result = asking(model).answer(QUESTION)
+    result = call_settings(model).answer(QUESTION)
     assert [hop.follow_up for hop in result.trace] == [
         "Wer führte Regie bei The Lantern?",
         "Where?",
@@ -86,7 +86,7 @@ def test_prose_and_json_and_other_languages_go_through() -> None:
 )
 def test_whatever_the_model_says_there_is_a_result(replies: list[str]) -> None:
     endless = itertools.cycle(replies)
-    result = asking(ScriptedModel(lambda _: next(endless))).answer(QUESTION)
+    result = call_settings(ScriptedModel(lambda _: next(endless))).answer(QUESTION)
     assert len(result.trace) <= 4
     assert result.total.calls <= 4 + 5 + 2
     assert result.failures == 0
@@ -98,17 +98,17 @@ def test_the_direct_question_that_fails_twice_leaves_the_trace(ask: Any) -> None
             raise TimeoutError("slow")
         return "Follow up: Who directed it?" if is_next(prompt) else "Ada Holm"
 
-    result = ask(asking(ScriptedModel(script)), QUESTION)
+    result = ask(call_settings(ScriptedModel(script)), QUESTION)
     assert (result.answer, result.failures, len(result.trace)) == ("", 2, 1)
 
 
 def test_a_model_that_only_fails_is_an_error_with_its_cause(ask: Any) -> None:
     failure = TimeoutError("slow")
     with pytest.raises(ModelFailed, match="All 3 calls") as raised:
-        ask(asking(ScriptedModel(failure)), QUESTION)
+        ask(call_settings(ScriptedModel(failure)), QUESTION)
     assert raised.value.__cause__ is failure
     with pytest.raises(NoModel, match="TwoHop"):
-        ask(asking(None), QUESTION)
+        ask(call_settings(None), QUESTION)
 
 
 def test_two_models_share_the_work() -> None:
@@ -144,7 +144,7 @@ def test_without_a_model_of_its_own_the_index_answers() -> None:
 
 def test_many_questions_as_one_by_one() -> None:
     questions = [QUESTION, "Who directed The Lantern?", QUESTION]
-    agent = asking(ScriptedModel(two_hops))
+    agent = call_settings(ScriptedModel(two_hops))
     single = [agent.answer(question) for question in questions]
     assert agent.answer_all(questions) == single
     assert asyncio.run(agent.aanswer_all(questions)) == single
@@ -199,22 +199,22 @@ class OwnRunner(Retriever):
         self.runner = Runner(llm=model)
         self.hits = hits_for("Ada Holm directed it.", "Ada Holm was born in Bergen.")
 
-    def result_steps(self, question: str, k: Any = None, *, where: Any = None) -> Any:
+    def result_flow(self, question: str, k: Any = None, *, where: Any = None) -> Any:
         (answer,) = yield [Ask(f"Route: {question}")]
         hits = [hit for hit in self.hits if answer in hit.chunk.text]
         return Result(
             hits, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)}
         )
 
-    def steps(self, query: str, k: Any = None, *, where: Any = None) -> Any:
-        result = yield from self.result_steps(query, k, where=where)
+    def flow(self, query: str, k: Any = None, *, where: Any = None) -> Any:
+        result = yield from self.result_flow(query, k, where=where)
         return result.hits
 
-    def run(self, steps: Any) -> Any:
-        return self.runner.run(steps)
+    def run(self, flow: Any) -> Any:
+        return self.runner.run(flow)
 
-    async def arun(self, steps: Any) -> Any:
-        return await self.runner.arun(steps)
+    async def arun(self, flow: Any) -> Any:
+        return await self.runner.arun(flow)
 
 
 @dataclass
@@ -300,7 +300,9 @@ def test_no_round_begins_beyond_the_token_budget(budget: int) -> None:
             f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
         )
     )
-    result = asking(model, max_followups=50, token_budget=budget).answer(QUESTION)
+    result = call_settings(model, max_followups=50, token_budget=budget).answer(
+        QUESTION
+    )
     assert result.stopped == "token_budget"
     assert result.answer == "something"
     asked = [prompt for prompt in model.prompts if is_next(prompt)]

@@ -1,0 +1,234 @@
+"""What the splitters that read the text share.
+
+They are steps, and can be run alone with the models at hand.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from structrag.chunks.series import Series
+from structrag.model_calls.failures import fallbacks_of
+from structrag.model_calls.flow import (
+    ask,
+    gather,
+    handle,
+    map_requests,
+    record_failures,
+)
+from structrag.model_calls.requests import Embed, Failed, Flow, Request
+from structrag.model_calls.runner import Runner
+from structrag.models.embedders import as_embedder
+from structrag.models.llm import as_language_model
+from structrag.models.lsa import LsaEmbedder
+from structrag.records import Chunk, Document
+
+T = TypeVar("T")
+# Of the LSA of one document. 256 take several times longer and find no better boundaries.
+OWN_DIMENSIONS = 64
+# Documents of up to 1,000 characters, or so much text, that are read together.
+GROUP = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a splitter saw and did, for plots and tables."""
+
+    document: Document
+    series: tuple[Series, ...]  # one a scope, in reading order
+    chunks: tuple[Chunk, ...]
+
+
+class ReadingSplitter:
+    """A splitter that asks models. Subclasses give `explain_flow`.
+
+    Models: `embedder` is what `as_embedder` takes, `llm` what `as_language_model` takes, None:
+    none. A `Runner` given as `runner` brings its models, cache, limits and counts, and the other
+    two are ignored. Where there is no embedder, the vectors are LSA of each document's own
+    sentences. A splitter's `boundary_embedder` takes the place of the embedder in all that decides
+    where a document is cut.
+    """
+
+    __slots__ = ()
+
+    def explain_flow(self, document: Document) -> Flow[Explanation]:
+        """`explain` as steps."""
+        raise TypeError(f"{type(self).__name__} must define explain_steps")
+
+    def split_flow(self, document: Document) -> Flow[list[Chunk]]:
+        """`split` as steps."""
+        explanation = yield from self.explain_flow(document)
+        return list(explanation.chunks)
+
+    def split(
+        self,
+        document: Document,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        chosen = runner or runner_for(embedder, llm)
+        return chosen.run(_counted_flow(self, document, chosen))
+
+    async def asplit(
+        self,
+        document: Document,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> list[Chunk]:
+        """`split` on an event loop."""
+        chosen = runner or runner_for(embedder, llm)
+        return await chosen.arun(_counted_flow(self, document, chosen))
+
+    def explain(
+        self,
+        document: Document,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> Explanation:
+        """The chunks of a document with the series that led to them."""
+        chosen = runner or runner_for(embedder, llm)
+        return chosen.run(answered(self.explain_flow(document), chosen))
+
+    def split_all(
+        self,
+        documents: Iterable[Document],
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> Iterator[list[Chunk]]:
+        """The chunks of each document, in order, as they are ready.
+
+        Documents are read in groups of bounded size: a group's prompts go out together, and its
+        sentences in full batches.
+        """
+        chosen = runner or runner_for(embedder, llm)
+        for group in groups_of(documents, lambda document: len(document.text)):
+            flow = [_counted_flow(self, document, chosen) for document in group]
+            yield from chosen.run(gather(flow))
+
+    async def asplit_all(
+        self,
+        documents: Iterable[Document],
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> AsyncIterator[list[Chunk]]:
+        """`split_all` on an event loop."""
+        chosen = runner or runner_for(embedder, llm)
+        for group in groups_of(documents, lambda document: len(document.text)):
+            flow = [_counted_flow(self, document, chosen) for document in group]
+            for chunks in await chosen.arun(gather(flow)):
+                yield chunks
+
+
+def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
+    """A runner with these models."""
+    return Runner(
+        embedder=None if embedder is None else as_embedder(embedder),
+        llm=as_language_model(llm),
+    )
+
+
+def read_boundary_embedder(value: Any) -> Any:
+    """None, or an embedder.
+
+    A string names a static model, anything else is what `as_embedder` takes.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str | os.PathLike):
+        # With the packages of an extra.
+        from structrag.models.static import StaticEmbedder
+
+        return StaticEmbedder.load(value)
+    return as_embedder(value)
+
+
+def decided_by(flow: Flow[T], embedder: Any) -> Flow[T]:
+    """The same steps with their texts embedded by this model.
+
+    It is what `read_boundary_embedder` gives. None changes nothing.
+    """
+    if embedder is None:
+        return (yield from flow)
+    if hasattr(embedder, "fit"):
+        return (yield from with_own_vectors(flow, embedder))
+
+    def change(request: Request) -> Request:
+        return (
+            replace(request, embedder=embedder)
+            if isinstance(request, Embed)
+            else request
+        )
+
+    return (yield from map_requests(flow, change))
+
+
+def answered(flow: Flow[T], runner: Runner) -> Flow[T]:
+    """The steps as this runner can answer them.
+
+    Without an embedder their texts are embedded by `with_own_vectors`.
+    """
+    return flow if runner.embedder is not None else with_own_vectors(flow)
+
+
+def groups_of(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in groups of at most 256, and about 256,000 characters."""
+    group: list[T] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += length(item) // 1000 + 1
+        if size >= GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def with_own_vectors(flow: Flow[T], unfitted: Any = None) -> Flow[T]:
+    """The same steps with their texts embedded here.
+
+    Vectors are those of `unfitted`, an embedder with `fit` (None: LSA). It is fitted on all texts
+    of each request that is not a query. Queries are placed among the texts of the last one. A text
+    without a known word gets zeros. Requests that bring a model, and other requests, are passed on.
+    """
+    unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
+    embedder = unfitted
+    fitted_on: tuple[str, ...] = ()
+
+    def answer(request: Request) -> Flow[Any]:
+        nonlocal embedder, fitted_on
+        if not isinstance(request, Embed) or request.embedder is not None:
+            return (yield from ask(request))
+        if not request.query and request.texts != fitted_on:
+            embedder, fitted_on = unfitted.fit(request.texts), request.texts
+        return embedder.embed(request.texts)
+
+    return handle(flow, answer)
+
+
+def _counted_flow(
+    splitter: ReadingSplitter, document: Document, runner: Runner
+) -> Flow[list[Chunk]]:
+    """A document's chunks.
+
+    The runner's usage counts those that lack what a model should have given.
+    """
+    failures: list[Failed] = []
+    flow = record_failures(splitter.split_flow(document), failures)
+    chunks = yield from answered(flow, runner)
+    runner.usage.fell_back(*fallbacks_of(chunks, failures))
+    return chunks

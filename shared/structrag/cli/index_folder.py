@@ -1,0 +1,417 @@
+"""An index that is kept in a folder between calls.
+
+Only files that changed are read again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_leave_out
+from structrag.cli.printing import show_progress
+from structrag.errors import InvalidParameter
+from structrag.index.index import Index
+from structrag.ingestion.file_state import FileState, file_state, is_gone
+from structrag.ingestion.ingesting import IngestReport, ingest, show_files
+from structrag.ingestion.summary import write_json
+from structrag.records import Document, Hit
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.text.plurals import pluralise
+
+METHODS = ("evidence", "multiview")
+VERSION = 1
+GROUP = 64  # files that are read together
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What bringing an index up to date did.
+
+    Example:
+        >>> print(Changes(added=2, unchanged=40))
+        2 documents added, 0 replaced, 40 unchanged, 0 removed
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    removed: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{pluralise(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged, {self.removed:,} removed"
+        )
+
+
+@dataclass(slots=True)
+class Memory:
+    """What an index was made from and with.
+
+    It lies beside the index in a file.
+
+    Example:
+        >>> Memory().files
+        {}
+    """
+
+    embedder: str = ""
+    max_tokens: int = 0  # of the chunks of multiview
+    # The files and folders that were named.
+    roots: list[str] = field(default_factory=list)
+    files: dict[str, FileState] = field(default_factory=dict)
+
+
+class IndexFolder:
+    """The index of one method in a folder.
+
+    It is searched, and brought up to date.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> index = IndexFolder(Path(folder.name, "index"))
+        >>> index.update([Path("docs/limits.md")]).added
+        1
+        >>> index.search("scanned pages", 1)[0].chunk.doc_id.endswith("limits.md")
+        True
+
+    Documents have the absolute paths of their files as ids. Files that are named nowhere any more
+    stay; those that are gone from the disk are removed.
+
+    Args:
+        folder: Where it lies; made if it is not there. None: in memory only.
+        embedder: What `--embedder` takes; "" for that of the index, or LSA for a new one.
+        max_tokens: Of the chunks of multiview.
+
+    Raises:
+        InvalidParameter: the folder holds something else, or an index made with other settings.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        method: str = "evidence",
+        *,
+        embedder: str = "",
+        max_tokens: int = 300,
+        cache: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self.method = method
+        self.memory: Memory = Memory(
+            embedder, max_tokens if method == "multiview" else 0
+        )
+        options: dict[str, Any] = {"cache": cache, "progress": show_progress}
+        if folder is not None:
+            _check_folder(folder)
+            self._recall(folder, embedder)
+        model = embedder_of(self.memory.embedder)
+        self.index: Any = self._opened(model, options)
+
+    @property
+    def model(self) -> str:
+        """What makes the vectors."""
+        return self.memory.embedder or "LSA"
+
+    def _recall(self, folder: Path, embedder: str) -> None:
+        file = folder / f"{self.method}.json"
+        if not file.is_file():
+            return
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            version = content.pop("version")
+            memory = Memory(**content)
+            memory.files = {
+                name: FileState(*state) for name, state in memory.files.items()
+            }
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _unusable(folder, f"{file.name} is damaged") from error
+        if version != VERSION:
+            raise _unusable(folder, "it was made by another release")
+        for option, value, made_with in (
+            ("--embedder", embedder or memory.embedder, memory.embedder),
+            ("--max-tokens", self.memory.max_tokens, memory.max_tokens),
+        ):
+            if value != made_with:
+                raise InvalidParameter(
+                    f"{option} must be what the index in {str(folder)!r} was made with, "
+                    f"{made_with or 'none'}; got {value}. Give that, or another folder."
+                )
+        self.memory = memory
+
+    def _opened(self, model: Any, options: dict[str, Any]) -> Any:
+        """The index as it was saved, or an empty one."""
+        place = self.folder / self.method if self.folder is not None else None
+        if place is None or not place.is_dir():
+            return empty_index(self.method, model, self.memory.max_tokens, **options)
+        if self.method == "evidence":
+            return EvidenceRetriever.load(place, model, **options)
+        options["splitter"] = ContentAwareSplitter(max_tokens=self.memory.max_tokens)
+        return Index.load(place, embedder=model, **options)
+
+    # -- files in and out
+
+    def update(
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        format: str = "auto",
+        reader: str = "layout",
+        isolated: bool = True,
+    ) -> Changes:
+        """Read new or changed files, and remove those that are gone.
+
+        Args:
+            paths: Files and folders; those named before count too. What was finished before an
+                error or an interruption is kept.
+
+        Raises:
+            InvalidDocument: nothing is there, a named file cannot be read, or no file could be.
+        """
+        if not paths and not self.memory.roots:
+            raise self._no_index()
+        named = {os.path.abspath(path) for path in paths}
+        states = self._states(paths, format, reader)
+        known = self.memory.files
+        changed = [
+            name for name, state in states.items() if not state.is_same(known.get(name))
+        ]
+        counts = Counter(unchanged=len(states) - len(changed))
+        try:
+            counts["removed"] += self._remove_gone()
+            for start in range(0, len(changed), GROUP):
+                group = changed[start : start + GROUP]
+                documents = []
+                for number, name in enumerate(group, start=start + 1):
+                    document = read_or_leave_out(
+                        Path(name),
+                        name in named,
+                        format=format,
+                        reader=reader,
+                        isolated=isolated,
+                    )
+                    if document is not None:
+                        documents.append(document)
+                    else:
+                        counts["removed"] += self._remove(name)
+                    if len(changed) > 1:
+                        show_progress("reading files", number, len(changed))
+                counts += self._add(documents, states)
+            self.memory.roots = sorted({*self.memory.roots, *named})
+        finally:
+            self._save(bool(changed) or counts["removed"] > 0)
+        if not self.index.document_ids:
+            roots = paths or [*map(Path, self.memory.roots)]
+            raise nothing_read(roots, [*map(Path, states)])
+        return Changes(**counts)
+
+    def fill(
+        self,
+        paths: Sequence[Path],
+        workers: int | None = None,
+        *,
+        runner: str = "process",
+        format: str = "auto",
+        reader: str = "layout",
+        isolated: bool = True,
+    ) -> IngestReport:
+        """`update` by several processes, for many files; each makes its own models.
+
+        A file that cannot be read is named; the others are indexed. Documents whose files
+        are gone leave the index.
+
+        Raises:
+            InvalidDocument: nothing is there, or no file could be read.
+        """
+        if self.folder is None:
+            raise InvalidParameter(
+                "A folder is needed for an index that several processes fill."
+            )
+        states = self._states(paths, format, reader)
+        self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._write_memory()  # what a search goes by, if this is broken off
+        report = fill_store(
+            list(states),
+            self.folder / self.method,
+            self.method,
+            self.memory.embedder,
+            self.memory.max_tokens,
+            workers,
+            runner=runner,
+            format=format,
+            reader=reader,
+            isolated=isolated,
+        )
+        self.index = self._opened(
+            embedder_of(self.memory.embedder), {"progress": show_progress}
+        )
+        # LSA's vectors are saved, so that a search finds them.
+        if not self.memory.embedder:
+            self.index.warm_up()
+            self.index.save(self.folder / self.method)
+        indexed = set(self.index.document_ids)
+        self.memory.files = {
+            name: state for name, state in states.items() if name in indexed
+        }
+        self._write_memory()
+        if not self.index.document_ids:
+            raise nothing_read(paths, [*map(Path, states)])
+        return report
+
+    def _no_index(self) -> InvalidParameter:
+        """What to say when no files are named, now or before."""
+        folder = self.folder or Path()
+        others = [name for name in METHODS if (folder / f"{name}.json").is_file()]
+        other = f"; it has one for {others[0]}" if others else ""
+        return InvalidParameter(
+            f"There is no index for --method {self.method} in {str(folder)!r}{other}. Name the "
+            "files to index."
+        )
+
+    def _states(
+        self, paths: Sequence[Path], format: str, reader: str
+    ) -> dict[str, FileState]:
+        """The files of these paths and of those named before, each with its state."""
+        roots = filter(Path.exists, map(Path, self.memory.roots))
+        files = files_of([*paths, *roots], without=self.folder)
+        names = map(os.path.abspath, files)
+        return {name: file_state(name, format, reader) for name in names}
+
+    def _add(
+        self, documents: Sequence[Document], states: dict[str, FileState]
+    ) -> Counter[str]:
+        """Add documents, and say how many there were of each kind."""
+        if not documents:
+            return Counter()
+        report = self.index.add(documents)
+        for document in documents:
+            self.memory.files[document.id] = states[document.id]
+        return Counter(
+            added=report.added, replaced=report.replaced, unchanged=report.unchanged
+        )
+
+    def _remove_gone(self) -> int:
+        gone = [name for name in self.memory.files if is_gone(name)]
+        return sum(map(self._remove, gone))
+
+    def _remove(self, name: str) -> bool:
+        self.memory.files.pop(name, None)
+        return bool(self.index.delete(name))
+
+    def _save(self, is_changed: bool) -> None:
+        """Write the index, then what it was made from.
+
+        In this order, since an older memory only reads files again.
+        """
+        if self.folder is None:
+            return
+        if is_changed and self.index.document_ids:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            # LSA's vectors are saved, so that the next search finds them.
+            self.index.warm_up()
+            self.index.save(self.folder / self.method)
+        if (self.folder / self.method).is_dir():
+            self._write_memory()
+
+    def _write_memory(self) -> None:
+        assert self.folder is not None  # noqa: S101
+        content = {"version": VERSION, **asdict(self.memory)}
+        write_json(self.folder / f"{self.method}.json", content)
+
+    # -- searching
+
+    def search(self, query: str, k: int, paths: Sequence[Path] = ()) -> list[Hit]:
+        """The best hits, in the files and folders named, or in all."""
+        where = None
+        if paths:
+            places = [Path(os.path.abspath(path)) for path in paths]
+            ids = {
+                name
+                for name in self.memory.files
+                if any(Path(name).is_relative_to(place) for place in places)
+            }
+            if len(ids) < len(self.memory.files):
+                where = lambda meta: meta.get("source") in ids  # noqa: E731
+        return search_index(self.index, query, k, where)
+
+
+def search_index(index: Any, query: str, k: int, where: Any = None) -> list[Hit]:
+    """The best hits in the index of either method."""
+    if isinstance(index, Index):
+        index = MultiViewRetriever(index)
+    hits: list[Hit] = index.search(query, k, where=where)
+    return hits
+
+
+def _made(method: str, embedder: str, max_tokens: int) -> Any:
+    """An empty index with its models.
+
+    It is made in the process that fills it.
+    """
+    return empty_index(method, embedder_of(embedder), max_tokens)
+
+
+def fill_store(
+    files: Sequence[str],
+    store: Path | str,
+    method: str,
+    embedder: str,
+    max_tokens: int,
+    workers: int | None,
+    **options: Any,
+) -> IngestReport:
+    """Ingest files for a method, and name those that are left out."""
+    report = ingest(
+        files,
+        store,
+        make=partial(_made, method, embedder, max_tokens),
+        workers=workers,
+        remove_missing=True,
+        progress=partial(show_files, show_progress),
+        **options,
+    )
+    for sentence in report.errors.values():
+        show_progress.say(f"left out: {sentence}")
+    return report
+
+
+def empty_index(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
+    """An empty index for a method."""
+    if method == "evidence":
+        return EvidenceRetriever(model, **options)
+    splitter = ContentAwareSplitter(max_tokens=max_tokens)
+    return Index(embedder=model, splitter=splitter, **options)
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder of something else.
+
+    So nobody's files are mixed with an index.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InvalidParameter(
+            f"The index must be a folder; {str(folder)!r} is a file."
+        )
+    is_ours = any((folder / f"{method}.json").is_file() for method in METHODS)
+    if folder.is_dir() and not is_ours and any(folder.iterdir()):
+        raise InvalidParameter(
+            f"The index must be a new folder, or one that was made for it; {str(folder)!r} holds "
+            "other files."
+        )
+
+
+def _unusable(folder: Path, why: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"The index in {str(folder)!r} cannot be used: {why}. Delete it, or give another folder."
+    )

@@ -1,0 +1,537 @@
+"""Documents on their way into an index: split, given views, embedded, stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from structrag.chunks.model_splitter import with_own_vectors
+from structrag.errors import InvalidParameter, UnknownDocument
+from structrag.index.corpus import CorpusStore
+from structrag.index.entries import Entry, LevelEntry, Vectors, fingerprint
+from structrag.index.host_vectors import HostVectors
+from structrag.index.views import ViewSettings, ViewTexts, view_flow
+from structrag.model_calls.failures import fallbacks_of
+from structrag.model_calls.flow import ask, gather, record_failures, reuse_answers
+from structrag.model_calls.progress import TellDocuments
+from structrag.model_calls.requests import (
+    Array,
+    Embed,
+    Embedder,
+    Failed,
+    Flow,
+    Request,
+    T,
+)
+from structrag.model_calls.usage import COUNTS, Usage, fallbacks_line
+from structrag.records import Block, Chunk, Document
+from structrag.text.cutting import Cutter
+from structrag.text.plurals import pluralise
+from structrag.text.tokens import TokenCounter
+
+# documents of up to 1,000 characters, or so much text, that are prepared together: full batches,
+# bounded memory
+GROUP = 256
+LOOKED_UP = 256  # documents that a store is asked for at once
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What adding documents did.
+
+    Example:
+        >>> from structrag import Index, read_text
+        >>> report = Index().add([read_text("# Pumps\\n\\nPumps move water.", id="guide")])
+        >>> report.added, report.chunks, report.usage["calls"]
+        (1, 1, 0)
+    """
+
+    added: int
+    replaced: int
+    unchanged: int
+    chunks: int  # of the added and replaced documents
+    usage: dict[str, Any]  # what it cost, as `Usage.as_dict`
+
+    def __str__(self) -> str:
+        fallbacks = self.usage["fallbacks"]
+        note = ""
+        if fallbacks:
+            fell_back = sum(fallbacks.values())
+            why = fallbacks_line(fallbacks, self.usage["reasons"])
+            note = f", {pluralise(fell_back, 'view')} fell back to the extractive default: {why}"
+        return (
+            f"{pluralise(self.added, 'document')} added, {self.replaced:,} replaced, "
+            f"{self.unchanged:,} unchanged; {pluralise(self.chunks, 'chunk')}; "
+            f"{pluralise(self.usage['calls'], 'language-model call')}, "
+            f"{pluralise(self.usage['embedded'], 'text')} embedded, "
+            f"{pluralise(self.usage['cache_hits'], 'cache hit')}{note}"
+        )
+
+
+def checked_documents(
+    documents: Iterable[Document], present: Container[object] | None = None
+) -> list[Document]:
+    """The documents of one call.
+
+    Example:
+        >>> [document.id for document in checked_documents([Document("Pumps leak.", id="d")])]
+        ['d']
+
+    Args:
+        present: Ids of which each must be one; None: any.
+
+    Raises:
+        InvalidParameter: something is no Document, or two have the same id.
+        UnknownDocument: one is not present.
+    """
+    if isinstance(documents, Document):
+        raise InvalidParameter(
+            f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a list."
+        )
+    if not isinstance(documents, Iterable):
+        raise InvalidParameter(
+            f"documents must be a list of Documents; got {type(documents).__name__}. Use "
+            "structrag.read_file or read_text."
+        )
+    checked = list(documents)
+    ids: set[str] = set()
+    for document in checked:
+        if not isinstance(document, Document):
+            raise InvalidParameter(
+                f"documents must be structrag Documents; got {type(document).__name__}. Use "
+                "structrag.read_text."
+            )
+        if document.id in ids:
+            raise InvalidParameter(
+                f"Two documents of one call have the id {document.id!r}; give each its own id=."
+            )
+        if present is not None and document.id not in present:
+            raise UnknownDocument(
+                f"document {document.id!r} is not in the index, so it cannot be updated; use add."
+            )
+        ids.add(document.id)
+    return checked
+
+
+class AddBatch:
+    """One call of `add`. All documents are checked when it is made, before anything changes.
+
+    Args:
+        levels: How documents are prepared at each level of the store, the first one first.
+        settings: The name of all that decides an entry besides its document.
+
+    Raises:
+        InvalidParameter: something is no Document, two have the same id, metadata is not JSON, or
+            with `known_only` one is not there yet.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        *,
+        store: CorpusStore,
+        host: HostVectors,
+        levels: Mapping[str, IndexingOptions],
+        usage: Usage,
+        settings: str,
+        known_only: bool = False,
+    ) -> None:
+        self.store = store
+        self.host = host
+        self.levels = levels
+        self.usage = usage
+        self.documents: list[Document] = checked_documents(
+            documents, store if known_only else None
+        )
+        # document id -> fingerprint
+        self.prints = {
+            document.id: fingerprint(document, settings) for document in self.documents
+        }
+        self.before: dict[str, Any] = usage.as_dict()
+        self.added: int = 0
+        self.replaced: int = 0
+        self.unchanged: int = 0
+        self.chunks: int = 0
+        # What fell back in this call -> why, the first time.
+        self.reasons: dict[str, str] = {}
+        self.further: Counter[str] = Counter()  # chunks at the store's further levels
+
+    def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
+        """The documents that need work, with fingerprints, in groups prepared together.
+
+        `progress` (that of `CallSettings`) is told how many of several are done.
+        """
+        tell = TellDocuments(progress, len(self.documents))
+        group: list[tuple[Document, str]] = []
+        size = 0
+        there: dict[str, str] = {}
+        for number, document in enumerate(self.documents):
+            if number % LOOKED_UP == 0:
+                some = self.documents[number : number + LOOKED_UP]
+                there = self.store.fingerprints([one.id for one in some])
+            of_document = self.prints[document.id]
+            if there.get(document.id) == of_document:
+                self.unchanged += 1
+                continue
+            group.append((document, of_document))
+            size += self.size(document)
+            if size >= GROUP:
+                yield group
+                tell(number + 1)
+                group, size = [], 0
+        if group:
+            yield group
+        tell(len(self.documents))
+
+    def size(self, document: Document) -> int:
+        """How much of a group a document is."""
+        return len(document.text) // 1000 + 1
+
+    def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:
+        """Prepare a group at all levels."""
+        if len(self.levels) == 1:
+            (how,) = self.levels.values()
+            return (yield from prepare_flow(group, how, self.store.unchanged_ids))
+        prepared: list[PreparedGroup] = yield from gather(
+            [prepare_flow(group, how) for how in self.levels.values()]
+        )
+        return at_levels(
+            dict(zip(self.levels, prepared, strict=True)), self.store.unchanged_ids
+        )
+
+    def put(self, prepared: PreparedGroup) -> None:
+        """Store what was prepared, document by document."""
+        self.usage.fell_back(prepared.fallbacks, prepared.reasons)
+        self.reasons = {**prepared.reasons, **self.reasons}
+        self.unchanged += prepared.unchanged
+        ids_there = self.store.known(entry.document.id for entry in prepared.entries)
+        if self.host.dense_store is None:
+            self.store.put_all(prepared.entries)
+        else:
+            self._put_with_host(prepared.entries)
+        for entry in prepared.entries:
+            self.replaced += entry.document.id in ids_there
+            self.added += entry.document.id not in ids_there
+            self.chunks += self.rows(entry)
+            self.further.update(
+                {name: len(level.chunks) for name, level in entry.levels.items()}
+            )
+
+    def rows(self, entry: Entry) -> int:
+        """How many rows an entry has at the first level."""
+        return len(entry.chunks)
+
+    def _put_with_host(self, entries: Sequence[Entry]) -> None:
+        """Store documents here, and their vectors in the host's store."""
+        outdated = self.host.keys([entry.document.id for entry in entries], self.store)
+        for entry in entries:
+            # Our own store checks the entry, so it comes first; a host keeps the vectors itself.
+            self.store.put(replace(entry, vectors={}))
+            self.host.put(entry, outdated.get(entry.document.id, []), self.store)
+
+    def report(self) -> AddReport:
+        """The counts of this call."""
+        usage = self.usage.as_dict()
+        spent = {name: usage[name] - self.before[name] for name in COUNTS}
+        before = self.before["fallbacks"]
+        fell_back = {
+            name: count - before.get(name, 0)
+            for name, count in usage["fallbacks"].items()
+            if count > before.get(name, 0)
+        }
+        return AddReport(
+            self.added,
+            self.replaced,
+            self.unchanged,
+            self.chunks,
+            {**spent, "fallbacks": fell_back, "reasons": self.reasons},
+        )
+
+
+class Splitter(Protocol):
+    """Anything that splits a document into chunks.
+
+    One that has `split_flow` reads the text with the index's own models. If its `reuse_vectors` is
+    true, it gives the chunks' vectors too.
+    """
+
+    def split(self, document: Document) -> list[Chunk]:
+        """Chunks in reading order."""
+
+
+# chunks, and their vectors where the splitter gives them
+_Split = tuple[tuple[Chunk, ...], Array | None]
+
+
+class ReadDocument(NamedTuple):
+    """What a document was read as."""
+
+    chunks: tuple[Chunk, ...]
+    vectors: Array | None  # of the chunks, where the splitter gives them
+    failures: list[Failed]  # the splitter's calls that failed
+    views: ViewTexts
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingOptions:
+    """How documents are prepared. Without an embedder no vectors are made."""
+
+    splitter: Splitter
+    views: ViewSettings
+    embedder: Embedder | None
+    overflow: str  # "windows" or "truncate": texts longer than the encoder reads
+    window_tokens: int | None
+    # document id -> answers; None: they are not kept
+    kept: dict[str, dict[Request, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGroup:
+    """Entries for the store, with the views that fell back."""
+
+    entries: list[Entry]
+    fallbacks: Counter[str]
+    reasons: dict[str, str]
+    unchanged: int = 0  # documents that came out as the store has them
+
+
+def at_levels(
+    by_level: Mapping[str, PreparedGroup],
+    unchanged_ids: Callable[[Sequence[Entry]], set[str]],
+) -> PreparedGroup:
+    """The same documents prepared at several levels, the first one first, as one entry each.
+
+    Entries that the store has, as `unchanged_ids` tells, are left out.
+    """
+    further = dict(by_level)
+    first = further.pop(next(iter(by_level)))
+    entries = []
+    fallbacks, reasons = +first.fallbacks, dict(first.reasons)
+    for prepared in further.values():
+        fallbacks += prepared.fallbacks
+        reasons = {**prepared.reasons, **reasons}
+    for i, entry in enumerate(first.entries):
+        of_levels = {name: prepared.entries[i] for name, prepared in further.items()}
+        levels = {
+            name: LevelEntry(of_level.chunks, of_level.views, of_level.vectors)
+            for name, of_level in of_levels.items()
+        }
+        degraded = entry.degraded + sum(
+            of_level.degraded for of_level in of_levels.values()
+        )
+        entries.append(replace(entry, levels=levels, degraded=degraded))
+    unchanged = unchanged_ids(entries)
+    new = [entry for entry in entries if entry.document.id not in unchanged]
+    return PreparedGroup(new, fallbacks, reasons, len(entries) - len(new))
+
+
+def _none_held(_: Sequence[Entry]) -> set[str]:
+    return set()
+
+
+def prepare_flow(
+    group: Sequence[tuple[Document, str]],
+    how: IndexingOptions,
+    unchanged_ids: Callable[[Sequence[Entry]], set[str]] = _none_held,
+) -> Flow[PreparedGroup]:
+    """Prepare documents given with their fingerprints.
+
+    All language-model calls go out together, then all texts together. Of documents that the store
+    has, as `unchanged_ids` tells, nothing is embedded.
+    """
+    read = yield from read_flow(group, how)
+    entries = []
+    raw_vectors = []
+    fallbacks: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
+    for (document, its_fingerprint), of_document in zip(group, read, strict=True):
+        views = of_document.views
+        chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
+        failed = views.failed + _to_make_again(of_document)
+        entry = Entry(
+            document, its_fingerprint, chunks, views.texts, {}, degraded=failed
+        )
+        if not failed and how.kept is not None:
+            how.kept.pop(document.id, None)
+        of_chunks, why = fallbacks_of(of_document.chunks, of_document.failures)
+        fallbacks += views.fallbacks + of_chunks
+        reasons = {**views.reasons, **why, **reasons}
+        entries.append(entry)
+        raw_vectors.append(of_document.vectors)
+    there = unchanged_ids(entries)
+    new = [i for i, entry in enumerate(entries) if entry.document.id not in there]
+    entries, raw_vectors = [entries[i] for i in new], [raw_vectors[i] for i in new]
+    unchanged = len(group) - len(entries)
+    if how.embedder is not None and entries:
+        entries = yield from _with_vectors(entries, raw_vectors, how)
+    return PreparedGroup(entries, fallbacks, reasons, unchanged)
+
+
+def _to_make_again(read: ReadDocument) -> int:
+    """How many chunks are to be made again.
+
+    They lack what a model should have given. All are made again where a call failed, and none where
+    all calls were answered. A splitter that calls models by itself says so by
+    `extras["failure"]`.
+    """
+    degraded = [chunk for chunk in read.chunks if chunk.extras.get("degraded")]
+    return sum(bool(read.failures or chunk.extras.get("failure")) for chunk in degraded)
+
+
+def read_flow(
+    group: Sequence[tuple[Document, str]], how: IndexingOptions
+) -> Flow[list[ReadDocument]]:
+    """What documents are read as, given with their fingerprints."""
+    failures: list[list[Failed]] = [[] for _ in group]
+    splitting = []
+    for (document, _), of_document in zip(group, failures, strict=True):
+        flow = record_failures(_split_flow(document, how), of_document)
+        splitting.append(_keeping(flow, document, how))
+    split: list[_Split] = yield from gather(splitting)
+    viewed: list[ViewTexts] = yield from gather(
+        [
+            _keeping(view_flow(document, chunks, how.views), document, how)
+            for (document, _), (chunks, _) in zip(group, split, strict=True)
+        ]
+    )
+    return [
+        ReadDocument(chunks, vectors, failures[i], viewed[i])
+        for i, (chunks, vectors) in enumerate(split)
+    ]
+
+
+def windows_of(
+    views: Mapping[str, Sequence[str | None]], how: IndexingOptions, *, raw: bool
+) -> dict[str, list[tuple[int, str]]]:
+    """What is embedded of a document: view -> (chunk's position, text).
+
+    The view "raw" is there only if `raw` is set.
+    """
+
+    def windows(text: str) -> Sequence[str]:
+        return split_windows(
+            text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens
+        )
+
+    embedded: dict[str, list[tuple[int, str]]] = {}
+    for view, texts in views.items():
+        if view == "raw" and not raw:
+            continue
+        embedded[view] = []
+        for i, text in enumerate(texts):
+            embedded[view] += [(i, window) for window in windows(text)] if text else []
+    return embedded
+
+
+def texts_of(windows: Mapping[str, Sequence[tuple[int, str]]]) -> list[str]:
+    """The texts of `windows_of`, view by view."""
+    return [text for of_view in windows.values() for _, text in of_view]
+
+
+def _keeping(flow: Flow[T], document: Document, how: IndexingOptions) -> Flow[T]:
+    """The same steps with the document's kept answers not asked for again."""
+    if how.kept is None:
+        return flow
+    return reuse_answers(flow, how.kept.setdefault(document.id, {}))
+
+
+def _in_source(document: Document, chunk: Chunk) -> Chunk:
+    """The chunk with its place in the markup, which no store keeps.
+
+    That is `extras["source_start"]` and `["source_end"]`, of the text without outer white space. A
+    chunk of a format without markup is left as it is.
+    """
+    text = chunk.text.strip()
+    if document.layout is None or not text:
+        return chunk
+    start = chunk.start + chunk.text.index(text)
+    first, last = document.layout.source_map.span(start, start + len(text))
+    return replace(
+        chunk, extras={**chunk.extras, "source_start": first, "source_end": last}
+    )
+
+
+def _split_flow(document: Document, how: IndexingOptions) -> Flow[_Split]:
+    """A document's chunks, by the index's models; without an embedder, by LSA."""
+    splitter: Any = how.splitter
+    if not hasattr(splitter, "split_flow"):
+        return tuple(splitter.split(document)), None
+    if how.embedder is None:
+        return tuple((yield from with_own_vectors(splitter.split_flow(document)))), None
+    if not getattr(splitter, "reuse_vectors", False):
+        return tuple((yield from splitter.split_flow(document))), None
+    chunks, vectors = yield from splitter.split_with_vectors_flow(document)
+    return tuple(chunks), np.asarray(vectors, dtype=np.float32) if chunks else None
+
+
+def _with_vectors(
+    entries: Sequence[Entry], raw_vectors: Sequence[Array | None], how: IndexingOptions
+) -> Flow[list[Entry]]:
+    """The entries with their vectors; what has no `raw_vectors` is embedded."""
+    windows = [
+        windows_of(entry.views, how, raw=raw is None)
+        for entry, raw in zip(entries, raw_vectors, strict=True)
+    ]
+    texts = [text for by_view in windows for text in texts_of(by_view)]
+    matrix = yield from ask(Embed(tuple(texts)))
+    embedded = []
+    first = 0
+    for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):
+        vectors = {}
+        if raw is not None and "raw" in entry.views:
+            vectors["raw"] = Vectors(raw, np.arange(len(raw), dtype=np.int32))
+        for view, of_view in by_view.items():
+            owners = np.array([i for i, _ in of_view], dtype=np.int32)
+            vectors[view] = Vectors(matrix[first : first + len(of_view)], owners)
+            first += len(of_view)
+        embedded.append(replace(entry, vectors=vectors))
+    return embedded
+
+
+def split_windows(
+    text: str, embedder: Any, *, overflow: str, max_tokens: int | None = None
+) -> list[str]:
+    """The texts to embed for one index text.
+
+    Itself if the encoder reads it all, else consecutive windows without overlap. Windows are cut at
+    sentence ends and each repeats the first line (the heading path) where it leaves at least half
+    the room. An embedder without `max_tokens` gets every text whole. `overflow="truncate"` (the
+    paper) leaves it to the encoder.
+    """
+    limit = getattr(embedder, "max_tokens", None)
+    if overflow == "truncate" or not limit:
+        return [text]
+    room = min(limit, max_tokens or limit)
+    counter: TokenCounter = getattr(embedder, "count_tokens", None) or _count_generously
+    if counter(text) <= limit:
+        return [text]
+    lead = _repeated_line(text, room, counter)
+    rest = text[len(lead) :]
+    room_left = max(8, room - (counter(lead) if lead else 0))
+    windows = []
+    for piece in Cutter(counter).cut(rest, _paragraphs(rest), room_left):
+        body = rest[piece.start : piece.end]
+        if body.strip():
+            windows.append(lead + body)
+    return windows or [text]
+
+
+def _repeated_line(text: str, room: int, counter: TokenCounter) -> str:
+    """The first line, if text follows and half the room is left."""
+    lead, _, body = text.partition("\n")
+    return f"{lead}\n" if body.strip() and counter(lead) * 2 <= room else ""
+
+
+def _paragraphs(text: str) -> Sequence[Block]:
+    from structrag.reading.plain import plain_blocks
+
+    return plain_blocks(text, 0, len(text))
+
+
+def _count_generously(text: str) -> int:
+    """More tokens than most encoders count: one per three characters."""
+    return (len(text) + 2) // 3

@@ -1,0 +1,141 @@
+"""The retrievers of the adapters as data: what each is made of, and how its options are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from structrag.index.index import Index
+from structrag.integrations.metadata import d3_notes, score_notes
+from structrag.integrations.offsets import neighbours
+from structrag.integrations.segments import hit_segment_notes, with_segments
+from structrag.model_calls.settings import ASKING, arguments_of
+from structrag.records import Chunk, Hit
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.retriever import D3Retriever
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.retrieval.hiqa.retriever import HiQARetriever
+from structrag.retrieval.multiview import MultiViewRetriever
+
+
+def _left(index: Any, splitter: Any, preset: Any) -> Any:
+    """The index as it is."""
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverKind:
+    """What a retriever of an adapter is made of.
+
+    Attributes:
+        core: The core's retriever; where it holds the documents itself, that is the index too.
+        index: What it searches.
+        of_chunk: What metadata says of a hit's chunk besides its place, with lists or strings of
+            JSON in their place.
+        embedder: What the index calls the model that embeds.
+        shared: Options that both the retriever and its index take.
+        new: Options of a new index where they differ from the index's own.
+        kept: Options of an index that are saved with it, so that opening it takes none.
+        renamed: Options of the adapters -> what the index calls them.
+        finish: Is given the index with the options `splitter` and `preset`.
+    """
+
+    core: Any
+    index: Any
+    of_chunk: Callable[[Chunk, bool], dict[str, Any]] | None = None
+    embedder: str = "embedder"
+    shared: Collection[str] = ()
+    new: Mapping[str, Any] = field(default_factory=dict)
+    kept: Collection[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    finish: Callable[[Any, Any, Any], Any] = _left
+
+    def notes(self, hit: Hit, *, lists: bool = False) -> dict[str, Any]:
+        """What metadata says of a hit besides its document and place."""
+        notes = self.of_chunk(hit.chunk, lists) if self.of_chunk else {}
+        return {**score_notes(hit), **notes}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """What the core's retriever is made with."""
+        return () if self.core is self.index else arguments_of(self.core)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What one search of it takes, the question first."""
+        return arguments_of(self.core.search)[1:]
+
+    def index_options(self, what: str) -> list[str]:
+        """What its index takes but for the embedder; `what` is "load" where it is opened."""
+        names = (*arguments_of(self.index), *self.renamed)
+        more = ["verify"] if what == "load" else []
+        return [name for name in names if name != self.embedder] + more
+
+    def divided(
+        self, options: Mapping[str, Any], own: Iterable[str], what: str
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The options named `own`, for the retriever, and those for its index."""
+        names = set(own)
+        for_retriever = {name: options[name] for name in options if name in names}
+        left_out = names - set(self.shared)
+        for_index = dict(self.new)
+        if what == "load":
+            for_index, left_out = {}, left_out | set(self.kept)
+        for name in sorted(options, key=lambda name: name in self.renamed):
+            is_unsaid = name in names and options[name] is None
+            if name not in left_out and not is_unsaid:
+                for_index[self.renamed.get(name, name)] = options[name]
+        return for_retriever, for_index
+
+    def saved(self, index: Any) -> dict[str, Any]:
+        """Options of the retriever that a saved index knows."""
+        return {
+            name: getattr(index, name)
+            for name in ("preset", "views")
+            if name in self.shared and hasattr(index, name)
+        }
+
+
+def neighbours_of(index: Any, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+    """What stands before and behind a hit in its document."""
+    if isinstance(index, EvidenceRetriever):
+        return index.neighbours(chunk)
+    return neighbours(index.store.reader(), chunk)
+
+
+def chunks_of(index: Any, doc_id: str) -> list[Chunk]:
+    """What a document consists of, in reading order."""
+    if isinstance(index, EvidenceRetriever):
+        return index.blocks(doc_id)
+    chunks: list[Chunk] = index.store.chunks(doc_id)
+    return chunks
+
+
+def _multiview_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
+    return {"views_hit": list(chunk.extras.get("views_hit", ()))}
+
+
+def _hiqa_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
+    return hit_segment_notes(chunk, lists=lists)
+
+
+def _d3_notes(chunk: Chunk, lists: bool) -> dict[str, Any]:
+    return d3_notes(chunk)
+
+
+MULTIVIEW = RetrieverKind(
+    MultiViewRetriever, Index, _multiview_notes, shared=("preset", "views")
+)
+HIQA = RetrieverKind(
+    HiQARetriever, Index, _hiqa_notes, new={"views": ("raw",)}, finish=with_segments
+)
+D3 = RetrieverKind(
+    D3Retriever,
+    D3Index,
+    _d3_notes,
+    shared=("llm", "preset", *ASKING),
+    kept=("preset",),
+    renamed={"summariser": "llm"},
+)
+EVIDENCE = RetrieverKind(EvidenceRetriever, EvidenceRetriever, embedder="embedding")

@@ -1,0 +1,180 @@
+"""Files as texts with metadata, for the loaders of both frameworks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structrag.errors import InvalidParameter, StructragError
+from structrag.integrations.documents import MEDIA_TYPES, is_pdf
+from structrag.integrations.metadata import FORMAT_KEY
+from structrag.reading.decoding import decoded
+from structrag.reading.files import (
+    OFFICE_SUFFIXES,
+    find_files,
+    format_of_file,
+    other_files,
+)
+from structrag.reading.flat import warn_if_flat
+from structrag.reading.opening import MAX_BYTES, check_reader, file_bytes
+from structrag.text.plurals import pluralise
+
+MOST_NAMES = 5  # of files left out for one reason; the others are a number
+_OTHER_KIND = "no Markdown, HTML, text or PDF"
+_OFFICE = "read by docling or Unstructured, whose documents from_docling and from_unstructured take"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedText:
+    """The text of a file, and what is known of it.
+
+    Example:
+        >>> load_bytes(b"# Pumps", "pumps.md").metadata
+        {'text_format': 'markdown'}
+
+    Attributes:
+        text: As it stands in the file; of a PDF Markdown made by its layout. HTML keeps its markup.
+        metadata: `text_format` ("markdown", "html" or "text"), by which splitters and retrievers
+            know how to read it; of a PDF `title`, `pages` and `pages_without_text` (their numbers,
+            with commas between); `undecodable` characters if there are any.
+    """
+
+    text: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FileReading:
+    """How PDF files are read.
+
+    Example:
+        >>> FileReading(isolated=True).reader
+        'layout'
+
+    Attributes:
+        reader: "layout", "docling" or a function, as in `structrag.read_file`.
+        isolated: Whether each PDF is read in a process of its own, with limits.
+        password: For encrypted files.
+    """
+
+    reader: Any = "layout"
+    isolated: bool = False
+    password: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check_reader(self.reader)
+
+    def load(self, path: Path) -> LoadedText:
+        """Read a file. Raises InvalidDocument if it cannot be read."""
+        if is_pdf(path):
+            return self._load_pdf(path)
+        return load_bytes(file_bytes(path, MAX_BYTES), str(path))
+
+    def load_bytes(
+        self, data: bytes, name: str, media_type: str | None = None
+    ) -> LoadedText:
+        """Read the bytes of a file of this name."""
+        if is_pdf(name, media_type):
+            return self._load_pdf(data)
+        return load_bytes(data, name, media_type)
+
+    def load_all(self, path: Path) -> Iterator[tuple[Path, LoadedText]]:
+        """The file, or those of a folder, each with its text.
+
+        Those of a folder are what `find_files` gives. What is left out of a folder is told in one
+        warning at the end, with names and reasons: files of other kinds, Word files and their like,
+        what cannot be read.
+
+        Raises:
+            InvalidDocument: nothing is there, or the file itself cannot be read.
+        """
+        left_out: dict[str, list[str]] = {}  # by the reason
+
+        def leave_out(file: Path, reason: str) -> None:
+            left_out.setdefault(reason, []).append(file.name)
+
+        read = 0
+        for file in find_files(path, left_out=leave_out):
+            try:
+                loaded = self.load(file)
+            except StructragError as error:
+                if file == path:
+                    raise
+                leave_out(file, str(error))
+                continue
+            read += 1
+            yield file, loaded
+        for file in sorted(other_files(path)):
+            is_office = file.suffix.lower() in OFFICE_SUFFIXES
+            leave_out(file, _OFFICE if is_office else _OTHER_KIND)
+        if left_out or not read:
+            warnings.warn(_told(path, read, left_out), stacklevel=2)
+
+    def _load_pdf(self, source: Path | bytes) -> LoadedText:
+        # With the packages of an extra.
+        from structrag.reading.pdf.document import pdf_document
+        from structrag.reading.pdf.isolation import isolated_document
+
+        read = (
+            isolated_document
+            if self.isolated and isinstance(source, Path)
+            else pdf_document
+        )
+        options: dict[str, Any] = (
+            {"password": self.password} if self.password is not None else {}
+        )
+        document = read(source, reader=self.reader, **options)
+        warn_if_flat(document, "PDF")
+        facts = {key: value for key, value in document.meta.items() if key != "source"}
+        if "pages_without_text" in facts:  # a string, since stores take no lists
+            facts["pages_without_text"] = ", ".join(
+                map(str, facts["pages_without_text"])
+            )
+        title = {"title": document.title} if document.title else {}
+        return LoadedText(document.text, {FORMAT_KEY: "markdown", **title, **facts})
+
+
+def _told(path: Path, read: int, left_out: dict[str, list[str]]) -> str:
+    """What was left out of a folder: how many, why, and the first names."""
+    count = sum(map(len, left_out.values()))
+    parts = [f"{pluralise(read, 'file')} of {str(path)!r} read, {count} left out."]
+    for reason, names in left_out.items():
+        shown = ", ".join(names[:MOST_NAMES])
+        others = len(names) - MOST_NAMES
+        more = f" and {pluralise(others, 'other')}" if others > 0 else ""
+        parts.append(f"{shown}{more}: {reason.rstrip('.')}.")
+    return " ".join(parts)
+
+
+def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedText:
+    """The text of a file that is no PDF.
+
+    It is read by its media type, its suffix or what it looks like.
+    """
+    text, undecodable = decoded(data, name)
+    kind = MEDIA_TYPES.get((media_type or "").partition(";")[0].strip().lower())
+    format = kind or format_of_file(name, text)
+    facts: dict[str, Any] = {FORMAT_KEY: format}
+    if undecodable:
+        facts["undecodable"] = undecodable
+    return LoadedText(text, facts)
+
+
+def check_paths(paths: Any) -> list[Path]:
+    """One or more paths, as a caller names them.
+
+    Raises InvalidParameter for anything else.
+    """
+    if isinstance(paths, str | Path):
+        return [Path(paths)]
+    is_list = isinstance(paths, Iterable) and not isinstance(paths, bytes | Mapping)
+    checked = list(paths) if is_list else []
+    if not checked or not all(isinstance(path, str | Path) for path in checked):
+        raise InvalidParameter(
+            "path must be a file, a folder, or a list of them, as strings or Paths; got "
+            f"{type(paths).__name__}."
+        )
+    return [Path(path) for path in checked]

@@ -1,0 +1,307 @@
+"""What both adapters' models do alike: answers, JSON, margins, vectors, and their tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+from structrag.integrations.encoders import answer_counter, margin_model, reading_limit
+from structrag.integrations.naming import host_name
+from structrag.model_calls.counted import CallTokens, counted
+from structrag.model_calls.flow import adrive, drive
+from structrag.model_calls.requests import T
+from structrag.models.margins import Masses, two_way_of_top
+from structrag.text.tokens import TokenCounter
+
+Vectors = list[list[float]]
+
+# The most likely first tokens of an answer with their log-probabilities.
+Top = Sequence[tuple[str, float]]
+
+PARAMETERS: tuple[dict[str, Any], ...] = (
+    {"logprobs": True, "top_logprobs": 20, "max_tokens": 1, "temperature": 0},
+    {"logprobs": True, "top_logprobs": 20},  # for models that refuse one of the others
+    {},  # what is refused then too was not refused for its parameters
+)
+REFUSED = {400, 404, 422}  # HTTP status codes for a parameter that is not known
+
+
+@dataclass(slots=True)
+class LogProbabilities:
+    """Log-probabilities of one model object's answers (foundation, section 7).
+
+    Which parameters the model takes is tried out once.
+
+    Attributes:
+        works: The number of the parameters in PARAMETERS that work; -1: none, None: not tried yet.
+        masses: How much of the probability the options had together.
+        normalised: As in `TransformersMargin`.
+        tokens: Takes the tokens of a call out of the model's answer, None where it tells none.
+    """
+
+    works: int | None = None
+    normalised: bool = True
+    tokens: Callable[[Any], CallTokens | None] = field(
+        default=lambda _: None, repr=False
+    )
+    masses: Masses = field(default_factory=Masses)
+
+    def flow(
+        self, options: tuple[str, str], read: Callable[[Any], Top]
+    ) -> Generator[Mapping[str, Any], Any, float | None]:
+        """Yield the parameters of calls, and return the margin.
+
+        Each yield is sent the model's answer, or the exception that it raised.
+
+        `read` takes the log-probabilities out of an answer, [] if there are none. The margin is
+        None for a model without them, and where neither option is among them. A call that failed
+        for another reason than its parameters is raised, and decides nothing: a prompt that is too
+        long is refused without any parameter too.
+        """
+        if self.works == -1:
+            return None
+        numbers = range(len(PARAMETERS)) if self.works is None else [self.works]
+        for number in numbers:
+            answer = yield PARAMETERS[number]
+            if isinstance(answer, Exception):
+                is_last = number + 1 == len(PARAMETERS)
+                if self.works is None and _is_refusal(answer) and not is_last:
+                    continue
+                raise answer
+            top = read(answer)
+            # The model takes the parameters, and gives no log-probabilities.
+            if not top:
+                break
+            self.works = number
+            weighed = two_way_of_top(top, options, normalised=self.normalised)
+            if weighed is None:
+                return None
+            self.masses.add(weighed.mass)
+            return counted(weighed.margin, self.tokens(answer))
+        if self.works is None:
+            self.works = -1
+        return None
+
+
+@dataclass(slots=True)
+class JsonAnswers:
+    """Whether one model object can be held to a JSON schema.
+
+    Servers of OpenAI's kind can.
+
+    Attributes:
+        takes: None: not tried yet.
+    """
+
+    takes: bool | None = None
+
+    def flow(self, schema: Mapping[str, Any]) -> Generator[Mapping[str, Any], Any, Any]:
+        """Yield the parameters of calls, and return the answer.
+
+        Each yield is sent the model's answer, or the exception that it raised. A model that refuses
+        the schema, and not the prompt without it, is not given one again.
+        """
+        if self.takes is not False:
+            of_schema = {"name": "answer", "schema": dict(schema), "strict": True}
+            answer = yield {
+                "response_format": {"type": "json_schema", "json_schema": of_schema}
+            }
+            if not isinstance(answer, Exception):
+                self.takes = True
+                return answer
+            if self.takes or not _is_refusal(answer):
+                raise answer
+        answer = yield {}
+        if isinstance(answer, Exception):
+            raise answer
+        self.takes = False
+        return answer
+
+
+def tried(
+    flow: Generator[Mapping[str, Any], Any, T],
+    call: Callable[[Mapping[str, Any]], Any],
+) -> T:
+    """What steps return whose parameters are tried by `call`."""
+
+    def answer(parameters: Mapping[str, Any]) -> Any:
+        try:
+            return call(parameters)
+        except Exception as error:  # noqa: BLE001 - the steps judge it
+            return error
+
+    return drive(flow, answer)
+
+
+async def atried(
+    flow: Generator[Mapping[str, Any], Any, T],
+    call: Callable[[Mapping[str, Any]], Awaitable[Any]],
+) -> T:
+    """`tried` by calls that are awaited."""
+
+    async def answer(parameters: Mapping[str, Any]) -> Any:
+        try:
+            return await call(parameters)
+        except Exception as error:  # noqa: BLE001 - as in `tried`
+            return error
+
+    return await adrive(flow, answer)
+
+
+def _is_refusal(error: Exception) -> bool:
+    return (
+        isinstance(error, TypeError | ValueError | NotImplementedError)
+        or getattr(error, "status_code", None) in REFUSED
+    )
+
+
+class HostEmbedder:
+    """An embedding model of a host framework as an embedder of structrag."""
+
+    name: str
+    max_tokens: int | None
+
+    def __init__(
+        self,
+        model: Any,
+        name: str,
+        max_tokens: int | None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name = name or host_name(model, extra)
+        self.max_tokens, self._counter = reading_limit(model, max_tokens)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def count_tokens(self, text: str) -> int:
+        """The model's tokens of a text, for windows; an estimate without its tokenizer."""
+        return self._counter(text)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        """One vector a text."""
+        if query:
+            return [self._query(text) for text in texts]
+        return self._documents(list(texts))
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
+        """`embed` by the model's own async calls."""
+        if query:
+            return list(await asyncio.gather(*map(self._aquery, texts)))
+        return await self._adocuments(list(texts))
+
+    def _documents(self, texts: list[str]) -> Vectors:
+        raise NotImplementedError
+
+    def _query(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+    async def _adocuments(self, texts: list[str]) -> Vectors:
+        raise NotImplementedError
+
+    async def _aquery(self, text: str) -> list[float]:
+        raise NotImplementedError
+
+
+class HostModel:
+    """A language model of a host framework as one of structrag.
+
+    Each host says how a prompt is asked with some parameters, and what of an answer is its text,
+    its tokens and the log-probabilities of its first token.
+    """
+
+    name: str
+
+    def __init__(self, model: Any, name: str, *, normalised: bool) -> None:
+        self.name = name if normalised else f"{name}|not normalised"
+        self._weighing = LogProbabilities(normalised=normalised, tokens=self._tokens)
+        self._json = JsonAnswers()
+        self._weigher = margin_model(model, normalised=normalised)
+        # by the model's own tokenizer; None where it has none at hand
+        self.count_tokens: TokenCounter | None = answer_counter(model)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def _ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    async def _aask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _text(answer: Any) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _tokens(answer: Any) -> CallTokens | None:
+        raise NotImplementedError
+
+    @staticmethod
+    def _top(answer: Any) -> Top:
+        raise NotImplementedError
+
+    def complete(self, prompt: str) -> str:
+        """The answer's text."""
+        return self._counted(self._ask(prompt, {}))
+
+    async def acomplete(self, prompt: str) -> str:
+        """`complete` by the model's own async call."""
+        return self._counted(await self._aask(prompt, {}))
+
+    def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """The answer's text, held to a JSON schema.
+
+        Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
+        """
+        return self._counted(tried(self._json.flow(schema), partial(self._ask, prompt)))
+
+    async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
+        """`complete_json` by the model's own async call."""
+        answer = await atried(self._json.flow(schema), partial(self._aask, prompt))
+        return self._counted(answer)
+
+    def _counted(self, answer: Any) -> str:
+        text: str = self._text(answer)
+        return counted(text, self._tokens(answer))
+
+    @cached_property
+    def unnormalised(self) -> Any:
+        """The same model with margins pA - pB. Both count in `masses`."""
+        if not self._weighing.normalised:
+            return self
+        other = copy(self)
+        other.name = f"{self.name}|not normalised"
+        other._weighing = replace(self._weighing, normalised=False)
+        other._weigher = self._weigher and self._weigher.unnormalised
+        return other
+
+    @property
+    def masses(self) -> Masses:
+        """The probability that the options of `choose` had together so far.
+
+        Near 0 the model wanted to answer something else, and its margins say little.
+        """
+        return (self._weigher or self._weighing).masses
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """The margin of the first option over the second.
+
+        By the log-probabilities of the answer, or by the logits of a model of transformers that
+        runs in this process; None for a model without them.
+        """
+        if self._weigher is not None:
+            return self._weigher.choose(prompt, options)
+        flow = self._weighing.flow(options, self._top)
+        return tried(flow, partial(self._ask, prompt))
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """`choose` by the model's own async call."""
+        if self._weigher is not None:
+            return await asyncio.to_thread(self._weigher.choose, prompt, options)
+        flow = self._weighing.flow(options, self._top)
+        return await atried(flow, partial(self._aask, prompt))

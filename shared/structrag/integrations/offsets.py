@@ -1,0 +1,163 @@
+"""A chunk's place in its document, its neighbours, and its text trimmed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from structrag.errors import UnknownDocument
+from structrag.index.corpus import CorpusReader
+from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.records import Chunk, Document
+
+
+def chunk_at(reader: CorpusReader, doc_id: str, start: int, end: int) -> Chunk | None:
+    """The chunk of a document that holds the characters `[start, end)`.
+
+    None if there is no such document, or no one chunk that does. Of chunks that overlap, the last
+    one that begins at or before `start` counts.
+    """
+    try:
+        rows = reader.rows_of(doc_id)
+    except UnknownDocument:
+        return None
+    place = bisect_right(rows, start, key=lambda row: reader.chunk(row).start) - 1
+    if place < 0:  # every chunk begins behind `start`
+        return None
+    chunk = reader.chunk(rows[place])
+    return chunk if end <= chunk.end else None
+
+
+def neighbours(reader: CorpusReader, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+    """The chunks of an index before and behind a chunk of it.
+
+    None where the document begins or ends, and twice for a chunk that is not in the index. Of
+    paragraphs that were joined (`extras["paragraphs"]`) what is beside all of them.
+    """
+    names = chunk.extras.get("paragraphs") or [chunk.id]
+    first, last = reader.row_of(names[0]), reader.row_of(names[-1])
+    if first is None or last is None:
+        return None, None
+    rows = reader.rows_of(chunk.doc_id)
+    return (
+        reader.chunk(first - 1) if first - 1 in rows else None,
+        reader.chunk(last + 1) if last + 1 in rows else None,
+    )
+
+
+def original_span(
+    chunk: Chunk, document: Document, base: int | None
+) -> tuple[int, int] | tuple[None, None]:
+    """A chunk's span in what its document is a part of.
+
+    `base` is where that text begins there, None if unknown. The span is (None, None) then, and for
+    a part of a page of HTML, whose visible text is counted from its own beginning.
+    """
+    if base is None or (base and document.layout is not None):
+        return None, None
+    return chunk.start + base, chunk.end + base
+
+
+def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
+    """Where a host says that a text begins, if that can be.
+
+    None unless the length to the end fits the text.
+
+    Example:
+        >>> trusted_start("abc", 4, 7), trusted_start("abc", 4, 9)
+        (4, None)
+    """
+    if start is None or end is None:
+        return None
+    return start if end - start == len(text) else None
+
+
+def slice_places(
+    text: str, metadata: Mapping[str, Any], start: int, end: int
+) -> dict[str, int]:
+    """Where `text[start:end]` stands, by the places of the text in its metadata.
+
+    They are `start_index`, `end_index`, `source_start` and `source_end`, those that are there. A
+    span that is not as long as the text, such as that of markup, stays: it holds the slice. A
+    heading context in front of the text is in no span.
+
+    Example:
+        >>> slice_places("It leaks.", {"start_index": 40, "end_index": 49}, 3, 8)
+        {'start_index': 43, 'end_index': 48}
+    """
+    context = str(metadata.get(CONTEXT_KEY) or "")
+    lead = len(context) + 1 if context and text.startswith(f"{context}\n") else 0
+    first, last = max(start - lead, 0), max(end - lead, 0)
+    places: dict[str, int] = {}
+    for names in (("start_index", "end_index"), ("source_start", "source_end")):
+        base, stop = (metadata.get(name) for name in names)
+        if not isinstance(base, int) or base < 0:
+            continue
+        if stop is None:  # other splitters write where a text begins, and no more
+            places[names[0]] = base + first
+        elif stop - base == len(text) - lead:
+            places |= {names[0]: base + first, names[1]: base + last}
+    return places
+
+
+_BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")
+
+
+def trim_span(text: str) -> tuple[int, int]:
+    """Where a text begins and ends without white space around it.
+
+    The first line that is not blank keeps its indentation, which means something in code and lists.
+    Of a blank text nothing is left.
+
+    Example:
+        >>> trim_span("\\n    x = 1\\n\\n")
+        (1, 10)
+    """
+    end = len(text.rstrip())
+    blank = _BLANK_LINES.match(text)
+    start = blank.end() if blank else 0
+    return min(start, end), end
+
+
+def trimmed_text(text: str) -> str:
+    """The text without blank lines before and white space after it."""
+    start, end = trim_span(text)
+    return text[start:end]
+
+
+def trimmed(chunk: Chunk) -> Chunk:
+    """A chunk without blank lines before and white space after it.
+
+    Its offsets move along, so that its text stays an exact slice of the document. Its id stays.
+    """
+    start, end = trim_span(chunk.text)
+    if end - start == len(chunk.text):
+        return chunk
+    return replace(
+        chunk,
+        start=chunk.start + start,
+        end=chunk.start + end,
+        text=chunk.text[start:end],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedLength:
+    """The greater length of a text, trimmed or not.
+
+    A limit that holds by this measure holds for what `trimmed` leaves too, whatever the measure.
+
+    Example:
+        >>> TrimmedLength(len)("one\\n\\n")
+        5
+    """
+
+    length_function: Callable[[str], int]
+
+    def __call__(self, text: str) -> int:
+        length = self.length_function(text)
+        inner = trimmed_text(text)
+        return length if inner == text else max(length, self.length_function(inner))

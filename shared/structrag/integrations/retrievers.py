@@ -1,0 +1,264 @@
+"""What both frameworks' retrievers share: arguments, results and errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidAnswer,
+    InvalidParameter,
+    ModelFailed,
+    UnknownDocument,
+    check_at_least,
+    check_choice,
+    checked_k,
+)
+from structrag.model_calls.flow import ask
+from structrag.model_calls.requests import Flow, Search, T
+from structrag.model_calls.runner import Runner
+from structrag.records import Chunk, Hit
+from structrag.retrieval.evidence.limits import ORDERS
+from structrag.retrieval.multihop.hops import SelfAskResult
+from structrag.retrieval.retriever import Retriever
+from structrag.text.heading_path import SEPARATOR
+
+ROUTE = "host"
+LSA = "lsa"  # what says that LSA is meant
+NO_MODEL = "No embedding model was given"
+Result = TypeVar("Result")  # a host's
+
+
+@dataclass(frozen=True)
+class HostRetriever(Retriever):
+    """Another framework's retriever as a `Retriever` of the core.
+
+    One search a question. Each result is a hit, ranked as it came, with the score 1 / rank. So
+    `TwoHop` and `SelfAsk` take it; `runner` drives it.
+
+    Attributes:
+        kind: What the retriever is, for messages.
+        retrieve: Question -> results, best first.
+        aretrieve: The same on an event loop.
+        chunk_of: A result as a chunk, equal results with equal ids.
+    """
+
+    kind: str
+    retrieve: Callable[[str], Sequence[Any]]
+    aretrieve: Callable[[str], Awaitable[Sequence[Any]]]
+    chunk_of: Callable[[Any], Chunk]
+    runner: Runner = field(default_factory=Runner, repr=False)
+
+    def flow(
+        self, query: str, k: float | None = None, *, where: Any = None
+    ) -> Flow[list[Hit]]:
+        """The results as hits, at most `k` of them.
+
+        Raises InvalidParameter for a `where`, which only structrag's own retrievers know.
+        """
+        if where is not None:
+            raise InvalidParameter(
+                f"where must be None with a {self.kind}: only structrag's own retrievers take it. "
+                "Set a filter in that retriever."
+            )
+        most = None if k is None else checked_k(k)
+        searcher = _Searcher(self.retrieve, self.aretrieve)
+        results = yield from ask(Search(ROUTE, query, None, 0, searcher=searcher))
+        return [
+            Hit(self.chunk_of(result), 1 / rank, rank)
+            for rank, result in enumerate(results[:most], start=1)
+        ]
+
+    def run(self, flow: Flow[T]) -> T:
+        """Drive steps by `runner`."""
+        return self.runner.run(flow)
+
+    async def arun(self, flow: Flow[T]) -> T:
+        """`run` on an event loop."""
+        return await self.runner.arun(flow)
+
+
+@dataclass(frozen=True)
+class _Searcher:
+    """The host's two calls as a route; its ranking is their results.
+
+    What they raise comes out as it is.
+    """
+
+    is_ours: ClassVar[bool] = True
+    retrieve: Callable[[str], Sequence[Any]]
+    aretrieve: Callable[[str], Awaitable[Sequence[Any]]]
+
+    def search(self, request: Search) -> Any:
+        return self.retrieve(request.query)
+
+    async def asearch(self, request: Search) -> Any:
+        return await self.aretrieve(request.query)
+
+
+def passage(
+    id: str,
+    doc_id: str,
+    text: str,
+    *,
+    start: Any = None,
+    context: str = "",
+    path: Any = None,
+    extras: Mapping[str, Any],
+) -> Chunk:
+    """A text that a host's retriever gave as a chunk.
+
+    Args:
+        start: Where it begins in its document; anything but a number counts as 0.
+        context: The titles above it, where the host has them as one string.
+        path: The same as a list; anything else counts as none.
+        extras: What leads back to the host's own result.
+    """
+    begin = start if isinstance(start, int) else 0
+    titles = tuple(map(str, path)) if isinstance(path, list | tuple) else ()
+    return Chunk(
+        id=id,
+        doc_id=doc_id,
+        section_id="",
+        start=begin,
+        end=begin + len(text),
+        text=text,
+        context=context or SEPARATOR.join(titles),
+        path=titles,
+        extras=extras,
+    )
+
+
+@contextmanager
+def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
+    """Say in an error that no retriever comes back.
+
+    Where a model fails or the budget is spent while a retriever is made and filled, the error also
+    says what is left, and how to go on.
+
+    Args:
+        make: The call that is broken off.
+        add: The method that adds documents.
+        cache: The call's cache, or None.
+    """
+    try:
+        yield
+    except (BudgetExceeded, InvalidAnswer, ModelFailed) as error:
+        if cache is None:
+            rest = (
+                "nothing of this call is kept, since it had no cache=. Call it again with "
+                "cache= and a path"
+            )
+        else:
+            rest = (
+                "of this call the cache alone is kept. Call it again with the same cache=; what "
+                "is in it is not paid for twice"
+            )
+        raise type(error)(
+            f"{error} But {make} gave no retriever back: {rest}. To keep finished documents too, "
+            f"make an empty retriever by {make}([], ...) and give them to its {add}."
+        ) from error.__cause__ or error
+
+
+def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[Result]:
+    """Hits as results of a host, with their documents' metadata.
+
+    A hit whose document another thread has deleted since the search is left out.
+    """
+    for hit in hits:
+        try:
+            result = make(hit)
+        except UnknownDocument:
+            continue
+        yield result
+
+
+def trace_notes(
+    result: SelfAskResult, shown: Callable[[Sequence[Hit]], list[Any]]
+) -> dict[str, Any]:
+    """How self-ask came to its answer, in values of JSON; `shown` is what stands for hits."""
+    trace = [
+        {
+            "follow_up": hop.follow_up,
+            "answer": hop.answer,
+            "evidence": shown(hop.evidence),
+            "cost": asdict(hop.cost),
+        }
+        for hop in result.trace
+    ]
+    return {
+        "trace": trace,
+        "stopped": result.stopped,
+        "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
+        "failures": result.failures,
+    }
+
+
+def chosen_embedding(argument: str, embedding: Any) -> Any:
+    """The embedding for the core, None for LSA.
+
+    A warning says so once, unless LSA was asked for by its name.
+
+    Args:
+        argument: What the host calls it.
+
+    Raises:
+        InvalidParameter: it is a list or a dict, such as the documents.
+    """
+    if isinstance(embedding, list | tuple | dict):
+        raise InvalidParameter(
+            f"{argument} must be an embedding model, the name of one, a function or {LSA!r}; got "
+            f"{type(embedding).__name__}. Are the documents and {argument} swapped?"
+        )
+    if embedding is None:
+        warnings.warn(
+            f"{NO_MODEL}, so vectors are made by LSA from the words of the documents themselves. "
+            f"Pass a model as {argument}=..., or {argument}={LSA!r} where LSA is meant.",
+            stacklevel=4,
+        )
+    return None if isinstance(embedding, str) and embedding == LSA else embedding
+
+
+def check_limits(order: str, **limits: float | None) -> None:
+    """Raise InvalidParameter for limits of evidence that are not allowed."""
+    check_choice("order", order, ORDERS)
+    for name, limit in limits.items():
+        if limit is not None:
+            check_at_least(name, limit, 1)
+
+
+def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
+    """Say that chunks came where whole documents are wanted."""
+    if any(are_chunks):
+        warnings.warn(
+            "The documents are chunks of a splitter. Retrievers here split documents themselves, "
+            "by their sections: give them whole documents.",
+            stacklevel=5,
+        )
+
+
+def resolve_aliases(options: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """The options with another name that means the same as its own.
+
+    Example:
+        >>> resolve_aliases({"k": 3}, {"k": "similarity_top_k"})
+        {'similarity_top_k': 3}
+
+    Raises:
+        InvalidParameter: both names are given.
+    """
+    renamed = dict(options)
+    for other, name in names.items():
+        if other not in renamed:
+            continue
+        value = renamed.pop(other)
+        if name in renamed:
+            raise InvalidParameter(
+                f"{name} and {other} mean the same; got both. Leave one out."
+            )
+        renamed[name] = value
+    return renamed

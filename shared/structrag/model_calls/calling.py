@@ -1,0 +1,173 @@
+"""Calling a caller's models: in this thread or awaited, within a time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Thread
+from typing import Any
+
+from structrag.errors import TimedOut
+from structrag.model_calls.flow import Done, advance
+from structrag.model_calls.requests import T
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a method of a caller's model."""
+
+    who: str  # such as "embedder 'e5'", for errors
+    model: Any
+    method: str  # without the "a" of one that is awaited
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+# What is done with one model after another: it yields calls, and gets what each returned or raised.
+Calls = Generator[ModelCall, Any, T]
+
+
+async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    """Call a model's method on an event loop.
+
+    The method of the same name with an "a" in front is awaited; a model without one is called in a
+    worker thread.
+    """
+    awaitable = getattr(model, f"a{method}", None)
+    if awaitable is not None:
+        return await awaitable(*arguments, **options)
+    return await asyncio.to_thread(
+        called_in_thread, getattr(model, method), *arguments, **options
+    )
+
+
+def called_in_thread(
+    function: Callable[..., Any], *arguments: Any, **options: Any
+) -> Any:
+    """The result of a call in a thread. StopIteration would never leave it."""
+    try:
+        return function(*arguments, **options)
+    except StopIteration as stop:
+        raise RuntimeError(f"raised StopIteration: {stop}") from stop
+
+
+def within(
+    seconds: float | None,
+    what: str,
+    call: Callable[..., T],
+    *arguments: Any,
+    **options: Any,
+) -> T:
+    """What a call returns, or TimedOut where it takes longer.
+
+    `None` sets no limit.
+
+    Example:
+        >>> within(5, "embedder 'e5'", str.upper, "yes")
+        'YES'
+
+    With a limit the call runs in a thread of its own, which nothing can stop: one that hangs stays
+    until the process ends, and does not keep it from ending.
+    """
+    if seconds is None:
+        return call(*arguments, **options)
+    outcome: Future[T] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome.set_result(context.run(call, *arguments, **options))
+        except BaseException as error:  # noqa: BLE001 - it is raised again by the thread that waits
+            outcome.set_exception(error)
+
+    Thread(target=work, daemon=True, name=f"structrag: {what}").start()
+    if wait([outcome], seconds).not_done:
+        raise _timed_out(seconds, what)
+    return outcome.result()
+
+
+async def awithin(
+    seconds: float | None,
+    what: str,
+    model: Any,
+    method: str,
+    *arguments: Any,
+    **options: Any,
+) -> Any:
+    """`within` on an event loop, for a method that may be awaited.
+
+    It is called as `acall` calls it. A coroutine that takes longer is cancelled.
+    """
+    if seconds is None:
+        return await acall(model, method, *arguments, **options)
+    if not hasattr(model, f"a{method}"):
+        call = getattr(model, method)
+        limited = partial(within, seconds, what, call)
+        return await asyncio.to_thread(called_in_thread, limited, *arguments, **options)
+    work = asyncio.ensure_future(acall(model, method, *arguments, **options))
+    try:
+        # Not `wait_for`, which waits for the end of a coroutine that ignores being cancelled.
+        await asyncio.wait([work], timeout=seconds)
+        if work.done():
+            return work.result()
+        raise _timed_out(seconds, what)
+    finally:
+        work.cancel()
+
+
+def call_models(calls: Calls[T], timeout: float | None) -> T:
+    """Make the calls that are yielded, each `within` the time.
+
+    What a call raises is raised where it was yielded, so that `calls` decides what it means.
+
+    Example:
+        >>> from structrag.model_calls.calling import ModelCall
+        >>> def call_settings():
+        ...     return (yield ModelCall("model", "yes", "upper", ()))
+        >>> call_models(call_settings(), timeout=5)
+        'YES'
+    """
+    turn = advance(calls, None)
+    while not isinstance(turn, Done):
+        answer, raised = None, None
+        try:
+            method = getattr(turn.model, turn.method)
+            answer = within(timeout, turn.who, method, *turn.arguments, **turn.options)
+        except Exception as error:  # noqa: BLE001 - `calls` decides
+            raised = error
+        turn = advance(calls, answer, raised)
+    return turn.result
+
+
+async def acall_models(calls: Calls[T], timeout: float | None) -> T:
+    """`call_models` on an event loop.
+
+    `calls` runs on its thread, models mostly on others.
+    """
+    turn = advance(calls, None)
+    while not isinstance(turn, Done):
+        answer, raised = None, None
+        try:
+            answer = await awithin(
+                timeout,
+                turn.who,
+                turn.model,
+                turn.method,
+                *turn.arguments,
+                **turn.options,
+            )
+        except Exception as error:  # noqa: BLE001 - `calls` decides
+            raised = error
+        turn = advance(calls, answer, raised)
+    return turn.result
+
+
+def _timed_out(seconds: float, what: str) -> TimedOut:
+    return TimedOut(
+        f"The {what} gave no answer within timeout={seconds:g} seconds. Raise timeout=, or ask for "
+        "less at once by batch_size=."
+    )

@@ -1,0 +1,378 @@
+"""The runner answers what algorithms ask, on an event loop or without."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import warnings
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.calling import Calls, ModelCall, acall_models, call_models
+from structrag.model_calls.calls import CALLS, Call, call_settings, jobs_of
+from structrag.model_calls.counted import CallTokens, tokens_of
+from structrag.model_calls.failures import AT_A_QUESTION, raised_by
+from structrag.model_calls.flow import adrive, drive, in_thread
+from structrag.model_calls.naming import has_name
+from structrag.model_calls.requests import (
+    Ask,
+    Choose,
+    Embed,
+    Embedder,
+    EmbedTokens,
+    Failed,
+    Flow,
+    LanguageModel,
+    Request,
+    Route,
+    Score,
+    Search,
+    T,
+)
+from structrag.model_calls.settings import (
+    CallOptions,
+    CallSettings,
+    as_cache,
+    call_settings_of,
+)
+from structrag.model_calls.texts import WORKS, TextWork, VectorWork
+from structrag.model_calls.usage import Usage
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# what `progress` is told
+ASKING = "asking the language model"
+
+
+class Runner:
+    """Answers the requests of algorithms with the models it was given.
+
+    Args:
+        llm: Answers `Ask` that names no model itself (and `Choose`, if it has `choose`); None:
+            those are answered by `Failed`.
+        embedder: Answers `Embed` that names no model itself.
+        routes: Name -> route, answers `Search`.
+        call_settings, options: A `CallSettings`, or its settings by name: cache, batch_size,
+            max_concurrency (of each `run`, and of all `arun` on one event loop together),
+            max_calls, progress, timeout.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+        routes: Mapping[str, Route] | None = None,
+        call_settings: CallSettings | None = None,
+        **options: Unpack[CallOptions],
+    ) -> None:
+        self.llm = llm
+        self.embedder = embedder
+        self.routes: dict[str, Route] = dict(routes or {})
+        self.call_settings: CallSettings = call_settings_of(
+            call_settings, options, Runner
+        )
+        self.cache: Cache | None = as_cache(self.call_settings.cache)
+        self.usage: Usage = Usage()
+        self._warn_of_unnamed()
+        self._granted = 0  # calls that were begun, of `max_calls`
+        self._lock = threading.Lock()  # of the counts
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    def _warn_of_unnamed(self) -> None:
+        """Say which model's answers will not be in the cache."""
+        models = {"llm": self.llm, "embedder": self.embedder}
+        for parameter, model in models.items():
+            if (
+                self.cache is not None
+                and model is not None
+                and not has_name(model.name)
+            ):
+                warnings.warn(
+                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: it "
+                    "holds a function or an object that nothing tells from others. Wrap it in a "
+                    "class that takes name=..., such as FunctionModel, FunctionEmbedder or those "
+                    "of the adapters.",
+                    stacklevel=3,
+                )
+
+    def run(self, flow: Flow[T]) -> T:
+        """Drive an algorithm to its result.
+
+        Warns if the language model was called and every call failed.
+        """
+        outcome = _Outcome()
+        try:
+            result = drive(flow, lambda requests: self._answer(requests, outcome))
+        finally:
+            flow.close()
+        outcome.warn()
+        return result
+
+    async def arun(self, flow: Flow[T]) -> T:
+        """`run` on an event loop.
+
+        Models and routes are awaited, or called in worker threads. The algorithm itself runs in
+        worker threads.
+        """
+        outcome = _Outcome()
+        try:
+            result = await adrive(
+                flow, lambda requests: self._aanswer(requests, outcome)
+            )
+        finally:
+            flow.close()
+        outcome.warn()
+        return result
+
+    def _answer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        calls = self._calls(requests, answers)
+        granted = self._grant(calls)
+        if granted:
+            jobs = jobs_of(granted, self.call_settings.batch_size)
+            pool = ThreadPoolExecutor(
+                min(self.call_settings.max_concurrency, len(jobs))
+            )
+            done = 0
+            try:
+                futures = [
+                    pool.submit(
+                        contextvars.copy_context().run,
+                        call_models,
+                        self._asking(job),
+                        self.call_settings.timeout,
+                    )
+                    for job in jobs
+                ]
+                for job, future in zip(jobs, futures, strict=True):
+                    done += self._note(job, future.result(), answers, outcome)
+                    self._report(ASKING, done, len(calls))
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+        self._check_budget(granted, calls)
+        for i, request in enumerate(requests):
+            if isinstance(request, Search):
+                answers[i] = call_models(self._searching(request), None)
+            elif type(request) in WORKS:
+                of_models = self._working(request, outcome)
+                answers[i] = call_models(of_models, self.call_settings.timeout)
+        return answers
+
+    async def _aanswer(
+        self, requests: Sequence[Request], outcome: _Outcome
+    ) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        calls = self._calls(requests, answers)
+        granted = self._grant(calls)
+        gate = self._gates.setdefault(
+            asyncio.get_running_loop(),
+            asyncio.Semaphore(self.call_settings.max_concurrency),
+        )
+        done = 0
+
+        async def ask(job: list[Call]) -> None:
+            nonlocal done
+            async with gate:
+                of_calls = await acall_models(
+                    self._asking(job), self.call_settings.timeout
+                )
+            done += self._note(job, of_calls, answers, outcome)
+            self._report(ASKING, done, len(calls))
+
+        await _all_or_none(
+            [ask(job) for job in jobs_of(granted, self.call_settings.batch_size)]
+        )
+        self._check_budget(granted, calls)
+
+        async def search(i: int, request: Search) -> None:
+            answers[i] = await acall_models(self._searching(request), None)
+
+        await _all_or_none(
+            [search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)]
+        )
+        for i, request in enumerate(requests):
+            if type(request) in WORKS:
+                of_models = await in_thread(self._working, request, outcome)
+                answers[i] = await acall_models(of_models, self.call_settings.timeout)
+        return answers
+
+    def _searching(self, request: Search) -> Calls[Any]:
+        """The call of a route. Errors name the caller's, and pass unchanged from ours."""
+        route = request.searcher or self.routes.get(request.route)
+        if route is None:
+            raise InvalidParameter(
+                f"routes must hold every route that is searched: one of {sorted(self.routes)}; got "
+                f"{request.route!r}."
+            )
+        name = getattr(route, "label", f"route {type(route).__name__}")
+        is_ours = getattr(route, "is_ours", False)
+        with nullcontext() if is_ours else raised_by(name, AT_A_QUESTION):
+            return (yield ModelCall(name, route, "search", (request,)))
+
+    # -- the language model
+
+    def _calls(self, requests: Sequence[Request], answers: list[Any]) -> list[Call]:
+        """Return the calls to make, and fill in all other answers.
+
+        Those are what the cache holds, and failures where no model can answer. Equal requests are
+        one call, except for prompts that must not be cached.
+        """
+        calls: dict[Any, Call] = {}
+        for i, request in enumerate(requests):
+            if not isinstance(request, Ask | Choose):
+                continue
+            call = CALLS[type(request)](request, self.llm)
+            held = None if call.unasked else call.cached(self.cache)
+            if call.unasked:
+                answers[i] = call.unasked
+            elif held is not None:
+                (answers[i],) = held
+                self.usage.cache_hits += 1
+            else:
+                key = call.key if request.use_cache else i
+                calls.setdefault(key, call).positions.append(i)
+        return list(calls.values())
+
+    def _note(
+        self,
+        job: list[Call],
+        of_calls: Sequence[Any],
+        answers: list[Any],
+        outcome: _Outcome,
+    ) -> int:
+        """Put the answers of a job where its requests stand; how many there are."""
+        for call, answer in zip(job, of_calls, strict=True):
+            for position in call.positions:
+                answers[position] = answer
+        outcome.note(of_calls)
+        return len(job)
+
+    def _grant(self, calls: list[Call]) -> list[Call]:
+        """The calls that `max_calls` allows, the first ones."""
+        with self._lock:
+            granted = calls
+            if self.call_settings.max_calls is not None:
+                # Never below 0: no more are granted than are left.
+                left = int(self.call_settings.max_calls) - self._granted
+                granted = calls[:left]
+            self._granted += len(granted)
+        return granted
+
+    def _check_budget(self, granted: list[Call], calls: list[Call]) -> None:
+        if len(granted) < len(calls):
+            raise BudgetExceeded(
+                f"The run needs more than max_calls={self.call_settings.max_calls} calls of the "
+                "language model. "
+                "Finished calls are in the cache (if cache= was given): run again with a higher "
+                "max_calls and they are not repeated."
+            )
+
+    def _asking(self, job: list[Call]) -> Calls[list[Any]]:
+        answers = yield from call_settings(job)
+        return [self._finished(*pair) for pair in zip(job, answers, strict=True)]
+
+    def _finished(self, call: Call, answer: Any) -> Any:
+        """The answer counted, checked and kept; Failed if it is none."""
+        tokens = CallTokens(0, 0)
+        if not isinstance(answer, Failed):
+            answer = call.checked(answer)
+            tokens = tokens_of(call.request.prompt, answer)
+        with self._lock:
+            self.usage.calls += 1
+            self.usage.failed += isinstance(answer, Failed)
+            self.usage.prompt_tokens += tokens.prompt
+            self.usage.answer_tokens += tokens.answer
+        call.keep(self.cache, answer)
+        return answer
+
+    # -- embedders and scorers
+
+    def _working(self, request: Any, outcome: _Outcome) -> Calls[Any]:
+        """The calls that answer a request of texts.
+
+        This may take long, and the calls do not: the cache is read here, and an embedder made.
+        """
+        model = self._model_of(request)
+        size = self.call_settings.batch_size
+        work = WORKS[type(request)](request, model, self.cache, self.usage, size)
+        return self._worked(work, outcome)
+
+    def _worked(self, work: TextWork, outcome: _Outcome) -> Calls[Any]:
+        answer = yield from work.calls(self._report)
+        if isinstance(work, VectorWork) and len(answer):
+            outcome.check_width(work, int(answer.shape[1]))
+        return answer
+
+    def _model_of(self, request: Embed | EmbedTokens | Score) -> Any:
+        """The request's model, or the runner's."""
+        if isinstance(request, Score):
+            return request.scorer
+        if isinstance(request, EmbedTokens):
+            return request.encoder
+        embedder = self.embedder if request.embedder is None else request.embedder
+        if embedder is None and request.texts:
+            raise NoModel("There is no embedder; pass one as embedder=...")
+        return embedder
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if callable(self.call_settings.progress):
+            self.call_settings.progress(what, done, total)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """How the calls of one run went."""
+
+    calls: int = 0
+    failed: int = 0
+    first: Failed | None = None
+    # by id; the embedder is kept, so that no other gets its id
+    widths: dict[int, tuple[Embedder, int]] = field(default_factory=dict)
+
+    def check_width(self, work: VectorWork, width: int) -> None:
+        """InvalidAnswer if earlier vectors of the embedder had another width."""
+        _, expected = self.widths.setdefault(id(work.model), (work.model, width))
+        if width != expected:
+            raise InvalidAnswer(
+                f"The {work.who} returned vectors of {expected} dimensions, then of "
+                f"{width}; one model must always return the same."
+            )
+
+    def note(self, answers: Sequence[Any]) -> None:
+        """Count the answers of a job."""
+        failures = [answer for answer in answers if isinstance(answer, Failed)]
+        self.calls += len(answers)
+        self.failed += len(failures)
+        self.first = self.first or next(iter(failures), None)
+
+    def warn(self) -> None:
+        """Warn if there were calls and all failed."""
+        if self.first is not None and self.failed == self.calls:
+            warnings.warn(
+                f"Every call of the language model failed, the first with "
+                f"{str(self.first).removesuffix('.')}. What it "
+                "should have given was made without it. Check the model and run again.",
+                stacklevel=3,
+            )
+
+
+async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Await all; where one raises, cancel the others and await their end."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

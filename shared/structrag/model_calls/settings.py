@@ -1,0 +1,149 @@
+"""How models are asked: settings that many classes share, as one record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import Parameter, signature
+from typing import Any, TypedDict
+
+from structrag.errors import InvalidParameter, check_arguments, check_at_least
+from structrag.model_calls.cache import Cache
+from structrag.model_calls.progress import ProgressLine
+from structrag.model_calls.requests import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """How models are asked: cache, batches, calls at once and in all.
+
+    Example:
+        >>> CallSettings(batch_size=16).max_concurrency
+        8
+
+    Whatever takes one takes its settings by their own names too: `Index(batch_size=16)` is
+    `Index(call_settings=CallSettings(batch_size=16))`. One of both is given, never both.
+
+    Attributes:
+        cache: A `Cache` or the path of one. It keeps the answers of language models, usable or not,
+            vectors and scores, by model name and request; a model without a name (a lambda, a
+            function inside another, a chain that holds one) has no place in it. None: nothing is
+            kept.
+        batch_size: Most texts in one call of an embedder or scorer, and most prompts or choices in
+            one call of a language model with `complete_many` or `choose_many`.
+        max_concurrency: Most language-model calls in flight.
+        max_calls: Most language-model calls in all. Those are made, and the next one raises
+            BudgetExceeded. None: no limit.
+        progress: Called with (what, done, total) as work is done, and of several documents with
+            ("documents", done, total); True: a line on standard error.
+        timeout: Most seconds of one call of a language model, an embedder or a scorer. A language
+            model's call that takes longer has failed, as one that raised; of the others it raises
+            TimedOut. A call that is awaited is cancelled. The thread of one that is not cannot be
+            stopped: it stays until the process ends. None: no limit.
+
+    Raises:
+        InvalidParameter: a number is too small, or the cache cannot be opened.
+    """
+
+    cache: Cache | str | os.PathLike[str] | None = None
+    batch_size: int = 64
+    max_concurrency: int = 8
+    max_calls: int | None = None
+    progress: Progress | bool | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        check_at_least("batch_size", self.batch_size, 1)
+        check_at_least("max_concurrency", self.max_concurrency, 1)
+        if self.max_calls is not None:
+            check_at_least("max_calls", self.max_calls, 0)
+        if self.timeout is not None:
+            check_at_least("timeout", self.timeout, 0.001)
+        object.__setattr__(self, "progress", as_progress(self.progress))
+        # Opened once, so that all who share the record share the file.
+        object.__setattr__(self, "cache", as_cache(self.cache))
+
+
+class CallOptions(TypedDict, total=False):
+    """The settings of `CallSettings` as keywords of whatever takes one."""
+
+    cache: Cache | str | os.PathLike[str] | None
+    batch_size: int
+    max_concurrency: int
+    max_calls: int | None
+    progress: Progress | bool | None
+    timeout: float | None
+
+
+ASKING = tuple(CallOptions.__annotations__)  # their names
+
+
+_HINTS = {
+    "store": "Index and D3Index take it; EvidenceRetriever has save() to a folder."
+}
+
+
+def call_settings_of(
+    call_settings: CallSettings | None, options: Mapping[str, Any], owner: type
+) -> CallSettings:
+    """`call_settings`, or a record with the settings given by their names.
+
+    Args:
+        owner: The class that was given them, among its other arguments.
+
+    Raises:
+        InvalidParameter: both are given.
+        UnknownArgument: an option is no setting of `CallSettings`.
+    """
+    check_arguments(owner.__name__, options, arguments_of(owner), _HINTS)
+    if call_settings is None:
+        return CallSettings(**options)
+    if not isinstance(call_settings, CallSettings):
+        raise InvalidParameter(
+            f"call_settings must be CallSettings or None; got {type(call_settings).__name__}. Pass "
+            "call_settings=CallSettings(...), or its settings by their own names."
+        )
+    if options:
+        name = min(options)
+        raise InvalidParameter(
+            f"call_settings and {name} must not be given together; got both. Put it into the "
+            f"record: CallSettings({name}=...)."
+        )
+    return call_settings
+
+
+@cache
+def arguments_of(owner: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the arguments of a method or class.
+
+    Those of a class that takes the settings of `CallSettings` by name include these.
+    """
+    parameters = signature(owner).parameters.values()
+    names = [p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD]
+    takes_more = isinstance(owner, type) and len(names) < len(parameters)
+    more = ASKING if takes_more else ()
+    return tuple(name for name in (*names, *more) if name != "self")
+
+
+def as_progress(progress: Any) -> Progress | None:
+    """What is told how far a run is.
+
+    True stands for a line on standard error.
+    """
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return ProgressLine()
+    if not callable(progress):
+        raise InvalidParameter(
+            "progress must be a function (what, done, total), or True for a line on standard "
+            f"error; got {type(progress).__name__}."
+        )
+    return progress  # type: ignore[no-any-return]
+
+
+def as_cache(cache: Cache | str | os.PathLike[str] | None) -> Cache | None:
+    """The cache, opened where its path is given."""
+    return Cache(cache) if isinstance(cache, str | os.PathLike) else cache

@@ -1,0 +1,240 @@
+"""An index that is kept in a folder between calls."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cli_running import run
+from fixture_cases import examples
+
+from structrag.cli.index_folder import IndexFolder
+from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.models import LsaEmbedder
+
+PUMP = (
+    "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+)
+TAP = "# Tap\n\nThe tap drips when its seal is worn.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = tmp_path / "files"
+    files.mkdir()
+    write(files / "pump.md", PUMP)
+    write(files / "tap.md", TAP)
+    return files
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that was changed long ago."""
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, ns=(10**18, 10**18 + len(text)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+@pytest.mark.parametrize("command", ["search", "index"])
+def test_without_a_model_vectors_are_made_once(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    method: str,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = ("--index", folder.parent / "index", "--method", method)
+    if command == "search":
+        assert run(capsys, "search", folder, *place, "-q", "rinse the filter")[0] == 0
+    else:
+        store = ("--store", folder.parent / "index", "--method", method, "--workers", 1)
+        assert run(capsys, "index", folder, *store)[0] == 0
+
+    def fit(self: LsaEmbedder, texts: object) -> LsaEmbedder:
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(LsaEmbedder, "fit", fit)
+    code, out, _ = run(capsys, "search", folder, *place, "-q", "rinse the filter")
+    assert code == 0 and out.startswith("1. Pump > Cleaning")
+
+
+def test_the_index_alone_is_searched_from_anywhere(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    index = ("--index", folder.parent / "index")
+    _, out, _ = run(capsys, "search", ".", *index, "-q", "drips", "-k", 1)
+    assert "tap.md[7:" in out and str(folder) not in out
+    (folder.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(folder.parent / "elsewhere")
+    write(folder / "valve.md", "# Valve\n\nThe valve hisses.\n")
+    _, out, err = run(capsys, "search", *index, "-q", "hisses", "-k", 1)
+    assert f"{folder / 'valve.md'}[" in out and "1 document added" in err
+    _, out, _ = run(capsys, "search", *index, "-q", "hisses", "-k", 1, "--json")
+    assert json.loads(out)["document"] == str(folder / "valve.md")
+
+
+def test_the_files_named_are_searched_and_the_others_stay(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    index = ("--index", folder.parent / "index")
+    assert run(capsys, "search", folder, *index, "-q", "filter")[0] == 0
+    _, out, err = run(
+        capsys, "search", folder / "tap.md", *index, "-q", "rinse the filter"
+    )
+    assert "Tap" in out and "Pump" not in out and "0 removed" in err
+    assert "Pump" in run(capsys, "search", *index, "-q", "rinse the filter")[1]
+
+
+def test_a_file_that_can_no_longer_be_read_leaves(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    index = ("--index", folder.parent / "index")
+    assert run(capsys, "search", folder, *index, "-q", "drips")[0] == 0
+    (folder / "tap.md").write_bytes(b"\0\1\2")
+    code, out, err = run(capsys, "search", folder, *index, "-q", "drips")
+    assert code == 0 and "left out" in err and "1 removed" in err and "Tap" not in out
+
+
+def test_an_index_keeps_to_its_settings(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    index = ("--index", tmp_path / "index", "--method", "multiview", "-q", "x")
+    assert run(capsys, "search", folder, *index)[0] == 0
+    code, _, err = run(capsys, "search", folder, *index, "--max-tokens", 100)
+    assert (
+        code == 2
+        and "--max-tokens must be what the index in" in err
+        and "300; got 100" in err
+    )
+    code, _, err = run(capsys, "search", folder, *index, "--embedder", "other")
+    assert code == 2 and "--embedder must be what" in err and "none; got other" in err
+    file = tmp_path / "index" / "multiview.json"
+    for content, why in (
+        (
+            file.read_text().replace('"version": 1', '"version": 9'),
+            "made by another release",
+        ),
+        ("[]", "multiview.json is damaged"),
+    ):
+        file.write_text(content)
+        code, _, err = run(capsys, "search", folder, *index)
+        assert code == 2 and why in err and "Delete it" in err
+
+
+def test_nobodys_files_are_mixed_with_an_index(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    code, _, err = run(capsys, "search", folder, "--index", folder, "-q", "x")
+    assert code == 2 and "holds other files" in err
+    code, _, err = run(
+        capsys, "search", folder, "--index", folder / "tap.md", "-q", "x"
+    )
+    assert code == 2 and "is a file" in err
+    with pytest.raises(InvalidParameter, match="holds other files"):
+        IndexFolder(folder)
+
+
+def test_an_index_inside_of_the_folder_is_not_counted(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    for _ in range(2):
+        code, _, err = run(
+            capsys, "search", folder, "--index", folder / "index", "-q", "drips"
+        )
+        assert code == 0 and "left out" not in err
+    (folder / "x.docx").write_text("x")
+    index = ("--index", folder / "index")
+    _, _, err = run(capsys, "search", folder / "tap.md", folder, *index, "-q", "drips")
+    assert "left out: 1 .docx (" in err
+
+
+def test_an_index_that_is_not_there_is_said(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    index = ("--index", tmp_path / "index", "-q", "drips")
+    code, _, err = run(capsys, "search", *index)
+    assert code == 2 and "There is no index for --method evidence in" in err
+    assert not (tmp_path / "index").exists()
+    assert run(capsys, "search", folder, *index)[0] == 0
+    code, _, err = run(capsys, "search", *index, "--method", "multiview")
+    assert code == 2 and "it has one for evidence. Name the files to index." in err
+
+
+def test_nothing_is_written_for_an_index_in_memory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    index = IndexFolder(None)
+    assert index.update([folder]).added == 2
+    assert index.search("drips", 1)[0].chunk.doc_id == str(folder / "tap.md")
+    assert [path.name for path in folder.parent.iterdir()] == ["files"]
+    with pytest.raises(InvalidParameter, match="A folder is needed"):
+        index.fill([folder])
+
+
+def test_of_files_that_cannot_be_read_none_is_counted_as_removed(folder: Path) -> None:
+    (folder / "bad.md").write_bytes(b"\0\1\2")
+    index = IndexFolder(folder.parent / "index")
+    changes = index.update([folder])
+    assert (changes.added, changes.removed) == (2, 0)
+    assert index.update([folder]).unchanged == 2
+    with pytest.raises(InvalidDocument, match=r"bad\.md"):
+        index.update([folder / "bad.md"])
+
+
+@examples
+def test_hits_are_in_the_places_that_are_named(
+    folder: Path, names: list[str], documents: set[str]
+) -> None:
+    index = IndexFolder(None)
+    index.update([folder])
+    places = [folder / name for name in names]
+    hits = index.search("the tap drips, rinse the filter", 9, places)
+    assert {Path(hit.chunk.doc_id).name for hit in hits} == documents
+
+
+@pytest.mark.slow
+def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
+    place = folder.parent / "deep" / "index"
+    (folder / "bad.md").write_bytes(b"\0\1\2")
+    index = IndexFolder(place)
+    report = index.fill([folder], 1)
+    assert (report.added, len(report.errors)) == (2, 1)
+    names = sorted(str(folder / name) for name in ("pump.md", "tap.md"))
+    assert sorted(index.memory.files) == names
+    assert index.memory.roots == [str(folder)]
+    later = IndexFolder(place)
+    assert later.memory == index.memory and later.update().unchanged == 2
+    (folder / "tap.md").unlink()
+    assert later.fill([folder], 1).removed == 1
+    assert list(later.memory.files) == later.index.document_ids == names[:1]
+
+
+def test_without_files_an_index_in_memory_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidParameter, match=r"method evidence in '\.'\. Name the"):
+        IndexFolder(None).update()
+
+
+def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.write_bytes(b"\0\1\2")
+    place = folder.parent / "index"
+    with pytest.raises(InvalidDocument, match="None of 2 files in"):
+        IndexFolder(place).update([folder])
+    assert not (place / "evidence").exists()
+
+
+def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:
+    place = folder.parent / "index"
+    place.mkdir()
+    assert IndexFolder(place).update([folder]).added == 2
+    (folder.parent / "other").mkdir()
+    (folder.parent / "other" / "evidence.json").mkdir()
+    with pytest.raises(InvalidParameter, match="holds other files"):
+        IndexFolder(folder.parent / "other")

@@ -1,0 +1,125 @@
+"""Files as texts with metadata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixture_cases import examples
+from pdf_making import made
+from pdf_making import manual as manual_pages
+
+from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.integrations.loading import FileReading, check_paths, load_bytes
+from structrag.records import Document
+
+
+@examples
+def test_the_format_is_told(
+    data: bytes, name: str, media_type: str | None, format: str
+) -> None:
+    loaded = load_bytes(data, name, media_type)
+    assert loaded.text == data.decode() and loaded.metadata == {"text_format": format}
+
+
+def test_a_pdf_becomes_markdown_with_its_facts(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    pytest.importorskip("reportlab")
+    data = made(manual_pages)
+    (tmp_path / "manual.pdf").write_bytes(data)
+    ((file, loaded),) = FileReading().load_all(tmp_path)
+    assert file.name == "manual.pdf" and loaded.metadata["text_format"] == "markdown"
+    assert loaded.metadata["pages"] > 1 and "source" not in loaded.metadata
+    assert any(line.startswith("#") for line in loaded.text.splitlines())
+    assert FileReading().load_bytes(data, "", "application/pdf").text == loaded.text
+    assert FileReading(isolated=True).load(file) == loaded
+
+
+def test_what_cannot_be_read_is_left_out_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\0\1")
+    (tmp_path / "b.md").write_text("# Pumps")
+    with pytest.warns(UserWarning, match="1 file of .* read, 1 left out. a.md: "):
+        files = [file.name for file, _ in FileReading().load_all(tmp_path)]
+    assert files == ["b.md"]
+    with pytest.raises(InvalidDocument, match=r"a\.md"):
+        list(FileReading().load_all(tmp_path / "a.md"))
+
+
+def test_word_files_and_a_folder_with_nothing_to_read_are_told(tmp_path: Path) -> None:
+    for name in ("a.docx", "b.DOCX", "c.pptx", "d.csv", "e.py"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "f.md").write_text("# Pumps")
+    for found in (1, 0):
+        with pytest.warns(UserWarning) as caught:
+            assert len(list(FileReading().load_all(tmp_path))) == found
+        (warning,) = [str(warning.message) for warning in caught]
+        assert f"{found} file" in warning and "5 left out" in warning
+        assert "a.docx, b.DOCX, c.pptx: read by docling" in warning
+        assert "d.csv, e.py: no Markdown" in warning
+        (tmp_path / "f.md").unlink(missing_ok=True)
+
+
+def test_bytes_that_are_no_text_are_counted() -> None:
+    loaded = load_bytes(b"\xef\xbb\xbfPumps \xff", "a.txt")
+    assert loaded.metadata["undecodable"] == 1
+
+
+def test_paths_are_checked() -> None:
+    assert (
+        check_paths("a") == check_paths(Path("a")) == check_paths(["a"]) == [Path("a")]
+    )
+    for wrong in (3, [], [3], b"a", None, {"a": 1}):
+        with pytest.raises(InvalidParameter, match="path must be a file, a folder"):
+            check_paths(wrong)
+
+
+@pytest.fixture
+def pdf_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[tuple[str, object, dict[str, Any]]]:
+    """How PDF files are read: (by what, from what, options)."""
+    calls: list[tuple[str, object, dict[str, Any]]] = []
+
+    def reader(name: str) -> Any:
+        def read(source: object, **options: Any) -> Document:
+            calls.append((name, source, options))
+            meta = {"source": "a.pdf", "pages": 4, "pages_without_text": [1, 3]}
+            return Document("# A", format="markdown", title="Manual", meta=meta)
+
+        return read
+
+    for name in ("document.pdf_document", "isolation.isolated_document"):
+        monkeypatch.setattr(f"structrag.reading.pdf.{name}", reader(name))
+    return calls
+
+
+def test_files_are_read_in_a_process_of_their_own_and_bytes_are_not(
+    pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.pdf"
+    for isolated in (True, False):
+        reading = FileReading("docling", isolated=isolated, password="")
+        reading.load(path)
+        reading.load_bytes(b"%PDF", "a.pdf")
+    options = {"reader": "docling", "password": ""}
+    assert pdf_calls == [
+        ("isolation.isolated_document", path, options),
+        ("document.pdf_document", b"%PDF", options),
+        ("document.pdf_document", path, options),
+        ("document.pdf_document", b"%PDF", options),
+    ]
+
+
+def test_what_is_known_of_a_pdf_is_flat(
+    pdf_calls: list[tuple[str, object, dict[str, Any]]], tmp_path: Path
+) -> None:
+    loaded = FileReading().load(tmp_path / "a.pdf")
+    assert loaded.metadata == {
+        "text_format": "markdown",
+        "title": "Manual",
+        "pages": 4,
+        "pages_without_text": "1, 3",
+    }
+    assert pdf_calls[0][2] == {"reader": "layout"}
+    assert "secret" not in repr(FileReading(password="secret"))

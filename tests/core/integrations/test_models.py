@@ -1,0 +1,332 @@
+"""What both adapters share of models: log-probabilities that are tried out, and held models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fixture_cases import examples
+from pydantic import BaseModel, ConfigDict, Field
+
+from structrag.errors import InvalidParameter
+from structrag.integrations.encoders import (
+    EncoderCounter,
+    answer_counter,
+    margin_model,
+    reading_limit,
+    transformer_of,
+)
+from structrag.integrations.models import (
+    PARAMETERS,
+    JsonAnswers,
+    LogProbabilities,
+    atried,
+    tried,
+)
+from structrag.integrations.naming import host_name
+from structrag.model_calls.naming import has_name
+
+TOP = [("1", -0.1), ("2", -2.3)]
+
+
+class Refused(Exception):
+    status_code = 400
+
+
+class Server:
+    """Refuses prompts above 100 characters, and the parameters it does not know, alike."""
+
+    def __init__(self, knows: bool = True, tells: bool = True) -> None:
+        self.knows, self.tells = knows, tells
+        self.calls: list[Mapping[str, Any]] = []
+
+    def ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        self.calls.append(parameters)
+        if len(prompt) > 100:
+            raise Refused("request (400 tokens) exceeds the available context size")
+        if parameters and not self.knows:
+            raise Refused("unknown parameter: 'logprobs'")
+        return TOP if parameters and self.tells else []
+
+
+def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | None:
+    return tried(
+        weighing.steps(("1", "2"), lambda answer: answer),
+        lambda parameters: server.ask(prompt, parameters),
+    )
+
+
+async def test_it_is_so_on_an_event_loop_too() -> None:
+    weighing, server = LogProbabilities(), Server()
+
+    async def ask(parameters: Mapping[str, Any]) -> Any:
+        return server.ask("x" * 101, parameters)
+
+    with pytest.raises(Refused, match="context size"):
+        await atried(weighing.steps(("1", "2"), lambda answer: answer), ask)
+    assert weighing.works is None
+
+
+def test_parameters_that_are_refused_turn_them_off_once() -> None:
+    weighing, server = LogProbabilities(), Server(knows=False)
+    assert margin(weighing, server, "short") is None
+    assert weighing.works == -1 and server.calls == [*PARAMETERS]
+    assert margin(weighing, server, "short") is None and len(server.calls) == len(
+        PARAMETERS
+    )
+
+
+SCHEMA = {"type": "object", "properties": {"summary": {"type": "string"}}}
+
+
+async def test_a_schema_that_is_refused_is_not_given_again() -> None:
+    answers, server = JsonAnswers(), Server(knows=False)
+
+    async def ask(parameters: Mapping[str, Any]) -> Any:
+        return server.ask("short", parameters)
+
+    for count in (2, 3):
+        assert await atried(answers.steps(SCHEMA), ask) == []
+        assert answers.takes is False and len(server.calls) == count
+    assert server.calls[-1] == {}
+
+
+class Causal:
+    config = SimpleNamespace(is_encoder_decoder=False)
+
+    def forward(self) -> None: ...
+
+
+class Tokens:
+    def encode(self, text: str) -> list[int]:
+        return [1]
+
+
+class Tokenizer:
+    """A token for each character; two more as an encoder has them."""
+
+    def encode(self, text: str) -> list[str]:
+        return list(text)
+
+    def __call__(self, text: str, **options: Any) -> dict[str, list[str]]:
+        assert options == {"truncation": False, "verbose": False}
+        return {"input_ids": ["[CLS]", *text, "[SEP]"]}
+
+
+ENCODER = SimpleNamespace(encode=list, max_seq_length=128, tokenizer=Tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        (SimpleNamespace(max_seq_length=256, max_length=9), 256),
+        (SimpleNamespace(max_length=9), 9),
+        (SimpleNamespace(max_length=1), 1),
+        (SimpleNamespace(max_seq_length=True, max_length=0), None),
+        (SimpleNamespace(max_seq_length="9"), None),
+        (SimpleNamespace(_client=ENCODER), 128),
+        (SimpleNamespace(model=ENCODER, max_length=64), 64),
+        (SimpleNamespace(model=SimpleNamespace(encode=list, max_seq_length=0)), None),
+        (SimpleNamespace(), None),
+    ],
+)
+def test_how_much_an_embedding_model_reads(model: Any, limit: int | None) -> None:
+    found, counter = reading_limit(model)
+    assert found == limit
+    holds = any(getattr(model, name, None) is ENCODER for name in ("_client", "model"))
+    assert isinstance(counter, EncoderCounter) is holds
+    assert counter("abc") == (5 if holds else 2)
+    assert [reading_limit(model, most)[0] for most in (7, 1)] == [7, 1]
+    with pytest.raises(InvalidParameter, match="max_tokens"):
+        reading_limit(model, 0)
+
+
+def test_tokens_are_counted_by_a_language_models_own_tokenizer() -> None:
+    counter = answer_counter(SimpleNamespace(tokenizer=Tokenizer()))
+    assert counter is not None and counter("abc") == 3
+    assert answer_counter(SimpleNamespace(tokenizer="gpt-4")) is None
+    assert answer_counter(SimpleNamespace()) is None
+
+
+class Known:
+    """Takes the parameters of some numbers, and raises for others."""
+
+    def __init__(self, takes: set[int], error: Exception | None = None) -> None:
+        self.takes, self.error = takes, error or Refused("unknown parameter")
+        self.calls: list[int] = []
+
+    def __call__(self, parameters: Mapping[str, Any]) -> Any:
+        self.calls.append(PARAMETERS.index(dict(parameters)))
+        if self.calls[-1] not in self.takes:
+            raise self.error
+        return TOP if parameters else []
+
+
+def test_answers_without_either_option_have_no_margin() -> None:
+    weighing = LogProbabilities()
+    assert (
+        tried(weighing.steps(("1", "2"), lambda _: [("x", -0.1)]), Known({0})) is None
+    )
+    assert weighing.works == 0
+
+
+class Formatting:
+    """Answers in a schema, or refuses it."""
+
+    def __init__(self, *errors: Exception | None) -> None:
+        self.errors = list(errors)
+        self.formatted: list[bool] = []
+
+    def __call__(self, parameters: Mapping[str, Any]) -> str:
+        self.formatted.append("response_format" in parameters)
+        error = self.errors.pop(0) if self.errors else None
+        if error is not None:
+            raise error
+        return "{}"
+
+
+def test_a_schema_that_was_taken_is_given_again() -> None:
+    answers, model = JsonAnswers(), Formatting(None, Refused("too long"))
+    assert tried(answers.steps({}), model) == "{}" and answers.takes
+    with pytest.raises(Refused):  # for its prompt
+        tried(answers.steps({}), model)
+    assert (answers.takes, model.formatted) == (True, [True, True])
+
+
+def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
+    answers = JsonAnswers()
+    with pytest.raises(ConnectionError):
+        tried(answers.steps({}), Formatting(ConnectionError("down")))
+    with pytest.raises(Refused):  # the prompt is too long, with and without a schema
+        tried(answers.steps({}), Formatting(Refused("too long"), Refused("too long")))
+    assert answers.takes is None
+
+
+def test_log_probabilities_are_asked_for_as_openai_takes_them() -> None:
+    first, second, last = PARAMETERS
+    assert second == {"logprobs": True, "top_logprobs": 20} and last == {}
+    assert first == {**second, "max_tokens": 1, "temperature": 0}
+
+
+@examples
+def test_only_refused_parameters_are_tried_otherwise(status: int, n: int) -> None:
+    class Failed(Exception):
+        status_code = status
+
+    calls: list[Mapping[str, Any]] = []
+
+    def call(parameters: Mapping[str, Any]) -> Any:
+        calls.append(parameters)
+        raise Failed("no")
+
+    with pytest.raises(Failed):
+        tried(LogProbabilities().steps(("1", "2"), lambda answer: answer), call)
+    assert len(calls) == n
+
+
+def test_a_model_without_a_transformer_in_it_weighs_nothing() -> None:
+    assert margin_model(SimpleNamespace()) is None
+    held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
+    weighing = margin_model(held, normalised=False)
+    assert weighing is not None and weighing.normalised is False
+    unknown = SimpleNamespace(
+        _model=SimpleNamespace(forward=print), _tokenizer=Tokens()
+    )
+    assert transformer_of(unknown) == (None, None)  # nothing says that it is causal
+
+
+@examples
+def test_a_margin_is_of_what_both_options_have_together(
+    options: dict[str, bool], margin: float
+) -> None:
+    top = [("1", math.log(0.4)), ("2", math.log(0.1)), ("x", math.log(0.01))]
+    weighing = LogProbabilities(**options)
+    answer = tried(weighing.steps(("1", "2"), lambda _: top), Known({0}))
+    assert answer == pytest.approx(margin)
+
+
+def test_options_are_weighed_against_each_other_unless_said_otherwise() -> None:
+    held = SimpleNamespace(_model=Causal(), _tokenizer=Tokens())
+    weighing = margin_model(held)
+    assert weighing is not None and weighing.normalised is True
+
+
+class Plain:
+    """A model of a host that is no Pydantic model."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        self.model_name = name
+        self.calls = 7
+        vars(self).update(settings)
+
+
+class Fields(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model: str = ""
+    part: Any = None
+    hidden: Any = Field(default=None, exclude=True)
+
+
+def test_names_tell_settings_apart_and_hold_no_secret() -> None:
+    models = [
+        Plain("a"),
+        Plain("b"),
+        Plain("a", base_url="http://one"),
+        Plain("a", base_url="http://user:secret@two"),
+        Plain("a", extra={"b": {2, 3}, "a": [1]}),
+        Fields(model="a"),
+        Fields(model="a", part={"inner": Fields(part=1)}),
+        Fields(model="a", part={"inner": Fields(part=2)}),
+        Fields(part=str),
+    ]
+    names = [host_name(model) for model in models]
+    assert len(set(names)) == len(names) and all(map(has_name, names))
+    assert not any("secret" in name or "http" in name for name in names)
+    same = Plain("a", extra={"a": [1], "b": {3, 2}, "api_key": "k", "timeout": 3})
+    assert host_name(same) == names[4]
+    assert host_name(Plain("a", api_key="k", _token="t", calls=9)) == names[0]
+    assert host_name(Fields(model="a", hidden=object())) == names[5]
+    assert host_name(Fields(model="a"), {"top_p": 1}) != names[5]
+
+
+def test_what_holds_something_untold_and_names_no_model_has_no_name() -> None:
+    for part in (len, object(), Plain("", client=object()), {"key": lambda: 1}):
+        one, other = Fields(part=part), Fields(part=part)
+        assert not has_name(host_name(one))
+        assert host_name(one) == host_name(one) != host_name(other)
+    assert has_name(host_name(Fields(model="a", part=object())))
+    assert not has_name(host_name(Fields(model="a", part=lambda: 1)))
+
+
+def test_models_in_this_process_are_told_apart_by_weights_and_drawing(
+    tmp_path: Path,
+) -> None:
+    weights = tmp_path / "model.onnx"
+
+    def held(numbers: bytes, **drawing: Any) -> str:
+        weights.write_bytes(numbers)
+        model = Causal()
+        model.model_path = str(weights)  # type: ignore[attr-defined]
+        config = SimpleNamespace(to_diff_dict=lambda: dict(drawing))
+        model.generation_config = config  # type: ignore[attr-defined]
+        host = Plain("a", _tokenizer=Tokens())
+        vars(host)["_model"] = model
+        return host_name(host)
+
+    first = held(b"one")
+    assert "weights=" in first and held(b"other") != first != held(b"one", top_k=5)
+
+
+def test_an_embedding_model_is_told_by_the_weights_of_its_encoder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"one")
+    encoder = SimpleNamespace(
+        encode=list, max_seq_length=128, model_path=str(tmp_path / "model.onnx")
+    )
+    assert "weights=" in host_name(SimpleNamespace(_client=encoder))
+    assert "weights=" not in host_name(SimpleNamespace(_client=ENCODER))
