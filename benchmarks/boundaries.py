@@ -1,10 +1,6 @@
 """How well splitters find where sections began, in documents whose headings were taken out: prints
-the tables and writes them.
-
-    python benchmarks/boundaries.py
-
-On Markdown documents of the set `parsing` and on the papers of qasper.
-"""
+the tables and writes them. python benchmarks/boundaries.py On Markdown documents of the set
+`parsing` and on the papers of qasper."""
 
 from __future__ import annotations
 

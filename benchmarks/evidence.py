@@ -197,10 +197,8 @@ def recursive(setting: Setting) -> Search:
 
 
 def llama_index_defaults(setting: Setting) -> Search:
-    """What LlamaIndex's users have: its node parser as it comes, the two nearest vectors.
-
-    The encoder reads the beginning of each chunk, as it does where nobody cuts for it.
-    """
+    """What LlamaIndex's users have: its node parser as it comes, the two nearest vectors. The
+    encoder reads the beginning of each chunk, as it does where nobody cuts for it."""
     from llama_index.core.node_parser import SentenceSplitter
 
     split = SentenceSplitter(chunk_size=1024, chunk_overlap=200).split_text

@@ -1,8 +1,6 @@
 """Ideas for `EvidenceRetriever` that the library does not have, to be measured beside it.
-
 `benchmarks/evidence.py --leave-one-out` measures them; results/evidence_choices.md says what they
-bring.
-"""
+bring."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """HiQA's retriever and the hybrid retrievers of LangChain and LlamaIndex as functions from a
-question to ranked chunks.
-
-The peers get the very routes of our index, its vectors and its BM25, 50 chunks of each; what
-differs is how two rankings are put together.
-"""
+question to ranked chunks. The peers get the very routes of our index, its vectors and its BM25, 50
+chunks of each; what differs is how two rankings are put together."""
 
 from __future__ import annotations
 

@@ -209,10 +209,8 @@ def timed(
 
 @contextmanager
 def asked_for() -> Iterator[dict[str, float]]:
-    """Seconds that threads of this process and its children ran or waited for a core.
-
-    Where others take the cores too, it tells how many an ingestion would keep busy.
-    """
+    """Seconds that threads of this process and its children ran or waited for a core. Where others
+    take the cores too, it tells how many an ingestion would keep busy."""
     seconds: dict[str, float] = {}  # by the thread's place in /proc
     stop = threading.Event()
 

@@ -32,10 +32,8 @@ class StandIn:
 
 
 class Accelerator(StandIn):
-    """The same at the speed of an accelerator, and how long it was busy.
-
-    It waits without the processor, as one does that waits for a device.
-    """
+    """The same at the speed of an accelerator, and how long it was busy. It waits without the
+    processor, as one does that waits for a device."""
 
     name = "benchmarks accelerator 384"
 

@@ -1,9 +1,6 @@
 """Splitters of other libraries as functions from documents to chunks with their places in the
-source.
-
-Sizes are tokens by structrag's estimate, without overlap, so that all have chunks of one size.
-Splitters for Markdown or HTML are asked only for documents of a format that they read.
-"""
+source. Sizes are tokens by structrag's estimate, without overlap, so that all have chunks of one
+size. Splitters for Markdown or HTML are asked only for documents of a format that they read."""
 
 from __future__ import annotations
 
@@ -41,11 +38,8 @@ class Peer:
 
 
 def by_size(sources: Mapping[str, str]) -> tuple[dict[str, Peer], list[str]]:
-    """The installed splitters that ask no encoder, and the names of the absent ones.
-
-    `sources` has the files' text by document id, for documents whose markup is not in
-    `Document.text`.
-    """
+    """The installed splitters that ask no encoder, and the names of the absent ones. `sources` has
+    the files' text by document id, for documents whose markup is not in `Document.text`."""
     makers: Mapping[str, tuple[Callable[[], TextSplitting], tuple[str, ...] | None]] = {
         f"LangChain recursive {SMALL}": (partial(recursive, SMALL), None),
         f"LangChain recursive {SIZE}": (partial(recursive, SIZE), None),

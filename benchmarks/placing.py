@@ -54,10 +54,7 @@ def placed(
     document: Document, texts: Sequence[str], contexts: Sequence[str] = ()
 ) -> list[Chunk]:
     """The chunks at their places; texts that are nowhere in the document, or where another chunk
-    is, are left out.
-
-    `contexts`: for each text what its index text begins with; none: nothing.
-    """
+    is, are left out. `contexts`: for each text what its index text begins with; none: nothing."""
     source = _Source(document.text)
     chunks: dict[tuple[int, int], Chunk] = {}
     start = end = 0  # of the chunk before, in characters

@@ -1,9 +1,6 @@
 """Retrieval quality of content-aware chunks and views, route by route: prints the tables and writes
-them to benchmarks/results.
-
-python benchmarks/quality.py [--sets nq,qasper,cuad] [--questions N] [--cuad-documents M]
-[--embedder minilm|lsa] [--full]
-"""
+them to benchmarks/results. python benchmarks/quality.py [--sets nq,qasper,cuad] [--questions N]
+[--cuad-documents M] [--embedder minilm|lsa] [--full]"""
 
 from __future__ import annotations
 

@@ -325,10 +325,8 @@ def _compared(
     repeat: int,
     fidelity: Callable[[Sequence[list[str]]], str],
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Any]]:
-    """A row a splitter, timed by turns, and the numbers behind them.
-
-    `fidelity` is the last cell: what the chunks of all texts keep of them.
-    """
+    """A row a splitter, timed by turns, and the numbers behind them. `fidelity` is the last cell:
+    what the chunks of all texts keep of them."""
     tasks = {name: partial(_each, split, texts) for name, split in splitters.items()}
     timings = by_turns(tasks, repeat)
     size = _megabytes(texts)

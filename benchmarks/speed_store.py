@@ -1,8 +1,6 @@
-"""What the store costs as it grows: adding, changing, opening and searching.
-
-Each size runs in processes of its own with one thread of BLAS, so that memory and processor time
-are its alone: `python benchmarks/speed_store.py STEP SECTIONS FOLDER`.
-"""
+"""What the store costs as it grows: adding, changing, opening and searching. Each size runs in
+processes of its own with one thread of BLAS, so that memory and processor time are its alone:
+`python benchmarks/speed_store.py STEP SECTIONS FOLDER`."""
 
 from __future__ import annotations
 

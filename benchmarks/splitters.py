@@ -1,8 +1,6 @@
-"""Measure the splitters that read the text: `python benchmarks/splitters.py [--repeat N]`.
-
-All use one MiniLM object. They run by turns in one process, and every figure is measured again and
-written to benchmarks/results/splitters.json and splitters.md.
-"""
+"""Measure the splitters that read the text: `python benchmarks/splitters.py [--repeat N]`. All use
+one MiniLM object. They run by turns in one process, and every figure is measured again and written
+to benchmarks/results/splitters.json and splitters.md."""
 
 from __future__ import annotations
 

@@ -32,10 +32,8 @@ def to_core(document: Document, *, format: str = "auto") -> core.Document:
 def to_split(
     document: Document, *, format: str = "auto"
 ) -> tuple[core.Document, Origin]:
-    """A document to be split, and its place in its source.
-
-    The place is in what an earlier splitter cut it from.
-    """
+    """A document to be split, and its place in its source. The place is in what an earlier splitter
+    cut it from."""
     source = to_core(document, format=format)
     start, end = (document.metadata.get(key) for key in ("start_index", "end_index"))
     if not isinstance(start, int):
@@ -73,10 +71,8 @@ def as_host(document: Document) -> HostDocument:
 
 
 def document_id(document: Document) -> str:
-    """The document's own id, else its source, else a digest.
-
-    The source comes with the page or row that a loader cut it at, the digest is of all it holds.
-    """
+    """The document's own id, else its source, else a digest. The source comes with the page or row
+    that a loader cut it at, the digest is of all it holds."""
     return document_name(as_host(document))
 
 
@@ -88,10 +84,8 @@ def digest(document: Document) -> str:
 def as_documents(
     texts: Sequence[str], metadatas: Sequence[Mapping[str, Any]] | None = None
 ) -> list[Document]:
-    """LangChain documents of strings.
-
-    Raises InvalidParameter unless there is one mapping per text, or none.
-    """
+    """LangChain documents of strings. Raises InvalidParameter unless there is one mapping per text,
+    or none."""
     if isinstance(texts, str):
         raise InvalidParameter(
             "texts must be a list of strings; got one string. Put it into a list."

@@ -106,10 +106,8 @@ class D3Retriever(IndexRetriever):
     def result(
         self, question: str, k: int | None = None, *, where: Any = None
     ) -> D3Result:
-        """The evidence, how it was found, and what that cost.
-
-        With the route, the model's answers, and the calls and tokens of each stage.
-        """
+        """The evidence, how it was found, and what that cost. With the route, the model's answers,
+        and the calls and tokens of each stage."""
         return self._d3().result(question, k, where=where)
 
     async def aresult(
@@ -121,10 +119,8 @@ class D3Retriever(IndexRetriever):
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions.
-
-        Their calls go out together, at most `max_concurrency` at a time.
-        """
+        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
+        a time."""
         return self._d3().results(questions, k, where=where)
 
     async def aresults(
@@ -134,10 +130,8 @@ class D3Retriever(IndexRetriever):
         return await self._d3().aresults(questions, k, where=where)
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost, stage by stage: expected, and at most.
-
-        Asks no model and embeds nothing.
-        """
+        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        nothing."""
         return self._d3().estimate(question, where=where)
 
     def _d3(self) -> CoreRetriever:

@@ -68,10 +68,7 @@ class StructragEmbeddings(Embeddings):
 
     @property
     def usage(self) -> Usage:
-        """What these embeddings have cost so far.
-
-        Texts, their estimated tokens, and cache hits.
-        """
+        """What these embeddings have cost so far. Texts, their estimated tokens, and cache hits."""
         return self._runner.usage
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -1,7 +1,5 @@
-"""Evidence within a token budget for LangChain.
-
-A retriever, and a compressor of other retrievers' results.
-"""
+"""Evidence within a token budget for LangChain. A retriever, and a compressor of other retrievers'
+results."""
 
 from __future__ import annotations
 

@@ -110,17 +110,13 @@ class HiQARetriever(IndexRetriever):
         check_packing(self.max_tokens)
 
     def segments(self) -> list[Document]:
-        """All segments as a lexical engine has to index them.
-
-        The index text, the segment's id, and `structrag_chunk` in the metadata.
-        """
+        """All segments as a lexical engine has to index them. The index text, the segment's id, and
+        `structrag_chunk` in the metadata."""
         return segment_documents(self.index.store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
-        """Fit alpha and beta to labelled questions, for all later searches.
-
-        See `structrag.retrieval.hiqa.tuning.tune_steps`.
-        """
+        """Fit alpha and beta to labelled questions, for all later searches. See
+        `structrag.retrieval.hiqa.tuning.tune_steps`."""
         return self._tuned(self._core().tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
@@ -190,10 +186,8 @@ class LexicalRoute(EngineRoute):
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:
-    """Where a result may say what it is.
-
-    In its metadata, and in what Elasticsearch's retriever puts inside.
-    """
+    """Where a result may say what it is. In its metadata, and in what Elasticsearch's retriever
+    puts inside."""
     yield document.metadata
     source = document.metadata.get("_source")
     if isinstance(source, Mapping):
@@ -216,10 +210,8 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
 
 
 def segment_documents(store: CorpusStore, view: str) -> list[Document]:
-    """Every chunk as what is indexed of it in a view.
-
-    With the ids that lead back to it. Chunks without the view are left out.
-    """
+    """Every chunk as what is indexed of it in a view. With the ids that lead back to it. Chunks
+    without the view are left out."""
     documents = []
     for chunk, text in indexed_segments(store, view):
         ids = {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}

@@ -1,7 +1,4 @@
-"""Loaders that keep headings.
-
-Of files and folders, and a parser of blobs.
-"""
+"""Loaders that keep headings. Of files and folders, and a parser of blobs."""
 
 from __future__ import annotations
 

@@ -30,10 +30,8 @@ _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar(
 
 @contextmanager
 def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
-    """Let language models called within it report to `callbacks`.
-
-    Those called through `LangChainModel`, also from threads and tasks.
-    """
+    """Let language models called within it report to `callbacks`. Those called through
+    `LangChainModel`, also from threads and tasks."""
     token = _callbacks.set(callbacks)
     try:
         yield
@@ -42,10 +40,8 @@ def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
 
 
 def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
-    """The config for a call made within `inner_callbacks`.
-
-    Its callbacks, unless `config` has its own.
-    """
+    """The config for a call made within `inner_callbacks`. Its callbacks, unless `config` has its
+    own."""
     callbacks = _callbacks.get()
     if callbacks is None or (config and config.get("callbacks")):
         return config
@@ -192,28 +188,21 @@ def model_name(model: Any, config: RunnableConfig | None = None) -> str:
 
 
 def answer_text(answer: Any) -> Any:
-    """The text of a chat model's message or of an LLM's answer.
-
-    Other values are returned for the caller to refuse.
-    """
+    """The text of a chat model's message or of an LLM's answer. Other values are returned for the
+    caller to refuse."""
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
 
 def as_embedder(value: Any) -> Embedder | Any:
-    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder.
-
-    Anything else stays as it is, for structrag to judge.
-    """
+    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder. Anything else stays as
+    it is, for structrag to judge."""
     if isinstance(value, StructragEmbeddings):
         return value.embedder
     return LangChainEmbedder(value) if isinstance(value, Embeddings) else value
 
 
 def as_language_model(value: Any) -> LanguageModel | Any:
-    """A LangChain model or chain wrapped.
-
-    Anything else stays as it is, for structrag to judge.
-    """
+    """A LangChain model or chain wrapped. Anything else stays as it is, for structrag to judge."""
     return LangChainModel(value) if isinstance(value, Runnable) else value
 
 

@@ -129,10 +129,8 @@ def _documents(
 
 
 def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
-    """A LangChain retriever as the core's, and how its hits become documents.
-
-    Raises InvalidParameter for anything else.
-    """
+    """A LangChain retriever as the core's, and how its hits become documents. Raises
+    InvalidParameter for anything else."""
     if not isinstance(retriever, BaseRetriever):
         raise InvalidParameter(
             f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
@@ -151,10 +149,8 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
 
 
 def chunk_of(document: Document) -> Chunk:
-    """A result of another retriever as a chunk.
-
-    Where its metadata has a heading path, that is its context.
-    """
+    """A result of another retriever as a chunk. Where its metadata has a heading path, that is its
+    context."""
     return passage(
         str(document.id or digest(document)),
         document_id(document),
@@ -309,10 +305,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             return _output(await core.aanswer(question, where=where), document)
 
     def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:
-        """The core's self-ask, and how hits become documents.
-
-        Made anew for each question, over the retriever as it is then.
-        """
+        """The core's self-ask, and how hits become documents. Made anew for each question, over the
+        retriever as it is then."""
         retriever, document = stepped(self.retriever)
         return CoreSelfAsk(retriever, self._llm, **self._settings), document
 

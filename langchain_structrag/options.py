@@ -1,7 +1,5 @@
-"""The arguments of `from_documents` and its relatives, by retriever.
-
-And what is said of other arguments.
-"""
+"""The arguments of `from_documents` and its relatives, by retriever. And what is said of other
+arguments."""
 
 from __future__ import annotations
 
@@ -145,10 +143,8 @@ SPLITTER_HINTS = {
 def further_settings(
     owner: type, settings: Mapping[str, Any], known: type
 ) -> dict[str, Any]:
-    """The further settings of a splitter or formatter.
-
-    Raises UnknownArgument for a name that neither its arguments nor the typed dict `known` has.
-    """
+    """The further settings of a splitter or formatter. Raises UnknownArgument for a name that
+    neither its arguments nor the typed dict `known` has."""
     arguments = [name for name in signature(owner).parameters if name != "settings"]
     check_arguments(
         owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS

@@ -98,10 +98,8 @@ class PICTextSplitter(ReadingTextSplitter):
         llm: Any = None,
         **settings: Unpack[PICPaperArguments],
     ) -> PICTextSplitter:
-        """As published (section 3.2).
-
-        The document's summary, the mean, no size bounds, sections not looked at.
-        """
+        """As published (section 3.2). The document's summary, the mean, no size bounds, sections
+        not looked at."""
         published = changes_of(PICSplitter.paper(), "max_tokens", "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
         arguments: dict[str, Any] = {**published, **sizes, **settings}

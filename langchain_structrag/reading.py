@@ -124,10 +124,8 @@ class ReadingTextSplitter(StructureSplitter):
         return self.core.split(document, runner=self._runner())
 
     def indexing_core(self) -> Any:
-        """The core's splitter for an index, whose models answer.
-
-        With heading paths where chunks end at sections.
-        """
+        """The core's splitter for an index, whose models answer. With heading paths where chunks
+        end at sections."""
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(
                 "splitter must be without embeddings and llm in a retriever, whose own models "
@@ -162,8 +160,5 @@ class DocumentQueue:
             yield source
 
     def next(self) -> tuple[Document, CoreDocument, Origin]:
-        """The document that the next result belongs to.
-
-        As it came, and as it was split.
-        """
+        """The document that the next result belongs to. As it came, and as it was split."""
         return self._waiting.popleft()

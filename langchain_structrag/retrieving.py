@@ -1,7 +1,5 @@
-"""What the retrievers share: an index of LangChain documents.
-
-It can be made, changed, saved and searched.
-"""
+"""What the retrievers share: an index of LangChain documents. It can be made, changed, saved and
+searched."""
 
 from __future__ import annotations
 
@@ -176,11 +174,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
         embedding: Any = None,
         **options: Unpack[RetrieverOptions],
     ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
+        """A retriever over an index that `save` wrote. With the models it was built with; `options`
+        as for `from_documents`. `verify=True` checks all bytes now."""
         make = partial(cls.KIND.index.load, path)
         return cls._over(make, "load", embedding, options)
 
@@ -227,10 +222,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return repr(self)  # with the class's name
 
     def __deepcopy__(self, memo: Any = None) -> Self:
-        """Another retriever over the same index.
-
-        Its models and files cannot be copied.
-        """
+        """Another retriever over the same index. Its models and files cannot be copied."""
         return self.model_copy()
 
     def _core(self) -> Any:
@@ -314,9 +306,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _limits(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """What a search is given besides the question; limits of its own are those of the fields.
-
-        `filter` is another name of `where`.
-        """
+        `filter` is another name of `where`."""
         names = self.KIND.limits
         check_arguments(
             f"{type(self).__name__}.invoke", options, [*names, *SAME], HINTS
@@ -356,10 +346,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
             return self._documents(self._chosen(hits))
 
     def add_documents(self, documents: Iterable[Document]) -> Any:
-        """Add whole documents, and return the index's report.
-
-        Unchanged ones cost nothing, one that changed under its id is replaced.
-        """
+        """Add whole documents, and return the index's report. Unchanged ones cost nothing, one that
+        changed under its id is replaced."""
         return self._adding(documents).invoke(f"documents for {type(self).__name__}")
 
     async def aadd_documents(self, documents: Iterable[Document]) -> Any:
@@ -384,10 +372,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return RunnableLambda(add, aadd, name="add_documents")
 
     def delete(self, ids: str | Sequence[str]) -> bool:
-        """Remove documents (not chunks) by id, from every view.
-
-        False if one was not there.
-        """
+        """Remove documents (not chunks) by id, from every view. False if one was not there."""
         return bool(self.index.delete(check_ids("ids", ids)))
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
@@ -395,10 +380,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         return await run_in_executor(None, self.delete, ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder.
-
-        Models and a host's stores are not part of it.
-        """
+        """Write the index to a folder. Models and a host's stores are not part of it."""
         self.index.save(path)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -416,10 +398,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
 def _core_options(
     options: Mapping[str, Any], embedding: Any = None, embedder: str = ""
 ) -> dict[str, Any]:
-    """Options as the core takes them, with its own objects in the place of LangChain's.
-
-    `embedder` is what the embedding is called there.
-    """
+    """Options as the core takes them, with its own objects in the place of LangChain's. `embedder`
+    is what the embedding is called there."""
     read = {name: _core_value(name, value) for name, value in options.items()}
     store = read.pop("vectorstore", None)
     of_store = {name: read.pop(name, None) for name in STORE_OPTIONS}
@@ -471,10 +451,8 @@ def _begins_later(start: Any) -> bool:
 
 
 def _core_splitter(splitter: Any) -> Any:
-    """The splitter of the core.
-
-    Ours with the heading path, since their `add_context` is about `page_content`.
-    """
+    """The splitter of the core. Ours with the heading path, since their `add_context` is about
+    `page_content`."""
     if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
         return replace(splitter.core, context=True)
     if isinstance(splitter, HiQATransformer):

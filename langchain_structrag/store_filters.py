@@ -1,8 +1,5 @@
-"""How LangChain's stores are asked for some entries.
-
-Those of one view and of some documents. Each has a filter language of its own. A store without one
-here is asked for more than is needed.
-"""
+"""How LangChain's stores are asked for some entries. Those of one view and of some documents. Each
+has a filter language of its own. A store without one here is asked for more than is needed."""
 
 from __future__ import annotations
 

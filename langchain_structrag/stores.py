@@ -82,10 +82,8 @@ class LangChainDenseStore(HostStore):
             self.vectorstore.add_documents(documents, ids=ids)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove a document's entries by (chunk id, view).
-
-        Those that are not there are no error where the store can tell.
-        """
+        """Remove a document's entries by (chunk id, view). Those that are not there are no error
+        where the store can tell."""
         ids = [entry_id(chunk_id, view) for chunk_id, view in entry_keys]
         present = self._present(ids)
         self._delete(ids if present is None else present)

@@ -77,10 +77,7 @@ class ToolRetriever(BaseRetriever):
 def answering_tool(
     chain: Runnable[Any, dict[str, Any]], name: str | None, description: str | None
 ) -> BaseTool:
-    """A tool of a chain with `answer` and `evidence`.
-
-    It answers a question.
-    """
+    """A tool of a chain with `answer` and `evidence`. It answers a question."""
 
     def answer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         return _with_evidence(chain.invoke(question, config))

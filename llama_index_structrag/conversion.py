@@ -105,11 +105,8 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
-    """Tell the pages of a chunk as `page_label`.
-
-    Nothing is told where the document's metadata does not know them. Embedding models do not see
-    it.
-    """
+    """Tell the pages of a chunk as `page_label`. Nothing is told where the document's metadata does
+    not know them. Embedding models do not see it."""
     label = page_label(meta, chunk)
     if label:
         node.metadata[PAGE_LABEL_KEY] = label
@@ -124,10 +121,8 @@ def make_node(
     parent: BaseNode | None,
     source: RelatedNodeInfo,
 ) -> TextNode:
-    """A text node with our metadata over its parent's.
-
-    `hide_structure` still has to hide ours from models.
-    """
+    """A text node with our metadata over its parent's. `hide_structure` still has to hide ours from
+    models."""
     inherited = ["metadata_template", "metadata_separator"]
     if "{content}" in getattr(parent, "text_template", ""):
         inherited.append("text_template")
@@ -147,10 +142,7 @@ def make_node(
 
 
 def hide_structure(node: TextNode) -> None:
-    """Hide our structural keys from both kinds of model.
-
-    Those that the node has, and no others.
-    """
+    """Hide our structural keys from both kinds of model. Those that the node has, and no others."""
     hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
     # A chunk without titles above it has an empty context, which would only cost tokens.
     empty = [key for key in SHOWN_KEYS if node.metadata.get(key) == ""]
@@ -188,10 +180,8 @@ def check_nodes(documents: Any) -> list[BaseNode]:
 
 
 def index_document(node: BaseNode, *, format: str = "auto") -> Document:
-    """A LlamaIndex document for an index.
-
-    Its metadata is JSON values, and tells which of its keys models do not see.
-    """
+    """A LlamaIndex document for an index. Its metadata is JSON values, and tells which of its keys
+    models do not see."""
     document = read_node(node, node.node_id, format=format)
     hidden = {
         name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)
@@ -204,10 +194,8 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
 def hit_to_node(
     hit: Hit, document: Document, notes: Mapping[str, Any], *, lists: bool = False
 ) -> NodeWithScore:
-    """A hit as a scored text node.
-
-    `ref_doc_id` is the document's id, offsets are exact, the metadata also tells the notes.
-    """
+    """A hit as a scored text node. `ref_doc_id` is the document's id, offsets are exact, the
+    metadata also tells the notes."""
     chunk = trimmed(hit.chunk)
     metadata = without_page_starts(document.meta)
     metadata.pop(EXCLUSIONS_KEY, None)
@@ -244,10 +232,7 @@ def link_chunks(node: BaseNode, before: Chunk | None, after: Chunk | None) -> No
 
 
 def show_text(node: TextNode) -> None:
-    """Show both kinds of model the node's text.
-
-    The keys of `show_index_text` are empty then.
-    """
+    """Show both kinds of model the node's text. The keys of `show_index_text` are empty then."""
     node.metadata.update({INDEX_TEXT_KEY: "", SEGMENT_TEXT_KEY: ""})
     hide_structure(node)
 

@@ -79,10 +79,8 @@ class D3Retriever(IndexRetriever):
         return self.retriever.usage
 
     def result(self, question: str) -> D3Result:
-        """The evidence, how it was found, and what that cost.
-
-        With the route, the model's answers, and the calls and tokens of each stage.
-        """
+        """The evidence, how it was found, and what that cost. With the route, the model's answers,
+        and the calls and tokens of each stage."""
         return _reported(self.retriever.result(question, **self._limits()))
 
     async def aresult(self, question: str) -> D3Result:
@@ -90,10 +88,8 @@ class D3Retriever(IndexRetriever):
         return _reported(await self.retriever.aresult(question, **self._limits()))
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
-        """`result` for several questions.
-
-        Their calls go out together, at most `max_concurrency` at a time.
-        """
+        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
+        a time."""
         results = self.retriever.results(questions, **self._limits())
         return [_reported(result) for result in results]
 
@@ -103,10 +99,8 @@ class D3Retriever(IndexRetriever):
         return [_reported(result) for result in results]
 
     def estimate(self, question: str) -> Estimate:
-        """What `result` would cost, stage by stage: expected, and at most.
-
-        Asks no model and embeds nothing.
-        """
+        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        nothing."""
         return self.retriever.estimate(question, where=self.where)
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:

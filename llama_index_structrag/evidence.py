@@ -1,7 +1,5 @@
-"""Evidence within a token budget for LlamaIndex.
-
-A retriever, and a postprocessor of other retrievers' nodes.
-"""
+"""Evidence within a token budget for LlamaIndex. A retriever, and a postprocessor of other
+retrievers' nodes."""
 
 from __future__ import annotations
 

@@ -103,17 +103,13 @@ class HiQARetriever(IndexRetriever):
         return settings
 
     def segments(self) -> list[TextNode]:
-        """All segments as a lexical engine has to index them.
-
-        The index text as text, under the segment's id.
-        """
+        """All segments as a lexical engine has to index them. The index text as text, under the
+        segment's id."""
         return segment_nodes(self.index.store, self.retriever.source.view)
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
-        """Fit alpha and beta to labelled questions, for all later searches.
-
-        See `structrag.retrieval.hiqa.tuning.tune_steps`.
-        """
+        """Fit alpha and beta to labelled questions, for all later searches. See
+        `structrag.retrieval.hiqa.tuning.tune_steps`."""
         return self._tuned(self.retriever.tune(questions))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
@@ -181,10 +177,8 @@ class LexicalRoute(EngineRoute):
 
 
 def segment_nodes(store: CorpusStore, view: str) -> list[TextNode]:
-    """Every chunk as what is indexed of it in a view.
-
-    Under the chunk's id. Chunks without the view are left out.
-    """
+    """Every chunk as what is indexed of it in a view. Under the chunk's id. Chunks without the view
+    are left out."""
     hidden = [CHUNK_KEY, DOCUMENT_KEY]
     return [
         TextNode(

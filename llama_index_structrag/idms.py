@@ -126,11 +126,8 @@ class IDMSNodeParser(_Fields):
         llm: Any = None,
         **settings: Unpack[IDMSParserArguments],
     ) -> Self:
-        """As published: the chunk so far against the next sentence, then enriched.
-
-        Merged up to 260 tokens (200 words), no limit, no sections. Pass `enrich="none"` for margins
-        alone.
-        """
+        """As published: the chunk so far against the next sentence, then enriched. Merged up to 260
+        tokens (200 words), no limit, no sections. Pass `enrich="none"` for margins alone."""
         core = IDMSSplitter.paper()
         enrich = settings.get("enrich", "paper")
         published = {

@@ -142,10 +142,8 @@ def _llm_name(llm: LLM) -> str:
 
 
 def core_embedder(value: Any) -> Embedder | None:
-    """A LlamaIndex embedding model, or what structrag takes, as an embedder.
-
-    None stays None, a `StructragEmbedding` gives its own.
-    """
+    """A LlamaIndex embedding model, or what structrag takes, as an embedder. None stays None, a
+    `StructragEmbedding` gives its own."""
     if value is None:
         return None
     if isinstance(value, StructragEmbedding):
@@ -158,10 +156,7 @@ def core_embedder(value: Any) -> Embedder | None:
 
 
 def core_model(value: Any) -> LanguageModel | None:
-    """A LlamaIndex LLM, or what structrag takes, as a language model.
-
-    None stays None.
-    """
+    """A LlamaIndex LLM, or what structrag takes, as a language model. None stays None."""
     return (
         LlamaIndexModel(value) if isinstance(value, LLM) else as_language_model(value)
     )

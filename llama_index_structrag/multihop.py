@@ -136,10 +136,8 @@ class Stepped:
 
 
 def stepped(retriever: Any) -> Stepped:
-    """A LlamaIndex retriever, taken apart.
-
-    One of this package by the core's, another by its own calls. InvalidParameter if it is none.
-    """
+    """A LlamaIndex retriever, taken apart. One of this package by the core's, another by its own
+    calls. InvalidParameter if it is none."""
     if isinstance(retriever, IndexRetriever):
         return Stepped(retriever.retriever, retriever.where, retriever.nodes_of)
     if not isinstance(retriever, BaseRetriever):
@@ -156,10 +154,8 @@ def stepped(retriever: Any) -> Stepped:
 
 
 def chunk_of(scored: NodeWithScore) -> Chunk:
-    """A result of another retriever as a chunk.
-
-    Where its metadata has a heading path, that is its context.
-    """
+    """A result of another retriever as a chunk. Where its metadata has a heading path, that is its
+    context."""
     node = scored.node
     return passage(
         node.node_id,

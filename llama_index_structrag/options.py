@@ -1,7 +1,5 @@
-"""The arguments of `from_documents` and its relatives, by retriever.
-
-And what is said of other arguments.
-"""
+"""The arguments of `from_documents` and its relatives, by retriever. And what is said of other
+arguments."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""What every node parser here shares.
-
-From nodes to core documents, and from chunks to nodes that keep the limit.
-"""
+"""What every node parser here shares. From nodes to core documents, and from chunks to nodes that
+keep the limit."""
 
 from __future__ import annotations
 
@@ -75,11 +73,8 @@ class NodePlace:
 
 
 def place_of(node: BaseNode) -> NodePlace:
-    """Where a node's text lies in the document that it came from.
-
-    A node without a SOURCE is its own document; offsets of another parser are trusted where their
-    length fits the text.
-    """
+    """Where a node's text lies in the document that it came from. A node without a SOURCE is its
+    own document; offsets of another parser are trusted where their length fits the text."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     start = trusted_start(
         text, getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
@@ -132,10 +127,8 @@ def inherit(
     *,
     with_metadata: bool,
 ) -> Inherited:
-    """What the chunks of a node inherit, which was read as `document`.
-
-    Where the embedded metadata counts more than `room` tokens, its longest values are not embedded.
-    """
+    """What the chunks of a node inherit, which was read as `document`. Where the embedded metadata
+    counts more than `room` tokens, its longest values are not embedded."""
     place = place_of(node)
     parent = parent_of(document, node.metadata, place.base)
     if not with_metadata:
@@ -223,10 +216,8 @@ class StructureNodeParser(NodeParser):
     @model_validator(mode="before")
     @classmethod
     def _drop_none(cls, data: Any) -> Any:
-        """Leave out optional settings that are None, so defaults count.
-
-        Raises UnknownArgument for a name that is no setting.
-        """
+        """Leave out optional settings that are None, so defaults count. Raises UnknownArgument for
+        a name that is no setting."""
         if not isinstance(data, dict):
             return data
         names = [name for name in data if isinstance(name, str)]
@@ -382,23 +373,16 @@ class StructureNodeParser(NodeParser):
         return child
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
-        """Set what models see of a chunk besides text and context.
-
-        Nothing here.
-        """
+        """Set what models see of a chunk besides text and context. Nothing here."""
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
-        """What a node's metadata tells of its chunk besides its place.
-
-        No key that models would see.
-        """
+        """What a node's metadata tells of its chunk besides its place. No key that models would
+        see."""
         return {}
 
     def __getstate__(self) -> dict[Any, Any]:
-        """The state for pickle.
-
-        Unlike the base class it never drops a setting, nor touches this object.
-        """
+        """The state for pickle. Unlike the base class it never drops a setting, nor touches this
+        object."""
         state = dict(BaseModel.__getstate__(self))
         fields = dict(state["__dict__"])
         fields.pop("callback_manager", None)
@@ -427,10 +411,8 @@ def shown_groups(
 
 
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:
-    """A stable id.
-
-    Equal pieces at equal places, which only another parser's overlap can make, are numbered.
-    """
+    """A stable id. Equal pieces at equal places, which only another parser's overlap can make, are
+    numbered."""
     span = f"{child.start_char_idx}-{child.end_char_idx}"
     name = stable_uuid(child.ref_doc_id or "", span, settings, child.text)
     seen[name] = seen.get(name, -1) + 1

@@ -71,10 +71,8 @@ class PICNodeParser(_Fields):
         llm: Any = None,
         **settings: Unpack[PICParserArguments],
     ) -> Self:
-        """As published (section 3.2).
-
-        The document's summary, the mean, no size bounds, sections not looked at.
-        """
+        """As published (section 3.2). The document's summary, the mean, no size bounds, sections
+        not looked at."""
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0, "add_context": False}
         published = {**cls.core_settings(PICSplitter.paper()), **sizes}
         models = {"embed_model": embed_model, "llm": llm}

@@ -23,10 +23,8 @@ from structrag.records import Chunk
 
 
 def boundary_model(value: Any) -> Any:
-    """What compares sentences in place of the embedding model.
-
-    As the core takes it; a folder or a name is loaded once.
-    """
+    """What compares sentences in place of the embedding model. As the core takes it; a folder or a
+    name is loaded once."""
     return _static_model(value) if isinstance(value, str) else core_embedder(value)
 
 

@@ -1,7 +1,5 @@
-"""What the retrievers share: an index of LlamaIndex documents.
-
-It can be made, changed, saved and searched.
-"""
+"""What the retrievers share: an index of LlamaIndex documents. It can be made, changed, saved and
+searched."""
 
 from __future__ import annotations
 
@@ -170,11 +168,8 @@ class IndexRetriever(ToolRetriever):
     def load(
         cls, persist_dir: str | os.PathLike[str], **options: Unpack[RetrieverOptions]
     ) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
-        all bytes now.
-        """
+        """A retriever over an index that `save` wrote. With the models it was built with; `options`
+        as for `from_documents`. `verify=True` checks all bytes now."""
         return cls._over(partial(cls.KIND.index.load, persist_dir), "load", options)
 
     @classmethod
@@ -219,10 +214,7 @@ class IndexRetriever(ToolRetriever):
         return ["embed_model", *(HOST_NAMES.get(name, name) for name in names)]
 
     def __deepcopy__(self, memo: Any = None) -> Self:
-        """Another retriever over the same index.
-
-        Its models and files cannot be copied.
-        """
+        """Another retriever over the same index. Its models and files cannot be copied."""
         return copy(self)
 
     def _core(self) -> Any:
@@ -296,20 +288,15 @@ class IndexRetriever(ToolRetriever):
 
     @dispatcher.span
     def add(self, documents: Sequence[BaseNode]) -> Any:
-        """Add whole documents, and return the index's report.
-
-        Unchanged ones cost nothing, one that changed under its id is replaced.
-        """
+        """Add whole documents, and return the index's report. Unchanged ones cost nothing, one that
+        changed under its id is replaced."""
         sources = self._read(documents)
         with self.callback_manager.as_trace("index_construction"):
             return self._reported(self.index.add(sources))
 
     @dispatcher.span
     async def aadd(self, documents: Sequence[BaseNode]) -> Any:
-        """`add` on an event loop.
-
-        In a worker thread where a vector store keeps the vectors.
-        """
+        """`add` on an event loop. In a worker thread where a vector store keeps the vectors."""
         sources = await asyncio.to_thread(self._read, documents)
         with self.callback_manager.as_trace("index_construction"):
             if getattr(self.index, "dense_store", None) is not None:
@@ -331,27 +318,20 @@ class IndexRetriever(ToolRetriever):
         return [index_document(document, format=self.format) for document in documents]
 
     def delete(self, doc_id: str | Sequence[str]) -> bool:
-        """Remove a document, or several, from every view.
-
-        False if there is none of an id.
-        """
+        """Remove a document, or several, from every view. False if there is none of an id."""
         return bool(self.index.delete(doc_id))
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
-        """Write the index to a folder.
-
-        Models and a vector store are not part of it; persist the store by its own means.
-        """
+        """Write the index to a folder. Models and a vector store are not part of it; persist the
+        store by its own means."""
         self.index.save(persist_dir)
 
     def _get_prompts(self) -> PromptDictType:
         return prompts_of(self.index.view_settings.prompts, _PROMPTS)
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
-        """Take templates for documents added from now on.
-
-        Adding a document again makes its views anew.
-        """
+        """Take templates for documents added from now on. Adding a document again makes its views
+        anew."""
         settings = self.index.view_settings
         templates = updated_prompts(settings.prompts, _PROMPTS, prompts)
         self.index.view_settings = replace(settings, prompts=templates)
@@ -367,10 +347,8 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
 def _core_options(
     options: Mapping[str, Any], embed_model: Any = None, embedder: str = ""
 ) -> dict[str, Any]:
-    """Options as the core takes them, with its own objects in the place of LlamaIndex's.
-
-    `embedder` is what the embedding model is called there.
-    """
+    """Options as the core takes them, with its own objects in the place of LlamaIndex's. `embedder`
+    is what the embedding model is called there."""
     read = {
         CORE_NAMES.get(name, name): _core_value(name, value, embed_model)
         for name, value in options.items()
@@ -396,10 +374,8 @@ def _core_value(name: str, value: Any, embed_model: Any) -> Any:
 
 
 def where_of(where: Any, filters: MetadataFilters | None) -> Any:
-    """One condition on documents from our `where` and LlamaIndex's filters.
-
-    InvalidParameter if there are both.
-    """
+    """One condition on documents from our `where` and LlamaIndex's filters. InvalidParameter if
+    there are both."""
     if filters is None:
         return where
     if where is not None:
@@ -411,10 +387,8 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
 
 
 def _meets(metadata: Mapping[str, Any], filters: MetadataFilters) -> bool:
-    """Whether metadata meets filters, which may hold filters again.
-
-    LlamaIndex's function knows no such, so it is asked for each alone.
-    """
+    """Whether metadata meets filters, which may hold filters again. LlamaIndex's function knows no
+    such, so it is asked for each alone."""
     results = [
         _meets(metadata, part)
         if isinstance(part, MetadataFilters)
@@ -431,10 +405,8 @@ def _meets(metadata: Mapping[str, Any], filters: MetadataFilters) -> bool:
 
 
 def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:
-    """A template of the core as LlamaIndex's.
-
-    Braces other than those of the places stand for themselves.
-    """
+    """A template of the core as LlamaIndex's. Braces other than those of the places stand for
+    themselves."""
     return PromptTemplate(template.format(**{name: f"{{{name}}}" for name in places}))
 
 

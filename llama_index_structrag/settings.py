@@ -1,7 +1,5 @@
-"""Pydantic field types for callables.
-
-`to_dict` names them, so that cache keys tell them apart; none is ever imported by name.
-"""
+"""Pydantic field types for callables. `to_dict` names them, so that cache keys tell them apart;
+none is ever imported by name."""
 
 from __future__ import annotations
 
@@ -31,10 +29,8 @@ from structrag.text.tokens import TokenCounter, huggingface_counter
 
 @dataclass(frozen=True, slots=True)
 class LlamaIndexCounter:
-    """Counts with a LlamaIndex tokenizer.
-
-    That is a callable from str to the list of tokens, or to their number.
-    """
+    """Counts with a LlamaIndex tokenizer. That is a callable from str to the list of tokens, or to
+    their number."""
 
     tokenizer: Callable[[str], Any]
 
@@ -55,11 +51,8 @@ def token_counter(tokenizer: Any) -> TokenCounter:
 
 
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
-    """All for another process.
-
-    A global tokenizer that somebody set goes along, LlamaIndex's own is made anew there. Raises
-    InvalidParameter for a callable that cannot be pickled.
-    """
+    """All for another process. A global tokenizer that somebody set goes along, LlamaIndex's own is
+    made anew there. Raises InvalidParameter for a callable that cannot be pickled."""
     if tokenizer is None and not _is_standard(get_tokenizer()):
         tokenizer = get_tokenizer()
     chosen = {"tokenizer": tokenizer, **functions}
@@ -85,10 +78,8 @@ def _is_standard(tokenizer: Any) -> bool:
 
 
 def span_id(i: int, doc: BaseNode) -> str:
-    """The default `id_func`.
-
-    The parsers derive the id (a UUID) from document id, span, text and settings.
-    """
+    """The default `id_func`. The parsers derive the id (a UUID) from document id, span, text and
+    settings."""
     return stable_uuid(doc.node_id, str(i))
 
 
@@ -201,10 +192,8 @@ NamedFunction = Annotated[Any, Named(as_it_is)]
 
 
 def with_settings(base: type, splitter: type, *left_out: str) -> Any:
-    """`base` with the settings of a splitter of the core as fields, as it describes them.
-
-    Those that hosts name otherwise, and those of the names in `left_out`, are none.
-    """
+    """`base` with the settings of a splitter of the core as fields, as it describes them. Those
+    that hosts name otherwise, and those of the names in `left_out`, are none."""
     hints, descriptions = get_type_hints(splitter), descriptions_of(splitter)
     known = {*getattr(base, "model_fields", ()), *HOST_NAMES, "counter", *left_out}
     added: dict[str, Any] = {}

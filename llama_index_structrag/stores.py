@@ -138,11 +138,8 @@ def _matches(result: VectorStoreQueryResult, request: Search) -> list[Match]:
 
 
 def _nodes(entry: Entry, stores_text: bool) -> list[BaseNode]:
-    """One node for each vector.
-
-    Its id is a UUID, which some stores demand. For stores that give nothing but ids back it is made
-    of the parts.
-    """
+    """One node for each vector. Its id is a UUID, which some stores demand. For stores that give
+    nothing but ids back it is made of the parts."""
     nodes: list[BaseNode] = []
     for chunk, view, number, text, vector in entry_vectors(entry):
         parts = (chunk.id, view, str(number))

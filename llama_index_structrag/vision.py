@@ -41,10 +41,8 @@ class ImageDescriber:
 
     @property
     def name(self) -> str:
-        """For cache keys and the fingerprints of an index.
-
-        The model with its settings, never a key, and the prompt.
-        """
+        """For cache keys and the fingerprints of an index. The model with its settings, never a
+        key, and the prompt."""
         return f"{LlamaIndexModel(self.llm).name}: {self.prompt}"
 
     def __call__(self, address: str) -> str:

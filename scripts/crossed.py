@@ -1,8 +1,6 @@
-"""What runs when LangChain's MultiView builds and answers; `house.py` runs it by itself.
-
-It prints as JSON two lists of paths, of the files whose functions ran, and the files of the calls
-from `from_documents` to the object of the core, in order.
-"""
+"""What runs when LangChain's MultiView builds and answers; `house.py` runs it by itself. It prints
+as JSON two lists of paths, of the files whose functions ran, and the files of the calls from
+`from_documents` to the object of the core, in order."""
 
 from __future__ import annotations
 

@@ -368,10 +368,8 @@ class Trials:
 
 
 def try_all(mutations: Sequence[Mutation], core: Path, tests: Path) -> int:
-    """Print what notices each mutation; the number of those that something notices.
-
-    `tests` is a file of arguments of pytest, relative to the folder above its own.
-    """
+    """Print what notices each mutation; the number of those that something notices. `tests` is a
+    file of arguments of pytest, relative to the folder above its own."""
     os.chdir(tests.parents[1])
     path = [str(core.parent), str(tests.parents[1])]
     sys.path[:0] = path

@@ -1,8 +1,6 @@
 """The README for a package index: its relative links and pictures get their addresses in full.
-
 Hatchling runs this when it builds (`[tool.hatch.metadata.hooks.custom]`). In a checkout, and where
-the repository is shown, the README stands as it is.
-"""
+the repository is shown, the README stands as it is."""
 
 from __future__ import annotations
 

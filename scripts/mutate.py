@@ -93,9 +93,7 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
 
 def expressions(tree: ast.Module) -> Iterator[ast.expr]:
     """Every expression that runs; annotations, f-strings and `strict=` of `zip` left out.
-
-    `strict=True` says of lists made together that they are of one length: no case shows another.
-    """
+    `strict=True` says of lists made together that they are of one length: no case shows another."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

@@ -71,10 +71,8 @@ def smollm_file() -> Path:
 
 @pytest.fixture(scope="session")
 def smollm(smollm_file: Path) -> tuple[Any, Any]:
-    """SmolLM2-135M-Instruct in bfloat16 and its tokenizer, loaded once.
-
-    Reading the GGUF file takes most of a minute, so it is kept in ~/.cache/structrag-tests.
-    """
+    """SmolLM2-135M-Instruct in bfloat16 and its tokenizer, loaded once. Reading the GGUF file takes
+    most of a minute, so it is kept in ~/.cache/structrag-tests."""
     import torch
     import transformers
 

@@ -318,10 +318,8 @@ def shapes(pieces: Iterable[str] = PIECES) -> Iterator[Shape]:
 
 
 def growth(function: Callable[[str], object], shape: Shape, size: int) -> float:
-    """The power of the length that the time of a function of texts follows, up to `size`.
-
-    Infinite where it doubles with each piece.
-    """
+    """The power of the length that the time of a function of texts follows, up to `size`. Infinite
+    where it doubles with each piece."""
     for count in range(4, 41, 2):  # longer texts would never end
         text = shape.text(count * len(shape.piece))
         # Once more, as the first call of all may load what it needs.

@@ -57,9 +57,7 @@ _PROPERTY = re.compile(r"\\p\{(\w+)(?:=\w+)?\}")
 
 def uses(package: ModuleType) -> dict[tuple[str, str], tuple[Pattern, set[str]]]:
     """The patterns of a package's modules and the methods it calls of each, by module and name.
-
-    Patterns of text only; those in a table (a dictionary or a sequence) are searched.
-    """
+    Patterns of text only; those in a table (a dictionary or a sequence) are searched."""
     modules = [package]
     for entry in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not entry.name.endswith("__main__"):

@@ -106,11 +106,8 @@ class Source:
 
 
 def sources(data: Path) -> dict[str, list[Source]]:
-    """All documents of the evaluation data, by format, shortest first.
-
-    A Markdown file is there as the page that Markdown's own renderer makes of it, too, and a short
-    one as PDF.
-    """
+    """All documents of the evaluation data, by format, shortest first. A Markdown file is there as
+    the page that Markdown's own renderer makes of it, too, and a short one as PDF."""
     by_format: dict[str, list[Source]] = {name: [] for name in FORMATS}
     for file in sorted(data.glob("*/documents.jsonl.gz")):
         with gzip.open(file, "rt", encoding="utf-8") as lines:
@@ -310,10 +307,8 @@ def check_searches(
     names: Sequence[str],
     folder: Path,
 ) -> int:
-    """Every retriever's hits are slices, and an index that was saved gives the same ones.
-
-    Returns how many hits were looked at. `folder` is written to.
-    """
+    """Every retriever's hits are slices, and an index that was saved gives the same ones. Returns
+    how many hits were looked at. `folder` is written to."""
     texts = {document.id: document.text for document in documents}
     count = 0
     for name in names:

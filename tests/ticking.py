@@ -9,10 +9,8 @@ from contextlib import asynccontextmanager
 
 @asynccontextmanager
 async def ticking(seconds: float = 0.005) -> AsyncIterator[Callable[[], int]]:
-    """Gives a function that tells how often the loop came by since the block began.
-
-    Each time it waits `seconds`.
-    """
+    """Gives a function that tells how often the loop came by since the block began. Each time it
+    waits `seconds`."""
     ticks = 0
 
     async def tick() -> None:

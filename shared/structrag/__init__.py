@@ -1,8 +1,6 @@
-"""Structure-aware splitting and retrieval for documents with headings, and for those without.
-
-The way is document -> sections -> chunks -> views -> index -> hits. Names used less often are
-imported from their rooms: `from structrag.models import MonoT5`. All are loaded when first used.
-"""
+"""Structure-aware splitting and retrieval for documents with headings, and for those without. The
+way is document -> sections -> chunks -> views -> index -> hits. Names used less often are imported
+from their rooms: `from structrag.models import MonoT5`. All are loaded when first used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Public names of a package, loaded when first used.
-
-So `import structrag` is quick and needs no optional package, and the same holds for each room.
-"""
+"""Public names of a package, loaded when first used. So `import structrag` is quick and needs no
+optional package, and the same holds for each room."""
 
 from __future__ import annotations
 

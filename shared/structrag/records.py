@@ -1,10 +1,6 @@
-"""The records that flow through the library, in their order.
-
-    Document -> Section, Block -> Chunk -> Hit
-
-All are frozen. Every span is a half-open range of **characters** `[start, end)` into
-`Document.text`.
-"""
+"""The records that flow through the library, in their order. Document -> Section, Block -> Chunk ->
+Hit All are frozen. Every span is a half-open range of **characters** `[start, end)` into
+`Document.text`."""
 
 from __future__ import annotations
 
@@ -21,10 +17,8 @@ BlockKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """One heading found by a format's reader.
-
-    `[start, end)` is its whole line or lines, line end included.
-    """
+    """One heading found by a format's reader. `[start, end)` is its whole line or lines, line end
+    included."""
 
     level: int  # from 1, outermost
     title: str
@@ -34,10 +28,8 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph-like piece of a section's own body.
-
-    The blocks of a body tile it, blank lines included.
-    """
+    """A paragraph-like piece of a section's own body. The blocks of a body tile it, blank lines
+    included."""
 
     kind: BlockKind
     start: int
@@ -78,19 +70,14 @@ class SourceMap:
         return self.source_starts[run] + inside
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a span of the text begins and ends in the source.
-
-        `start` is below `end`, which is not included.
-        """
+        """Where a span of the text begins and ends in the source. `start` is below `end`, which is
+        not included."""
         return self.to_source(start), self.to_source(end - 1) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """An image of a page.
-
-    Its alt text, where it has one, stands in the text from `offset` on.
-    """
+    """An image of a page. Its alt text, where it has one, stands in the text from `offset` on."""
 
     offset: int
     file: str  # the address as it is written
@@ -221,10 +208,7 @@ class Chunk:
 
     @property
     def body(self) -> str:
-        """The text without the headings it starts with.
-
-        A chunk of headings only keeps them.
-        """
+        """The text without the headings it starts with. A chunk of headings only keeps them."""
         return self.text[self.body_start - self.start :]
 
     @property

@@ -1,7 +1,5 @@
-"""Inputs on which LlamaIndex's own parsers go wrong, and what ours owe instead.
-
-Codes: M Markdown, S sentences, N HTML, C caches, E async.
-"""
+"""Inputs on which LlamaIndex's own parsers go wrong, and what ours owe instead. Codes: M Markdown,
+S sentences, N HTML, C caches, E async."""
 
 from __future__ import annotations
 

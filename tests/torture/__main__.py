@@ -104,10 +104,8 @@ def _line(promise: Promise, tally: CallStats, cases: int) -> str:
 
 
 def _record(results: dict[str, CallStats], options: argparse.Namespace) -> None:
-    """Write what came of the promises tried; the rows of others stay those of their last run.
-
-    A run that begins where the recorded one ended is added to it.
-    """
+    """Write what came of the promises tried; the rows of others stay those of their last run. A run
+    that begins where the recorded one ended is added to it."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from machine import machine_line, versions_line
 

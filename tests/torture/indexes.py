@@ -31,10 +31,8 @@ PLACES = 6  # of a score that must be equal; products of other shapes round othe
 
 @contextmanager
 def small_segments(rng: Random) -> Iterator[None]:
-    """Half the time, let a few documents do what else a hundred thousand do.
-
-    They fill the buffer, go to files and are joined in the background.
-    """
+    """Half the time, let a few documents do what else a hundred thousand do. They fill the buffer,
+    go to files and are joined in the background."""
     limits = {"BUFFER_BYTES": 2_000, "FAN": 3, "INLINE_ROWS": 4, "LARGEST_ROWS": 200}
     before = {name: getattr(store, name) for name in limits}
     if rng.random() < 0.5:

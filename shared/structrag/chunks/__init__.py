@@ -1,7 +1,5 @@
-"""Splitters: from an outline to chunks.
-
-Each paper has its folder (`pic`, `idms`, `hiqa`); `enriching` is the second half of IDMS.
-"""
+"""Splitters: from an outline to chunks. Each paper has its folder (`pic`, `idms`, `hiqa`);
+`enriching` is the second half of IDMS."""
 
 from __future__ import annotations
 

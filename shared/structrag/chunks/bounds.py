@@ -1,8 +1,6 @@
-"""Size limits for a row of units that is cut into segments.
-
-These are pure functions on numbers. A segmentation of n units is a list of (first, behind last)
-runs that tile range(n). Sizes are tokens, one number a unit.
-"""
+"""Size limits for a row of units that is cut into segments. These are pure functions on numbers. A
+segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are tokens,
+one number a unit."""
 
 from __future__ import annotations
 
@@ -43,10 +41,7 @@ class SizeLimits:
 
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
-    """The runs between cuts.
-
-    A cut at i stands in front of unit i. n = 0 gives none.
-    """
+    """The runs between cuts. A cut at i stands in front of unit i. n = 0 gives none."""
     return [(first, last) for first, last in pairwise([0, *cuts, n]) if first < last]
 
 

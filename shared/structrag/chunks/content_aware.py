@@ -1,8 +1,6 @@
-"""Content-aware chunks (MC-indexing, section 3).
-
-A chunk is the smallest titled division of a document, whole. Too long a section is cut at
-paragraphs, then sentences, then words. The limit counts the index text, heading path included.
-"""
+"""Content-aware chunks (MC-indexing, section 3). A chunk is the smallest titled division of a
+document, whole. Too long a section is cut at paragraphs, then sentences, then words. The limit
+counts the index text, heading path included."""
 
 from __future__ import annotations
 
@@ -96,11 +94,8 @@ class ContentAwareSplitter(ReadOptions):
     def _join_small(
         self, outline: Outline, divisions: list[Division], limit: int | None
     ) -> list[Division]:
-        """Join divisions below `min_tokens` with their neighbours.
-
-        They take in the next ones until they are not small. Those that can take in none join the
-        one before.
-        """
+        """Join divisions below `min_tokens` with their neighbours. They take in the next ones until
+        they are not small. Those that can take in none join the one before."""
         joined: list[Division] = []
         last_is_small = False  # whether the last one is below the minimum
         for division in divisions:

@@ -20,10 +20,8 @@ _CONTENTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A span that makes one chunk if it fits.
-
-    It is a section's heading and own body, with headings without a body beside it.
-    """
+    """A span that makes one chunk if it fits. It is a section's heading and own body, with headings
+    without a body beside it."""
 
     start: int
     end: int
@@ -32,10 +30,8 @@ class Division:
 
 
 def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
-    """The smallest divisions of a document, in order.
-
-    They tile it, except for excluded subtrees. Blank text has none.
-    """
+    """The smallest divisions of a document, in order. They tile it, except for excluded subtrees.
+    Blank text has none."""
     text = outline.document.text
     filled = _filled(outline)
     excluded = excluded_sections(outline, exclude_titles)
@@ -63,10 +59,8 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
 
 
 def grouped(divisions: Sequence[Division], *, apart: bool) -> list[list[Division]]:
-    """The divisions in groups without a gap between them.
-
-    Excluded sections leave gaps. With `apart` each division is a group.
-    """
+    """The divisions in groups without a gap between them. Excluded sections leave gaps. With
+    `apart` each division is a group."""
     groups: list[list[Division]] = []
     for division in divisions:
         if not apart and groups and groups[-1][-1].end == division.start:
@@ -77,10 +71,8 @@ def grouped(divisions: Sequence[Division], *, apart: bool) -> list[list[Division
 
 
 def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
-    """The path of the heading a division's text starts with.
-
-    Front matter and blank lines before it do not count.
-    """
+    """The path of the heading a division's text starts with. Front matter and blank lines before it
+    do not count."""
     starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0
     return outline.sections[1].path if starts_blank else division.first.path
 
@@ -98,10 +90,8 @@ def _close(
 
 
 def _has_body(section: Section, text: str) -> bool:
-    """Whether words stand between a heading and the next.
-
-    The mark that a table of contents is made of says nothing.
-    """
+    """Whether words stand between a heading and the next. The mark that a table of contents is made
+    of says nothing."""
     body = text[section.body_start : section.body_end].strip()
     return bool(body) and not _CONTENTS.fullmatch(body)
 

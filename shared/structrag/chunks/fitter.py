@@ -28,10 +28,8 @@ class Fitter:
     cutter: Cutter
 
     def room(self, divisions: Sequence[Division]) -> int | None:
-        """The tokens that the longest context of these divisions leaves for text.
-
-        It is at least 1, and None without a limit.
-        """
+        """The tokens that the longest context of these divisions leaves for text. It is at least 1,
+        and None without a limit."""
         if self.maker.limit is None:
             return None
         longest = 0
@@ -43,10 +41,8 @@ class Fitter:
         return max(1, self.maker.limit - longest)
 
     def context(self, division: Division, leading: bool) -> Context:
-        """The heading path of a piece.
-
-        A `leading` piece starts the division, and so holds its heading.
-        """
+        """The heading path of a piece. A `leading` piece starts the division, and so holds its
+        heading."""
         path = (
             leading_path(self.outline, division) if leading else division.section.path
         )
@@ -60,11 +56,8 @@ class Fitter:
         affinity: Sequence[float],
         least: int = 0,
     ) -> Iterator[tuple[Run, Piece, Context]]:
-        """The pieces of a run, each with its units and its context.
-
-        A run that is too long is cut as `split_once` does. A single unit that is too long is cut
-        between its lines or words.
-        """
+        """The pieces of a run, each with its units and its context. A run that is too long is cut
+        as `split_once` does. A single unit that is too long is cut between its lines or words."""
         first, last = run
         unit = units[first]
         piece = Piece(unit.start, units[last - 1].end, unit.header)

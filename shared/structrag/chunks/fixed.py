@@ -1,7 +1,5 @@
-"""Fixed-length chunks, the papers' baseline (MC-indexing's FLC).
-
-Sentences are packed until the next would pass the limit.
-"""
+"""Fixed-length chunks, the papers' baseline (MC-indexing's FLC). Sentences are packed until the
+next would pass the limit."""
 
 from __future__ import annotations
 
@@ -103,10 +101,8 @@ class FixedSplitter(ReadOptions):
     def _units(
         self, text: str, start: int, end: int, budget: int
     ) -> Iterator[tuple[int, int]]:
-        """The ends of the sentences that tile the span, with their tokens.
-
-        Sentences above the budget are cut.
-        """
+        """The ends of the sentences that tile the span, with their tokens. Sentences above the
+        budget are cut."""
         cutter = self.cutter()
         for sentence, sentence_end in cutter.sentences(text, start, end):
             tokens = self.counter(text[sentence:sentence_end])

@@ -1,7 +1,5 @@
-"""From a span of a document to a chunk.
-
-It gets its heading path in front, its tokens are counted, and its id comes from its place.
-"""
+"""From a span of a document to a chunk. It gets its heading path in front, its tokens are counted,
+and its id comes from its place."""
 
 from __future__ import annotations
 
@@ -45,10 +43,8 @@ class ChunkMaker:
     )
 
     def context(self, path: tuple[str, ...], *, own: bool) -> Context:
-        """The heading path for a text.
-
-        With `own=False` the text starts with the path's last heading itself.
-        """
+        """The heading path for a text. With `own=False` the text starts with the path's last
+        heading itself."""
         if not self.with_context:
             return Context("", False)
         context = self._contexts.get((path, own))
@@ -83,11 +79,8 @@ class ChunkMaker:
         extras: Mapping[str, Any] | None = None,
         index_tokens: int | None = None,
     ) -> Chunk:
-        """The chunk of a span.
-
-        A piece of a cut table repeats the header rows in its context. `index_tokens` is what
-        `count` gave for the span, if it is known already.
-        """
+        """The chunk of a span. A piece of a cut table repeats the header rows in its context.
+        `index_tokens` is what `count` gave for the span, if it is known already."""
         header = self.document.text[piece.header[0] : piece.header[1]].rstrip("\n")
         if header:
             context = Context(index_text(context.text, header), context.shortened)
@@ -152,10 +145,8 @@ class IndexLimit:
     )
 
     def fits(self, piece: Piece, spare: int = 0) -> bool:
-        """Whether the index text of a piece keeps the limit.
-
-        In pieces after the first, `spare` tokens are left free.
-        """
+        """Whether the index text of a piece keeps the limit. In pieces after the first, `spare`
+        tokens are left free."""
         later = piece.start > self.start
         tokens = self.counted.get(piece)
         if tokens is None:
@@ -171,10 +162,8 @@ class IndexLimit:
     def cut(
         self, cutter: Cutter, blocks: Sequence[Block], tail: int | None, spare: int = 0
     ) -> list[Piece]:
-        """Pieces that tile the blocks, each within the limit.
-
-        `tail`, and what a piece may exceed, are those of `Cutter.cut`.
-        """
+        """Pieces that tile the blocks, each within the limit. `tail`, and what a piece may exceed,
+        are those of `Cutter.cut`."""
         longest = max(
             self.counter(context + "\n") if context else 0 for context in self.contexts
         )

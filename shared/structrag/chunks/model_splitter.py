@@ -1,7 +1,5 @@
-"""What the splitters that read the text share.
-
-They are steps, and can be run alone with the models at hand.
-"""
+"""What the splitters that read the text share. They are steps, and can be run alone with the models
+at hand."""
 
 from __future__ import annotations
 
@@ -107,11 +105,8 @@ class ReadingSplitter:
         llm: Any = None,
         runner: Runner | None = None,
     ) -> Iterator[list[Chunk]]:
-        """The chunks of each document, in order, as they are ready.
-
-        Documents are read in groups of bounded size: a group's prompts go out together, and its
-        sentences in full batches.
-        """
+        """The chunks of each document, in order, as they are ready. Documents are read in groups of
+        bounded size: a group's prompts go out together, and its sentences in full batches."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
             flow = [_counted_flow(self, document, chosen) for document in group]
@@ -142,10 +137,8 @@ def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
 
 
 def read_boundary_embedder(value: Any) -> Any:
-    """None, or an embedder.
-
-    A string names a static model, anything else is what `as_embedder` takes.
-    """
+    """None, or an embedder. A string names a static model, anything else is what `as_embedder`
+    takes."""
     if value is None:
         return None
     if isinstance(value, str | os.PathLike):
@@ -157,10 +150,8 @@ def read_boundary_embedder(value: Any) -> Any:
 
 
 def decided_by(flow: Flow[T], embedder: Any) -> Flow[T]:
-    """The same steps with their texts embedded by this model.
-
-    It is what `read_boundary_embedder` gives. None changes nothing.
-    """
+    """The same steps with their texts embedded by this model. It is what `read_boundary_embedder`
+    gives. None changes nothing."""
     if embedder is None:
         return (yield from flow)
     if hasattr(embedder, "fit"):
@@ -177,10 +168,8 @@ def decided_by(flow: Flow[T], embedder: Any) -> Flow[T]:
 
 
 def answered(flow: Flow[T], runner: Runner) -> Flow[T]:
-    """The steps as this runner can answer them.
-
-    Without an embedder their texts are embedded by `with_own_vectors`.
-    """
+    """The steps as this runner can answer them. Without an embedder their texts are embedded by
+    `with_own_vectors`."""
     return flow if runner.embedder is not None else with_own_vectors(flow)
 
 
@@ -223,10 +212,8 @@ def with_own_vectors(flow: Flow[T], unfitted: Any = None) -> Flow[T]:
 def _counted_flow(
     splitter: ReadingSplitter, document: Document, runner: Runner
 ) -> Flow[list[Chunk]]:
-    """A document's chunks.
-
-    The runner's usage counts those that lack what a model should have given.
-    """
+    """A document's chunks. The runner's usage counts those that lack what a model should have
+    given."""
     failures: list[Failed] = []
     flow = record_failures(splitter.split_flow(document), failures)
     chunks = yield from answered(flow, runner)

@@ -21,10 +21,8 @@ WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500
 
 
 def unit_text(text: str, unit: Unit) -> str:
-    """A unit's own words, without the heading that travels with it.
-
-    Rows of a cut table follow its header.
-    """
+    """A unit's own words, without the heading that travels with it. Rows of a cut table follow its
+    header."""
     words = text[unit.text_start : unit.end].strip()
     if not words:  # a heading alone
         words = text[unit.start : unit.end].strip()
@@ -34,10 +32,8 @@ def unit_text(text: str, unit: Unit) -> str:
 
 
 def windows_of(text: str) -> list[str]:
-    """Windows of at most 150 words and about 1,500 characters.
-
-    They are of about even size. A text that is not longer is one window, a blank one has none.
-    """
+    """Windows of at most 150 words and about 1,500 characters. They are of about even size. A text
+    that is not longer is one window, a blank one has none."""
     words = text.split()
     if not words:
         return []
@@ -55,10 +51,8 @@ def windows_of(text: str) -> list[str]:
 
 
 def pooled(rows: ArrayLike, counts: Sequence[int]) -> FloatArray:
-    """Unit vectors, each the mean of the next `counts[i]` rows.
-
-    They are zeros where that is 0. Shape (len(counts), dimension).
-    """
+    """Unit vectors, each the mean of the next `counts[i]` rows. They are zeros where that is 0.
+    Shape (len(counts), dimension)."""
     vectors = unit_vectors(rows)
     if all(count == 1 for count in counts):
         return vectors
@@ -74,10 +68,8 @@ def pooled(rows: ArrayLike, counts: Sequence[int]) -> FloatArray:
 def run_vectors(
     vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run]
 ) -> FloatArray:
-    """For each run of rows their weighted mean, scaled to length 1.
-
-    A weight below 1 counts as 1. Shape (len(runs), dimension).
-    """
+    """For each run of rows their weighted mean, scaled to length 1. A weight below 1 counts as 1.
+    Shape (len(runs), dimension)."""
     positive = np.maximum(1, np.asarray(weights))
     weighted = np.asarray(vectors, dtype=np.float64) * positive[:, None]
     sums = [weighted[first:last].sum(axis=0) for first, last in runs]

@@ -13,10 +13,8 @@ from structrag.chunks.units import Unit, units_of
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A range of a scope's units whose borders no chunk crosses.
-
-    It is a section, or text without a gap.
-    """
+    """A range of a scope's units whose borders no chunk crosses. It is a section, or text without a
+    gap."""
 
     first: int
     last: int  # behind the last unit

@@ -77,11 +77,8 @@ def check_threshold(threshold: object, spread: object) -> None:
 def threshold_of(
     values: FloatArray, threshold: str | float, spread: float = 0.0
 ) -> float:
-    """The number that values are compared with.
-
-    It is `threshold` itself, or the "mean" or "median" of the values plus `spread` times their
-    population standard deviation.
-    """
+    """The number that values are compared with. It is `threshold` itself, or the "mean" or "median"
+    of the values plus `spread` times their population standard deviation."""
     if not isinstance(threshold, str):
         return float(threshold)
     middle = np.mean(values) if threshold == "mean" else np.median(values)

@@ -1,7 +1,5 @@
-"""The units that splitters who read the text decide about.
-
-They are sentences, and blocks that are not cut into sentences.
-"""
+"""The units that splitters who read the text decide about. They are sentences, and blocks that are
+not cut into sentences."""
 
 from __future__ import annotations
 
@@ -34,10 +32,8 @@ class Unit:
 def units_of(
     outline: Outline, division: Division, cutter: Cutter, max_tokens: int | None
 ) -> list[Unit]:
-    """The units of a division.
-
-    A unit above `max_tokens` is cut at items, rows, lines, words. Nothing is left out.
-    """
+    """The units of a division. A unit above `max_tokens` is cut at items, rows, lines, words.
+    Nothing is left out."""
     text = outline.document.text
     blocks, tail = division_blocks(outline, division)
     units: list[Unit] = []
@@ -56,10 +52,8 @@ def units_of(
 def _spans(
     text: str, block: Block, text_end: int, cutter: Cutter
 ) -> Iterator[tuple[int, int, int]]:
-    """Start, end and text start of a block's units, however long.
-
-    The first has the heading in front of the block, the last one those behind `text_end`.
-    """
+    """Start, end and text start of a block's units, however long. The first has the heading in
+    front of the block, the last one those behind `text_end`."""
     words = [(block.text_start, text_end)]
     if block.kind == "list":
         cuts = [cut for cut in block.cuts if block.text_start < cut < text_end]

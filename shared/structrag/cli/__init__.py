@@ -10,10 +10,8 @@ from structrag.errors import StructragError, require
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line.
-
-    What the user can mend ends with one sentence on standard error and exit status 2.
-    """
+    """Run the command line. What the user can mend ends with one sentence on standard error and
+    exit status 2."""
     try:
         require("typer", extra="cli")
         from structrag.cli.app import application

@@ -210,10 +210,7 @@ def _table(
     shown: Callable[[Estimate], str],
     sized: str = "",
 ) -> ReportTable:
-    """One row a method.
-
-    `sized`, such as "first 5", adds the mean tokens of so many chunks.
-    """
+    """One row a method. `sized`, such as "first 5", adds the mean tokens of so many chunks."""
     head = ["method", "chunks", *names]
     if sized:
         head.append(f"tokens in the {sized}")

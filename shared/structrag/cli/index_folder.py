@@ -1,7 +1,4 @@
-"""An index that is kept in a folder between calls.
-
-Only files that changed are read again.
-"""
+"""An index that is kept in a folder between calls. Only files that changed are read again."""
 
 from __future__ import annotations
 
@@ -310,10 +307,8 @@ class IndexFolder:
         return bool(self.index.delete(name))
 
     def _save(self, is_changed: bool) -> None:
-        """Write the index, then what it was made from.
-
-        In this order, since an older memory only reads files again.
-        """
+        """Write the index, then what it was made from. In this order, since an older memory only
+        reads files again."""
         if self.folder is None:
             return
         if is_changed and self.index.document_ids:
@@ -355,10 +350,7 @@ def search_index(index: Any, query: str, k: int, where: Any = None) -> list[Hit]
 
 
 def _made(method: str, embedder: str, max_tokens: int) -> Any:
-    """An empty index with its models.
-
-    It is made in the process that fills it.
-    """
+    """An empty index with its models. It is made in the process that fills it."""
     return empty_index(method, embedder_of(embedder), max_tokens)
 
 
@@ -395,10 +387,7 @@ def empty_index(method: str, model: Any, max_tokens: int, **options: Any) -> Any
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder of something else.
-
-    So nobody's files are mixed with an index.
-    """
+    """Refuse a folder of something else. So nobody's files are mixed with an index."""
     if folder.exists() and not folder.is_dir():
         raise InvalidParameter(
             f"The index must be a folder; {str(folder)!r} is a file."

@@ -131,10 +131,8 @@ class Library:
             return [self._passage(hit) for hit in hits]
 
     def contents(self, document: str = "", first: int = 0, most: int = 100) -> Contents:
-        """The documents, those in a folder, or the sections of one.
-
-        `most` of them at once, from the one at `first`, so that a long list is read in parts.
-        """
+        """The documents, those in a folder, or the sections of one. `most` of them at once, from
+        the one at `first`, so that a long list is read in parts."""
         check_at_least("first", first, 0)
         check_at_least("most", most, 1)
         with self._lock:
@@ -163,10 +161,7 @@ class Library:
         return os.path.normpath(os.path.join(self.base, shown))
 
     def read(self, document: str, section: int, max_tokens: int) -> SectionText:
-        """The text of a section with everything below it.
-
-        0 stands for the whole document.
-        """
+        """The text of a section with everything below it. 0 stands for the whole document."""
         with self._lock:
             self.refresh()
             name = self._name(document)
@@ -228,10 +223,8 @@ class Library:
         return os.path.relpath(name, self.base).replace(os.sep, "/")
 
     def _name(self, document: str) -> str:
-        """The id of a document by its short name.
-
-        Nothing but the documents of the index can be read.
-        """
+        """The id of a document by its short name. Nothing but the documents of the index can be
+        read."""
         name = self._place(document)
         if document and name in self.kept.memory.files:
             return name
@@ -256,19 +249,14 @@ def server_of(library: Library) -> MCPServer[Any]:
 
     @server.tool()
     def evidence(question: str, max_tokens: int = 1000) -> list[FoundPassage]:
-        """The passages that answer a question, best first.
-
-        Together they have at most so many tokens.
-        """
+        """The passages that answer a question, best first. Together they have at most so many
+        tokens."""
         with _mistakes_said():
             return library.find(question, None, max_tokens)
 
     @server.tool()
     def search(query: str, k: int = 5) -> list[FoundPassage]:
-        """The k best passages for words or a question.
-
-        Each is a paragraph, table or list.
-        """
+        """The k best passages for words or a question. Each is a paragraph, table or list."""
         with _mistakes_said():
             return library.find(query, k, None)
 
@@ -286,10 +274,7 @@ def server_of(library: Library) -> MCPServer[Any]:
     def read_section(
         document: str, section: int = 0, max_tokens: int = 4000
     ) -> SectionText:
-        """The text of a section with everything below it.
-
-        Section 0 is the whole document.
-        """
+        """The text of a section with everything below it. Section 0 is the whole document."""
         with _mistakes_said():
             return library.read(document, section, max_tokens)
 
@@ -298,10 +283,7 @@ def server_of(library: Library) -> MCPServer[Any]:
 
 @contextmanager
 def _mistakes_said() -> Iterator[None]:
-    """Tell the agent what it can mend.
-
-    Of other errors it learns nothing.
-    """
+    """Tell the agent what it can mend. Of other errors it learns nothing."""
     try:
         yield
     except StructragError as error:
@@ -317,10 +299,7 @@ def _base(paths: Sequence[Path]) -> str:
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:
-    """Where a text of most tokens ends.
-
-    At a line's end if there is one.
-    """
+    """Where a text of most tokens ends. At a line's end if there is one."""
     if count_tokens(text[start:end]) <= max_tokens:
         return end
     low, high = start, end

@@ -211,11 +211,8 @@ def documents(
 
 
 def files_of(paths: Sequence[Path], *, without: Path | None = None) -> list[Path]:
-    """The readable files that are named, each once.
-
-    Those in named folders are among them. Those of other kinds are counted on standard error, but
-    for those under `without`.
-    """
+    """The readable files that are named, each once. Those in named folders are among them. Those of
+    other kinds are counted on standard error, but for those under `without`."""
     files: dict[Path, Path] = {}  # by what a link leads to
     for path in paths:
         for file in find_files(path):

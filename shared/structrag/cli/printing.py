@@ -27,10 +27,8 @@ def harmless(text: str) -> str:
 
 
 def print_items(items: Iterable[Any], as_json: bool) -> None:
-    """One line for each item, as JSON or as `str` has it.
-
-    Documents are others' words: their control characters are spelt out.
-    """
+    """One line for each item, as JSON or as `str` has it. Documents are others' words: their
+    control characters are spelt out."""
     for item in items:
         line = json.dumps(item) if as_json else harmless(str(item))
         sys.stdout.write(line.encode("utf-8", "replace").decode("utf-8") + "\n")

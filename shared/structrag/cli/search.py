@@ -60,11 +60,8 @@ def search(
     isolated: Isolated = True,
     as_json: AsJson = False,
 ) -> None:
-    """Search files for evidence, or by all views and routes.
-
-    Printed are path, score, what matched and character range of every hit. `--max-tokens` limits
-    the chunks of multiview.
-    """
+    """Search files for evidence, or by all views and routes. Printed are path, score, what matched
+    and character range of every hit. `--max-tokens` limits the chunks of multiview."""
     check_choice("--method", method, METHODS)
     if not query.strip():
         raise InvalidParameter(
@@ -163,10 +160,7 @@ def _shown(doc_id: str) -> str:
 
 
 def _matched(hit: Hit) -> str:
-    """What found a hit.
-
-    The views it is among the best of, or the parts of its score.
-    """
+    """What found a hit. The views it is among the best of, or the parts of its score."""
     if "views_hit" in hit.chunk.extras:
         return "views " + (
             ", ".join(hit.chunk.extras["views_hit"]) or "none among the best"

@@ -76,20 +76,15 @@ def percent(value: Estimate) -> str:
 
 
 def points(value: Estimate) -> str:
-    """A difference of shares in points with its interval.
-
-    Of two that are equal everywhere it is a plain 0.
-    """
+    """A difference of shares in points with its interval. Of two that are equal everywhere it is a
+    plain 0."""
     if value.mean == value.low == value.high == 0:
         return "0"
     return f"{100 * value.mean:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"
 
 
 def embedder_text(name: str) -> str:
-    """An embedder's name without its prompts.
-
-    Of LSA it also says why it was taken.
-    """
+    """An embedder's name without its prompts. Of LSA it also says why it was taken."""
     return (
         "LSA (no --embedder was given)"
         if name.startswith("LSA(")

@@ -101,10 +101,8 @@ def hits_at_budget(
     token_spans: TokenSpans | None = None,
     strip_marks: bool = False,
 ) -> float | None:
-    """`hits_at_k` over the chunk texts that fit into `budget` tokens.
-
-    They are cut as `spans_at_budget` cuts.
-    """
+    """`hits_at_k` over the chunk texts that fit into `budget` tokens. They are cut as
+    `spans_at_budget` cuts."""
     fitting = texts_at_budget(
         texts, budget, sizes=sizes, cut=cut, token_spans=token_spans
     )

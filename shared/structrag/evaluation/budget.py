@@ -1,7 +1,5 @@
-"""Recall at an equal token budget.
-
-k chunks of 43 words and k of 500 are different offers. The same number of tokens is not.
-"""
+"""Recall at an equal token budget. k chunks of 43 words and k of 500 are different offers. The same
+number of tokens is not."""
 
 from __future__ import annotations
 

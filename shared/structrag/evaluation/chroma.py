@@ -42,10 +42,8 @@ class ChromaScores:
 def chroma_scores(
     excerpts: Sequence[Span], retrieved: Sequence[Span], *, as_coded: bool = False
 ) -> ChromaScores | None:
-    """Recall, precision and IoU of the retrieved chunks (5 in the report).
-
-    They are 0 when nothing was retrieved. None without excerpts.
-    """
+    """Recall, precision and IoU of the retrieved chunks (5 in the report). They are 0 when nothing
+    was retrieved. None without excerpts."""
     if not any(start < end for _, start, end in excerpts):
         return None
     if not as_coded:
@@ -96,10 +94,8 @@ def chunks_to_retrieve(
     limit: int = 20,
     as_coded: bool = False,
 ) -> int:
-    """How many chunks meet the question's excerpts, at most `limit`.
-
-    This is the report's "Min" setting (`retrieve=-1`).
-    """
+    """How many chunks meet the question's excerpts, at most `limit`. This is the report's "Min"
+    setting (`retrieve=-1`)."""
     check_at_least("limit", limit, 1)
     return min(limit, len(_met(excerpts, chunks, as_coded)))
 
@@ -119,10 +115,8 @@ def position_as_coded(text: str, chunk_text: str) -> tuple[int, int] | None:
 def _met(
     excerpts: Sequence[Span], chunks: Iterable[Span], as_coded: bool
 ) -> list[Span]:
-    """The chunks that share a character with an excerpt.
-
-    With `as_coded` also those that only touch one.
-    """
+    """The chunks that share a character with an excerpt. With `as_coded` also those that only touch
+    one."""
     by_document: dict[str, list[tuple[int, int]]] = {}
     for doc_id, start, end in excerpts:
         by_document.setdefault(doc_id, []).append((start, end))

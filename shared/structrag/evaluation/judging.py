@@ -1,7 +1,5 @@
-"""Answers written from hits, and judged in pairs by a model.
-
-After MC-indexing, section 5.2 and appendix G, and PIC, appendix D.
-"""
+"""Answers written from hits, and judged in pairs by a model. After MC-indexing, section 5.2 and
+appendix G, and PIC, appendix D."""
 
 from __future__ import annotations
 

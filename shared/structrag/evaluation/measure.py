@@ -144,10 +144,8 @@ class SpanCover:
         self.total: int = sum(before[-1] for before in self._before.values())
 
     def spans(self) -> list[Span]:
-        """The merged spans, disjoint and not touching.
-
-        They come by document in the order first seen, then by start.
-        """
+        """The merged spans, disjoint and not touching. They come by document in the order first
+        seen, then by start."""
         return [
             (doc_id, *pair)
             for doc_id, ranges in self._ranges.items()
@@ -204,10 +202,8 @@ def spans_of(chunks: Iterable[Chunk]) -> list[Span]:
 
 
 def heading_spans(outline: Outline) -> list[Span]:
-    """The heading lines of a document, for `SpanMeasure(ignore=...)`.
-
-    Front matter is not a heading.
-    """
+    """The heading lines of a document, for `SpanMeasure(ignore=...)`. Front matter is not a
+    heading."""
     return [
         (section.doc_id, section.start, section.body_start)
         for section in outline.sections[1:]

@@ -35,11 +35,8 @@ class Passages:
 
 
 class PassageRanking:
-    """What was found for one question, by limit.
-
-    The limit is that of the search. Every limit is a search of its own, as the passages for fewer
-    tokens are smaller, too.
-    """
+    """What was found for one question, by limit. The limit is that of the search. Every limit is a
+    search of its own, as the passages for fewer tokens are smaller, too."""
 
     def __init__(
         self, by_k: Mapping[int, list[Hit]], by_budget: Mapping[int, list[Hit]]
@@ -68,10 +65,8 @@ def search_passages(
     budgets: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> list[PassageRanking]:
-    """Search all documents of the retriever for every question, within each limit.
-
-    `progress` is called as ("questions", done, questions).
-    """
+    """Search all documents of the retriever for every question, within each limit. `progress` is
+    called as ("questions", done, questions)."""
     rankings = []
     for number, question in enumerate(questions, start=1):
         by_k = {k: retriever.search(question, k) for k in depths}
@@ -87,10 +82,8 @@ def search_passages(
 def withheld_documents(
     documents: Sequence[Document], withheld: Mapping[str, Sequence[tuple[int, int]]]
 ) -> list[Document]:
-    """The documents with blanks in place of withheld characters.
-
-    So all places stay. No heading is left in them.
-    """
+    """The documents with blanks in place of withheld characters. So all places stay. No heading is
+    left in them."""
     blanked = []
     for document in documents:
         parts, place = [], 0

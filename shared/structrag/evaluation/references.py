@@ -1,7 +1,5 @@
-"""Sentences of documents that point to a section.
-
-They do so by a Markdown link to its anchor, or as "see section 3.2".
-"""
+"""Sentences of documents that point to a section. They do so by a Markdown link to its anchor, or
+as "see section 3.2"."""
 
 from __future__ import annotations
 
@@ -105,10 +103,8 @@ class _Places:
 
 
 def _anchors(outline: Outline) -> dict[str, Section]:
-    """Anchor -> section.
-
-    Anchors are those that GitHub makes of titles, and those that a heading names (`{#name}`).
-    """
+    """Anchor -> section. Anchors are those that GitHub makes of titles, and those that a heading
+    names (`{#name}`)."""
     anchors: dict[str, Section] = {}
     seen: Counter[str] = Counter()
     for section in outline.sections[1:]:
@@ -168,10 +164,7 @@ def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
 
 
 def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
-    """The sentences of a paragraph, list or quote.
-
-    An item of a list ends one.
-    """
+    """The sentences of a paragraph, list or quote. An item of a list ends one."""
     spans: list[tuple[int, int]] = []
     for start, end in pairwise([block.start, *block.cuts, block.end]):
         spans += sentence_spans(text, start, end)
@@ -179,10 +172,8 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
 
 
 def _words(sentence: str, definitions: Mapping[str, str]) -> str:
-    """A sentence of Markdown as it reads.
-
-    Links lose their addresses and brackets, a list item or a quote its mark.
-    """
+    """A sentence of Markdown as it reads. Links lose their addresses and brackets, a list item or a
+    quote its mark."""
 
     def shown(link: re.Match[str]) -> str:
         text, address, label = link.groups()

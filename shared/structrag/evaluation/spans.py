@@ -81,10 +81,8 @@ def span_precision(
 def span_f1(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
 ) -> float | None:
-    """The harmonic mean of span precision and span recall.
-
-    2 |shared| / (|retrieved| + |gold|). None without gold.
-    """
+    """The harmonic mean of span precision and span recall. 2 |shared| / (|retrieved| + |gold|).
+    None without gold."""
     sizes = _sizes(gold, retrieved, measure)
     return sizes and 2 * sizes.shared / (sizes.gold + sizes.retrieved)
 
@@ -92,10 +90,8 @@ def span_f1(
 def span_iou(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
 ) -> float | None:
-    """Intersection over union of retrieved and gold text.
-
-    |shared| / |retrieved ∪ gold|. None without gold.
-    """
+    """Intersection over union of retrieved and gold text. |shared| / |retrieved ∪ gold|. None
+    without gold."""
     sizes = _sizes(gold, retrieved, measure)
     return sizes and sizes.shared / (sizes.gold + sizes.retrieved - sizes.shared)
 

@@ -1,7 +1,5 @@
-"""What the self-test keeps out of its index.
-
-That is headings wherever they stand, and the sentences that it asks.
-"""
+"""What the self-test keeps out of its index. That is headings wherever they stand, and the
+sentences that it asks."""
 
 from __future__ import annotations
 
@@ -71,11 +69,8 @@ def withheld_spans(
 def withheld_chunks(
     chunks: Iterable[Chunk], withheld: Mapping[str, Sequence[tuple[int, int]]]
 ) -> list[Chunk]:
-    """The chunks, indexed by what is left of their own text.
-
-    They have no heading path, and nothing that a splitter adds to the index. A chunk of which
-    nothing is left is not among them.
-    """
+    """The chunks, indexed by what is left of their own text. They have no heading path, and nothing
+    that a splitter adds to the index. A chunk of which nothing is left is not among them."""
     left = []
     for chunk in chunks:
         body = _without(chunk, withheld.get(chunk.doc_id, ()))

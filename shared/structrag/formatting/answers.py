@@ -1,8 +1,5 @@
-"""A model's answer compared with its source, by words.
-
-Guards refuse an answer (HiQA's formatter), words left out are put back. "Core" is the part of the
-source that was to be converted.
-"""
+"""A model's answer compared with its source, by words. Guards refuse an answer (HiQA's formatter),
+words left out are put back. "Core" is the part of the source that was to be converted."""
 
 from __future__ import annotations
 
@@ -53,10 +50,8 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> list[Word]:
-    """Runs of letters, marks and digits with their places.
-
-    A character of a script without spaces is a word of its own.
-    """
+    """Runs of letters, marks and digits with their places. A character of a script without spaces
+    is a word of its own."""
     return [
         Word(_form(match[0]), match.start(), match.end())
         for match in _WORD.finditer(text)
@@ -140,10 +135,8 @@ def fault_of(core: str, answer: str) -> str:
 
 
 def invented_words(core: str, answer: str) -> list[str]:
-    """The words that the answer has more often than the core.
-
-    They come in the order of the answer, numbers of headings left aside.
-    """
+    """The words that the answer has more often than the core. They come in the order of the answer,
+    numbers of headings left aside."""
     source_words, answer_words = forms(core), forms(answer)
     extra = missing(answer_words, source_words)
     return list((extra - _new_numbers(source_words, answer_words, answer)).elements())
@@ -206,10 +199,8 @@ def restored(core: str, answer: str) -> tuple[str, list[str]]:
 def _lost_runs(
     source: list[Word], answer: list[Word], lost: dict[str, int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Runs `[first, last)` of the source's words to put back, in order.
-
-    The third number is the answer's word before which a run belongs.
-    """
+    """Runs `[first, last)` of the source's words to put back, in order. The third number is the
+    answer's word before which a run belongs."""
     left = dict(lost)
     source_forms = [word.form for word in source]
     answer_forms = [word.form for word in answer]

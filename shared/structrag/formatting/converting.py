@@ -65,10 +65,8 @@ class Converted:
 
 
 def convert_flow(text: str, span: Span, settings: Converting) -> Flow[Converted]:
-    """Convert a text by a model, window after window.
-
-    `span` gives a window's Markdown where the model's answers fail.
-    """
+    """Convert a text by a model, window after window. `span` gives a window's Markdown where the
+    model's answers fail."""
     result = Converted()
     all_windows = windows(text, settings.window_words, settings.padding_words)
     parts: list[str] = []

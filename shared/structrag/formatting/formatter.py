@@ -190,10 +190,8 @@ class HiQAFormatter:
     def code(
         cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]
     ) -> HiQAFormatter:
-        """Near the paper's code: windows of 500 words, 50 of padding.
-
-        Windows there are 3,000 characters. The instruction stands before and after.
-        """
+        """Near the paper's code: windows of 500 words, 50 of padding. Windows there are 3,000
+        characters. The instruction stands before and after."""
         arguments: dict[str, Any] = {
             "prompt": PAPER_PROMPT,
             "window_words": 500,
@@ -205,10 +203,8 @@ class HiQAFormatter:
 
     @property
     def usage(self) -> Usage:
-        """What this formatter has cost so far.
-
-        Windows that had to be formatted without the model are counted as `fallbacks["windows"]`.
-        """
+        """What this formatter has cost so far. Windows that had to be formatted without the model
+        are counted as `fallbacks["windows"]`."""
         return self.runner.usage
 
     def format(self, source: Formattable) -> Formatted:
@@ -227,10 +223,8 @@ class HiQAFormatter:
         return self._counted(await self.runner.arun(self.flow(source)))
 
     def format_all(self, sources: Iterable[Formattable]) -> Iterator[Formatted]:
-        """Format several sources side by side.
-
-        Results come in order, as groups of bounded size are ready.
-        """
+        """Format several sources side by side. Results come in order, as groups of bounded size are
+        ready."""
         for group in groups_of(sources, _length):
             flow = gather([self.flow(source) for source in group])
             for formatted in self.runner.run(flow):

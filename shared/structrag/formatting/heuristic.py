@@ -1,7 +1,5 @@
-"""Plain text to structured Markdown by rules, tables drawn in it included.
-
-No word is lost, and nothing becomes a heading by accident.
-"""
+"""Plain text to structured Markdown by rules, tables drawn in it included. No word is lost, and
+nothing becomes a heading by accident."""
 
 from __future__ import annotations
 
@@ -79,10 +77,8 @@ def sound_headings(text: str) -> list[Heading]:
 def markdown_of_span(
     text: str, headings: Sequence[Heading], start: int, end: int
 ) -> tuple[str, list[str]]:
-    """`text[start:end]` as Markdown, and what was uncertain.
-
-    Of the headings those are used that lie inside. The notes have no full stops.
-    """
+    """`text[start:end]` as Markdown, and what was uncertain. Of the headings those are used that
+    lie inside. The notes have no full stops."""
     parts: list[str] = []
     unsure: list[str] = []
     position = start
@@ -168,19 +164,14 @@ def is_pipe_table(lines: Sequence[str]) -> bool:
 
 
 def has_columns(lines: Sequence[str]) -> bool:
-    """Whether lines seem to be columns of some kind.
-
-    Three of them or more, and most of all, have a wide gap inside.
-    """
+    """Whether lines seem to be columns of some kind. Three of them or more, and most of all, have a
+    wide gap inside."""
     wide = sum(bool(_WIDE.search(line.strip())) for line in lines)
     return wide >= 3 and wide >= 0.6 * len(lines) and max(map(len, lines)) <= 250
 
 
 def pipe_rows(rows: Rows, *, header: bool) -> list[str]:
-    """Rows of equal length as a pipe table.
-
-    Without a header row an empty one stands on top.
-    """
+    """Rows of equal length as a pipe table. Without a header row an empty one stands on top."""
     width = len(rows[0])
     top = rows if header else [[""] * width, *rows]
     written = [f"| {' | '.join(row)} |" for row in top]
@@ -188,10 +179,8 @@ def pipe_rows(rows: Rows, *, header: bool) -> list[str]:
 
 
 def drawn_table(lines: Sequence[str]) -> list[str] | None:
-    """The pipe table for one drawn with spaces or lines.
-
-    None where its cells or its header are not certain.
-    """
+    """The pipe table for one drawn with spaces or lines. None where its cells or its header are not
+    certain."""
     lines = [line.expandtabs(8).rstrip() for line in lines]
     # Code, or escapes that a cell changes.
     if any("`" in line or "\\" in line for line in lines):
@@ -200,10 +189,8 @@ def drawn_table(lines: Sequence[str]) -> list[str] | None:
 
 
 def _grid_table(lines: Sequence[str]) -> list[str] | None:
-    """A table with `+---+` above and below, `|` between the cells.
-
-    Every row is one line, or one header line stands over all others.
-    """
+    """A table with `+---+` above and below, `|` between the cells. Every row is one line, or one
+    header line stands over all others."""
     if not (_GRID_RULE.fullmatch(lines[0]) and _GRID_RULE.fullmatch(lines[-1])):
         return None
     groups = _ruled_groups(lines)
@@ -243,10 +230,8 @@ def _places(sign: str, line: str) -> list[int]:
 
 
 def _aligned_table(lines: Sequence[str]) -> list[str] | None:
-    """A table whose columns begin or end at one place.
-
-    Its header is ruled off or stands over numbers.
-    """
+    """A table whose columns begin or end at one place. Its header is ruled off or stands over
+    numbers."""
     are_rules = [bool(_RULE.fullmatch(line.strip())) for line in lines]
     content = [
         line for line, is_rule in zip(lines, are_rules, strict=True) if not is_rule

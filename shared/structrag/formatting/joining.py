@@ -28,11 +28,8 @@ def without_padding(answer: str, before: str, core: str, after: str) -> str:
 
 
 def without_overlap(previous: str, answer: str, core: str) -> str:
-    """The answer without first lines that repeat the previous answer's last.
-
-    The longest such run within 40 lines goes. Lines that the core itself repeats stay, so no word
-    of it is lost.
-    """
+    """The answer without first lines that repeat the previous answer's last. The longest such run
+    within 40 lines goes. Lines that the core itself repeats stay, so no word of it is lost."""
     ends = [line for line in previous.splitlines() if line.strip()][-OVERLAP_LINES:]
     tails = [" ".join(line.split()) for line in ends]
     lines = answer.splitlines()
@@ -63,10 +60,8 @@ def separator(above: str, below: str, gap: str, core: str) -> str:
 
 
 def with_closed_fences(parts: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The windows' Markdown with code fences closed, and where one was open.
-
-    Code that runs over two windows, open at the end of one and closed in the next, stays as it is.
-    """
+    """The windows' Markdown with code fences closed, and where one was open. Code that runs over
+    two windows, open at the end of one and closed in the next, stays as it is."""
     result = list(parts)
     closed = []
     i = 0
@@ -83,10 +78,8 @@ def with_closed_fences(parts: Sequence[str]) -> tuple[list[str], list[int]]:
 
 
 def _goes_on(text: str, fence: str) -> bool:
-    """Whether code open before a text ends in it.
-
-    Read by itself, such a text seems to open a fence where the code ends.
-    """
+    """Whether code open before a text ends in it. Read by itself, such a text seems to open a fence
+    where the code ends."""
     match = _FENCE.search(text)
     if match is None or not _open_fence(text):
         return False
@@ -138,10 +131,7 @@ def _without_tail(answer: str, padding: Sequence[str], core: Sequence[str]) -> s
 
 
 def _cut(answer: str, end: int, start: int) -> int:
-    """Where to cut between a word and the next.
-
-    It is the beginning of the next word's line, so that its marks stay with it, unless both stand
-    in one line.
-    """
+    """Where to cut between a word and the next. It is the beginning of the next word's line, so
+    that its marks stay with it, unless both stand in one line."""
     line = answer.rfind("\n", 0, start) + 1
     return line if end <= line else start

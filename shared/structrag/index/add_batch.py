@@ -161,10 +161,8 @@ class AddBatch:
         self.further: Counter[str] = Counter()  # chunks at the store's further levels
 
     def groups(self, progress: Any = None) -> Iterator[list[tuple[Document, str]]]:
-        """The documents that need work, with fingerprints, in groups prepared together.
-
-        `progress` (that of `CallSettings`) is told how many of several are done.
-        """
+        """The documents that need work, with fingerprints, in groups prepared together. `progress`
+        (that of `CallSettings`) is told how many of several are done."""
         tell = TellDocuments(progress, len(self.documents))
         group: list[tuple[Document, str]] = []
         size = 0
@@ -253,11 +251,8 @@ class AddBatch:
 
 
 class Splitter(Protocol):
-    """Anything that splits a document into chunks.
-
-    One that has `split_flow` reads the text with the index's own models. If its `reuse_vectors` is
-    true, it gives the chunks' vectors too.
-    """
+    """Anything that splits a document into chunks. One that has `split_flow` reads the text with
+    the index's own models. If its `reuse_vectors` is true, it gives the chunks' vectors too."""
 
     def split(self, document: Document) -> list[Chunk]:
         """Chunks in reading order."""
@@ -304,9 +299,7 @@ def at_levels(
     unchanged_ids: Callable[[Sequence[Entry]], set[str]],
 ) -> PreparedGroup:
     """The same documents prepared at several levels, the first one first, as one entry each.
-
-    Entries that the store has, as `unchanged_ids` tells, are left out.
-    """
+    Entries that the store has, as `unchanged_ids` tells, are left out."""
     further = dict(by_level)
     first = further.pop(next(iter(by_level)))
     entries = []
@@ -407,10 +400,8 @@ def read_flow(
 def windows_of(
     views: Mapping[str, Sequence[str | None]], how: IndexingOptions, *, raw: bool
 ) -> dict[str, list[tuple[int, str]]]:
-    """What is embedded of a document: view -> (chunk's position, text).
-
-    The view "raw" is there only if `raw` is set.
-    """
+    """What is embedded of a document: view -> (chunk's position, text). The view "raw" is there
+    only if `raw` is set."""
 
     def windows(text: str) -> Sequence[str]:
         return split_windows(

@@ -1,7 +1,5 @@
-"""Where an index keeps its documents, and what searches ask of it.
-
-The embedded `Store` is one; engines such as LanceDB are others. Retrievers do not know which.
-"""
+"""Where an index keeps its documents, and what searches ask of it. The embedded `Store` is one;
+engines such as LanceDB are others. Retrievers do not know which."""
 
 from __future__ import annotations
 
@@ -20,10 +18,8 @@ Rows = Sequence[tuple[int, float]]  # rows and their scores, best first
 
 
 class CorpusReader(Protocol):
-    """What a store held at one moment, to be searched.
-
-    Rows are numbers of chunks. They ascend in document order, with gaps in an engine.
-    """
+    """What a store held at one moment, to be searched. Rows are numbers of chunks. They ascend in
+    document order, with gaps in an engine."""
 
     settings: Settings
     fitted_embedder: (
@@ -44,10 +40,7 @@ class CorpusReader(Protocol):
         """All rows, ascending; None where they count from 0 without gaps."""
 
     def fingerprints(self) -> dict[str, str | None]:
-        """What each document was made from, in row order.
-
-        None where a model failed on it.
-        """
+        """What each document was made from, in row order. None where a model failed on it."""
 
     def with_chunks(
         self, doc_ids: Sequence[str]
@@ -58,10 +51,8 @@ class CorpusReader(Protocol):
         """Some rows as what `where` takes."""
 
     def select(self, where: Any) -> Any:
-        """A condition as the store's own filter; None for all.
-
-        What it gave is taken again, and given back.
-        """
+        """A condition as the store's own filter; None for all. What it gave is taken again, and
+        given back."""
 
     def first_rows(self, selection: Any, n: int) -> list[int]:
         """The first `n` rows of a selection."""
@@ -94,10 +85,8 @@ class CorpusReader(Protocol):
 
 
 class CorpusStore(Protocol):
-    """Documents with their chunks, texts, terms and vectors.
-
-    A document is there whole or not at all, and at most once.
-    """
+    """Documents with their chunks, texts, terms and vectors. A document is there whole or not at
+    all, and at most once."""
 
     settings: Settings
     config: dict[str, Any]  # of the index, saved with it
@@ -120,10 +109,7 @@ class CorpusStore(Protocol):
         """A document without its text. Raises UnknownDocument if unknown."""
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
-        """What documents were made from.
-
-        Only of those that are there with all their views.
-        """
+        """What documents were made from. Only of those that are there with all their views."""
 
     def known(self, doc_ids: Iterable[str]) -> set[str]:
         """Those of some documents that are there."""

@@ -1,9 +1,6 @@
-"""Exact cosine similarity over rows that have one or several vectors.
-
-A float32 product finds the candidates; the best of them are scored again in float64. So equal
-vectors get equal scores and the order does not hang on how a BLAS library sums, or on which part of
-the matrix was searched.
-"""
+"""Exact cosine similarity over rows that have one or several vectors. A float32 product finds the
+candidates; the best of them are scored again in float64. So equal vectors get equal scores and the
+order does not hang on how a BLAS library sums, or on which part of the matrix was searched."""
 
 from __future__ import annotations
 
@@ -76,10 +73,8 @@ def unit_vectors(
 def check_owner(
     owner: ArrayLike, n_vectors: int, n_rows: int, *, view: str = ""
 ) -> NDArray[np.int32]:
-    """The row that each vector belongs to, checked.
-
-    Shape (n_vectors,), int32, ascending, from 0 to n_rows - 1. Raises InvalidAnswer otherwise.
-    """
+    """The row that each vector belongs to, checked. Shape (n_vectors,), int32, ascending, from 0 to
+    n_rows - 1. Raises InvalidAnswer otherwise."""
     rows = np.asarray(owner)
     if rows.size == 0:
         rows = rows.astype(np.int32)
@@ -157,10 +152,8 @@ class VectorTable:
     def near(
         self, query: NDArray[np.float32], groups: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """The scores of groups by float32 products; exact where groups are few.
-
-        At least one group is asked for.
-        """
+        """The scores of groups by float32 products; exact where groups are few. At least one group
+        is asked for."""
         # A product over the whole span would be wasted on a mask that keeps few of its rows.
         if len(groups) * _SPARSE <= groups[-1] - groups[0] + 1:
             return self.exact(query, groups)
@@ -298,10 +291,7 @@ class DenseIndex:
         )
 
     def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
-        """The score of every row, -inf for a row without a vector.
-
-        Shape (n_rows,), float64.
-        """
+        """The score of every row, -inf for a row without a vector. Shape (n_rows,), float64."""
         scores = np.full(n_rows, -np.inf)
         for row, score in self.search(vector, n_rows):
             scores[row] = score
@@ -338,10 +328,8 @@ class DenseIndex:
 
 
 def _small_joined(parts: Sequence[VectorPart]) -> list[VectorPart]:
-    """The parts, those of few vectors copied into one behind the others.
-
-    A part costs every search some steps of Python, whatever its size.
-    """
+    """The parts, those of few vectors copied into one behind the others. A part costs every search
+    some steps of Python, whatever its size."""
     large = [part for part in parts if len(part.table) > _SMALL]
     small = [part for part in parts if len(part.table) <= _SMALL]
     if len(small) < 2:

@@ -1,7 +1,5 @@
-"""Documents that go in and out of an index, and the index in a folder or an engine.
-
-What the indexes have in common. They differ in the levels at which documents are kept and searched.
-"""
+"""Documents that go in and out of an index, and the index in a folder or an engine. What the
+indexes have in common. They differ in the levels at which documents are kept and searched."""
 
 from __future__ import annotations
 
@@ -176,10 +174,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return await self._aadd(self._adding(documents))
 
     def update(self, documents: Iterable[Document]) -> Report:
-        """`add` for documents that must be there already.
-
-        If one is not, InvalidParameter is raised, and nothing has changed.
-        """
+        """`add` for documents that must be there already. If one is not, InvalidParameter is
+        raised, and nothing has changed."""
         return self._add(self._adding(documents, known_only=True))
 
     async def aupdate(self, documents: Iterable[Document]) -> Report:
@@ -253,10 +249,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
     @property
     def own_store(self) -> Store:
-        """The store of an index that keeps its documents itself.
-
-        Raises InvalidParameter for an index whose documents an engine keeps.
-        """
+        """The store of an index that keeps its documents itself. Raises InvalidParameter for an
+        index whose documents an engine keeps."""
         if isinstance(self.store, Store):
             return self.store
         raise InvalidParameter(
@@ -265,10 +259,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         )
 
     def warm_up(self) -> None:
-        """Make what the first search would make.
-
-        With LSA these are its vectors, which `save` then writes; else little.
-        """
+        """Make what the first search would make. With LSA these are its vectors, which `save` then
+        writes; else little."""
         for level in self.levels.values() or [self.store]:
             level.reader()
 

@@ -38,11 +38,8 @@ _READ = 128  # documents whose chunks are read together
 
 
 class EngineReader(CorpusReader, ABC):
-    """A store in an engine at one moment, to be searched.
-
-    Its rows number the chunks, with gaps: documents in the order they were first put, then chunk
-    start.
-    """
+    """A store in an engine at one moment, to be searched. Its rows number the chunks, with gaps:
+    documents in the order they were first put, then chunk start."""
 
     fitted_embedder: Any = None
     changes: int
@@ -95,10 +92,7 @@ class EngineReader(CorpusReader, ABC):
     def _nearest(
         self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
-        """The row and cosine of the best windows.
-
-        Fewer than `n` only where there are no more.
-        """
+        """The row and cosine of the best windows. Fewer than `n` only where there are no more."""
 
     @abstractmethod
     def _matching(
@@ -201,10 +195,8 @@ class EngineReader(CorpusReader, ABC):
     # -- searches
 
     def select(self, where: Any) -> EngineFilter | None:
-        """A condition as the engine's filter.
-
-        Raises InvalidParameter for a function, and for a key that no document has.
-        """
+        """A condition as the engine's filter. Raises InvalidParameter for a function, and for a key
+        that no document has."""
         chosen = filter_of(where)
         if chosen is not None and chosen is not where:
             self._check_keys(key for key in where if key != "doc_id")

@@ -1,8 +1,6 @@
-"""Documents as rows of an engine's table, and conditions as filters.
-
-A document is one row of its own (`HEAD`), one for each chunk, and one for each further window of a
-chunk that is longer than the encoder reads. The first window's vectors stand in the chunk's row.
-"""
+"""Documents as rows of an engine's table, and conditions as filters. A document is one row of its
+own (`HEAD`), one for each chunk, and one for each further window of a chunk that is longer than the
+encoder reads. The first window's vectors stand in the chunk's row."""
 
 from __future__ import annotations
 
@@ -82,10 +80,7 @@ def id_of_row(row: int) -> int:
 
 
 def quoted(name: str) -> str:
-    """An id as the table has it.
-
-    It is JSON in ASCII, which every engine can compare.
-    """
+    """An id as the table has it. It is JSON in ASCII, which every engine can compare."""
     return json.dumps(name)
 
 
@@ -95,11 +90,8 @@ def read_head(row_id: int, record: bytes) -> DocumentRow:
 
 
 def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
-    """An entry checked, without the store.
-
-    Raises InvalidParameter and InvalidAnswer as `prepare` does, and where an engine's rows cannot
-    hold the document.
-    """
+    """An entry checked, without the store. Raises InvalidParameter and InvalidAnswer as `prepare`
+    does, and where an engine's rows cannot hold the document."""
     if entry.arrays or len(settings.levels) > 1:
         raise InvalidParameter(
             "store must be a folder for this kind of index: an engine keeps chunks with their "
@@ -129,10 +121,8 @@ def rows_by_document(
     next_key: int,
     settings: Settings,
 ) -> list[list[EngineRow]]:
-    """The rows of documents by id, in their order.
-
-    One that has a head keeps its key, others take `next_key` and those after it.
-    """
+    """The rows of documents by id, in their order. One that has a head keeps its key, others take
+    `next_key` and those after it."""
     new = (doc_id for doc_id in entries if doc_id not in heads)
     keys = {doc_id: next_key + i for i, doc_id in enumerate(new)}
     keys |= {doc_id: head.key for doc_id, head in heads.items()}
@@ -189,10 +179,8 @@ def _vectors_by_window(level: LevelRows) -> dict[int, list[dict[str, Vector]]]:
 
 
 def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, int]:
-    """The dimensions of each view's vectors; `known` has some.
-
-    Raises InvalidAnswer for vectors of other dimensions.
-    """
+    """The dimensions of each view's vectors; `known` has some. Raises InvalidAnswer for vectors of
+    other dimensions."""
     widths = dict(known)
     for row in rows:
         for view, vector in row.vectors.items():
@@ -210,10 +198,7 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
 
 
 def tags_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Metadata as strings that a filter finds.
-
-    They are each key, and each key with each value.
-    """
+    """Metadata as strings that a filter finds. They are each key, and each key with each value."""
     tags: dict[str, None] = {}
     for key, value in meta.items():
         tags[key_tag(key)] = None
@@ -230,10 +215,8 @@ def key_tag(key: str) -> str:
 
 
 def value_tag(key: str, value: Any) -> str | None:
-    """The tag of documents that have a value under a key.
-
-    None for what no metadata can be. Values that are equal in Python have equal tags.
-    """
+    """The tag of documents that have a value under a key. None for what no metadata can be. Values
+    that are equal in Python have equal tags."""
     try:
         return _short([key, _comparable(value)])
     except (TypeError, ValueError):
@@ -278,10 +261,8 @@ class EngineFilter:
 
 
 def filter_of(where: Any) -> EngineFilter | None:
-    """A condition as a filter; None for none.
-
-    Raises InvalidParameter for what an engine cannot be asked.
-    """
+    """A condition as a filter; None for none. Raises InvalidParameter for what an engine cannot be
+    asked."""
     if where is None or isinstance(where, EngineFilter):
         return where
     if not isinstance(where, Mapping):

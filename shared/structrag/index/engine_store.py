@@ -57,10 +57,8 @@ class EngineStore(CorpusStore, ABC):
 
     @classmethod
     def place_of(cls, address: str) -> str:
-        """The place that an address names, behind the engine's name.
-
-        Raises InvalidParameter for a tenant that cannot be one.
-        """
+        """The place that an address names, behind the engine's name. Raises InvalidParameter for a
+        tenant that cannot be one."""
         tenant_of(address)
         return address
 
@@ -133,10 +131,8 @@ class EngineStore(CorpusStore, ABC):
     def save(
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
-        """Keep the configuration, and bring up to date what searches go by.
-
-        Documents are kept as they come. `path` must be the store itself.
-        """
+        """Keep the configuration, and bring up to date what searches go by. Documents are kept as
+        they come. `path` must be the store itself."""
         self.check_path(path)
         with self._writing():
             if config is not None and plain_json(dict(config), "config") != self.config:

@@ -22,10 +22,8 @@ _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors of one view of one document.
-
-    A chunk may have several (windows of a long text) or none.
-    """
+    """Vectors of one view of one document. A chunk may have several (windows of a long text) or
+    none."""
 
     matrix: ArrayLike  # (m, d), any length: they are normalised
     owner: ArrayLike  # (m,) ascending positions into the entry's chunks
@@ -33,10 +31,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class LevelEntry:
-    """The chunks of a document at another level.
-
-    Such as its sections, beside its paragraphs.
-    """
+    """The chunks of a document at another level. Such as its sections, beside its paragraphs."""
 
     chunks: tuple[Chunk, ...]
     views: Mapping[str, tuple[str | None, ...]]  # as in `Entry`
@@ -45,10 +40,8 @@ class LevelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One document prepared for the store.
-
-    Its own chunks are those of the store's first level; `levels` has the others.
-    """
+    """One document prepared for the store. Its own chunks are those of the store's first level;
+    `levels` has the others."""
 
     document: Document  # id, title, format and meta are kept, the text is not
     # What the entry was made from, text and settings: equal means unchanged.
@@ -89,10 +82,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class LevelRows:
-    """The chunks of one level of a document in row order.
-
-    That is by chunk start, end and id.
-    """
+    """The chunks of one level of a document in row order. That is by chunk start, end and id."""
 
     rows: list[ChunkRow]
     # view -> unit vectors and their rows
@@ -218,11 +208,8 @@ _PLAIN = {str, int, bool, type(None)}
 
 
 def plain_json(value: Any, name: str) -> Any:
-    """A copy made of what JSON gives back unchanged (tuples become lists).
-
-    Raises InvalidParameter naming the place of anything else: NaN, a key that is not a string, a
-    date, an object.
-    """
+    """A copy made of what JSON gives back unchanged (tuples become lists). Raises InvalidParameter
+    naming the place of anything else: NaN, a key that is not a string, a date, an object."""
     if isinstance(value, list | tuple):
         return [
             item if type(item) in _PLAIN else plain_json(item, f"{name}[{i}]")
@@ -261,10 +248,8 @@ def _plain_scalar(value: Any, name: str) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """One line of JSON.
-
-    Lone surrogates are kept as they are: escapes would merge neighbours into one character.
-    """
+    """One line of JSON. Lone surrogates are kept as they are: escapes would merge neighbours into
+    one character."""
     return json.dumps(
         value, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     ).encode("utf-8", "surrogatepass")

@@ -37,10 +37,8 @@ class DenseStore(Protocol):
 
 
 class HostVectors:
-    """A host's vector store, kept in step with the own store.
-
-    Without a host's store there is nothing to keep, and every call returns at once.
-    """
+    """A host's vector store, kept in step with the own store. Without a host's store there is
+    nothing to keep, and every call returns at once."""
 
     def __init__(self, dense_store: DenseStore | None, views: Sequence[str]) -> None:
         self.dense_store = dense_store
@@ -68,10 +66,8 @@ class HostVectors:
     def put(
         self, entry: Entry, outdated: list[tuple[str, str]], store: CorpusStore
     ) -> None:
-        """Give the host a document that the own store has taken.
-
-        One that the host's store refuses is taken out of the own store again.
-        """
+        """Give the host a document that the own store has taken. One that the host's store refuses
+        is taken out of the own store again."""
         if self.dense_store is None:
             return
         try:
@@ -98,10 +94,7 @@ class HostVectors:
 
 
 def _name(store: DenseStore) -> str:
-    """How errors name a host's store.
-
-    As what an adapter wraps, where it says so.
-    """
+    """How errors name a host's store. As what an adapter wraps, where it says so."""
     return str(getattr(store, "label", f"vector store {type(store).__name__}"))
 
 

@@ -1,7 +1,5 @@
-"""The index a user holds: documents in several views, to be searched.
-
-Documents go in, and are split, given views, embedded and stored. One route can be searched.
-"""
+"""The index a user holds: documents in several views, to be searched. Documents go in, and are
+split, given views, embedded and stored. One route can be searched."""
 
 from __future__ import annotations
 
@@ -225,10 +223,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         return self.view_settings.names
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or of all, in reading order.
-
-        Documents are in the order of `document_ids`. Raises InvalidParameter for an unknown id.
-        """
+        """The chunks of a document, or of all, in reading order. Documents are in the order of
+        `document_ids`. Raises InvalidParameter for an unknown id."""
         return self.store.chunks(doc_id)
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
@@ -317,10 +313,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         return hits
 
     def reader(self) -> CorpusReader:
-        """The index as it is now, untouched by later changes.
-
-        A corpus-dependent embedder has been fitted to what is there.
-        """
+        """The index as it is now, untouched by later changes. A corpus-dependent embedder has been
+        fitted to what is there."""
         level = self.levels.get(FIRST_LEVEL, self.store)
         reader: CorpusReader = level.reader()
         return reader
@@ -344,11 +338,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         n: int,
         where: Any,
     ) -> Search:
-        """The request of a search of one route.
-
-        A reader or the host's store answers it. `where` is what `search` takes; for a reader also
-        rows that it has selected.
-        """
+        """The request of a search of one route. A reader or the host's store answers it. `where` is
+        what `search` takes; for a reader also rows that it has selected."""
         if route.startswith("dense") and self.dense_store is not None:
             return Search(route, query, vector, n, where, self.dense_store)
         return Search(route, query, vector, n, where, OwnRoute(reader))

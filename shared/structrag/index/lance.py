@@ -260,10 +260,8 @@ class LanceStore(EngineStore):
     # -- upkeep
 
     def optimize(self) -> None:
-        """Join the table's parts, index new rows, and drop old versions.
-
-        Searches and changes go on meanwhile. A table of a million chunks takes some minutes.
-        """
+        """Join the table's parts, index new rows, and drop old versions. Searches and changes go on
+        meanwhile. A table of a million chunks takes some minutes."""
         with self._upkeep, self._reading():
             # Lists that few rows have chosen are poor for many others.
             outdated = [

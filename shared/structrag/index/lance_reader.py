@@ -184,10 +184,7 @@ class LanceReader(EngineReader):
 
     @cached_property
     def _probes(self) -> int:
-        """How many lists of a vector index are searched.
-
-        As many as there are rows are all.
-        """
+        """How many lists of a vector index are searched. As many as there are rows are all."""
         if self.exact or self._n_rows <= EXACT_ROWS:
             return self._n_rows
         return int(max(EXACT_ROWS, PROBES * self._n_rows)) // LIST_ROWS

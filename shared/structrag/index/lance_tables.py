@@ -159,10 +159,8 @@ def coverage(table: Any, column: str) -> tuple[int, int]:
 
 
 def sql_parts(chosen: EngineFilter | None, *, with_windows: bool = True) -> list[str]:
-    """The parts of a filter in SQL, to be joined by AND.
-
-    Without windows it is quicker, and right for a table where each chunk has one.
-    """
+    """The parts of a filter in SQL, to be joined by AND. Without windows it is quicker, and right
+    for a table where each chunk has one."""
     if chosen is None:
         return []
     if chosen.is_empty:

@@ -1,7 +1,5 @@
-"""A level of a store as it is searched.
-
-Its embedder may be one that is fitted to the level's texts.
-"""
+"""A level of a store as it is searched. Its embedder may be one that is fitted to the level's
+texts."""
 
 from __future__ import annotations
 

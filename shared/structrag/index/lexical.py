@@ -161,10 +161,8 @@ def idf(n_rows: float, df: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TermRows:
-    """Which terms each row holds.
-
-    Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its `counts`.
-    """
+    """Which terms each row holds. Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its
+    `counts`."""
 
     # (n,) terms in the row, repeats included; ABSENT for no such row in this view.
     lengths: NDArray[np.int32]
@@ -186,10 +184,8 @@ class TermRows:
 def count_terms(
     texts: Iterable[str | None], tokenizer: Tokenizer, vocabulary: dict[str, int]
 ) -> TermRows:
-    """Tokenise and count the terms of texts.
-
-    New terms get the next numbers in `vocabulary`. A text of None is an absent row.
-    """
+    """Tokenise and count the terms of texts. New terms get the next numbers in `vocabulary`. A text
+    of None is an absent row."""
     lengths: list[int] = []
     widths: list[int] = [0]
     terms: list[int] = []
@@ -234,10 +230,8 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True)
 class Postings:
-    """Which rows hold each term.
-
-    Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its `counts` there.
-    """
+    """Which rows hold each term. Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its
+    `counts` there."""
 
     lengths: Column  # (n,) int32, as in TermRows
     indptr: Column  # (number of terms + 1,) int64
@@ -321,10 +315,8 @@ def _transpose(
 
 @dataclass(frozen=True)
 class LexicalPart:
-    """The postings of one view of one segment.
-
-    `place` says where the segment's rows stand among all rows.
-    """
+    """The postings of one view of one segment. `place` says where the segment's rows stand among
+    all rows."""
 
     postings: Postings
     vocabulary: Vocabulary
@@ -384,10 +376,8 @@ class LexicalIndex:
         bm25: Bm25 | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> LexicalIndex:
-        """Index texts, one row each; None is a row that is absent.
-
-        No texts give a valid empty index.
-        """
+        """Index texts, one row each; None is a row that is absent. No texts give a valid empty
+        index."""
         vocabulary: dict[str, int] = {}
         rows = count_terms(texts, tokenizer or Tokenizer(), vocabulary)
         postings = to_postings(rows, len(vocabulary))
@@ -399,11 +389,8 @@ class LexicalIndex:
         return sum(part.place.n_live for part in self.parts)
 
     def scores(self, query: str) -> FloatArray:
-        """The BM25 score of every row, float64.
-
-        0 for rows without a query term, for absent rows and for a query without terms. A term given
-        twice counts twice.
-        """
+        """The BM25 score of every row, float64. 0 for rows without a query term, for absent rows
+        and for a query without terms. A term given twice counts twice."""
         scores = np.zeros(len(self))
         terms = self._terms(Counter(self.tokenizer(query)))
         rows = self._place.live_rows().astype(np.int32)

@@ -318,10 +318,8 @@ class MilvusStore(EngineStore):
     def _add_counts(
         self, state: StoreState, changed: Mapping[str, Sequence[RowCounts]], first: int
     ) -> None:
-        """Write a segment of counts for each view.
-
-        It takes in the last ones that are not twice as large, so that there are few.
-        """
+        """Write a segment of counts for each view. It takes in the last ones that are not twice as
+        large, so that there are few."""
         for place, (view, parts) in enumerate(changed.items()):
             segments = state.counts.setdefault(view, [])
             counts = summed(parts)
@@ -389,10 +387,8 @@ class MilvusStore(EngineStore):
         self._write_state(state)
 
     def optimize(self) -> None:
-        """Remove what was replaced a minute ago or earlier.
-
-        Small segments are joined. Searches and changes go on meanwhile.
-        """
+        """Remove what was replaced a minute ago or earlier. Small segments are joined. Searches and
+        changes go on meanwhile."""
         with self._turn:
             state = self._state()
             self._remove_hidden(state)

@@ -121,10 +121,8 @@ class MilvusDatabase:
         }
 
     def check(self, names: Iterable[str]) -> None:
-        """Look whether collections are still those that were looked at first.
-
-        Raises IndexDamaged where another program has dropped one, or made it anew.
-        """
+        """Look whether collections are still those that were looked at first. Raises IndexDamaged
+        where another program has dropped one, or made it anew."""
         there = self.collections()
         for name in names:
             if name not in there:

@@ -61,10 +61,7 @@ def number_of_name(name: str) -> int:
 
 
 def create(database: MilvusDatabase, views: Sequence[str]) -> None:
-    """Make the collections but those of vectors.
-
-    Their dimensions are not known yet.
-    """
+    """Make the collections but those of vectors. Their dimensions are not known yet."""
     types = database.types
     _create(database, STATE, [("content", types.VARCHAR, {"max_length": 65_535})], [])
     fields = [
@@ -88,10 +85,8 @@ def create(database: MilvusDatabase, views: Sequence[str]) -> None:
 
 
 def create_vectors(database: MilvusDatabase, view: str, width: int) -> None:
-    """Make the collection of a view's vectors.
-
-    Milvus Lite has float32 alone, so that is what all have; float16 are its values then.
-    """
+    """Make the collection of a view's vectors. Milvus Lite has float32 alone, so that is what all
+    have; float16 are its values then."""
     _create(
         database,
         vectors_of(view),

@@ -1,8 +1,6 @@
-"""What is there in a store in Milvus, in one row.
-
-Rows carry the version of their document. A version is seen where it is no higher than the last and
-not hidden, so that replacing this row switches all documents of a commit at once.
-"""
+"""What is there in a store in Milvus, in one row. Rows carry the version of their document. A
+version is seen where it is no higher than the last and not hidden, so that replacing this row
+switches all documents of a commit at once."""
 
 from __future__ import annotations
 
@@ -58,10 +56,7 @@ class StoreState:
         return cls(**content)
 
     def hide(self, since: float, first: int, last: int) -> None:
-        """Let nobody see some versions.
-
-        Those that follow each other become one range.
-        """
+        """Let nobody see some versions. Those that follow each other become one range."""
         if (
             self.hidden
             and self.hidden[-1][0] == since

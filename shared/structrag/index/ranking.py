@@ -18,11 +18,8 @@ _STRIDE = 16  # one score in so many is sampled to find where the best begin
 
 
 def nth_best(scores: NDArray[Any], n: int) -> Any:
-    """The `n`-th highest score, for n from 1 to their number.
-
-    The highest of every sixteenth score usually bound it from below; then only the few scores above
-    that are looked at.
-    """
+    """The `n`-th highest score, for n from 1 to their number. The highest of every sixteenth score
+    usually bound it from below; then only the few scores above that are looked at."""
     sample = scores[::_STRIDE]
     # Twice what is expected among the n best, and some more.
     margin = 2 * n // _STRIDE + 8
@@ -42,10 +39,8 @@ def _nth_of_few(scores: NDArray[Any], n: int) -> Any:
 
 
 def best_positions(scores: FloatArray, n: int) -> NDArray[Any]:
-    """Positions of the `n` best scores, best first.
-
-    Fewer if there are fewer. Ordered by (-round(score, 9), position).
-    """
+    """Positions of the `n` best scores, best first. Fewer if there are fewer. Ordered by
+    (-round(score, 9), position)."""
     if n <= 0:
         return np.empty(0, dtype=np.int64)
     positions = np.arange(len(scores))

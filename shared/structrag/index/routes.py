@@ -11,19 +11,13 @@ from structrag.model_calls.requests import Ranking, Search
 
 @dataclass(frozen=True, slots=True)
 class OwnRoute:
-    """Searches an index as it was at one moment.
-
-    It names chunks by their rows.
-    """
+    """Searches an index as it was at one moment. It names chunks by their rows."""
 
     is_ours: ClassVar[bool] = True
     reader: CorpusReader
 
     def search(self, request: Search) -> Ranking:
-        """Chunks by cosine or BM25.
-
-        None without a query vector or for a blank query.
-        """
+        """Chunks by cosine or BM25. None without a query vector or for a blank query."""
         kind, _, view = request.route.partition(":")
         if kind == "bm25":
             return [
@@ -39,11 +33,8 @@ class OwnRoute:
 
 
 def ranked_rows(reader: CorpusReader, ranking: Ranking) -> dict[int, float]:
-    """A ranking as row -> score, in its order.
-
-    Each chunk is there once, with its best score. Chunks that the reader does not hold are left
-    out.
-    """
+    """A ranking as row -> score, in its order. Each chunk is there once, with its best score.
+    Chunks that the reader does not hold are left out."""
     scores: dict[Any, float] = dict(ranking)
     # Our own routes give rows, each once: there is nothing to look up.
     if len(scores) == len(ranking) and set(map(type, scores)) == {int}:

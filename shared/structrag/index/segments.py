@@ -1,8 +1,6 @@
-"""Segments: some documents with all their rows, vectors and term counts. Nothing in one changes.
-
-A segment lies in memory, or in a file that is mapped. Its documents are in the order of their keys,
-so that rows that stand one behind the other in a segment do so in the whole index too.
-"""
+"""Segments: some documents with all their rows, vectors and term counts. Nothing in one changes. A
+segment lies in memory, or in a file that is mapped. Its documents are in the order of their keys,
+so that rows that stand one behind the other in a segment do so in the whole index too."""
 
 from __future__ import annotations
 
@@ -66,10 +64,8 @@ class PendingDocument:
 
 
 class Lines:
-    """Lines of JSON in a file, parsed when asked for.
-
-    `bounds` are the bytes where each line begins and where the last one ends.
-    """
+    """Lines of JSON in a file, parsed when asked for. `bounds` are the bytes where each line begins
+    and where the last one ends."""
 
     def __init__(self, text: Column, bounds: Column) -> None:
         self.text = text
@@ -146,10 +142,7 @@ def hash_of(chunk_id: str) -> np.uint64:
 
 
 class TermFile:
-    """The sorted terms of a segment in a file.
-
-    A term's place is its number.
-    """
+    """The sorted terms of a segment in a file. A term's place is its number."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
@@ -167,10 +160,8 @@ class TermFile:
         return numbers
 
     def get(self, term: str, /) -> int | None:
-        """The number of a term, found by halving.
-
-        No table is made, since most terms are never asked for.
-        """
+        """The number of a term, found by halving. No table is made, since most terms are never
+        asked for."""
         if "_numbers" in self.__dict__:
             return self._numbers.get(term)
         encoded = term.encode("utf-8", "surrogatepass")
@@ -218,10 +209,7 @@ class LevelTable:
 
 @dataclass(eq=False)
 class Segment:
-    """Documents with their rows.
-
-    `name` and `path` are those of its file, once there is one.
-    """
+    """Documents with their rows. `name` and `path` are those of its file, once there is one."""
 
     keys: IntArray  # (documents,) ascending: their order in the index
     documents: Sequence[DocumentRow] | Lines
@@ -405,10 +393,7 @@ def runs_of(
 
 
 def row_runs(runs: Runs, bounds: Sequence[IntArray]) -> Runs:
-    """The runs of rows of runs of documents.
-
-    `bounds` are those of each segment's level.
-    """
+    """The runs of rows of runs of documents. `bounds` are those of each segment's level."""
     rows: Runs = runs.copy()
     for i, of_segment in enumerate(bounds):
         chosen = runs[:, 0] == i
@@ -433,11 +418,8 @@ def _joined_terms(
 
 
 class Merge:
-    """Several segments as one, piece by piece.
-
-    The terms are those that living rows have, sorted; so equal content gives equal pieces whatever
-    its history.
-    """
+    """Several segments as one, piece by piece. The terms are those that living rows have, sorted;
+    so equal content gives equal pieces whatever its history."""
 
     def __init__(
         self,
@@ -582,10 +564,8 @@ class Merge:
         return Segment(self.keys, list(self._documents()), vocabulary, tables, arrays)
 
     def write(self, folder: Path) -> Segment:
-        """Write the merged segment into the folder, and open it.
-
-        The file's name is the digest of its content.
-        """
+        """Write the merged segment into the folder, and open it. The file's name is the digest of
+        its content."""
         arrays: dict[str, Pieces] = {"keys": [self.keys]}
         _put_lines(
             arrays, "documents", *lines_of(map(_document_line, self._documents()))

@@ -27,10 +27,7 @@ class Documents(Protocol):
         """The rows of a document."""
 
     def records(self) -> Iterable[tuple[Mapping[str, Any], range]]:
-        """Every document's record and rows, in row order.
-
-        A record has "id" and "meta".
-        """
+        """Every document's record and rows, in row order. A record has "id" and "meta"."""
 
 
 def select_rows(documents: Documents, where: Condition) -> Selection:
@@ -57,10 +54,8 @@ def select_rows(documents: Documents, where: Condition) -> Selection:
 def _meeting(
     documents: Documents, allowed_values: Mapping[str, list[Any]]
 ) -> list[range]:
-    """The rows of the documents that meet every condition.
-
-    They have one of the allowed values under every key.
-    """
+    """The rows of the documents that meet every condition. They have one of the allowed values
+    under every key."""
     if set(allowed_values) == {"doc_id"}:
         # Ids are looked up, so that a search in one document does not read all records.
         ids = dict.fromkeys(allowed_values["doc_id"])
@@ -75,10 +70,8 @@ def _meeting(
 
 
 def check_selection(where: Selection, n_rows: int) -> Selection:
-    """A selection that fits the rows, ends of a slice filled in.
-
-    Raises InvalidParameter if it does not fit.
-    """
+    """A selection that fits the rows, ends of a slice filled in. Raises InvalidParameter if it does
+    not fit."""
     if isinstance(where, slice):
         start, stop, step = where.indices(n_rows)
         if step != 1:

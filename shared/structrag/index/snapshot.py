@@ -1,9 +1,6 @@
-"""What a store held at one moment.
-
-That is its segments, which of their documents live, and the order of all rows. Nothing in a
-snapshot changes, so that a search that reads one is not disturbed by documents that come and go
-meanwhile.
-"""
+"""What a store held at one moment. That is its segments, which of their documents live, and the
+order of all rows. Nothing in a snapshot changes, so that a search that reads one is not disturbed
+by documents that come and go meanwhile."""
 
 from __future__ import annotations
 
@@ -166,11 +163,8 @@ class Snapshot:
 
 
 class Reader:
-    """One level of a store at one moment, to be searched.
-
-    Rows number the chunks: documents in the order they were first put (a replaced one keeps its
-    place), then chunk start.
-    """
+    """One level of a store at one moment, to be searched. Rows number the chunks: documents in the
+    order they were first put (a replaced one keeps its place), then chunk start."""
 
     def __init__(
         self,
@@ -229,10 +223,8 @@ class Reader:
 
     @cached_property
     def _runs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Of each run: its first position, segment and first row there.
-
-        The first positions have one more: the end of the last run.
-        """
+        """Of each run: its first position, segment and first row there. The first positions have
+        one more: the end of the last run."""
         rows = row_runs(self.snapshot.runs, [table.bounds for table in self._tables])
         rows = rows[rows[:, 1] < rows[:, 2]]
         starts = np.concatenate([[0], np.cumsum(rows[:, 2] - rows[:, 1])])
@@ -289,17 +281,12 @@ class Reader:
         return self.snapshot.segments[i].document(number)
 
     def document(self, doc_id: str) -> Document:
-        """The document's id, title, format and meta; its `text` is empty.
-
-        Raises UnknownDocument if unknown.
-        """
+        """The document's id, title, format and meta; its `text` is empty. Raises UnknownDocument if
+        unknown."""
         return Document(text="", **self.stored(doc_id).record)
 
     def fingerprints(self) -> dict[str, str | None]:
-        """What each document was made from, in row order.
-
-        None where a model failed on it.
-        """
+        """What each document was made from, in row order. None where a model failed on it."""
         stored = {doc_id: self.stored(doc_id) for doc_id in self.document_ids}
         return {
             id: None if held.degraded else held.fingerprint
@@ -332,10 +319,7 @@ class Reader:
         return self._span(*self._find(doc_id))
 
     def records(self) -> Iterator[tuple[Mapping[str, Any], range]]:
-        """Every document's record and rows, in row order.
-
-        A record has "id" and "meta".
-        """
+        """Every document's record and rows, in row order. A record has "id" and "meta"."""
         start = 0
         for i, first, last in self.snapshot.runs.tolist():
             segment, bounds = self.snapshot.segments[i], self._tables[i].bounds
@@ -355,10 +339,8 @@ class Reader:
         return range(first, first + len(rows))
 
     def chunk(self, row: int) -> Chunk:
-        """The chunk at a row, as JSON keeps it.
-
-        Tuples in `extras` have become lists. It is the store's own: do not change its `extras`.
-        """
+        """The chunk at a row, as JSON keeps it. Tuples in `extras` have become lists. It is the
+        store's own: do not change its `extras`."""
         return self._row(row).chunk
 
     def chunks_at(self, rows: Sequence[int]) -> list[Chunk]:
@@ -366,10 +348,8 @@ class Reader:
         return [self.chunk(row) for row in rows]
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or all, in row order.
-
-        Raises InvalidParameter for a document that is not there.
-        """
+        """The chunks of a document, or all, in row order. Raises InvalidParameter for a document
+        that is not there."""
         rows = range(len(self)) if doc_id is None else self.rows_of(doc_id)
         return [self.chunk(row) for row in rows]
 
@@ -386,10 +366,8 @@ class Reader:
         return self._row(row).texts
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None without one of this id.
-
-        Of equal ids in several documents the first counts.
-        """
+        """The row of a chunk; None without one of this id. Of equal ids in several documents the
+        first counts."""
         rows = []
         for table, place in zip(self._tables, self.places, strict=True):
             for row in table.ids.candidates(chunk_id):

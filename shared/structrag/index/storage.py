@@ -271,10 +271,8 @@ def _remove_unnamed(place: Path) -> None:
 
 
 def _remove_abandoned(parent: Path, pattern: str) -> None:
-    """Remove folders that processes have left which were killed.
-
-    A process at work holds the lock of its folder, but for the moment before it takes it.
-    """
+    """Remove folders that processes have left which were killed. A process at work holds the lock
+    of its folder, but for the moment before it takes it."""
     if os.name == "nt":  # where no lock tells them from those at work
         return
     for folder in parent.glob(pattern):
@@ -286,11 +284,8 @@ def _remove_abandoned(parent: Path, pattern: str) -> None:
 
 
 class TemporaryFolder:
-    """A folder for files that are not saved yet.
-
-    It is removed with `close` or when the process ends. Those that killed processes have left are
-    removed when another one is made.
-    """
+    """A folder for files that are not saved yet. It is removed with `close` or when the process
+    ends. Those that killed processes have left are removed when another one is made."""
 
     def __init__(self) -> None:
         parent = Path(tempfile.gettempdir())
@@ -382,11 +377,8 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The manifest of an index, checked against its own checksum.
-
-    Raises IndexDamaged if there is no index, it is not ours, it is newer than this release, or it
-    was altered.
-    """
+    """The manifest of an index, checked against its own checksum. Raises IndexDamaged if there is
+    no index, it is not ours, it is newer than this release, or it was altered."""
     place = Path(path)
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())

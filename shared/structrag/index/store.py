@@ -61,11 +61,8 @@ _STORES_LOCK = threading.RLock()  # of the set; held while a process is forked
 
 
 class Store:
-    """Chunks of documents, searchable by vectors and BM25 in several views.
-
-    Every document has the same levels and views. Searches may run in several threads; changes and
-    saving take turns.
-    """
+    """Chunks of documents, searchable by vectors and BM25 in several views. Every document has the
+    same levels and views. Searches may run in several threads; changes and saving take turns."""
 
     def __init__(
         self,
@@ -159,10 +156,8 @@ class Store:
         }
 
     def degraded(self, doc_id: str) -> int:
-        """How many views of a document are to be made again.
-
-        They lack what a failed call should have given. 0 for a document that is not there.
-        """
+        """How many views of a document are to be made again. They lack what a failed call should
+        have given. 0 for a document that is not there."""
         stored = self._stored(doc_id)
         return stored.degraded if stored else 0
 
@@ -177,10 +172,7 @@ class Store:
             )
 
     def _find(self, doc_id: str) -> tuple[int, int] | None:
-        """The segment of a document, and its number there.
-
-        A document that waits has none.
-        """
+        """The segment of a document, and its number there. A document that waits has none."""
         return Snapshot(self.settings, self._segments, self._live, self.changes).find(
             doc_id
         )
@@ -205,11 +197,8 @@ class Store:
         return {entry.document.id for entry in entries if self.holds(entry)}
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the document is there as the entry has it.
-
-        Its fingerprint, chunks and texts are the same, and as many views are to be made again.
-        Vectors and arrays are not compared.
-        """
+        """Whether the document is there as the entry has it. Its fingerprint, chunks and texts are
+        the same, and as many views are to be made again. Vectors and arrays are not compared."""
         with self._lock:
             doc_id = entry.document.id
             stored = self._stored(doc_id)
@@ -270,10 +259,7 @@ class Store:
             self.put(entry)
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document; no view finds it any more.
-
-        False if there is none of this id.
-        """
+        """Remove a document; no view finds it any more. False if there is none of this id."""
         with self._lock:
             if self._take_out(doc_id) is None:
                 return False
@@ -286,10 +272,8 @@ class Store:
         self.fitted = {}
 
     def keep_fit(self, changes: int, arrays: Mapping[str, Column]) -> None:
-        """Save what was fitted to all documents, if none has changed since.
-
-        `changes` are those of the reader that it was fitted to.
-        """
+        """Save what was fitted to all documents, if none has changed since. `changes` are those of
+        the reader that it was fitted to."""
         with self._lock:
             if changes == self.changes:
                 self.fitted = {**self.fitted, **arrays}
@@ -463,11 +447,8 @@ class Store:
     def _install(
         self, segments: Sequence[Segment], live: Sequence[Live], merged: Segment
     ) -> bool:
-        """Put a merged segment in the place of its parts.
-
-        Documents that were deleted since are marked in it. False, and nothing changes, where one of
-        the segments is gone.
-        """
+        """Put a merged segment in the place of its parts. Documents that were deleted since are
+        marked in it. False, and nothing changes, where one of the segments is gone."""
         with self._lock:
             try:
                 places = [self._place(segment) for segment in segments]
@@ -511,11 +492,8 @@ class Store:
         return self._install(segments, live, self._in_file(Merge(segments, live)))
 
     def compact(self) -> None:
-        """Join all segments into one, without what is deleted.
-
-        Rows, rankings and scores stay as they are. Equal content gives an equal saved index then,
-        whatever its history.
-        """
+        """Join all segments into one, without what is deleted. Rows, rankings and scores stay as
+        they are. Equal content gives an equal saved index then, whatever its history."""
         with self._lock:
             self._flush()
             self._keep(
@@ -641,10 +619,7 @@ def _in_this_process(pid: int, clean_up: Callable[[], object]) -> None:
 
 
 def _before_fork() -> None:
-    """Wait until no other thread is amid a change.
-
-    So a child gets whole stores.
-    """
+    """Wait until no other thread is amid a change. So a child gets whole stores."""
     _STORES_LOCK.acquire()
     for store in _STORES:
         store._lock.acquire()

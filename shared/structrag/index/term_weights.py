@@ -1,9 +1,6 @@
-"""BM25 as products of sparse vectors.
-
-For engines that multiply but do not count. A row's vector has what BM25 gives each of its terms but
-for the idf, which the query brings. How many rows hold a term is kept beside them. A term's number
-is a digest of 32 bits.
-"""
+"""BM25 as products of sparse vectors. For engines that multiply but do not count. A row's vector
+has what BM25 gives each of its terms but for the idf, which the query brings. How many rows hold a
+term is kept beside them. A term's number is a digest of 32 bits."""
 
 from __future__ import annotations
 

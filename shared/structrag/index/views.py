@@ -1,7 +1,5 @@
-"""The views of chunks: raw text, summary and keywords.
-
-MC-indexing, section 3; by a language model or without one.
-"""
+"""The views of chunks: raw text, summary and keywords. MC-indexing, section 3; by a language model
+or without one."""
 
 from __future__ import annotations
 
@@ -123,10 +121,8 @@ class Prompts:
 
     @classmethod
     def paper(cls) -> Prompts:
-        """Those of MC-indexing, figures 8 and 9, in two calls.
-
-        They begin "You are a helpful summarization assistant ...".
-        """
+        """Those of MC-indexing, figures 8 and 9, in two calls. They begin "You are a helpful
+        summarization assistant ..."."""
         return cls(summary=PAPER_SUMMARY_PROMPT, keywords=PAPER_KEYWORDS_PROMPT)
 
 

@@ -42,10 +42,8 @@ def file_state(path: str, format: str = "", reader: str = "") -> FileState:
 
 
 def is_gone(path: str) -> bool:
-    """Whether there is no such file.
-
-    One that cannot be looked at, as in a folder without permission, is not gone.
-    """
+    """Whether there is no such file. One that cannot be looked at, as in a folder without
+    permission, is not gone."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,4 @@
-"""The driver of an ingestion.
-
-Files are found, given to workers, stored in order, saved.
-"""
+"""The driver of an ingestion. Files are found, given to workers, stored in order, saved."""
 
 from __future__ import annotations
 
@@ -280,10 +277,8 @@ def _local_place(store: Address) -> Path | None:
 
 
 def _files(paths: Any, follow_links: bool, left_out: dict[str, str]) -> list[str]:
-    """Every file once, in the order of the paths.
-
-    Folders that cannot be listed, and links out of a folder, are added to what is left out.
-    """
+    """Every file once, in the order of the paths. Folders that cannot be listed, and links out of a
+    folder, are added to what is left out."""
 
     def report(place: Path, sentence: str) -> None:
         left_out[str(place)] = sentence
@@ -317,10 +312,7 @@ def show_files(line: ProgressLine, progress: Progress) -> None:
 
 @dataclass(slots=True)
 class _Batch:
-    """Files that a worker gets together.
-
-    After a death they are given one by one.
-    """
+    """Files that a worker gets together. After a death they are given one by one."""
 
     number: int
     states: dict[str, FileState]  # by path, in order
@@ -488,10 +480,8 @@ class _Ingestion:
             yield self._batch(states)
 
     def _most(self, left: int) -> int:
-        """Bytes of a group while so many are left.
-
-        They get fewer, so that no worker waits long for another at the end.
-        """
+        """Bytes of a group while so many are left. They get fewer, so that no worker waits long for
+        another at the end."""
         is_shared = self.n_workers > 1 and (self.is_settled or self.n_batches > 0)
         return (
             min(BATCH_BYTES, left // (2 * self.n_workers)) if is_shared else BATCH_BYTES
@@ -554,10 +544,7 @@ class _Ingestion:
             )
 
     def _give_out(self) -> None:
-        """Give tasks to idle workers.
-
-        More workers are started while there are tasks.
-        """
+        """Give tasks to idle workers. More workers are started while there are tasks."""
         for worker in self.workers:
             if worker.is_ready and worker.task is None:
                 waiting = self._waiting()
@@ -585,10 +572,7 @@ class _Ingestion:
         return Task(batch.number, paths, present, self.store.shared)
 
     def _listen(self) -> None:
-        """Take all replies, after waiting for the first.
-
-        A worker that takes too long is killed.
-        """
+        """Take all replies, after waiting for the first. A worker that takes too long is killed."""
         timeout = _LOOK
         while True:
             try:
@@ -623,10 +607,7 @@ class _Ingestion:
             self._died(worker)
 
     def _died(self, worker: Worker) -> None:
-        """Have a dead worker's files prepared one by one.
-
-        So the one that kills is known.
-        """
+        """Have a dead worker's files prepared one by one. So the one that kills is known."""
         self._gone(worker)
         task = worker.task
         if task is None:
@@ -684,10 +665,8 @@ class _Ingestion:
             self.n_files += 1
 
     def _put_all(self, entries: Mapping[str, Entry]) -> dict[str, str]:
-        """Store entries together, and give errors by path.
-
-        Where one cannot be kept, they are stored one by one.
-        """
+        """Store entries together, and give errors by path. Where one cannot be kept, they are
+        stored one by one."""
         try:
             self.store.put_all(list(entries.values()))
         # Such as metadata that cannot be kept.
@@ -745,10 +724,8 @@ class _Ingestion:
 
 @contextmanager
 def _only_one(place: Path) -> Iterator[None]:
-    """Refuse a second ingestion of one index.
-
-    The system gives the lock back when its holder ends, however that happens.
-    """
+    """Refuse a second ingestion of one index. The system gives the lock back when its holder ends,
+    however that happens."""
     lock = place.with_name(f".{place.name}.ingesting")
     busy = InvalidParameter(
         f"store must not be at work: another ingestion writes to {shown(place)}. Wait for its end."

@@ -1,9 +1,6 @@
-"""Workers of an ingestion as actors of Ray.
-
-They run on this machine or on many. The driver is that of processes. It gives out the same tasks
-and stores what comes back, so an ingestion goes on after anything by the same rules. An actor that
-dies is a worker that dies.
-"""
+"""Workers of an ingestion as actors of Ray. They run on this machine or on many. The driver is that
+of processes. It gives out the same tasks and stores what comes back, so an ingestion goes on after
+anything by the same rules. An actor that dies is a worker that dies."""
 
 from __future__ import annotations
 
@@ -67,10 +64,7 @@ class ModelActor:
         return pickle.dumps(answers.get())
 
     def _made(self) -> ModelServer:
-        """The model.
-
-        It is not loaded by the constructor, whose errors Ray only quotes.
-        """
+        """The model. It is not loaded by the constructor, whose errors Ray only quotes."""
         with self._lock:
             if self._server is None:
                 self._server = ModelServer(_loaded(self._place, self._embedding))
@@ -96,10 +90,7 @@ def _loaded(place: Place, pickled: bytes) -> Any:
 
 
 def _asked(model: Any, asked: ModelRequest) -> ModelReply:
-    """What a model's actor answers.
-
-    One that has died is started again by Ray, and asked again.
-    """
+    """What a model's actor answers. One that has died is started again by Ray, and asked again."""
     ray: Any = require("ray", extra="ray")
     try:
         answer: ModelReply = pickle.loads(ray.get(model.answer.remote(asked)))
@@ -115,10 +106,8 @@ def _kind(error: BaseException) -> str:
 
 
 class RayRunner(WorkerPool):
-    """Actors of the cluster at RAY_ADDRESS, or of a Ray started here.
-
-    One that this process has started or joined before is used as it is.
-    """
+    """Actors of the cluster at RAY_ADDRESS, or of a Ray started here. One that this process has
+    started or joined before is used as it is."""
 
     def __init__(self, embedding: Any, shared_model: bool) -> None:
         self._ray: Any = require("ray", extra="ray")

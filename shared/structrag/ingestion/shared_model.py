@@ -1,8 +1,5 @@
-"""One model for all processes: the driver's.
-
-It embeds what workers ask for. On an accelerator one process with large batches is fastest. Workers
-read and split meanwhile.
-"""
+"""One model for all processes: the driver's. It embeds what workers ask for. On an accelerator one
+process with large batches is fastest. Workers read and split meanwhile."""
 
 from __future__ import annotations
 

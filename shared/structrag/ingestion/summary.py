@@ -38,10 +38,8 @@ def summary_path(store: Path) -> Path:
 
 
 def read_summary(path: Path) -> FolderSummary:
-    """The summary at a path; empty if it cannot be read.
-
-    It saves work and decides nothing: without it every file is read again.
-    """
+    """The summary at a path; empty if it cannot be read. It saves work and decides nothing: without
+    it every file is read again."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         files = {name: FileState(*state) for name, state in content["files"].items()}

@@ -27,10 +27,7 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker's first words: its retriever's configuration.
-
-    An index is saved with it.
-    """
+    """A worker's first words: its retriever's configuration. An index is saved with it."""
 
     settings: Settings
     config: Mapping[str, Any]

@@ -1,9 +1,6 @@
-"""The child's part of an ingestion.
-
-It reads files, prepares their documents, and sends them to the driver. It is started by
-`structrag.ingestion.workers`. Requests come over standard input, replies go to standard output,
-both pickled; whatever else prints goes to standard error.
-"""
+"""The child's part of an ingestion. It reads files, prepares their documents, and sends them to the
+driver. It is started by `structrag.ingestion.workers`. Requests come over standard input, replies
+go to standard output, both pickled; whatever else prints goes to standard error."""
 
 from __future__ import annotations
 
@@ -193,18 +190,12 @@ class Preparer:
         return refusal(path, error)
 
     def _suspects(self, documents: Sequence[Document]) -> tuple[str, ...]:
-        """The files that may have stopped it.
-
-        The one tried alone, if others were before it.
-        """
+        """The files that may have stopped it. The one tried alone, if others were before it."""
         ids = tuple(document.id for document in documents)
         return ids if self.at_fault in {"", ids[0]} else (self.at_fault,)
 
     def _models_answer(self) -> bool:
-        """Whether those that embed take a short text.
-
-        No cache can know it.
-        """
+        """Whether those that embed take a short text. No cache can know it."""
         text = (f"probe {uuid4().hex}",)
         requests: list[Request] = []
         embedder = self.retriever.embedder
@@ -232,10 +223,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _portable(error: StructragError) -> StructragError:
-    """An error that can be sent to the driver.
-
-    It is of its own class if possible.
-    """
+    """An error that can be sent to the driver. It is of its own class if possible."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - a model's own class may want other arguments

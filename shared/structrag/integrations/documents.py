@@ -117,11 +117,8 @@ def read_document(
 
 
 def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
-    """Warn where a loader has left no heading.
-
-    Only of a long PDF or page of HTML. Pages of one file that come one after the other count
-    together.
-    """
+    """Warn where a loader has left no heading. Only of a long PDF or page of HTML. Pages of one
+    file that come one after the other count together."""
     kind = _kind_of_file(host)
     if kind:
         file = file_of(host.metadata)
@@ -135,10 +132,7 @@ def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
 
 
 def _kind_of_file(host: HostDocument) -> str:
-    """The kind of file that another loader has read.
-
-    "" for kinds that need no headings.
-    """
+    """The kind of file that another loader has read. "" for kinds that need no headings."""
     format = host.metadata.get(FORMAT_KEY)
     if format == "html":  # markup, of which nobody has said yet whether it has headings
         return "page of HTML"
@@ -153,10 +147,8 @@ def _kind_of_file(host: HostDocument) -> str:
 
 
 class _FlatPages:
-    """How many characters came without a heading.
-
-    Counted over the pages of one file that come one after the other.
-    """
+    """How many characters came without a heading. Counted over the pages of one file that come one
+    after the other."""
 
     def __init__(self) -> None:
         self._file = ""
@@ -205,21 +197,16 @@ def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
 
 
 def is_pdf(name: Any, media_type: Any = None) -> bool:
-    """Whether a file is a PDF.
-
-    Its media type tells where that is known, else the suffix of its name.
-    """
+    """Whether a file is a PDF. Its media type tells where that is known, else the suffix of its
+    name."""
     if media_type:
         return _media_type(media_type) == PDF_TYPE
     return PurePath(str(name or "")).suffix.lower() == PDF_SUFFIX
 
 
 def document_name(host: HostDocument) -> str:
-    """The id of a document.
-
-    It is its own, else its source with the part of it, else a digest. So a document that changed at
-    its source keeps its id, and two pages of one file have two.
-    """
+    """The id of a document. It is its own, else its source with the part of it, else a digest. So a
+    document that changed at its source keeps its id, and two pages of one file have two."""
     if host.id:
         return host.id
     source = host.metadata.get("source")

@@ -82,10 +82,8 @@ def margin_model(model: Any, *, normalised: bool = True) -> TransformersMargin |
 
 
 def transformer_of(model: Any) -> tuple[Any, Any]:
-    """The causal transformers model of a host's model, and its tokenizer.
-
-    Both None where it holds none.
-    """
+    """The causal transformers model of a host's model, and its tokenizer. Both None where it holds
+    none."""
     pipeline = pipeline_of(model)
     pairs = [
         (getattr(model, "_model", None), getattr(model, "_tokenizer", None)),

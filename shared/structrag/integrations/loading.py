@@ -150,10 +150,8 @@ def _told(path: Path, read: int, left_out: dict[str, list[str]]) -> str:
 
 
 def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedText:
-    """The text of a file that is no PDF.
-
-    It is read by its media type, its suffix or what it looks like.
-    """
+    """The text of a file that is no PDF. It is read by its media type, its suffix or what it looks
+    like."""
     text, undecodable = decoded(data, name)
     kind = MEDIA_TYPES.get((media_type or "").partition(";")[0].strip().lower())
     format = kind or format_of_file(name, text)
@@ -164,10 +162,7 @@ def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedT
 
 
 def check_paths(paths: Any) -> list[Path]:
-    """One or more paths, as a caller names them.
-
-    Raises InvalidParameter for anything else.
-    """
+    """One or more paths, as a caller names them. Raises InvalidParameter for anything else."""
     if isinstance(paths, str | Path):
         return [Path(paths)]
     is_list = isinstance(paths, Iterable) and not isinstance(paths, bytes | Mapping)

@@ -61,10 +61,7 @@ D3_KEYS = _prefixed("d3", "kind", "route", "paragraphs")
 
 
 def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
-    """A chunk's kind and extras under these keys.
-
-    Those that it lacks are left out.
-    """
+    """A chunk's kind and extras under these keys. Those that it lacks are left out."""
     facts = {**chunk.extras, "kind": chunk.kind}
     return {
         key: deepcopy(facts[name])
@@ -76,10 +73,8 @@ def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
 def full_notes(
     chunk: Chunk, keys: Mapping[str, str], *, lists: bool = False
 ) -> dict[str, Any]:
-    """A chunk's kind and extras under all these keys.
-
-    A key that says nothing has an empty value. Lists are strings of JSON, unless `lists`.
-    """
+    """A chunk's kind and extras under all these keys. A key that says nothing has an empty value.
+    Lists are strings of JSON, unless `lists`."""
     notes = chunk_notes(chunk, keys)
     empty = {key: _EMPTY[key] for key in keys.values() if key in _EMPTY}
     return {**empty, **_listed({**empty, **notes}, lists)}
@@ -98,10 +93,7 @@ def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:
 
 
 def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
-    """A chunk's titles from the outermost.
-
-    Joined by " > ", unless `lists`.
-    """
+    """A chunk's titles from the outermost. Joined by " > ", unless `lists`."""
     return list(chunk.path) if lists else SEPARATOR.join(chunk.path)
 
 
@@ -128,11 +120,8 @@ def titles_of(path: Any) -> tuple[str, ...]:
 
 
 def source_notes(chunk: Chunk) -> dict[str, int]:
-    """Where a chunk of an index stands in its file.
-
-    That is `source_start` and `source_end`, in characters. That is the place in the markup, else
-    the place in the text.
-    """
+    """Where a chunk of an index stands in its file. That is `source_start` and `source_end`, in
+    characters. That is the place in the markup, else the place in the text."""
     return {
         "source_start": chunk.start,
         "source_end": chunk.end,
@@ -158,10 +147,7 @@ def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:
 
 
 def without_page_starts(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata without what it says of all pages at once.
-
-    A chunk has its own.
-    """
+    """Metadata without what it says of all pages at once. A chunk has its own."""
     return {key: value for key, value in meta.items() if key != PAGE_STARTS}
 
 
@@ -186,10 +172,8 @@ def d3_notes(chunk: Chunk) -> dict[str, Any]:
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
-    """What a hit's routes say: `routes` (ranks), `scores` and `score_parts`.
-
-    Each is {} where there is nothing to say.
-    """
+    """What a hit's routes say: `routes` (ranks), `scores` and `score_parts`. Each is {} where there
+    is nothing to say."""
     return {
         "routes": {name: int(rank) for name, rank in hit.routes.items()},
         "scores": {name: float(score) for name, score in hit.scores.items()},
@@ -198,8 +182,6 @@ def score_notes(hit: Hit) -> dict[str, Any]:
 
 
 def header_notes(chunk: Chunk) -> dict[str, str]:
-    """`table_header`, the header rows of a cut table; "" without.
-
-    It is asked of chunks without the heading path, whose context holds nothing else.
-    """
+    """`table_header`, the header rows of a cut table; "" without. It is asked of chunks without the
+    heading path, whose context holds nothing else."""
     return {"table_header": chunk.context}

@@ -254,10 +254,8 @@ class HostModel:
         return self._counted(await self._aask(prompt, {}))
 
     def complete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
-        """The answer's text, held to a JSON schema.
-
-        Models of OpenAI's kind do, by `response_format`; others answer as they do to `complete`.
-        """
+        """The answer's text, held to a JSON schema. Models of OpenAI's kind do, by
+        `response_format`; others answer as they do to `complete`."""
         return self._counted(tried(self._json.flow(schema), partial(self._ask, prompt)))
 
     async def acomplete_json(self, prompt: str, schema: Mapping[str, Any]) -> str:
@@ -282,10 +280,8 @@ class HostModel:
 
     @property
     def masses(self) -> Masses:
-        """The probability that the options of `choose` had together so far.
-
-        Near 0 the model wanted to answer something else, and its margins say little.
-        """
+        """The probability that the options of `choose` had together so far. Near 0 the model wanted
+        to answer something else, and its margins say little."""
         return (self._weigher or self._weighing).masses
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:

@@ -1,8 +1,6 @@
-"""Names of a host framework's models, for cache keys and saved indexes.
-
-A name tells two models apart, is equal in every process, and holds no secret. A model or chain that
-holds what nothing tells from others, such as a function, gets one that no other has.
-"""
+"""Names of a host framework's models, for cache keys and saved indexes. A name tells two models
+apart, is equal in every process, and holds no secret. A model or chain that holds what nothing
+tells from others, such as a function, gets one that no other has."""
 
 from __future__ import annotations
 
@@ -64,10 +62,8 @@ def is_setting(name: str) -> bool:
 
 
 def weights_held(model: Any) -> Iterator[tuple[str, str]]:
-    """What tells a model in this process from others of its name.
-
-    The weights that a host's model holds, and how it draws answers.
-    """
+    """What tells a model in this process from others of its name. The weights that a host's model
+    holds, and how it draws answers."""
     encoder, (transformer, _) = encoder_of(model), transformer_of(model)
     if encoder is not None:
         yield "weights", encoder_label(encoder)
@@ -81,10 +77,8 @@ def weights_held(model: Any) -> Iterator[tuple[str, str]]:
 
 
 def _object(value: Any, extra: Mapping[str, Any], depth: int) -> str:
-    """An object by its class and settings.
-
-    One that names its model may hold what is untold, such as a client.
-    """
+    """An object by its class and settings. One that names its model may hold what is untold, such
+    as a client."""
     settings = {**_settings_of(value), **extra}
     if depth and not hasattr(type(value), "model_fields"):
         # It may hold clients, records and itself.

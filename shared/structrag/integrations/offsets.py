@@ -129,10 +129,8 @@ def trimmed_text(text: str) -> str:
 
 
 def trimmed(chunk: Chunk) -> Chunk:
-    """A chunk without blank lines before and white space after it.
-
-    Its offsets move along, so that its text stays an exact slice of the document. Its id stays.
-    """
+    """A chunk without blank lines before and white space after it. Its offsets move along, so that
+    its text stays an exact slice of the document. Its id stays."""
     start, end = trim_span(chunk.text)
     if end - start == len(chunk.text):
         return chunk

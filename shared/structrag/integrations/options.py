@@ -1,7 +1,5 @@
-"""The options of the adapters' retrievers that the core takes as they are, for type checkers.
-
-Which of them a class takes is read from the core (`RetrieverKind`), and others are refused.
-"""
+"""The options of the adapters' retrievers that the core takes as they are, for type checkers. Which
+of them a class takes is read from the core (`RetrieverKind`), and others are refused."""
 
 from __future__ import annotations
 

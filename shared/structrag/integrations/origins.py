@@ -1,7 +1,5 @@
-"""Texts that were split before: their places and titles above.
-
-So chunks of chunks say the same of their place as chunks of the whole document.
-"""
+"""Texts that were split before: their places and titles above. So chunks of chunks say the same of
+their place as chunks of the whole document."""
 
 from __future__ import annotations
 
@@ -46,19 +44,14 @@ class Origin:
         return chunk if path == chunk.path else replace(chunk, path=path)
 
     def span(self, chunk: Chunk) -> tuple[int, int]:
-        """A chunk's span in what the text was cut from.
-
-        `UNKNOWN` twice if nobody knows.
-        """
+        """A chunk's span in what the text was cut from. `UNKNOWN` twice if nobody knows."""
         if self.start is None:
             return UNKNOWN, UNKNOWN
         return chunk.start + self.start, chunk.end + self.start
 
     def source_notes(self, chunk: Chunk, document: Document) -> dict[str, int]:
-        """A chunk's `source_start` and `source_end`, its span in the file.
-
-        Of a text that is not as it stands in the file, they are the span of the whole text.
-        """
+        """A chunk's `source_start` and `source_end`, its span in the file. Of a text that is not as
+        it stands in the file, they are the span of the whole text."""
         start, end = self._source_span(chunk, document)
         return {"source_start": start, "source_end": end}
 
@@ -101,10 +94,8 @@ def parent_of(
 
 
 def titles_above(path: tuple[str, ...], document: Document) -> tuple[str, ...]:
-    """The titles down to a text, its own headings excepted.
-
-    Those are the headings at its own beginning.
-    """
+    """The titles down to a text, its own headings excepted. Those are the headings at its own
+    beginning."""
     if not path:
         return ()
     leading = _leading_path(document)
@@ -115,10 +106,7 @@ def titles_above(path: tuple[str, ...], document: Document) -> tuple[str, ...]:
 
 
 def under_titles(document: Document, parent: Origin) -> Document:
-    """The document with the titles above it in its title.
-
-    That stands before its chunks.
-    """
+    """The document with the titles above it in its title. That stands before its chunks."""
     if not parent.titles:
         return document
     title = document.meta.get(_TITLE)
@@ -130,10 +118,7 @@ def under_titles(document: Document, parent: Origin) -> Document:
 
 
 def _leading_path(document: Document) -> tuple[str, ...]:
-    """The path of the last heading that begins a text.
-
-    () if the text begins with none.
-    """
+    """The path of the last heading that begins a text. () if the text begins with none."""
     sections = parse(document).sections
     section = sections[0]
     while (

@@ -66,10 +66,7 @@ def _is_same(metadata: Mapping[str, Any], key: str, value: Any) -> bool:
 
 
 def _numbers(pages: list[HostDocument]) -> list[int]:
-    """The pages' numbers from 1.
-
-    Those of loaders that count from 0 are one more.
-    """
+    """The pages' numbers from 1. Those of loaders that count from 0 are one more."""
     numbers = []
     for position, page in enumerate(pages):
         values = (

@@ -56,10 +56,8 @@ class HostRetriever(Retriever):
     def flow(
         self, query: str, k: float | None = None, *, where: Any = None
     ) -> Flow[list[Hit]]:
-        """The results as hits, at most `k` of them.
-
-        Raises InvalidParameter for a `where`, which only structrag's own retrievers know.
-        """
+        """The results as hits, at most `k` of them. Raises InvalidParameter for a `where`, which
+        only structrag's own retrievers know."""
         if where is not None:
             raise InvalidParameter(
                 f"where must be None with a {self.kind}: only structrag's own retrievers take it. "
@@ -84,10 +82,8 @@ class HostRetriever(Retriever):
 
 @dataclass(frozen=True)
 class _Searcher:
-    """The host's two calls as a route; its ranking is their results.
-
-    What they raise comes out as it is.
-    """
+    """The host's two calls as a route; its ranking is their results. What they raise comes out as
+    it is."""
 
     is_ours: ClassVar[bool] = True
     retrieve: Callable[[str], Sequence[Any]]
@@ -165,10 +161,8 @@ def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
 
 
 def results_of(hits: Iterable[Hit], make: Callable[[Hit], Result]) -> Iterator[Result]:
-    """Hits as results of a host, with their documents' metadata.
-
-    A hit whose document another thread has deleted since the search is left out.
-    """
+    """Hits as results of a host, with their documents' metadata. A hit whose document another
+    thread has deleted since the search is left out."""
     for hit in hits:
         try:
             result = make(hit)

@@ -124,10 +124,7 @@ def segment_ranking(
 
 
 def indexed_segments(store: CorpusStore, view: str) -> Iterator[tuple[Chunk, str]]:
-    """Every chunk with what is indexed of it in a view.
-
-    Chunks that lack the view are left out.
-    """
+    """Every chunk with what is indexed of it in a view. Chunks that lack the view are left out."""
     reader = store.reader()
     rows = reader.first_rows(None, len(reader))
     for start in range(0, len(rows), _READ):
@@ -149,10 +146,8 @@ MAKERS: dict[str, Callable[..., HiQASplitter]] = {
 def with_segments(
     index: Index, splitter: Any = None, preset: str | None = None
 ) -> Index:
-    """The index, made to split into segments as a preset does.
-
-    Where another splitter was chosen, it stays.
-    """
+    """The index, made to split into segments as a preset does. Where another splitter was chosen,
+    it stays."""
     check_choice("preset", preset or "default", tuple(MAKERS))
     if splitter is None:
         make = MAKERS[preset or "default"]
@@ -173,10 +168,8 @@ def packed(
     counter: TokenCounter,
     text_of: Callable[[Chunk], str] = reader_text,
 ) -> list[Hit]:
-    """The hits that fit `max_tokens` together.
-
-    None: all of them. See `structrag.retrieval.packing.pack_best`.
-    """
+    """The hits that fit `max_tokens` together. None: all of them. See
+    `structrag.retrieval.packing.pack_best`."""
     if max_tokens is None:
         return hits
     language = index.view_settings.language
@@ -184,18 +177,14 @@ def packed(
 
 
 def segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """What metadata tells of a segment: kind, images and the rest.
-
-    The images (`file`, `alt`, `title`) are a string of JSON, unless `lists`.
-    """
+    """What metadata tells of a segment: kind, images and the rest. The images (`file`, `alt`,
+    `title`) are a string of JSON, unless `lists`."""
     return full_notes(chunk, HIQA_KEYS, lists=lists)
 
 
 def hit_segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """`segment_notes` of a hit, and `hiqa_keywords` and `hiqa_cut`.
-
-    These are the keywords it has, and whether it is cut.
-    """
+    """`segment_notes` of a hit, and `hiqa_keywords` and `hiqa_cut`. These are the keywords it has,
+    and whether it is cut."""
     of_hit = chunk_notes(chunk, HIQA_HIT_KEYS)
     return {
         "hiqa_keywords": [],
@@ -218,10 +207,8 @@ def _segment_id(result: EngineResult, reader: CorpusReader) -> str | None:
 
 
 def _scores(scores: Sequence[Any]) -> list[float]:
-    """The host's scores, or those of the ranks.
-
-    The host's count where all results have one and none rises.
-    """
+    """The host's scores, or those of the ranks. The host's count where all results have one and
+    none rises."""
     numbers = [float(score) for score in scores if isinstance(score, int | float)]
     is_falling = all(better >= worse for better, worse in pairwise(numbers))
     if is_falling and len(numbers) == len(scores):

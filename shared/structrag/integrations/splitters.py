@@ -64,10 +64,8 @@ def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
-    """The settings of a splitter that are not its class's defaults.
-
-    Those of the names in `left_out`, and those that hosts name otherwise, do not count.
-    """
+    """The settings of a splitter that are not its class's defaults. Those of the names in
+    `left_out`, and those that hosts name otherwise, do not count."""
     return {
         name: getattr(splitter, name)
         for name, default in defaults_of(type(splitter)).items()
@@ -84,20 +82,15 @@ def check_overlap(chunk_overlap: int, chunk_size: int) -> None:
 
 
 def shows_path(enrich: Any, settings: Mapping[str, Any]) -> bool:
-    """Whether titles stand in front of IDMS's chunks.
-
-    `settings` are those of its splitter. As published sentences are added alone, and a chunk may
-    lie in several sections.
-    """
+    """Whether titles stand in front of IDMS's chunks. `settings` are those of its splitter. As
+    published sentences are added alone, and a chunk may lie in several sections."""
     in_one_section = settings.get("respect_sections", True)
     return bool(enrich == "none" or (enrich != "paper" and in_one_section))
 
 
 def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:
-    """What IDMS takes as its margin.
-
-    With neither model "auto" is "words", the fastest that needs none.
-    """
+    """What IDMS takes as its margin. With neither model "auto" is "words", the fastest that needs
+    none."""
     return "words" if margin == "auto" and embedder is None and llm is None else margin
 
 

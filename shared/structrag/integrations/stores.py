@@ -34,10 +34,8 @@ class HostStore:
     wants_vectors: bool
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, each once, best first.
-
-        None where the store wants vectors and the question has none.
-        """
+        """The best chunks of the view, each once, best first. None where the store wants vectors
+        and the question has none."""
         if self.wants_vectors and request.vector is None:
             return []
         return drive(self.pages(request), lambda n: self.found(request, n))
@@ -97,11 +95,8 @@ def paged_flow(
 
 
 def documents_of(index: Index | None, request: Search) -> list[str] | None:
-    """The documents that a search is limited to.
-
-    They are to be part of a store's own filter. None where it is not limited, or to more documents
-    than a filter should name.
-    """
+    """The documents that a search is limited to. They are to be part of a store's own filter. None
+    where it is not limited, or to more documents than a filter should name."""
     if index is None or request.where is None:
         return None
     reader = index.own_store.reader()
@@ -127,10 +122,8 @@ def store_metadata(chunk: Chunk, view: str) -> dict[str, str]:
 
 
 def stored_chunk(metadata: Mapping[str, Any], view: str) -> str | None:
-    """The id of the chunk that `store_metadata` described.
-
-    None for another view, and for what is not ours.
-    """
+    """The id of the chunk that `store_metadata` described. None for another view, and for what is
+    not ours."""
     chunk_id = metadata.get(CHUNK_KEY)
     if metadata.get(VIEW_KEY) != view or not isinstance(chunk_id, str):
         return None
@@ -138,10 +131,8 @@ def stored_chunk(metadata: Mapping[str, Any], view: str) -> str | None:
 
 
 def as_similarities(scores: Sequence[float]) -> list[float]:
-    """Scores of results that come best first, higher for better ones.
-
-    Scores that rise are distances, and are negated.
-    """
+    """Scores of results that come best first, higher for better ones. Scores that rise are
+    distances, and are negated."""
     is_distance = bool(scores) and scores[0] < scores[-1]
     sign = -1.0 if is_distance else 1.0
     return [sign * float(score) for score in scores]
@@ -158,10 +149,7 @@ def rank_scores(n: int) -> list[float]:
 
 
 def entry_texts(entry: Entry) -> Iterator[tuple[Chunk, str, str]]:
-    """Every chunk, view and index text of an entry.
-
-    Chunks that lack the view are left out.
-    """
+    """Every chunk, view and index text of an entry. Chunks that lack the view are left out."""
     for view, texts in entry.views.items():
         for chunk, text in zip(entry.chunks, texts, strict=True):
             if text:
@@ -169,10 +157,8 @@ def entry_texts(entry: Entry) -> Iterator[tuple[Chunk, str, str]]:
 
 
 def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[float]]]:
-    """Every vector of an entry.
-
-    As chunk, view, number of the window (from 0), index text and vector.
-    """
+    """Every vector of an entry. As chunk, view, number of the window (from 0), index text and
+    vector."""
     for view, vectors in entry.vectors.items():
         owners = np.asarray(vectors.owner).tolist()
         numbers = {owner: count() for owner in owners}

@@ -32,11 +32,8 @@ Calls = Generator[ModelCall, Any, T]
 
 
 async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any:
-    """Call a model's method on an event loop.
-
-    The method of the same name with an "a" in front is awaited; a model without one is called in a
-    worker thread.
-    """
+    """Call a model's method on an event loop. The method of the same name with an "a" in front is
+    awaited; a model without one is called in a worker thread."""
     awaitable = getattr(model, f"a{method}", None)
     if awaitable is not None:
         return await awaitable(*arguments, **options)
@@ -98,10 +95,8 @@ async def awithin(
     *arguments: Any,
     **options: Any,
 ) -> Any:
-    """`within` on an event loop, for a method that may be awaited.
-
-    It is called as `acall` calls it. A coroutine that takes longer is cancelled.
-    """
+    """`within` on an event loop, for a method that may be awaited. It is called as `acall` calls
+    it. A coroutine that takes longer is cancelled."""
     if seconds is None:
         return await acall(model, method, *arguments, **options)
     if not hasattr(model, f"a{method}"):
@@ -144,10 +139,7 @@ def call_models(calls: Calls[T], timeout: float | None) -> T:
 
 
 async def acall_models(calls: Calls[T], timeout: float | None) -> T:
-    """`call_models` on an event loop.
-
-    `calls` runs on its thread, models mostly on others.
-    """
+    """`call_models` on an event loop. `calls` runs on its thread, models mostly on others."""
     turn = advance(calls, None)
     while not isinstance(turn, Done):
         answer, raised = None, None

@@ -89,10 +89,8 @@ class Call:
         return (counted(answer, CallTokens(*tokens) if tokens else None),)
 
     def keep(self, cache: Cache | None, answer: Any) -> None:
-        """Keep an answer with its tokens, whether whoever asks can use it or not.
-
-        Asking again would cost the same and mostly say the same. Failed calls are asked again.
-        """
+        """Keep an answer with its tokens, whether whoever asks can use it or not. Asking again
+        would cost the same and mostly say the same. Failed calls are asked again."""
         may_keep = self.request.use_cache and not isinstance(answer, Failed)
         if cache is not None and may_keep and has_name(self.model.name):
             tokens = told_tokens(answer)

@@ -51,10 +51,7 @@ def counted(answer: Answer, tokens: CallTokens | None) -> Answer:
 def tokens_of(
     prompt: str, answer: object, counter: TokenCounter = count_tokens
 ) -> CallTokens:
-    """The tokens of a call, as its answer tells, else counted.
-
-    Only text has an answer's tokens.
-    """
+    """The tokens of a call, as its answer tells, else counted. Only text has an answer's tokens."""
     answer_tokens = counter(answer) if isinstance(answer, str) else 0
     return told_tokens(answer) or CallTokens(counter(prompt), answer_tokens)
 
@@ -65,10 +62,8 @@ def told_tokens(answer: object) -> CallTokens | None:
 
 
 def reported_tokens(usage: Any) -> CallTokens | None:
-    """What a server or framework reports of a call, or None.
-
-    Such reports are mappings or objects, which call the same numbers by two names each.
-    """
+    """What a server or framework reports of a call, or None. Such reports are mappings or objects,
+    which call the same numbers by two names each."""
     numbers = []
     for names in (
         ("prompt_tokens", "input_tokens"),

@@ -37,10 +37,7 @@ class Done(Generic[T]):
 def advance(
     flow: Generator[R, Any, T], answers: Any, error: Exception | None = None
 ) -> R | Done[T]:
-    """Send answers or raise an error; take requests or the end.
-
-    The first answers are None.
-    """
+    """Send answers or raise an error; take requests or the end. The first answers are None."""
     try:
         return flow.send(answers) if error is None else flow.throw(error)
     except StopIteration as stop:
@@ -76,10 +73,8 @@ async def adrive(
 async def in_thread(
     function: Callable[..., Any], *arguments: Any, **options: Any
 ) -> Any:
-    """`asyncio.to_thread`, except that a cancelled caller waits until the thread has ended.
-
-    So nothing that the thread reads changes under it, however often the caller is cancelled.
-    """
+    """`asyncio.to_thread`, except that a cancelled caller waits until the thread has ended. So
+    nothing that the thread reads changes under it, however often the caller is cancelled."""
     call = partial(contextvars.copy_context().run, function, *arguments, **options)
     # A future, no task: the end of `asyncio.run` cancels all tasks, and would not wait for this.
     work = asyncio.get_running_loop().run_in_executor(None, call)
@@ -148,10 +143,8 @@ def map_requests(flow: Flow[T], change: Callable[[Request], Request]) -> Flow[T]
 
 
 def memoised(flow: Flow[T]) -> Flow[T]:
-    """Run `flow`, but answer repeated prompts and embedded texts from memory.
-
-    Prompts that must not be cached are asked again.
-    """
+    """Run `flow`, but answer repeated prompts and embedded texts from memory. Prompts that must not
+    be cached are asked again."""
     answers: dict[Request, Any] = {}
     vectors: dict[tuple[object, str], Any] = {}
 
@@ -179,10 +172,8 @@ def memoised(flow: Flow[T]) -> Flow[T]:
 
 
 def reuse_answers(flow: Flow[T], answers: dict[Request, Any]) -> Flow[T]:
-    """Run `flow`, but take what the language model answered from `answers`.
-
-    New answers are put there, failed calls are not.
-    """
+    """Run `flow`, but take what the language model answered from `answers`. New answers are put
+    there, failed calls are not."""
 
     def recall(request: Request) -> Flow[Any]:
         if not isinstance(request, Ask | Choose):

@@ -1,8 +1,6 @@
-"""Names of models, functions and settings for cache keys and saved indexes.
-
-A name is equal in every process. What has none of its own (a lambda, a function inside another)
-gets one that nothing else has, here or in another process, for as long as it lives.
-"""
+"""Names of models, functions and settings for cache keys and saved indexes. A name is equal in
+every process. What has none of its own (a lambda, a function inside another) gets one that nothing
+else has, here or in another process, for as long as it lives."""
 
 from __future__ import annotations
 
@@ -63,10 +61,8 @@ def has_name(name: str) -> bool:
 
 
 def unnamed(value: Any, kind: str) -> str:
-    """A name for an object without one, which no other object gets.
-
-    It stays the same as long as the object lives.
-    """
+    """A name for an object without one, which no other object gets. It stays the same as long as
+    the object lives."""
     with _lock:
         if id(value) not in _names:
             key = id(value)
@@ -79,10 +75,7 @@ def unnamed(value: Any, kind: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A digest of a text too long or private for a name.
-
-    What stands for an unnamed part stays.
-    """
+    """A digest of a text too long or private for a name. What stands for an unnamed part stays."""
     marks = "".join(_MARK.findall(text))
     return f"#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}{marks}"
 

@@ -32,10 +32,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """A question with two options.
-
-    Answered by a margin in [-1, 1], positive for the first option; or by None, or `Failed`.
-    """
+    """A question with two options. Answered by a margin in [-1, 1], positive for the first option;
+    or by None, or `Failed`."""
 
     prompt: str
     options: tuple[str, str]
@@ -62,9 +60,7 @@ class Embed:
 @dataclass(frozen=True, slots=True)
 class EmbedTokens:
     """Texts to turn into vectors of their tokens. Answered by a list of one `TokenVectors` a text.
-
-    Nothing is cached: the vectors of a text are a thousand times its size.
-    """
+    Nothing is cached: the vectors of a text are a thousand times its size."""
 
     texts: tuple[str, ...]
     encoder: TokenEncoder = field(hash=False)
@@ -92,9 +88,7 @@ class Search:
 @dataclass(frozen=True, slots=True)
 class Score:
     """Texts to judge by their relevance to a query. Answered by a list of one finite float a text.
-
-    Higher is better; on which scale, the scorer decides.
-    """
+    Higher is better; on which scale, the scorer decides."""
 
     query: str
     texts: tuple[str, ...]
@@ -158,11 +152,8 @@ class Chooser(Protocol):
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors, one row a text.
-
-    On an event loop `aembed` with the same parameters is awaited where there is one; else `embed`
-    runs in a worker thread.
-    """
+    """A model that turns texts into vectors, one row a text. On an event loop `aembed` with the
+    same parameters is awaited where there is one; else `embed` runs in a worker thread."""
 
     @property
     def name(self) -> str: ...

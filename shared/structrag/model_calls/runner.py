@@ -107,10 +107,8 @@ class Runner:
                 )
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive an algorithm to its result.
-
-        Warns if the language model was called and every call failed.
-        """
+        """Drive an algorithm to its result. Warns if the language model was called and every call
+        failed."""
         outcome = _Outcome()
         try:
             result = drive(flow, lambda requests: self._answer(requests, outcome))
@@ -120,11 +118,8 @@ class Runner:
         return result
 
     async def arun(self, flow: Flow[T]) -> T:
-        """`run` on an event loop.
-
-        Models and routes are awaited, or called in worker threads. The algorithm itself runs in
-        worker threads.
-        """
+        """`run` on an event loop. Models and routes are awaited, or called in worker threads. The
+        algorithm itself runs in worker threads."""
         outcome = _Outcome()
         try:
             result = await adrive(
@@ -299,10 +294,8 @@ class Runner:
     # -- embedders and scorers
 
     def _working(self, request: Any, outcome: _Outcome) -> Calls[Any]:
-        """The calls that answer a request of texts.
-
-        This may take long, and the calls do not: the cache is read here, and an embedder made.
-        """
+        """The calls that answer a request of texts. This may take long, and the calls do not: the
+        cache is read here, and an embedder made."""
         model = self._model_of(request)
         size = self.call_settings.batch_size
         work = WORKS[type(request)](request, model, self.cache, self.usage, size)

@@ -128,19 +128,14 @@ def check_scores(answer: Any, texts: Sequence[str], who: str) -> list[float]:
 
 
 def scorer_name(label: Any, *settings: object) -> str:
-    """A scorer's name for cache keys; "" if its model has none.
-
-    It is the model's name, followed by the settings.
-    """
+    """A scorer's name for cache keys; "" if its model has none. It is the model's name, followed by
+    the settings."""
     return "|".join(map(str, (label, *settings))) if label else ""
 
 
 class TextWork:
-    """A request's different texts in batches, those apart that the cache holds.
-
-    This is the work of `EmbedTokens`. None of its vectors is kept: they are a thousand times the
-    size of their text.
-    """
+    """A request's different texts in batches, those apart that the cache holds. This is the work of
+    `EmbedTokens`. None of its vectors is kept: they are a thousand times the size of their text."""
 
     role: ClassVar[str] = "token encoder"
     method: ClassVar[str] = "embed_tokens"
@@ -225,11 +220,8 @@ class TextWork:
 
 
 class VectorWork(TextWork):
-    """The work of `Embed`: the longest texts first, so that batches are of like length.
-
-    What an `instant` embedder makes goes in one batch and is not kept: reading it would take
-    longer.
-    """
+    """The work of `Embed`: the longest texts first, so that batches are of like length. What an
+    `instant` embedder makes goes in one batch and is not kept: reading it would take longer."""
 
     role = "embedder"
     method = "embed"

@@ -73,10 +73,8 @@ COUNTS = tuple(
 
 
 def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str:
-    """What fell back, how often and why, in words.
-
-    Such as "keywords 2 (TimeoutError), summary 1 (...)"; "" for nothing.
-    """
+    """What fell back, how often and why, in words. Such as "keywords 2 (TimeoutError), summary 1
+    (...)"; "" for nothing."""
     parts = []
     for what, count in sorted(counts.items()):
         parts.append(
@@ -88,10 +86,8 @@ def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str
 
 
 def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:
-    """Calls of a language model in words.
-
-    Such as "2 language-model calls, 1,200 tokens of prompts and 40 of answers".
-    """
+    """Calls of a language model in words. Such as "2 language-model calls, 1,200 tokens of prompts
+    and 40 of answers"."""
     return (
         f"{pluralise(calls, 'language-model call')}, {pluralise(prompt_tokens, 'token')} of "
         f"prompts and {answer_tokens:,} of answers"

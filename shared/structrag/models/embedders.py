@@ -96,20 +96,16 @@ class SentenceTransformerEmbedder:
         return int(limit) if limit else None
 
     def count_tokens(self, text: str) -> int:
-        """Tokens as the encoder counts them.
-
-        Its special tokens and the document prompt are included.
-        """
+        """Tokens as the encoder counts them. Its special tokens and the document prompt are
+        included."""
         read = without_lone_surrogates(f"{self.document_prompt}{text}")
         return len(
             self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"]
         )
 
     def token_counter(self) -> TokenizerCounter | None:
-        """`count_tokens` by itself, to be sent to other processes.
-
-        None where the tokenizer is no fast one, or counts otherwise by itself.
-        """
+        """`count_tokens` by itself, to be sent to other processes. None where the tokenizer is no
+        fast one, or counts otherwise by itself."""
         tokenizer = getattr(self.model, "tokenizer", None)
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
@@ -253,10 +249,8 @@ def as_fixed_embedder(value: Any) -> Embedder:
 
 
 def model_label(model: Any) -> str:
-    """What tells a loaded model from others.
-
-    Its id, else the name or folder of its encoder, else its shape.
-    """
+    """What tells a loaded model from others. Its id, else the name or folder of its encoder, else
+    its shape."""
     card = getattr(model, "model_card_data", None)
     encoder = (
         getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None

@@ -1,7 +1,5 @@
-"""A plain function as a language model, for scripts and tests.
-
-The host frameworks' models come through their adapters.
-"""
+"""A plain function as a language model, for scripts and tests. The host frameworks' models come
+through their adapters."""
 
 from __future__ import annotations
 

@@ -84,10 +84,8 @@ def batch_of(
     read: int = 0,
     left: bool = False,
 ) -> dict[str, Any]:
-    """Token ids and attention mask of rows, padded at the right or left.
-
-    `read` tokens in front of each row are in a cache.
-    """
+    """Token ids and attention mask of rows, padded at the right or left. `read` tokens in front of
+    each row are in a cache."""
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     ids, mask = [], []

@@ -97,10 +97,8 @@ class LsaEmbedder:
         return f"LSA({self.dimensions}, {self.tokenizer.language})"
 
     def fit(self, texts: Sequence[str]) -> LsaEmbedder:
-        """An embedder fitted on the texts.
-
-        Fewer than three texts or terms, or one dimension: plain TF-IDF, no reduction.
-        """
+        """An embedder fitted on the texts. Fewer than three texts or terms, or one dimension: plain
+        TF-IDF, no reduction."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
         from threadpoolctl import threadpool_limits
@@ -130,10 +128,8 @@ class LsaEmbedder:
         return replace(self, fitted=LsaFit(terms, weights, term_vectors))
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
-        """Unit vectors, a row for each text.
-
-        Zeros for texts without a known word, and for all while nothing with a term was fitted.
-        """
+        """Unit vectors, a row for each text. Zeros for texts without a known word, and for all
+        while nothing with a term was fitted."""
         if self.fitted is None or not len(texts):
             return np.zeros((len(texts), 1), dtype=np.float32)
         vectors = np.zeros((len(texts), self.fitted.dimensions), dtype=np.float32)

@@ -1,8 +1,6 @@
-"""Margins: by how much one of two options is preferred.
-
-From -1 to 1 (foundation, sections 7 and 8). Pure functions, and the steps that weigh two options by
-whatever the language model at hand can do.
-"""
+"""Margins: by how much one of two options is preferred. From -1 to 1 (foundation, sections 7 and
+8). Pure functions, and the steps that weigh two options by whatever the language model at hand can
+do."""
 
 from __future__ import annotations
 
@@ -173,10 +171,8 @@ def window_bounds(
 
 
 def squash(values: ArrayLike) -> FloatArray:
-    """tanh(z / 2) of the z-scores of the values.
-
-    Of the population standard deviation; all 0 where values are equal. NaN stays NaN.
-    """
+    """tanh(z / 2) of the z-scores of the values. Of the population standard deviation; all 0 where
+    values are equal. NaN stays NaN."""
     series = np.asarray(values, dtype=np.float64)
     finite = series[np.isfinite(series)]
     if not finite.size:
@@ -312,10 +308,8 @@ def rating_prompt(question: str, options: tuple[str, str]) -> str:
 
 
 def parse_rating(answer: str) -> float | None:
-    """The number from 0 to 10 in an answer; None without one.
-
-    Answers are such as `7`, `7.5/10` and `Rating: 8`. None, too, if there is more than one number.
-    """
+    """The number from 0 to 10 in an answer; None without one. Answers are such as `7`, `7.5/10` and
+    `Rating: 8`. None, too, if there is more than one number."""
     numbers = _VALUE.findall(_SCALE.sub(" ", answer))
     values = {float(number.replace(",", ".")) for number in numbers}
     if len(values) != 1:
@@ -325,10 +319,7 @@ def parse_rating(answer: str) -> float | None:
 
 
 def rating_margin(answers: Sequence[str]) -> float | None:
-    """(x - 5) / 5 for the answers' median rating x.
-
-    None if no answer holds a rating.
-    """
+    """(x - 5) / 5 for the answers' median rating x. None if no answer holds a rating."""
     ratings = [
         rating for answer in answers if (rating := parse_rating(answer)) is not None
     ]

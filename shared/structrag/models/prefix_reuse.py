@@ -1,7 +1,5 @@
-"""Prompts read behind a prefix that they share with earlier ones.
-
-The keys and values of one prefix of token ids are kept (foundation, section 7).
-"""
+"""Prompts read behind a prefix that they share with earlier ones. The keys and values of one prefix
+of token ids are kept (foundation, section 7)."""
 
 from __future__ import annotations
 
@@ -208,10 +206,8 @@ class PrefixReader:
         self.ids, self._cache = [], None
 
     def _cut(self, length: int) -> int:
-        """Keep the first tokens of the prefix; how many are left.
-
-        0 where the cache cannot go back (a full sliding window).
-        """
+        """Keep the first tokens of the prefix; how many are left. 0 where the cache cannot go back
+        (a full sliding window)."""
         surplus = len(self.ids) - length
         if not length:
             self.forget()
@@ -244,10 +240,8 @@ class PrefixReader:
         return logits
 
     def _probe(self, row: Row) -> bool | None:
-        """Whether a cache gives the logits of a pass without one.
-
-        It is read, cropped, read on, and repeated. None: the row is too short to tell.
-        """
+        """Whether a cache gives the logits of a pass without one. It is read, cropped, read on, and
+        repeated. None: the row is too short to tell."""
         head = list(row[:PROBED])
         accepted = inspect.signature(self.model.forward).parameters
         if not {"past_key_values", "use_cache"} <= set(accepted):

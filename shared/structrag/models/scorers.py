@@ -93,10 +93,8 @@ class MonoT5:
             )
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """log p(true) of each text, at most 0, in the order given.
-
-        Equal texts have equal scores. No text gives none.
-        """
+        """log p(true) of each text, at most 0, in the order given. Equal texts have equal scores.
+        No text gives none."""
         question = self._shortened(query)
 
         def log_true(inputs: Sequence[tuple[int, ...]]) -> list[float]:
@@ -145,10 +143,8 @@ class MonoT5:
         return _windows_of(question, self._count, room)[0].strip()
 
     def _cut_to_limit(self, ids: list[int]) -> list[int]:
-        """The ids without those too many in front of the ending.
-
-        The answer depends on the ending, so it stays.
-        """
+        """The ids without those too many in front of the ending. The answer depends on the ending,
+        so it stays."""
         excess = len(ids) - self.max_tokens
         if excess <= 0:
             return ids
@@ -285,10 +281,8 @@ class CrossEncoderScorer:
         return [window.strip() for window in windows]
 
     def _options(self) -> dict[str, Any]:
-        """Options of `predict`, for a model of sentence-transformers.
-
-        No bar, our batch size, and probabilities whatever its configuration says.
-        """
+        """Options of `predict`, for a model of sentence-transformers. No bar, our batch size, and
+        probabilities whatever its configuration says."""
         if not type(self.model).__module__.startswith("sentence_transformers"):
             return {}
         torch: Any = require("torch", extra="models")
@@ -304,10 +298,8 @@ class CrossEncoderScorer:
 
 
 def as_cross_encoder(value: Any) -> Any:
-    """A scorer from what a caller has.
-
-    That is None, an object with `score(query, texts)`, or what `CrossEncoderScorer` takes.
-    """
+    """A scorer from what a caller has. That is None, an object with `score(query, texts)`, or what
+    `CrossEncoderScorer` takes."""
     if value is None or callable(getattr(value, "score", None)):
         return value
     return CrossEncoderScorer(value)

@@ -1,7 +1,5 @@
-"""A summariser of transformers in the place of a language model.
-
-Such as bart-large-cnn (D3, section 3.3.1).
-"""
+"""A summariser of transformers in the place of a language model. Such as bart-large-cnn (D3,
+section 3.3.1)."""
 
 from __future__ import annotations
 
@@ -83,10 +81,7 @@ class TransformersSummariser:
         self.name = self.name or f"{label}{settings}{weights}"
 
     def complete(self, prompt: str) -> str:
-        """The summary of a text; "" for a blank one.
-
-        One text at a time goes through the model.
-        """
+        """The summary of a text; "" for a blank one. One text at a time goes through the model."""
         if not prompt.strip():
             return ""
         torch: Any = require("torch", extra="models")

@@ -1,7 +1,5 @@
-"""Vectors of a text's tokens.
-
-They come from the pass of an encoder that also makes the text's vector.
-"""
+"""Vectors of a text's tokens. They come from the pass of an encoder that also makes the text's
+vector."""
 
 from __future__ import annotations
 
@@ -34,11 +32,8 @@ def without_surrogates(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenReader:
-    """How a model of PyTorch reads texts token by token.
-
-    Texts longer than `limit` are read in parts of equal length. Special tokens are put around each
-    part and left out of the answer.
-    """
+    """How a model of PyTorch reads texts token by token. Texts longer than `limit` are read in
+    parts of equal length. Special tokens are put around each part and left out of the answer."""
 
     tokenizer: Any  # a fast one of transformers
     forward: Forward
@@ -131,11 +126,8 @@ def _parts(ids: list[int], room: int) -> list[list[int]]:
 def _text_vector(
     hidden: Array, pooled: Sequence[Array | None], lengths: Sequence[int]
 ) -> Array:
-    """The vector of a text.
-
-    The model's own, averaged over its parts by their lengths; else the mean of its tokens. Zeros
-    for a text without a token whose model has none of its own.
-    """
+    """The vector of a text. The model's own, averaged over its parts by their lengths; else the
+    mean of its tokens. Zeros for a text without a token whose model has none of its own."""
     of_parts = [vector for vector in pooled if vector is not None]
     vector: Any
     if len(of_parts) == len(pooled):

@@ -1,7 +1,5 @@
-"""A causal language model that weighs two options by its logits.
-
-Of transformers; foundation, section 7.
-"""
+"""A causal language model that weighs two options by its logits. Of transformers; foundation,
+section 7."""
 
 from __future__ import annotations
 
@@ -117,10 +115,8 @@ class TransformersMargin:
         return self.choose_many(prompts, ("2", "1"))
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second.
-
-        Both are looked for as the next token after the prompt.
-        """
+        """The margin of the first option over the second. Both are looked for as the next token
+        after the prompt."""
         return self.choose_many([prompt], options)[0]
 
     def choose_many(
@@ -169,10 +165,8 @@ class TransformersMargin:
         return weighed
 
     def option_ids(self, options: tuple[str, str]) -> tuple[list[int], list[int]]:
-        """The ids of each option's variants: with and without space, any case.
-
-        Raises InvalidParameter as `weigh` does.
-        """
+        """The ids of each option's variants: with and without space, any case. Raises
+        InvalidParameter as `weigh` does."""
         variants: list[list[int]] = []
         for option in options:
             forms = dict.fromkeys(
@@ -197,10 +191,8 @@ class TransformersMargin:
     def _last_log_probabilities(
         self, rows: Sequence[Sequence[int]], exact: Sequence[int]
     ) -> Any:
-        """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array.
-
-        Those of the tokens `exact` are made in float32.
-        """
+        """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array. Those of
+        the tokens `exact` are made in float32."""
         torch: Any = require("torch", extra="models")
         if self._reader.model is not self.model:
             self._reader = PrefixReader(self.model, self._reader.pad)

@@ -171,10 +171,8 @@ class TransformersModel:
         return answers
 
     def _generate(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """The answers to prompts.
-
-        Prompts are padded at the left, so that all answers begin at one place.
-        """
+        """The answers to prompts. Prompts are padded at the left, so that all answers begin at one
+        place."""
         torch: Any = require("torch", extra="models")
         width = max(map(len, rows))
         pad = self._reader.pad
@@ -204,10 +202,8 @@ class TransformersModel:
     # -- options
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second, within [-1, 1].
-
-        Options may have any length.
-        """
+        """The margin of the first option over the second, within [-1, 1]. Options may have any
+        length."""
         return self.choose_many([prompt], options)[0]
 
     def choose_many(
@@ -295,10 +291,8 @@ class TransformersModel:
     # -- prompts
 
     def _prompt_ids(self, prompt: str, room: int) -> list[int]:
-        """The tokens of a prompt that leaves `room` tokens to its answer.
-
-        There is always one token at least.
-        """
+        """The tokens of a prompt that leaves `room` tokens to its answer. There is always one token
+        at least."""
         ids = tokens_of_prompt(self.tokenizer, self._fitting(prompt, room))
         return ids or [self._beginning()]
 

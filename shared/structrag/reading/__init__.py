@@ -1,7 +1,5 @@
-"""From a file or a string to a `Document` and its `Outline`.
-
-Markdown, HTML, PDF and plain text; all offsets are characters of the document's text.
-"""
+"""From a file or a string to a `Document` and its `Outline`. Markdown, HTML, PDF and plain text;
+all offsets are characters of the document's text."""
 
 from __future__ import annotations
 

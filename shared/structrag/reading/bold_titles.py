@@ -1,7 +1,4 @@
-"""Bold lines that stand for headings.
-
-Some converters of PDF files write them.
-"""
+"""Bold lines that stand for headings. Some converters of PDF files write them."""
 
 from __future__ import annotations
 
@@ -67,10 +64,7 @@ def _title(paragraph: str) -> str:
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The spans of lines between blank ones, line ends included.
-
-    Fenced code is one span.
-    """
+    """The spans of lines between blank ones, line ends included. Fenced code is one span."""
     source = plain_source(text)
     lines = line_starts(source[start:], start)
     first = None

@@ -91,10 +91,7 @@ def decoded(data: bytes, name: str) -> Decoded:
 
 
 def _replaced(data: bytes, encoding: str) -> Decoded:
-    """The text with U+FFFD for what cannot be read.
-
-    U+FFFD of the file itself is not counted.
-    """
+    """The text with U+FFFD for what cannot be read. U+FFFD of the file itself is not counted."""
     text = data.decode(encoding, "replace")
     marks = text.count("\ufffd")
     if marks:
@@ -118,11 +115,8 @@ def _no_text(name: str) -> InvalidDocument:
 
 
 def _declared(data: bytes) -> str:
-    """Python's name of the encoding that a page declares.
-
-    "" where it declares none that documents have. UTF-8 needs no declaration, and a page that says
-    UTF-16 in ASCII is not.
-    """
+    """Python's name of the encoding that a page declares. "" where it declares none that documents
+    have. UTF-8 needs no declaration, and a page that says UTF-16 in ASCII is not."""
     if not data[:_HEAD].lstrip().startswith(b"<"):
         return ""
     match = _DECLARED.search(data[:_HEAD])

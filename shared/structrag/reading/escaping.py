@@ -1,7 +1,5 @@
-"""Text that must stay text in Markdown.
-
-By accident it could begin a heading, a fence, HTML or front matter.
-"""
+"""Text that must stay text in Markdown. By accident it could begin a heading, a fence, HTML or
+front matter."""
 
 from __future__ import annotations
 
@@ -17,19 +15,15 @@ _BACKTICKS = re.compile(r"`{3,}")
 
 
 def escaped_line(line: str) -> str:
-    """The line with a backslash before what would be structure.
-
-    That is a heading, a fence or HTML, in a list or quote too.
-    """
+    """The line with a backslash before what would be structure. That is a heading, a fence or HTML,
+    in a list or quote too."""
     match = _STARTS.match(line)
     return f"{match['before']}\\{line[match.end('before') :]}" if match else line
 
 
 def escaped_lines(lines: list[str]) -> list[str]:
-    """Lines of one paragraph or list, escaped.
-
-    A blank line comes before what would underline the one above.
-    """
+    """Lines of one paragraph or list, escaped. A blank line comes before what would underline the
+    one above."""
     result: list[str] = []
     for line in lines:
         if result and result[-1].strip() and _UNDERLINE.fullmatch(line):

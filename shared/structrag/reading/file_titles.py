@@ -1,7 +1,4 @@
-"""Titles in the metadata of files.
-
-Those of people are told from those that programs made up.
-"""
+"""Titles in the metadata of files. Those of people are told from those that programs made up."""
 
 from __future__ import annotations
 

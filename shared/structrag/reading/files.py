@@ -1,7 +1,4 @@
-"""From files or strings to documents with format and title.
-
-Also the files of a folder.
-"""
+"""From files or strings to documents with format and title. Also the files of a folder."""
 
 from __future__ import annotations
 
@@ -343,10 +340,7 @@ def _files_under(folder: Path, report: Callable[[Path, str], None]) -> Iterator[
 
 
 def _is_regular(file: Path) -> bool:
-    """Whether a file, or what a link leads to, has an end.
-
-    A broken link leads to nothing.
-    """
+    """Whether a file, or what a link leads to, has an end. A broken link leads to nothing."""
     try:
         return stat.S_ISREG(file.stat().st_mode)
     except OSError:
@@ -383,10 +377,8 @@ def format_of_file(name: str, text: str) -> str:
 
 
 def _has_free_headings(text: str, one_level: bool) -> bool:
-    """Whether the headings stand between blank lines, as comments of code hardly do.
-
-    A deeper one may follow at once.
-    """
+    """Whether the headings stand between blank lines, as comments of code hardly do. A deeper one
+    may follow at once."""
     lines = ["", *_CODE_FENCE.sub("```", text).splitlines(), ""]
     levels = [_atx_level(line) for line in lines]
     places = [i for i, level in enumerate(levels) if level]

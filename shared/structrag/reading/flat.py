@@ -1,7 +1,5 @@
-"""A warning of long files in which no heading was seen.
-
-It is for PDF files, pages of HTML and what docling or Unstructured read.
-"""
+"""A warning of long files in which no heading was seen. It is for PDF files, pages of HTML and what
+docling or Unstructured read."""
 
 from __future__ import annotations
 

@@ -90,10 +90,8 @@ class FrontMatter(NamedTuple):
 
 
 def front_matter(text: str) -> FrontMatter:
-    """The YAML (`---`) or TOML (`+++`) block that opens a file.
-
-    Its first line must look like a setting.
-    """
+    """The YAML (`---`) or TOML (`+++`) block that opens a file. Its first line must look like a
+    setting."""
     if not text.startswith(("---", "+++")):
         return FrontMatter(0, "")
     block = _FRONT_MATTER.match(unify_line_ends(text))
@@ -165,10 +163,8 @@ def _inline_parser() -> MarkdownIt:
 
 
 def line_starts(source: str, offset: int) -> list[int]:
-    """Where each line begins, and last where the text ends.
-
-    `offset` is added to each. Only `\\n` ends a line.
-    """
+    """Where each line begins, and last where the text ends. `offset` is added to each. Only `\\n`
+    ends a line."""
     starts = [offset]
     position = source.find("\n")
     while position >= 0:
@@ -187,10 +183,8 @@ def _atx_heading(source: str, match: re.Match[str], end: int) -> Heading:
 
 
 def plain_title(markup: str) -> str:
-    """A heading as people read it, without inline markup.
-
-    A trailing `{ #anchor }` is removed too; of images the alternative text stays.
-    """
+    """A heading as people read it, without inline markup. A trailing `{ #anchor }` is removed too;
+    of images the alternative text stays."""
     markup = markup.strip()
     if markup.endswith("}"):
         markup = _ANCHOR.sub("", markup).rstrip()
@@ -275,11 +269,8 @@ def _headings_of(
 
 
 def _is_underlined(content: str, lines: str) -> bool:
-    """Whether a paragraph above `---` is a title.
-
-    It is one short line. One that ends as a sentence does, or that is long, has an underline of its
-    own length.
-    """
+    """Whether a paragraph above `---` is a title. It is one short line. One that ends as a sentence
+    does, or that is long, has an underline of its own length."""
     if "\n" in content:
         return False
     underline = lines.strip().rpartition("\n")[2].strip()

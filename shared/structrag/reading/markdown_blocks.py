@@ -41,10 +41,8 @@ def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    """Without link definitions, which cost a third of the time.
-
-    They are paragraphs like others where text is only cut.
-    """
+    """Without link definitions, which cost a third of the time. They are paragraphs like others
+    where text is only cut."""
     parser = (
         MarkdownIt("commonmark", {"maxNesting": 100})
         .enable("table")

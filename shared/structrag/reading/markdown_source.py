@@ -1,8 +1,6 @@
-"""Markdown's text before it is parsed: what only looks like Markdown is made plain.
-
-Formulas, comments of MDX and the front matter of joined files hold lines that CommonMark takes for
-headings. Base64 of embedded files is no text at all.
-"""
+"""Markdown's text before it is parsed: what only looks like Markdown is made plain. Formulas,
+comments of MDX and the front matter of joined files hold lines that CommonMark takes for headings.
+Base64 of embedded files is no text at all."""
 
 from __future__ import annotations
 
@@ -69,10 +67,8 @@ def without_payloads(text: str) -> Unloaded:
 
 
 def unify_line_ends(text: str) -> str:
-    """The text with only `\\n` at line ends, of the same length.
-
-    The `\\r` of `\\r\\n` becomes a space.
-    """
+    """The text with only `\\n` at line ends, of the same length. The `\\r` of `\\r\\n` becomes a
+    space."""
     return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
 
 

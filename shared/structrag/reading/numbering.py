@@ -267,10 +267,8 @@ class Levels:
         return top.rank < rank
 
     def _rank(self, family: str, index: int) -> int:
-        """A new family stands inside the number that is open, if that goes on behind it.
-
-        Else nobody knows who holds whom, unless one is a label or Roman.
-        """
+        """A new family stands inside the number that is open, if that goes on behind it. Else
+        nobody knows who holds whom, unless one is a label or Roman."""
         if family not in self._ranks:
             rank = _RANKS.get(family, 0)
             top = self.open[-1] if self.open else None

@@ -40,10 +40,8 @@ class Outline:
     )
 
     def blocks(self, section: Section) -> list[Block]:
-        """The blocks that tile the section's own body `[body_start, body_end)`.
-
-        They are found once, when they are first asked for.
-        """
+        """The blocks that tile the section's own body `[body_start, body_end)`. They are found
+        once, when they are first asked for."""
         if section.body_start == section.body_end:
             return []
         blocks = self.found_blocks.get(section.ordinal)

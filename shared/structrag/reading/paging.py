@@ -64,10 +64,8 @@ def pages_between(
 def starts_in_text(
     text: str, blocks: Iterable[tuple[str, Sequence[PageStart]]]
 ) -> Iterator[PageStart]:
-    """Where pages begin in a text that blocks were put together to.
-
-    `blocks` are in order, each with where pages begin in it.
-    """
+    """Where pages begin in a text that blocks were put together to. `blocks` are in order, each
+    with where pages begin in it."""
     position = 0
     for block, starts in blocks:
         position = text.index(block, position)

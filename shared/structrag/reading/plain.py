@@ -356,10 +356,8 @@ def _with_next_line(
 
 
 def _without_repeats(candidates: list[_Candidate]) -> list[_Candidate]:
-    """Without running heads, and without labels of exhibits after the first.
-
-    Running heads are bare titles that occur three times or more.
-    """
+    """Without running heads, and without labels of exhibits after the first. Running heads are bare
+    titles that occur three times or more."""
     times = Counter(
         heading.title.casefold() for heading in candidates if heading.kind != "number"
     )
@@ -376,10 +374,8 @@ def _without_repeats(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _without_lists(text: str, candidates: list[_Candidate]) -> list[_Candidate]:
-    """Without runs of three or more that have no text between them.
-
-    Those are lists and tables of contents.
-    """
+    """Without runs of three or more that have no text between them. Those are lists and tables of
+    contents."""
     headings: list[_Candidate] = []
     run: list[_Candidate] = []
     for heading in candidates:
@@ -404,10 +400,8 @@ def _is_sibling(above: Number, below: Number) -> bool:
 
 
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
-    """The headings with levels by their kinds, as `plain_headings` tells.
-
-    Numbers without a title are left out where their text stands under the right heading anyway.
-    """
+    """The headings with levels by their kinds, as `plain_headings` tells. Numbers without a title
+    are left out where their text stands under the right heading anyway."""
     has_capitals = any(heading.kind == "capitals" for heading in candidates)
     levels = levels_of_numbers([heading.number for heading in candidates])
     inside = 0  # 1 behind an exhibit

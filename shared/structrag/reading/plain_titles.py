@@ -117,10 +117,8 @@ def is_verbless(title: str) -> bool:
 
 
 def _is_sentence_case(title: str) -> bool:
-    """A short phrase without a verb, in title case or not.
-
-    Scripts without case are measured in characters.
-    """
+    """A short phrase without a verb, in title case or not. Scripts without case are measured in
+    characters."""
     if len(title.split()) > TITLE_WORDS or (not title[0].isupper() and len(title) > 40):
         return False
     if title[0].islower() or not title[0].isalpha() or title[-1] in ".,;:。，；：、":

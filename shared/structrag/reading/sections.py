@@ -74,10 +74,8 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
 
 
 def headings_of_markdown(text: str) -> list[Heading]:
-    """The headings of a Markdown text as written, front matter left out.
-
-    Where there are none, bold lines that stand alone may be (`bold_headings`).
-    """
+    """The headings of a Markdown text as written, front matter left out. Where there are none, bold
+    lines that stand alone may be (`bold_headings`)."""
     from structrag.reading.bold_titles import bold_headings
     from structrag.reading.markdown import front_matter, markdown_headings
 
@@ -86,10 +84,8 @@ def headings_of_markdown(text: str) -> list[Heading]:
 
 
 def remember_headings(document: Document, headings: list[Heading]) -> None:
-    """Spare the next `parse` of a Markdown document the search for headings.
-
-    Its title took it already.
-    """
+    """Spare the next `parse` of a Markdown document the search for headings. Its title took it
+    already."""
     _memory.keep(_markdown_outline(document, headings), True)
 
 
@@ -152,20 +148,14 @@ def _ascend(numbers: list[Number]) -> bool:
 
 
 def _is_above_others(headings: list[Heading]) -> bool:
-    """Whether the first heading is the title.
-
-    It is alone at its level, which is the highest.
-    """
+    """Whether the first heading is the title. It is alone at its level, which is the highest."""
     return len(headings) > 1 and all(
         heading.level > headings[0].level for heading in headings[1:]
     )
 
 
 def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
-    """The depth of every heading, from 1.
-
-    `numbers` have no family for those without one.
-    """
+    """The depth of every heading, from 1. `numbers` have no family for those without one."""
     levels = levels_of_numbers(numbers)
     depths = []
     for place, (number, title) in enumerate(zip(numbers, titles, strict=True)):

@@ -1,6 +1,4 @@
-"""From a query to hits.
-
-MultiView, `hiqa`, `d3`, and several searches (`multihop`)."""
+"""From a query to hits. MultiView, `hiqa`, `d3`, and several searches (`multihop`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Put the rankings of several routes together.
-
-Pure functions on keys (rows or chunk ids) and scores. Ties are in the order of the keys, which is
-document order for row numbers.
-"""
+"""Put the rankings of several routes together. Pure functions on keys (rows or chunk ids) and
+scores. Ties are in the order of the keys, which is document order for row numbers."""
 
 from __future__ import annotations
 
@@ -41,10 +38,8 @@ def minmax(scores: ArrayLike, *, constant: float | None = None) -> FloatArray:
 
 
 def maxnorm(scores: ArrayLike) -> FloatArray:
-    """max(x, 0) / max, in [0, 1]. Zeros when no score is above 0.
-
-    Raises InvalidAnswer for NaN or infinity.
-    """
+    """max(x, 0) / max, in [0, 1]. Zeros when no score is above 0. Raises InvalidAnswer for NaN or
+    infinity."""
     values = np.maximum(_finite(scores), 0.0)
     highest = float(values.max(initial=0.0))
     result: FloatArray = values / highest if highest > 0 else values
@@ -54,10 +49,8 @@ def maxnorm(scores: ArrayLike) -> FloatArray:
 def sum_of_parts(
     routes: Sequence[Iterable[int]], parts: Sequence[FloatArray], k: int
 ) -> list[tuple[int, float]]:
-    """The `k` best (row, score) by the sum of parts, then row.
-
-    `parts` are what each route adds to its rows. A row that a route did not find gets 0 from it.
-    """
+    """The `k` best (row, score) by the sum of parts, then row. `parts` are what each route adds to
+    its rows. A row that a route did not find gets 0 from it."""
     places = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
     rows, place = np.unique(places, return_inverse=True)
     added = np.concatenate([np.empty(0), *parts])
@@ -111,20 +104,15 @@ def alternating(k: float, query: str) -> int:
 
 
 def union(rankings: Sequence[Iterable[Key]], size: int) -> list[Key]:
-    """The set of the first `size` keys of each ranking (MC-indexing, `fusion="union"`).
-
-    The paper gives no order; here it is that of `reciprocal_rank_fusion` over the full rankings.
-    """
+    """The set of the first `size` keys of each ranking (MC-indexing, `fusion="union"`). The paper
+    gives no order; here it is that of `reciprocal_rank_fusion` over the full rankings."""
     complete = [list(dict.fromkeys(ranking)) for ranking in rankings]
     chosen = {key for ranking in complete for key in ranking[: max(0, size)]}
     return [key for key in reciprocal_rank_fusion(complete) if key in chosen]
 
 
 def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
-    """Rank 1 of each ranking in turn, then rank 2, ...
-
-    It ends with `k` different keys.
-    """
+    """Rank 1 of each ranking in turn, then rank 2, ... It ends with `k` different keys."""
     missing = object()
     taken: dict[Any, None] = {}
     for row in zip_longest(

@@ -209,10 +209,8 @@ class MultiViewRetriever(Retriever):
         return [(row, sum(fused.parts_of(row, ranks).values())) for row in rows]
 
     def _tops(self, fused: _Fused, k: float, size: int) -> dict[str, set[int]]:
-        """The rows that count as hits of each view.
-
-        They are the first k of each of its routes, or with "union" what it brings.
-        """
+        """The rows that count as hits of each view. They are the first k of each of its routes, or
+        with "union" what it brings."""
         if self.fusion == "union":
             return {
                 view: set(islice(fused.rankings[view], size)) for view in self.views
@@ -274,10 +272,8 @@ def _of_row(row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
 def _topped_up(
     chosen: list[tuple[int, float]], k: int, reader: CorpusReader, selection: Any
 ) -> list[tuple[int, float]]:
-    """Exactly min(k, rows searched) rows with their scores.
-
-    Rows that no route found follow in document order with the last one's score.
-    """
+    """Exactly min(k, rows searched) rows with their scores. Rows that no route found follow in
+    document order with the last one's score."""
     if len(chosen) >= k:
         return chosen
     rows_chosen = {row for row, _ in chosen}

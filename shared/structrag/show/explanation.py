@@ -110,10 +110,8 @@ def _draw_lines(axis: Any, first: int, values: Any, thresholds: Any) -> None:
 
 
 def _by_unit(explanation: Explanation) -> tuple[Any, Any, list[int]]:
-    """For every unit of the document its value, threshold and start.
-
-    NaN where there is no value or threshold.
-    """
+    """For every unit of the document its value, threshold and start. NaN where there is no value or
+    threshold."""
     values: list[float] = []
     thresholds: list[float] = []
     starts: list[int] = []
@@ -158,10 +156,8 @@ def _draw_chunks(
     last: int,
     characters: float,
 ) -> None:
-    """Bands for the chunks between two units, and titles where sections begin.
-
-    A title is at most `characters` a unit of its section long.
-    """
+    """Bands for the chunks between two units, and titles where sections begin. A title is at most
+    `characters` a unit of its section long."""
     chunks = explanation.chunks
     begins = np.searchsorted(starts, [chunk.start for chunk in chunks]).tolist()
     edges = [*begins, len(starts)]

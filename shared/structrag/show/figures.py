@@ -1,7 +1,5 @@
-"""Figures that a notebook shows by themselves.
-
-This is the one module of ours that imports matplotlib when it is imported.
-"""
+"""Figures that a notebook shows by themselves. This is the one module of ours that imports
+matplotlib when it is imported."""
 
 from __future__ import annotations
 
@@ -17,10 +15,8 @@ SCREEN = 100  # dots an inch in a notebook
 
 
 class ShownFigure(Figure):
-    """A matplotlib Figure that a notebook shows as a cell's last value.
-
-    It is not in pyplot's list, so that none is left open.
-    """
+    """A matplotlib Figure that a notebook shows as a cell's last value. It is not in pyplot's list,
+    so that none is left open."""
 
     def _repr_png_(self) -> bytes:
         content = BytesIO()
@@ -44,10 +40,8 @@ def checked_path(path: str | os.PathLike[str] | None) -> str | None:
 
 
 def save(figure: Figure, path: str | None, dpi: int) -> None:
-    """Write the figure; nothing for None.
-
-    Equal figures give equal bytes where the format allows it.
-    """
+    """Write the figure; nothing for None. Equal figures give equal bytes where the format allows
+    it."""
     if path is not None:
         is_png = path.lower().endswith(".png")
         figure.savefig(path, dpi=dpi, metadata={"Software": None} if is_png else None)

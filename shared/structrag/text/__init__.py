@@ -1,7 +1,4 @@
-"""Strings only: tokens, sentences, terms, cuts, heading paths and names.
-
-No document, no model.
-"""
+"""Strings only: tokens, sentences, terms, cuts, heading paths and names. No document, no model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""A span cut at the best places within a token limit.
-
-A piece must fit. Of all ways that do, the cheapest is taken: few pieces, cut between blocks rather
-than between items, sentences, words or characters, and pieces of even size.
-"""
+"""A span cut at the best places within a token limit. A piece must fit. Of all ways that do, the
+cheapest is taken: few pieces, cut between blocks rather than between items, sentences, words or
+characters, and pieces of even size."""
 
 from __future__ import annotations
 
@@ -129,10 +127,8 @@ class Cutter:
     def _checked(
         self, text: str, atoms: Sequence[Atom], budget: int, fits: Fits
     ) -> list[Piece]:
-        """The atoms as one piece, or halved until each half fits.
-
-        Counts of parts may add up to less than the count of the whole.
-        """
+        """The atoms as one piece, or halved until each half fits. Counts of parts may add up to
+        less than the count of the whole."""
         start, end, header = atoms[0].start, atoms[-1].end, atoms[0].header
         piece = Piece(start, end, header)
         if fits(piece):
@@ -179,10 +175,8 @@ class Cutter:
     def _beside_headings(
         self, text: str, block: Block, budget: int, cost: float, tail: int
     ) -> list[Atom]:
-        """Atoms of a block above the budget.
-
-        Its first one holds the heading in front, its last one those behind.
-        """
+        """Atoms of a block above the budget. Its first one holds the heading in front, its last one
+        those behind."""
         lead = block.text_start
         front = self.counter(text[block.start : lead]) if lead > block.start else 0
         after = self.counter(text[tail : block.end]) if tail < block.end else 0
@@ -322,10 +316,8 @@ class Cutter:
 
 
 def lines_block(text: str, start: int, end: int) -> Block:
-    """A block of plain lines that may be cut between them.
-
-    Such are headings without a body and front matter.
-    """
+    """A block of plain lines that may be cut between them. Such are headings without a body and
+    front matter."""
     ends = (match.end() for match in _LINE_END.finditer(text, start, end))
     return Block("other", start, end, tuple(cut for cut in ends if cut < end))
 
@@ -333,11 +325,8 @@ def lines_block(text: str, start: int, end: int) -> Block:
 def _cheapest(
     atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Cheapest runs `(first, behind last)` of atoms within the budget.
-
-    Dynamic programming over the last cut. Ties: the earliest cuts. An atom above the budget is a
-    run of its own.
-    """
+    """Cheapest runs `(first, behind last)` of atoms within the budget. Dynamic programming over the
+    last cut. Ties: the earliest cuts. An atom above the budget is a run of its own."""
     ends = [0, *accumulate(atom.tokens for atom in atoms)]
     fixed = [PIECE, *(PIECE + atom.cost for atom in atoms[1:])]
     # whatever depends on the first atom only: size(first, last) = ends[last] - offsets[first]
@@ -382,10 +371,7 @@ def _runs(came_from: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _halved(text: str, piece: Piece, fits: Fits) -> list[Piece]:
-    """Halve a piece that blank text took over the limit.
-
-    None of them is blank.
-    """
+    """Halve a piece that blank text took over the limit. None of them is blank."""
     if fits(piece):
         return [piece]
     body = text[piece.start : piece.end]

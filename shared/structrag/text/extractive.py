@@ -66,10 +66,7 @@ def summarise(
 
 
 def sentences_of(text: str, language: str = "english") -> list[str]:
-    """The sentences of a text, stripped.
-
-    English rules serve a language without its own.
-    """
+    """The sentences of a text, stripped. English rules serve a language without its own."""
     spans = sentence_spans(
         text, language=language if language in LANGUAGES else "english"
     )
@@ -168,10 +165,7 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text without signs behind them.
-
-    Such a sign is a sentence's full stop.
-    """
+    """The words of a text without signs behind them. Such a sign is a sentence's full stop."""
     return [word.rstrip("'’_/.-") for word in _WORD.findall(text)]
 
 
@@ -181,10 +175,8 @@ def _tells(word: str, stop: frozenset[str]) -> bool:
 
 
 def _tfidf(sentences: Sequence[str], language: str) -> FloatArray:
-    """L2-normalised TF-IDF rows over the sentences' own vocabulary.
-
-    Terms share 4,096 columns at most, to bound memory.
-    """
+    """L2-normalised TF-IDF rows over the sentences' own vocabulary. Terms share 4,096 columns at
+    most, to bound memory."""
     tokenizer = tokenizer_for(language)
     rows = [Counter(tokenizer(sentence)) for sentence in sentences]
     frequency = Counter(term for row in rows for term in row)

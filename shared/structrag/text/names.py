@@ -42,10 +42,8 @@ def contains(text: str, name: str) -> int:
 
 
 def occurrences(text: str, key: str) -> int:
-    """How often a folded name occurs in a folded text.
-
-    Only ASCII names must be whole words: scripts without spaces have no borders of words.
-    """
+    """How often a folded name occurs in a folded text. Only ASCII names must be whole words:
+    scripts without spaces have no borders of words."""
     count = text.count(key) if key else 0
     return len(_whole_word(key).findall(text)) if count and key.isascii() else count
 

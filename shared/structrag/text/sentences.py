@@ -198,10 +198,8 @@ def _punkt_starts(part: str, language: str) -> Iterator[int]:
 
 
 def _last_word(part: str, left: int, right: int) -> int:
-    """Where the last word in `part[left:right]` starts.
-
-    It is 0 unless another word or white space is in front of it.
-    """
+    """Where the last word in `part[left:right]` starts. It is 0 unless another word or white space
+    is in front of it."""
     word = part[left:right].split()[-1:]
     offset = part.rindex(word[0], left, right) if word else left
     return offset if offset > left else 0
@@ -209,10 +207,7 @@ def _last_word(part: str, left: int, right: int) -> int:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _punkt(language: str) -> Any:
-    """A Punkt tokenizer that only reads its tables.
-
-    So threads can share it.
-    """
+    """A Punkt tokenizer that only reads its tables. So threads can share it."""
     from nltk.tokenize import punkt
 
     class _ReadOnlyCounts(dict[str, int]):
@@ -271,10 +266,8 @@ def _entries(path: Path) -> list[str]:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _punkt_folder(language: str) -> tuple[str, Path | None]:
-    """Where the parameters come from, and their folder.
-
-    Instead of a folder it may be the zip file that NLTK itself must open.
-    """
+    """Where the parameters come from, and their folder. Instead of a folder it may be the zip file
+    that NLTK itself must open."""
     import nltk.data
 
     for root in map(Path, nltk.data.path):

@@ -1,7 +1,4 @@
-"""Terms cut to their stems by Snowball, and as numbers.
-
-The numbers are equal in every process.
-"""
+"""Terms cut to their stems by Snowball, and as numbers. The numbers are equal in every process."""
 
 from __future__ import annotations
 

@@ -68,10 +68,8 @@ _CONNECTOR = re.compile("[-_/]")
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """How an index and its queries are cut into terms.
-
-    Calling it on a text gives the terms, stop words removed.
-    """
+    """How an index and its queries are cut into terms. Calling it on a text gives the terms, stop
+    words removed."""
 
     language: str = "english"  # whose stop words are removed when `stopwords` is None
     # None: the list for the language; (): none are removed
@@ -94,10 +92,8 @@ class Tokenizer:
         return stemmed
 
     def to_json(self) -> dict[str, Any]:
-        """The settings with the stop words spelled out.
-
-        So another list, of a later version, changes nothing.
-        """
+        """The settings with the stop words spelled out. So another list, of a later version,
+        changes nothing."""
         return {
             "language": self.language,
             "stopwords": sorted(_stop_set(self.language, self.stopwords)),
@@ -143,10 +139,7 @@ _LOCAL = threading.local()
 
 
 def _stemmer(language: str) -> Any:
-    """Snowball's stemmer of a language, one for each thread.
-
-    Stemmers may not be shared.
-    """
+    """Snowball's stemmer of a language, one for each thread. Stemmers may not be shared."""
     if not hasattr(_LOCAL, "stemmers"):
         _LOCAL.stemmers = {}
     if language not in _LOCAL.stemmers:

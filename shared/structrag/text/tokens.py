@@ -67,10 +67,8 @@ def count_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TiktokenCounter:
-    """Counts the tokens of a tiktoken encoding.
-
-    Special tokens in the text count as ordinary characters.
-    """
+    """Counts the tokens of a tiktoken encoding. Special tokens in the text count as ordinary
+    characters."""
 
     encoding: str  # "cl100k_base", "o200k_base", "p50k_base" or "r50k_base"
 
@@ -80,10 +78,8 @@ class TiktokenCounter:
 
 @dataclass(frozen=True, slots=True)
 class HuggingFaceCounter:
-    """Counts the tokens of a Hugging Face tokenizer.
-
-    The special tokens that a model adds ([CLS], [SEP]) do not count.
-    """
+    """Counts the tokens of a Hugging Face tokenizer. The special tokens that a model adds ([CLS],
+    [SEP]) do not count."""
 
     name: str  # class, model name and a digest of the vocabulary
     tokenizer: Any = field(repr=False, compare=False)
@@ -102,11 +98,8 @@ class HuggingFaceCounter:
 
 
 def check_counter(counter: TokenCounter) -> TokenCounter:
-    """The counter itself, tried on two words.
-
-    Raises InvalidParameter where it cannot be called or returns no number, such as an encoder that
-    returns the tokens themselves.
-    """
+    """The counter itself, tried on two words. Raises InvalidParameter where it cannot be called or
+    returns no number, such as an encoder that returns the tokens themselves."""
     if not callable(counter):
         raise InvalidParameter(
             f"counter must be a function from a string to its number of tokens; got {counter!r}."
@@ -163,10 +156,8 @@ def _digest(text: str) -> str:
 
 
 def without_lone_surrogates(text: str) -> str:
-    """`text` with lone halves of surrogate pairs replaced by U+FFFD.
-
-    They have no UTF-8 form, and tokenizers refuse them.
-    """
+    """`text` with lone halves of surrogate pairs replaced by U+FFFD. They have no UTF-8 form, and
+    tokenizers refuse them."""
     try:
         text.encode()
     except UnicodeEncodeError:

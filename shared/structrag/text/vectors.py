@@ -21,10 +21,8 @@ def unit_vectors(vectors: ArrayLike) -> FloatArray:
 
 
 def similarity(sentences: ArrayLike, instructions: ArrayLike) -> FloatArray:
-    """The highest cosine of each sentence vector with an instruction vector.
-
-    It is 0 for a zero vector. Shapes (n, d) and (m, d) give (n,). m = 0 gives zeros.
-    """
+    """The highest cosine of each sentence vector with an instruction vector. It is 0 for a zero
+    vector. Shapes (n, d) and (m, d) give (n,). m = 0 gives zeros."""
     left, right = unit_vectors(sentences), np.asarray(instructions, dtype=np.float64)
     if not right.size:
         return np.zeros(len(left))

@@ -77,10 +77,8 @@ def test_an_excluded_title_takes_what_is_below_it_and_nothing_beside_it() -> Non
 
 
 def divided(text: str, exclude: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
-    """The text of each division, the title whose body it has and the one it starts with.
-
-    "" is what stands before the first heading, also where that is nothing.
-    """
+    """The text of each division, the title whose body it has and the one it starts with. "" is what
+    stands before the first heading, also where that is nothing."""
     outline = parse(Document(text, format="markdown"))
     return [
         (text[each.start : each.end], each.section.title, each.first.title)

@@ -1,7 +1,5 @@
 """A version of a store in LanceDB over a table in memory: what is asked, and what comes of it.
-
-`test_engine_reader.py` searches the engine itself.
-"""
+`test_engine_reader.py` searches the engine itself."""
 
 from __future__ import annotations
 

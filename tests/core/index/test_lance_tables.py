@@ -1,7 +1,5 @@
-"""Rows and conditions of a store in LanceDB, without a database.
-
-`test_lance.py` makes, reads and refuses tables.
-"""
+"""Rows and conditions of a store in LanceDB, without a database. `test_lance.py` makes, reads and
+refuses tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Rows of a store in Milvus, their numbers and conditions; nothing of it needs a server.
-
-`test_milvus.py` makes and reads collections.
-"""
+`test_milvus.py` makes and reads collections."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""A store in Milvus at one moment, over collections in memory.
-
-`test_engine_reader.py` searches the engine itself.
-"""
+"""A store in Milvus at one moment, over collections in memory. `test_engine_reader.py` searches the
+engine itself."""
 
 from __future__ import annotations
 

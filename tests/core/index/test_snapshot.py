@@ -34,10 +34,8 @@ def test_a_reader_stays_as_it_was() -> None:
 
 
 def mixed() -> Reader:
-    """Rows of two segments that lie between each other, one document deleted.
-
-    They are "a new", "c one", "c two", "e one"; half of the first segment is deleted.
-    """
+    """Rows of two segments that lie between each other, one document deleted. They are "a new", "c
+    one", "c two", "e one"; half of the first segment is deleted."""
     store = Store(VIEWS)
     for name, texts in (("a", ["a one"]), ("b", ["b one"]), ("c", ["c one", "c two"])):
         store.put(entry(name, texts))

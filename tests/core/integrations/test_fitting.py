@@ -123,10 +123,8 @@ class Texts:
 def limits_of(
     chunks: Sequence[Chunk], sizes: Sequence[int], *, label: int | None = 0
 ) -> list[tuple[int, bool]]:
-    """The limits that a splitter is given, where its chunks have such sizes each time.
-
-    The most is 100 tokens.
-    """
+    """The limits that a splitter is given, where its chunks have such sizes each time. The most is
+    100 tokens."""
     limits: list[tuple[int, bool]] = []
     waiting = deque(sizes)
 

@@ -1,11 +1,6 @@
-"""Information density of chunks and its factors (IDMS, equations 2 to 8).
-
-Equation 2 has factors of the whole chunk inside a sum over its entities. They are taken out of it
-here:
-
-    density = 100 * C+ * S * alpha+ * sum over different entities e of (w_e * I+_e) / L
-    x+ = x clipped to 0..1
-"""
+"""Information density of chunks and its factors (IDMS, equations 2 to 8). Equation 2 has factors of
+the whole chunk inside a sum over its entities. They are taken out of it here: density = 100 * C+ *
+S * alpha+ * sum over different entities e of (w_e * I+_e) / L x+ = x clipped to 0..1"""
 
 from __future__ import annotations
 
@@ -155,10 +150,8 @@ def density(
 
 
 def mean_pair_cosine(vectors: ArrayLike) -> float:
-    """The mean cosine of all pairs of different rows.
-
-    This is C of equation 5. It is 1 for fewer than two rows. O(n d).
-    """
+    """The mean cosine of all pairs of different rows. This is C of equation 5. It is 1 for fewer
+    than two rows. O(n d)."""
     units = unit_vectors(vectors)
     n = len(units)
     if n < 2:
@@ -169,10 +162,8 @@ def mean_pair_cosine(vectors: ArrayLike) -> float:
 
 
 def similarity_to_others(vectors: ArrayLike) -> FloatArray:
-    """The mean of each row's three highest cosines with other rows.
-
-    This is alpha of equation 7. It is 1 for a single row.
-    """
+    """The mean of each row's three highest cosines with other rows. This is alpha of equation 7. It
+    is 1 for a single row."""
     units = unit_vectors(vectors)
     n = len(units)
     if n < 2:

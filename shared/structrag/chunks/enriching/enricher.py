@@ -1,8 +1,6 @@
-"""Density-driven enrichment of chunks (IDMS, "Information Density").
-
-Chunks that say little are shortened, those that presuppose much are supplemented. Only what is
-indexed changes: `context`, and the body of the index text. `text`, offsets and ids stay.
-"""
+"""Density-driven enrichment of chunks (IDMS, "Information Density"). Chunks that say little are
+shortened, those that presuppose much are supplemented. Only what is indexed changes: `context`, and
+the body of the index text. `text`, offsets and ids stay."""
 
 from __future__ import annotations
 
@@ -394,10 +392,7 @@ def as_enricher(value: Any) -> IDMSEnricher | None:
 
 
 def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
-    """An enricher of its settings by name.
-
-    Those of its density are under "density".
-    """
+    """An enricher of its settings by name. Those of its density are under "density"."""
     choices = dict(settings)
     density = choices.pop("density", {})
     try:
@@ -411,10 +406,8 @@ def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
 
 
 def enricher_settings(enricher: IDMSEnricher) -> dict[str, Any]:
-    """The settings of an enricher that are no defaults.
-
-    They are JSON values; functions are left out.
-    """
+    """The settings of an enricher that are no defaults. They are JSON values; functions are left
+    out."""
     return {
         **_plain_changes(enricher),
         "density": _plain_changes(enricher.density),

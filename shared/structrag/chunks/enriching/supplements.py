@@ -177,10 +177,8 @@ class Supplement:
         sentence: Sentence,
         effectiveness: float | None = None,
     ) -> bool:
-        """Add a line if it is new and fits, and tell whether.
-
-        With `effectiveness`, that of its entity, it is added only if density falls.
-        """
+        """Add a line if it is new and fits, and tell whether. With `effectiveness`, that of its
+        entity, it is added only if density falls."""
         if any(item["text"] == text for item in self.added):
             return False
         item = {
@@ -285,10 +283,8 @@ def supplement_flow(
     *,
     use_llm: bool,
 ) -> Flow[dict[int, dict[str, Any]]]:
-    """Supplements for the chunks at `places`, as changes of their extras.
-
-    A round asks one list of questions for all of them.
-    """
+    """Supplements for the chunks at `places`, as changes of their extras. A round asks one list of
+    questions for all of them."""
     works = {i: Supplement(chunks[i], factors[i], limits, settings) for i in places}
     without_model = list(places)
     if use_llm:
@@ -331,10 +327,8 @@ def _add_flow(
     named: dict[int, list[tuple[str, int]]],
     source: Source,
 ) -> Flow[None]:
-    """Add the sentences of the named entities as long as density falls.
-
-    A chunk that gets none is done.
-    """
+    """Add the sentences of the named entities as long as density falls. A chunk that gets none is
+    done."""
     names = tuple(dict.fromkeys(name for pairs in named.values() for name, _ in pairs))
     vectors: dict[str, Any] = {}
     if names:
@@ -352,10 +346,8 @@ def _add_flow(
 def _named(
     work: Supplement, names: Sequence[str], source: Source, shown: Sequence[int]
 ) -> list[tuple[str, int]]:
-    """The missing entities that a sentence shown names, with that sentence.
-
-    The others are counted as dropped.
-    """
+    """The missing entities that a sentence shown names, with that sentence. The others are counted
+    as dropped."""
     pairs: list[tuple[str, int]] = []
     for name in names:
         place = next(

@@ -76,10 +76,8 @@ class Augmentor:
         return self.outline.document.text
 
     def chunks(self, division: Division) -> list[Chunk]:
-        """The chunks of a division, in reading order.
-
-        If there is more than one text chunk, they are numbered.
-        """
+        """The chunks of a division, in reading order. If there is more than one text chunk, they
+        are numbered."""
         chunks: list[Chunk] = []
         for segment in self.segmenter.segments(division):
             special = None
@@ -97,10 +95,8 @@ class Augmentor:
         return chunks
 
     def _context(self, division: Division, *, leading: bool = False) -> Context:
-        """What stands in front of a chunk in the index.
-
-        `leading` is for a text that starts with the division's first heading, which it holds.
-        """
+        """What stands in front of a chunk in the index. `leading` is for a text that starts with
+        the division's first heading, which it holds."""
         if self.metadata == "section":
             limit = self.maker.limit
             room = (
@@ -141,10 +137,8 @@ class Augmentor:
         return {"images": images} if images else {}
 
     def _without_headings(self, piece: Piece) -> str | None:
-        """The text of a piece without heading lines, for the ablations.
-
-        None where there are no heading lines, or nothing else.
-        """
+        """The text of a piece without heading lines, for the ablations. None where there are no
+        heading lines, or nothing else."""
         parts = []
         position = piece.start
         first = bisect_right(self.section_starts, piece.start) - 1
@@ -183,10 +177,8 @@ class Augmentor:
         )
 
     def _titles(self, division: Division, segment: BlockRun) -> list[str]:
-        """Titles in the segment's text that its path does not name.
-
-        They belong to sections without a body.
-        """
+        """Titles in the segment's text that its path does not name. They belong to sections without
+        a body."""
         if self.metadata != "path":
             return []
         first = bisect_left(self.section_starts, segment.start)
@@ -204,10 +196,8 @@ class Augmentor:
         return replace(around, caption=caption) if caption else around
 
     def _table(self, division: Division, segment: BlockRun) -> list[Chunk] | None:
-        """The chunks of a table.
-
-        None where headers and a row do not fit together, or a row is longer than the limit.
-        """
+        """The chunks of a table. None where headers and a row do not fit together, or a row is
+        longer than the limit."""
         table = segment.parts[0].table
         if table is None:
             return None
@@ -255,10 +245,8 @@ class Augmentor:
         context: Context,
         frames: Sequence[_Frame],
     ) -> tuple[_Frame, list[tuple[int, int]]] | None:
-        """What stands around the rows in the index, and the runs.
-
-        Of the frames the first is taken that leaves half the room for rows, else the last.
-        """
+        """What stands around the rows in the index, and the runs. Of the frames the first is taken
+        that leaves half the room for rows, else the last."""
         limit = self.maker.limit
         if limit is None or (
             self._tokens(segment.start, segment.end) <= limit
@@ -293,11 +281,8 @@ class Augmentor:
         context: Context,
         frame: _Frame,
     ) -> list[tuple[int, int]]:
-        """Runs of rows, halved until each fits.
-
-        The counts of rows may add up to less than the count of all. None is left if a single row
-        does not fit.
-        """
+        """Runs of rows, halved until each fits. The counts of rows may add up to less than the
+        count of all. None is left if a single row does not fit."""
         waiting = list(reversed(runs))
         fitting = []
         while waiting:
@@ -368,10 +353,8 @@ class Augmentor:
         return body
 
     def _descriptions(self, part: TypedBlock) -> tuple[list[str], int]:
-        """What the vision model says of images, and how often it failed.
-
-        An image is described once a document.
-        """
+        """What the vision model says of images, and how often it failed. An image is described once
+        a document."""
         if self.describe_image is None:
             return [], 0
         for image in part.images:

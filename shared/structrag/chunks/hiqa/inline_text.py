@@ -71,10 +71,8 @@ class Image(NamedTuple):
     title: str = ""
 
     def as_json(self) -> dict[str, str]:
-        """Plain values for `extras`.
-
-        Of an image written out in the text (`data:...`), `file` keeps the media type only.
-        """
+        """Plain values for `extras`. Of an image written out in the text (`data:...`), `file` keeps
+        the media type only."""
         file = (
             self.file.partition(",")[0] if self.file.startswith("data:") else self.file
         )
@@ -111,10 +109,7 @@ def plain_cell(markup: str) -> str:
 
 
 def link_definitions(text: str) -> References:
-    """The link reference definitions of a Markdown text.
-
-    The first one of a label counts.
-    """
+    """The link reference definitions of a Markdown text. The first one of a label counts."""
     targets: dict[str, dict[str, str]] = {}
     for match in _DEFINITION.finditer(text):
         target = {
@@ -131,18 +126,14 @@ def may_have_images(markup: str) -> bool:
 
 
 def markdown_images(markup: str, references: References) -> list[Image]:
-    """The images of a stretch of Markdown, in order.
-
-    HTML `<img>` counts, what stands in code spans does not. Linear in the text.
-    """
+    """The images of a stretch of Markdown, in order. HTML `<img>` counts, what stands in code spans
+    does not. Linear in the text."""
     return [image for _, _, image in _placed_images(markup, references)]
 
 
 def lone_images(markup: str, references: References) -> list[Image]:
-    """The images of a paragraph that holds nothing else, else none.
-
-    Links around them and `{attributes}` behind them are allowed.
-    """
+    """The images of a paragraph that holds nothing else, else none. Links around them and
+    `{attributes}` behind them are allowed."""
     placed = _placed_images(markup, references)
     rest = []
     position = 0
@@ -195,10 +186,8 @@ def _markdown_image(match: re.Match[str], references: References) -> Image | Non
 
 
 def html_figure(markup: str) -> tuple[list[Image], str] | None:
-    """The images of a piece of HTML, and their `figcaption`.
-
-    None for a piece without images, or that shows anything else.
-    """
+    """The images of a piece of HTML, and their `figcaption`. None for a piece without images, or
+    that shows anything else."""
     images: list[Image] = []
     caption: list[str] = []
     depth = 0

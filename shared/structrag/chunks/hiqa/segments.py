@@ -144,10 +144,8 @@ class Segmenter:
         return segments
 
     def images(self, segment: BlockRun, start: int, end: int) -> list[Image]:
-        """The images that `[start, end)` of a text segment refers to.
-
-        Those in code of Markdown are left out.
-        """
+        """The images that `[start, end)` of a text segment refers to. Those in code of Markdown are
+        left out."""
         if self.placed:
             return self._placed_between(start, end)
         if not self.is_markdown or not may_have_images(self.text[start:end]):
@@ -202,10 +200,8 @@ class Segmenter:
         return parts
 
     def _table_reach(self, blocks: Sequence[Block], i: int, depth: int) -> int:
-        """Behind which block the `depth` open tables are closed.
-
-        They are open before block `i`. The answer is `i` if no block closes them.
-        """
+        """Behind which block the `depth` open tables are closed. They are open before block `i`.
+        The answer is `i` if no block closes them."""
         for j in range(i, len(blocks)):
             if blocks[j].kind == "code":
                 continue
@@ -298,10 +294,7 @@ def _offset(image: PlacedImage) -> int:
 
 
 def _prose(neighbour: TypedBlock) -> Block | None:
-    """The neighbour's block, if sentences can be taken from it.
-
-    Headings beside it are left out.
-    """
+    """The neighbour's block, if sentences can be taken from it. Headings beside it are left out."""
     if neighbour.kind != "text" or neighbour.block.kind not in PROSE:
         return None
     return replace(neighbour.block, end=neighbour.own_end)
@@ -313,10 +306,8 @@ def _takes_tags(part: TypedBlock) -> bool:
 
 
 def _join_quiet(parts: list[TypedBlock]) -> list[TypedBlock]:
-    """Join parts of tags alone to a table or image beside them.
-
-    The one before comes first. So no chunk is tags alone.
-    """
+    """Join parts of tags alone to a table or image beside them. The one before comes first. So no
+    chunk is tags alone."""
     joined: list[TypedBlock] = []
     only_quiet = True  # so far nothing but tags
     for part in parts:

@@ -1,7 +1,5 @@
-"""Hierarchical contextual augmentation (HiQA, section 3.2).
-
-Every text, table and image of a document stands under the path of its headings.
-"""
+"""Hierarchical contextual augmentation (HiQA, section 3.2). Every text, table and image of a
+document stands under the path of its headings."""
 
 from __future__ import annotations
 
@@ -115,10 +113,8 @@ class HiQASplitter(ReadOptions):
         counter: TokenCounter = count_tokens,
         **changes: Unpack[HiQASplitterSettings],
     ) -> HiQASplitter:
-        """With the limit of the published code, 8,000 tokens a segment.
-
-        Where that cuts, and what it drops, is not repeated.
-        """
+        """With the limit of the published code, 8,000 tokens a segment. Where that cuts, and what
+        it drops, is not repeated."""
         return cls.paper(max_tokens=max_tokens, counter=counter, **changes)
 
     def split(self, document: Document) -> list[Chunk]:

@@ -92,10 +92,8 @@ def _is_caption(block: Block | None, text: str, kind: str) -> TypeGuard[Block]:
 
 
 def _sentences_before(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
-    """The last sentences of a block.
-
-    One whose beginning is out of reach is left out unless it is the only one.
-    """
+    """The last sentences of a block. One whose beginning is out of reach is left out unless it is
+    the only one."""
     start, end = block.text_start, block.end
     near = max(start, end - REACH)
     spans = cutter.sentences(text, near, end)

@@ -130,10 +130,8 @@ def html_table(markup: str, offset: int) -> TextTable | None:
 
 
 def index_line(row: TableRow, *, cells: bool) -> str:
-    """What a row gives to the index text.
-
-    It is its label and cells that are passages to read, or with `cells` every cell.
-    """
+    """What a row gives to the index text. It is its label and cells that are passages to read, or
+    with `cells` every cell."""
     indexed = []
     for i, cell in enumerate(row.cells):
         if cell and (cells or i == 0 or count_tokens(cell) > PROSE_TOKENS):
@@ -144,10 +142,8 @@ def index_line(row: TableRow, *, cells: bool) -> str:
 def table_body(
     lead: Sequence[str], table: TextTable, lines: Sequence[str], trail: Sequence[str]
 ) -> str:
-    """The index text of a table or a part of it.
-
-    It is what leads to it, column headers, the index lines of its rows, and what follows.
-    """
+    """The index text of a table or a part of it. It is what leads to it, column headers, the index
+    lines of its rows, and what follows."""
     parts = [*lead, " | ".join(table.headers), *dict.fromkeys(lines), *trail]
     return "\n".join(part for part in parts if part)
 

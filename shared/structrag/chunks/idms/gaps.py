@@ -1,7 +1,5 @@
-"""Which gaps between sentences are cut.
-
-A threshold follows recent margins, and small segments are merged. All works on numbers alone.
-"""
+"""Which gaps between sentences are cut. A threshold follows recent margins, and small segments are
+merged. All works on numbers alone."""
 
 from __future__ import annotations
 
@@ -39,10 +37,8 @@ class AdaptiveThreshold:
     total: float = 0.0
 
     def keeps(self, margin: float) -> bool:
-        """Whether a gap with this margin is kept together.
-
-        It is where the margin is above the threshold (by 1e-9). The threshold then moves on.
-        """
+        """Whether a gap with this margin is kept together. It is where the margin is above the
+        threshold (by 1e-9). The threshold then moves on."""
         keep = margin > self.value + EPSILON
         self.seen += 1
         self.total += margin

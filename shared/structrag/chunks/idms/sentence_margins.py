@@ -1,7 +1,5 @@
-"""The margins of the gaps between sentences (IDMS, section 3).
-
-They come from a language model, from a function, or from window similarity.
-"""
+"""The margins of the gaps between sentences (IDMS, section 3). They come from a language model,
+from a function, or from window similarity."""
 
 from __future__ import annotations
 
@@ -68,10 +66,8 @@ def window_of(context: str) -> int | None:
 
 @dataclass(slots=True)
 class DocumentGaps:
-    """What was read from a document of n units.
-
-    Number i belongs to the gap in front of unit i. It is NaN where a scope starts.
-    """
+    """What was read from a document of n units. Number i belongs to the gap in front of unit i. It
+    is NaN where a scope starts."""
 
     n: int
     source: str = ""  # what margins were read from
@@ -89,10 +85,8 @@ class DocumentGaps:
 
 
 def words_of(text: str, first: Unit, last: Unit) -> str:
-    """The text from one unit to another.
-
-    The heading in front of it and white space around it are left out.
-    """
+    """The text from one unit to another. The heading in front of it and white space around it are
+    left out."""
     return (
         text[first.text_start : last.end].strip()
         or text[first.start : last.end].strip()
@@ -122,10 +116,8 @@ class GapModel:
         return self.source not in {"", NONE}
 
     def margin_flow(self, pairs: Sequence[Pair]) -> Flow[list[float | None]]:
-        """The margins of the pairs; None where none can be had.
-
-        Warns once where the model cannot weigh two options.
-        """
+        """The margins of the pairs; None where none can be had. Warns once where the model cannot
+        weigh two options."""
         if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
         margin = self.margin
@@ -163,11 +155,8 @@ class GapModel:
 
 @dataclass(slots=True)
 class SentenceMargins:
-    """The window-similarity margins of a document's gaps.
-
-    They are made when they are first asked for. `texts` are the sentences, `scopes` the runs of
-    them that windows do not cross.
-    """
+    """The window-similarity margins of a document's gaps. They are made when they are first asked
+    for. `texts` are the sentences, `scopes` the runs of them that windows do not cross."""
 
     texts: Sequence[str]
     scopes: Sequence[Run]
@@ -177,10 +166,8 @@ class SentenceMargins:
     values: FloatArray | None = None
 
     def flow(self) -> Flow[FloatArray]:
-        """One margin a gap, NaN between scopes.
-
-        Every sentence is embedded once, unless their words are compared.
-        """
+        """One margin a gap, NaN between scopes. Every sentence is embedded once, unless their words
+        are compared."""
         if self.values is None and self.by_words:
             self.values = word_margins(
                 self.texts, self.window, self.scopes, language=self.language
@@ -199,10 +186,8 @@ def read_at_once(
     similarity: SentenceMargins,
     gaps: DocumentGaps,
 ) -> Flow[None]:
-    """Fill in the margins of all gaps.
-
-    There is one list of requests. Where there is no answer the similarity is taken.
-    """
+    """Fill in the margins of all gaps. There is one list of requests. Where there is no answer the
+    similarity is taken."""
     numbered = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
     places = [scope.first + i for scope, i in numbered]
     margins: list[float | None] = [None] * len(numbered)

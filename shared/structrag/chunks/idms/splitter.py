@@ -1,7 +1,5 @@
-"""IDMS chunks by margin sampling (IDMS, "Margin Sampling Chunking").
-
-For every gap between sentences it is asked whether its sides belong together.
-"""
+"""IDMS chunks by margin sampling (IDMS, "Margin Sampling Chunking"). For every gap between
+sentences it is asked whether its sides belong together."""
 
 from __future__ import annotations
 
@@ -243,10 +241,8 @@ class IDMSSplitter(BoundarySplitter):
         threshold: AdaptiveThreshold,
         gaps: DocumentGaps,
     ) -> Flow[None]:
-        """The chunk so far against the next sentence.
-
-        Nothing is asked about a gap that the limit cuts.
-        """
+        """The chunk so far against the next sentence. Nothing is asked about a gap that the limit
+        cuts."""
         cuts: list[int] = []
         sizes = scope.sizes
         start, size = 0, sizes[0]

@@ -1,7 +1,5 @@
-"""What sentences are compared with.
-
-It is the pseudo-instruction (PIC, section 3.1), or the user's instructions.
-"""
+"""What sentences are compared with. It is the pseudo-instruction (PIC, section 3.1), or the user's
+instructions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Which sentences of a scope are relevant (PIC, section 3.2).
-
-Their similarities to the instruction are compared with a threshold, which gives labels.
-"""
+"""Which sentences of a scope are relevant (PIC, section 3.2). Their similarities to the instruction
+are compared with a threshold, which gives labels."""
 
 from __future__ import annotations
 
@@ -30,10 +28,8 @@ from structrag.text.vectors import FloatArray, similarity
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How the n units of one scope were judged.
-
-    Without an instruction all are relevant, and nothing was compared.
-    """
+    """How the n units of one scope were judged. Without an instruction all are relevant, and
+    nothing was compared."""
 
     # Cosine of each unit with the one before; 0 for the first, and without vectors.
     affinity: list[float]
@@ -92,10 +88,8 @@ def judge(
     spread: float,
     hysteresis: float,
 ) -> Judged:
-    """Compare a scope's units with the instruction.
-
-    The rows of `matrix` are the units' vectors. Settings are those of `PICSplitter`.
-    """
+    """Compare a scope's units with the instruction. The rows of `matrix` are the units' vectors.
+    Settings are those of `PICSplitter`."""
     n = len(scope.units)
     affinity = np.zeros(n)
     values = np.zeros(n)
@@ -112,10 +106,8 @@ def judge(
 
 
 def relevance(matrix: FloatArray, instruction: Instruction) -> FloatArray:
-    """Each sentence's highest cosine with an instruction vector.
-
-    Where the instruction is the scope's own sentences, none is compared with itself.
-    """
+    """Each sentence's highest cosine with an instruction vector. Where the instruction is the
+    scope's own sentences, none is compared with itself."""
     if instruction.picked:
         return similarity_to_own(matrix, instruction.picked)
     return similarity(matrix, instruction.vectors)

@@ -101,10 +101,8 @@ def _answer_flow(
 
 
 def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]:
-    """The usable summaries, and why the first other failed.
-
-    They are shortened in a language; None: they stay whole.
-    """
+    """The usable summaries, and why the first other failed. They are shortened in a language; None:
+    they stay whole."""
     summaries = []
     failure = ""
     for answer in answers:
@@ -121,10 +119,8 @@ def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]
 
 
 def pack(pieces: Sequence[str], window: int | None, *, least: int = 1) -> list[str]:
-    """Pieces joined up to `window` estimated tokens.
-
-    With None all of them are joined. At least `least` are joined, however many tokens they count.
-    """
+    """Pieces joined up to `window` estimated tokens. With None all of them are joined. At least
+    `least` are joined, however many tokens they count."""
     packed: list[list[str]] = []
     size = 0
     for piece in pieces:

@@ -72,10 +72,8 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
 
 
 def usable_ids(allowed: Collection[int], answer: str, *, empty: bool = False) -> bool:
-    """Whether an answer names ids, shown or not, or says that there are none.
-
-    An apology or a refusal says nothing, and an empty answer says "none" only with `empty`.
-    """
+    """Whether an answer names ids, shown or not, or says that there are none. An apology or a
+    refusal says nothing, and an empty answer says "none" only with `empty`."""
     text = _plain(answer)
     ids, dropped = parse_ids(answer, allowed)
     if ids or dropped or not text:

@@ -30,10 +30,8 @@ def bracketed(text: str) -> Iterator[str]:
 
 
 def loaded(text: str, *, literals: bool = False) -> Any:
-    """The JSON value that a text is, None for another text.
-
-    With `literals` a Python list, tuple, set or dictionary is read too.
-    """
+    """The JSON value that a text is, None for another text. With `literals` a Python list, tuple,
+    set or dictionary is read too."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

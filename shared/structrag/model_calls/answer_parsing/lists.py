@@ -80,10 +80,8 @@ def _separated(plain: str) -> list[str]:
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether an answer begins like an apology or a refusal.
-
-    In English, German, French, Spanish, Chinese or Japanese.
-    """
+    """Whether an answer begins like an apology or a refusal. In English, German, French, Spanish,
+    Chinese or Japanese."""
     return bool(_REFUSAL.match(without_fences(answer)))
 
 

@@ -60,10 +60,8 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
 def usable_names(
     paths: Sequence[Sequence[str]], answer: str, *, empty: bool = False
 ) -> bool:
-    """Whether an answer names sections, or says that there are none.
-
-    An empty answer says so only with `empty`.
-    """
+    """Whether an answer names sections, or says that there are none. An empty answer says so only
+    with `empty`."""
     positions, dropped = parse_names(answer, paths)
     if positions or dropped:
         return bool(positions)
@@ -131,10 +129,8 @@ class _Names:
         return self.known.get(_normal(name)) or self.known.get(bare) or set()
 
     def inside(self, answer: str) -> set[int]:
-        """The sections whose name stands somewhere in the answer.
-
-        The longest names come first, and each word is in one name only.
-        """
+        """The sections whose name stands somewhere in the answer. The longest names come first, and
+        each word is in one name only."""
         text = f" {_normal(answer)} "
         positions: set[int] = set()
         for name in sorted(self.known, key=len, reverse=True):

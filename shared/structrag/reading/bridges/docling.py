@@ -126,10 +126,7 @@ class _Docling:
         return item
 
     def _node(self, node: Mapping[str, Any], depth: int) -> Iterator[Part]:
-        """The parts of a node and of those below it.
-
-        `depth` counts the lists around it.
-        """
+        """The parts of a node and of those below it. `depth` counts the lists around it."""
         label = _text(node, "label")
         if label in _SKIPPED or node.get("content_layer") in _OFF_THE_PAGE:
             return
@@ -170,10 +167,7 @@ class _Docling:
         return words, tuple(place for run in runs for place in self._places(run))
 
     def _is_repeated(self, node: Mapping[str, Any]) -> bool:
-        """Whether it is a caption that was there before.
-
-        Such as with its table or picture.
-        """
+        """Whether it is a caption that was there before. Such as with its table or picture."""
         name = str(node.get("self_ref") or "")
         if node.get("label") != "caption" or not name:
             return False
@@ -213,10 +207,7 @@ class _Docling:
         )
 
     def _box(self, place: Mapping[str, Any]) -> Box | None:
-        """The box from the upper left corner.
-
-        docling mostly counts from the lower one.
-        """
+        """The box from the upper left corner. docling mostly counts from the lower one."""
         box = place.get("bbox")
         if not box:
             return None

@@ -1,7 +1,4 @@
-"""Documents made of others' parts.
-
-With the pages and boxes that these came from.
-"""
+"""Documents made of others' parts. With the pages and boxes that these came from."""
 
 from __future__ import annotations
 
@@ -89,11 +86,8 @@ def placed_document(
     source: str = "",
     meta: dict[str, Any] | None = None,
 ) -> PlacedDocument:
-    """The parts as one Markdown document, a blank line between them.
-
-    `source` is the file's name, "" for none; `meta` may name another. A long one without a heading
-    is warned of.
-    """
+    """The parts as one Markdown document, a blank line between them. `source` is the file's name,
+    "" for none; `meta` may name another. A long one without a heading is warned of."""
     filled = [part for part in parts if part.text.strip()]
     text = assembled([part.text for part in filled])
     places: list[Place] = []
@@ -113,10 +107,8 @@ def placed_document(
 
 
 def page_starts(places: Iterable[Place]) -> Iterator[PageStart]:
-    """Where pages begin in a text, by its places in order.
-
-    What stands on several pages has the first from its start, and the others from its middle.
-    """
+    """Where pages begin in a text, by its places in order. What stands on several pages has the
+    first from its start, and the others from its middle."""
     last = -1
     for place in places:
         is_new = place.start != last

@@ -154,11 +154,8 @@ class Flow:
             sink.space = place
 
     def break_line(self, lines: int, place: int, *, force: bool = False) -> None:
-        """End the line (1) or the block (2).
-
-        Inside lists, `pre` and headings only the line ends, unless `force` is set. In a table cell
-        a break is a space.
-        """
+        """End the line (1) or the block (2). Inside lists, `pre` and headings only the line ends,
+        unless `force` is set. In a table cell a break is a space."""
         if self.table is not None:
             self.space(place)
             if self.table.stray:
@@ -276,10 +273,7 @@ class Flow:
             self.block.words = True
 
     def _sink(self, blank: bool) -> MappedText | None:
-        """Where text goes now, the page or a cell.
-
-        None for blanks outside cells.
-        """
+        """Where text goes now, the page or a cell. None for blanks outside cells."""
         if self.table is None:
             return self.out
         if self.table.cell is None and blank:

@@ -310,10 +310,7 @@ class PageReader:
 
 
 def _definition_marker(lists: Lists, name: str, start: int) -> Marker:
-    """The marker of a `dt` or `dd`.
-
-    A term and what is said of it are not cut apart.
-    """
+    """The marker of a `dt` or `dd`. A term and what is said of it are not cut apart."""
     if name == "dt":
         lists.numbers[-1] = 1
         return Marker("", start)

@@ -109,11 +109,8 @@ def text_offset(source_map: SourceMap, source_offset: int) -> int:
 def _placed(
     source: str, tag: tuple[int, int], source_map: SourceMap, length: int
 ) -> PlacedImage:
-    """The image of a tag.
-
-    One without alt text is placed at the text behind it, at the end of the page at the last
-    character.
-    """
+    """The image of a tag. One without alt text is placed at the text behind it, at the end of the
+    page at the last character."""
     spans = attributes(source, *tag)
 
     def value(name: str) -> str:

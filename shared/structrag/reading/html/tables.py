@@ -86,10 +86,8 @@ class Table:
         return cell.text
 
     def open_stray(self) -> MappedText:
-        """A place for text outside cells.
-
-        It is the caption before the first row, else a cell of its own.
-        """
+        """A place for text outside cells. It is the caption before the first row, else a cell of
+        its own."""
         self.cell = cell = (
             self.open_cell("", 0, 0, header=False) if self.rows else self.caption
         )
@@ -134,10 +132,8 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
 
 
 def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
-    """The rows that show something, and such columns by number.
-
-    The second maps a column to its place among those that are shown.
-    """
+    """The rows that show something, and such columns by number. The second maps a column to its
+    place among those that are shown."""
     shown_rows = []
     used: set[int] = set()
     for row in rows:

@@ -67,10 +67,8 @@ class MappedText:
         self.source_end = end
 
     def insert(self, piece: str, place: int = 0) -> None:
-        """Append characters that are not in the source.
-
-        Their place is `place` or, if that is later, where the text before them ended.
-        """
+        """Append characters that are not in the source. Their place is `place` or, if that is
+        later, where the text before them ended."""
         if piece:
             place = max(place, self.source_end)
             self.add(piece, place, place, False)

@@ -53,11 +53,8 @@ _CLOSERS = {
 
 
 def attributes(source: str, start: int, end: int) -> dict[str, Span]:
-    """The attributes of the start tag `source[start:end]`.
-
-    The keys are names in lower case, the values spans of the raw values. The first of a name
-    counts.
-    """
+    """The attributes of the start tag `source[start:end]`. The keys are names in lower case, the
+    values spans of the raw values. The first of a name counts."""
     spans: dict[str, Span] = {}
     opening = _OPEN.match(source, start, end)
     position = opening.end() if opening else end
@@ -81,10 +78,8 @@ def attribute_number(source: str, spans: dict[str, Span], name: str) -> int:
 
 
 def tokens(source: str, position: int = 0) -> Iterator[Token]:
-    """The text runs and tags of `source[position:]` in order.
-
-    Comments, declarations and unseen content are left out.
-    """
+    """The text runs and tags of `source[position:]` in order. Comments, declarations and unseen
+    content are left out."""
     last_close = source.rfind(">")
     is_xml = source.lstrip("\ufeff\t\n\f\r ").startswith("<?xml")
     # What was looked for in vain once is not looked for again.
@@ -197,10 +192,8 @@ def _tag_end(source: str, position: int, unclosed: set[str]) -> int:
 def _declaration(
     source: str, start: int, unclosed: set[str]
 ) -> tuple[Span | None, int]:
-    """What begins with `<!`, `<?` or `</` and no letter.
-
-    Returns the span of a CDATA section's text, None for all else, and where it ends.
-    """
+    """What begins with `<!`, `<?` or `</` and no letter. Returns the span of a CDATA section's
+    text, None for all else, and where it ends."""
     if source.startswith("<!--", start):
         for short in ("<!-->", "<!--->"):
             if source.startswith(short, start):

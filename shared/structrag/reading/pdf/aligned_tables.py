@@ -1,7 +1,5 @@
-"""Tables without ruled lines: rows whose cells stand in columns.
-
-They are taken for a table only when everything fits.
-"""
+"""Tables without ruled lines: rows whose cells stand in columns. They are taken for a table only
+when everything fits."""
 
 from __future__ import annotations
 
@@ -130,10 +128,7 @@ def _placed(
 
 
 def _column_ends(cells: Sequence[Line]) -> list[float]:
-    """The right edges of the columns.
-
-    Cells that overlap sideways are of one column.
-    """
+    """The right edges of the columns. Cells that overlap sideways are of one column."""
     ends: list[float] = []
     for cell in sorted(cells, key=lambda cell: cell.left):
         if ends and cell.left < ends[-1] + _COLUMN_GAP:
@@ -158,10 +153,8 @@ def _is_together(places: Sequence[float]) -> bool:
 
 
 def _goes_on(rows: Sequence[Row], below: Row) -> bool:
-    """Whether the row below holds the second line of a cell.
-
-    It begins in a later column, close under the last row.
-    """
+    """Whether the row below holds the second line of a cell. It begins in a later column, close
+    under the last row."""
     last = rows[-1]
     if not _follows(last, below) or below.top - last.top > 1.4 * last.size:
         return False

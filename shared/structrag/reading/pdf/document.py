@@ -58,10 +58,8 @@ def pdf_document(
 def source_of_pdf(
     source: Source, *, reader: PdfReader = "layout", password: str | None = None
 ) -> tuple[list[Page] | Document, int]:
-    """What a formatter takes of a PDF, and its page count.
-
-    It takes laid-out pages, or a Markdown document.
-    """
+    """What a formatter takes of a PDF, and its page count. It takes laid-out pages, or a Markdown
+    document."""
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
     if laid_out:

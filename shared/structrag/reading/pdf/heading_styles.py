@@ -44,10 +44,8 @@ class Body(NamedTuple):
 
 
 def body_of(rows: Iterable[Row | Line]) -> Body:
-    """The size and weight that most characters have.
-
-    The size is rounded to half a point. Without text: 0 and not bold.
-    """
+    """The size and weight that most characters have. The size is rounded to half a point. Without
+    text: 0 and not bold."""
     sizes: Counter[float] = Counter()
     bold = italic = total = 0
     for row in rows:
@@ -175,10 +173,8 @@ def _is_numbered_title(text: str) -> bool:
 
 
 def _is_in_capitals(text: str) -> bool:
-    """A clean title in capitals.
-
-    A single word of fewer than six letters may be a key word or an abbreviation.
-    """
+    """A clean title in capitals. A single word of fewer than six letters may be a key word or an
+    abbreviation."""
     mark = MARK.match(text)
     title = text[mark.end() :] if mark and mark.end() < len(text) else text
     return text.isupper() and is_clean(title) and (" " in title or len(title) >= 6)

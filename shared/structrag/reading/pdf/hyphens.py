@@ -18,10 +18,8 @@ _SUSPENDED = frozenset(
 
 @dataclass
 class Hyphens:
-    """Tells how a word broken at a line end is written.
-
-    It is written as in the rest of the document, else as its parts suggest.
-    """
+    """Tells how a word broken at a line end is written. It is written as in the rest of the
+    document, else as its parts suggest."""
 
     # How often the document has a word, casefolded; first halves at line ends do not count.
     counts: Counter[str]
@@ -53,8 +51,6 @@ class Hyphens:
         return self.counts[a] > 1 and self.counts[b] > 1
 
     def is_suspended(self, first: str, second: str) -> bool:
-        """Whether the hyphen stands for the rest of a later word.
-
-        As in "pre- and post-war": nothing is to be joined there.
-        """
+        """Whether the hyphen stands for the rest of a later word. As in "pre- and post-war":
+        nothing is to be joined there."""
         return second in _SUSPENDED and not self.counts[f"{first}{second}".casefold()]

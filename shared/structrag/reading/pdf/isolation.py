@@ -1,9 +1,6 @@
-"""PDF files read in their own process.
-
-The process has limits of memory and time. A file can be made to fill the memory or to crash the
-library that reads it. Such a file takes the process down in which it is read; here that is a
-process that nothing else needs.
-"""
+"""PDF files read in their own process. The process has limits of memory and time. A file can be
+made to fill the memory or to crash the library that reads it. Such a file takes the process down in
+which it is read; here that is a process that nothing else needs."""
 
 from __future__ import annotations
 

@@ -416,10 +416,8 @@ def _groups(parts: Iterable[_Part], spacing: Spacing) -> list[_Group]:
 
 
 def _text(group: _Group, joiner: Joiner) -> _Text:
-    """A paragraph's text, an item's without its mark; "" for a table.
-
-    There is a line end where a line was ended on purpose.
-    """
+    """A paragraph's text, an item's without its mark; "" for a table. There is a line end where a
+    line was ended on purpose."""
     if isinstance(group, _Table):
         return _Text("", ())
     starts = [(0, group.rows[0].page)]
@@ -477,10 +475,8 @@ def _plain_lines(lines: Iterable[str]) -> str:
 
 
 def _list(items: Sequence[tuple[Paragraph, _Text]]) -> list[_Text]:
-    """A list as one block, nested by its marks' indents.
-
-    Behind a page break it is nested by how the marks look.
-    """
+    """A list as one block, nested by its marks' indents. Behind a page break it is nested by how
+    the marks look."""
     lines: list[str] = []
     starts: list[PageStart] = []
     opened: list[_Item] = []

@@ -99,10 +99,8 @@ class _Run:
 
 
 def lines_of(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> list[Line]:
-    """The page's lines, unsorted: runs of text on one row.
-
-    A wide gap ends a run, and a rule of a table.
-    """
+    """The page's lines, unsorted: runs of text on one row. A wide gap ends a run, and a rule of a
+    table."""
     runs = list(_runs(pieces, turn, grids))
     upright = sorted(
         (run for run in runs if run.upright), key=lambda run: (run.baseline, run.left)
@@ -146,10 +144,8 @@ def _continues(
     upright: bool,
     grids: Sequence[Grid],
 ) -> bool:
-    """Whether a piece goes on with the run.
-
-    Turned text follows the file, as its places do not tell.
-    """
+    """Whether a piece goes on with the run. Turned text follows the file, as its places do not
+    tell."""
     if run.upright != upright or run.faint != piece.style.faint:
         return False
     if not upright:
@@ -175,10 +171,8 @@ def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
 
 
 def _joined(lines: list[Line], grids: Sequence[Grid]) -> list[Line]:
-    """Lines of one row that a file draws in pieces, joined.
-
-    `lines` are sorted by baseline, then left.
-    """
+    """Lines of one row that a file draws in pieces, joined. `lines` are sorted by baseline, then
+    left."""
     rows: list[list[Line]] = []
     for line in lines:
         if rows and _same_baseline(rows[-1][0], line):

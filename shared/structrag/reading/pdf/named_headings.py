@@ -170,10 +170,8 @@ def _letters(text: str) -> str:
 
 
 def _end_of(letters: Sequence[str], first: int, wanted: str) -> tuple[int, bool]:
-    """The row after the last of those from `first` on that hold a title, 0 if they do not.
-
-    And whether they hold more than the title, which is then cut off.
-    """
+    """The row after the last of those from `first` on that hold a title, 0 if they do not. And
+    whether they hold more than the title, which is then cut off."""
     if not letters[first] or not wanted:
         return 0, False
     joined = accumulate(letters[first : first + _MOST_ROWS])

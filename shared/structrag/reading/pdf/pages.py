@@ -1,8 +1,5 @@
-"""A page as it is laid out: text with place and size.
-
-`pdf.read_pdf` makes pages of a PDF; pages of any other reader (OCR, a word processor's export) can
-be made by hand.
-"""
+"""A page as it is laid out: text with place and size. `pdf.read_pdf` makes pages of a PDF; pages of
+any other reader (OCR, a word processor's export) can be made by hand."""
 
 from __future__ import annotations
 
@@ -38,19 +35,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where the ruled lines of a table cross.
-
-    The table has `len(columns) - 1` columns and `len(rows) - 1` rows.
-    """
+    """Where the ruled lines of a table cross. The table has `len(columns) - 1` columns and
+    `len(rows) - 1` rows."""
 
     columns: tuple[float, ...]  # x of the vertical rules, ascending
     rows: tuple[float, ...]  # y of the horizontal rules, ascending
 
     def cell(self, line: Line) -> tuple[int, int] | None:
-        """Row and column of the cell in which the line begins.
-
-        They count from 0. None for a line outside.
-        """
+        """Row and column of the cell in which the line begins. They count from 0. None for a line
+        outside."""
         x = line.left + min(2.0, (line.right - line.left) / 2)
         y = (line.top + line.bottom) / 2
         is_in_rows = self.rows[0] <= y < self.rows[-1]
@@ -70,11 +63,8 @@ class NamedHeading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page.
-
-    `lines` are in reading order: down the first column, then down the second; the lines of a row
-    left to right, those of a ruled table cell by cell; turned lines last.
-    """
+    """One page. `lines` are in reading order: down the first column, then down the second; the
+    lines of a row left to right, those of a ruled table cell by cell; turned lines last."""
 
     lines: tuple[Line, ...]
     width: float  # points

@@ -1,7 +1,5 @@
-"""Rows of pages to paragraphs and list items.
-
-Which row goes on with the one before it is told over columns and pages too.
-"""
+"""Rows of pages to paragraphs and list items. Which row goes on with the one before it is told over
+columns and pages too."""
 
 from __future__ import annotations
 
@@ -48,11 +46,8 @@ class Paragraph:
 
     @property
     def left(self) -> float:
-        """Where its text stands.
-
-        Of an item, and of a paragraph with an indented first line, that is where the second row
-        does.
-        """
+        """Where its text stands. Of an item, and of a paragraph with an indented first line, that
+        is where the second row does."""
         last = self.rows[-1]
         near = self.rows[-_NEAR_ROWS:]
         same = [row for row in near if row.page == last.page and row.top <= last.top]
@@ -73,10 +68,8 @@ class Spacing(NamedTuple):
 
 
 def spacing_of(rows: Sequence[Row]) -> Spacing:
-    """The median distance of successive rows for each size of type.
-
-    Only distances between 0.8 and 2.2 times the size count.
-    """
+    """The median distance of successive rows for each size of type. Only distances between 0.8 and
+    2.2 times the size count."""
     distances: dict[float, list[float]] = defaultdict(list)
     for above, below in pairwise(rows):
         if above.page != below.page or not _same_size(above, below):
@@ -113,10 +106,8 @@ def _same_size(a: Row, b: Row) -> bool:
 
 
 def _right_edge(rows: Sequence[Row], i: int) -> float:
-    """How far to the right the rows around reach.
-
-    They are three rows before and three behind, in the same column and type.
-    """
+    """How far to the right the rows around reach. They are three rows before and three behind, in
+    the same column and type."""
     edge = rows[i].right
     for step in (-1, 1):
         for j in range(i + step, i + 4 * step, step):
@@ -136,10 +127,8 @@ def _in_column(row: Row, other: Row, step: int) -> bool:
 def _link(
     current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing: Spacing
 ) -> str:
-    """How row i goes on from the last: "join", "line" or "new".
-
-    With "line" the line before was ended on purpose.
-    """
+    """How row i goes on from the last: "join", "line" or "new". With "line" the line before was
+    ended on purpose."""
     above, row = rows[i - 1], rows[i]
     if not (above.upright and row.upright):
         return "new"
@@ -198,10 +187,8 @@ def _look(row: Row) -> tuple[bool, bool, bool]:
 
 
 def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
-    """Whether row i in other type lies inside the paragraph.
-
-    A file name in small type fills a row, and text goes on.
-    """
+    """Whether row i in other type lies inside the paragraph. A file name in small type fills a row,
+    and text goes on."""
     above, row = current.rows[-1], rows[i]
     if _END.search(above.text) or above.bold != row.bold:
         return False
@@ -223,10 +210,8 @@ def _row_below(rows: Sequence[Row], i: int) -> Row | None:
 
 
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
-    """Whether the next row's first word would have fitted behind the row.
-
-    If so, its line was ended on purpose.
-    """
+    """Whether the next row's first word would have fitted behind the row. If so, its line was ended
+    on purpose."""
     if _HYPHEN.search(above.text) and below.text[0].isalpha():
         return False
     width = (above.right - above.left) / len(above.text)
@@ -256,10 +241,8 @@ def _is_first_line(rows: Sequence[Row], i: int) -> bool:
 
 
 def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
-    """Whether the row stands further right or left than its paragraph's text.
-
-    A first line may be indented, an item's may hang.
-    """
+    """Whether the row stands further right or left than its paragraph's text. A first line may be
+    indented, an item's may hang."""
     step = row.left - current.left
     first = current.rows[0]
     if first.left < first.text_left and abs(row.left - first.text_left) <= 2:
@@ -274,10 +257,8 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
 def _mark(
     rows: Sequence[Row], i: int, current: Paragraph | None, link: str
 ) -> Mark | None:
-    """The mark of a row that begins an item of a list.
-
-    A number, and a dash, needs its neighbour above or below.
-    """
+    """The mark of a row that begins an item of a list. A number, and a dash, needs its neighbour
+    above or below."""
     in_list = current is not None and current.mark is not None
     amid_text = link == "join" and not in_list
     bullet = _BULLET.match(rows[i].text)
@@ -310,10 +291,8 @@ def _has_neighbour(
 
 
 def _readings(label: str) -> list[tuple[str, int]]:
-    """Kind and value of a label, as "(1" and 3 for "(3)".
-
-    There are two of them where it is a Roman number and a letter.
-    """
+    """Kind and value of a label, as "(1" and 3 for "(3)". There are two of them where it is a Roman
+    number and a letter."""
     bare = label.strip("().")
     kind = label.replace(bare, "")
     if bare.isdigit():
@@ -330,10 +309,8 @@ def _readings(label: str) -> list[tuple[str, int]]:
 def _stands_near(
     rows: Sequence[Row], i: int, places: range, reading: tuple[str, int]
 ) -> bool:
-    """Whether a row there begins with such a label or sign.
-
-    It must stand at the distance of row i from the left edge; on another page roughly.
-    """
+    """Whether a row there begins with such a label or sign. It must stand at the distance of row i
+    from the left edge; on another page roughly."""
     for j in places:
         drift = _SAME_PLACE if rows[j].page == rows[i].page else _OTHER_PAGE
         if abs(rows[j].left - rows[i].left) > drift:

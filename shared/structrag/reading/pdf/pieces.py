@@ -26,10 +26,8 @@ _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 
 
 class Turn(NamedTuple):
-    """From PDF coordinates to those of a page turned clockwise by quarters.
-
-    The origin of PDF coordinates is at the lower left.
-    """
+    """From PDF coordinates to those of a page turned clockwise by quarters. The origin of PDF
+    coordinates is at the lower left."""
 
     quarters: int
     box: Box  # left, bottom, right, top of the visible page, in PDF coordinates
@@ -81,10 +79,8 @@ class Piece(NamedTuple):
 
 
 def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
-    """The text of a page in its file's order, and its turn.
-
-    The second is the quarters most of the text is turned anticlockwise; -1 without text.
-    """
+    """The text of a page in its file's order, and its turn. The second is the quarters most of the
+    text is turned anticlockwise; -1 without text."""
     text = _text_of(raw, textpage)
     pieces: list[Piece] = []
     styles: dict[int | None, _Style] = {}
@@ -214,10 +210,8 @@ def _text_objects(raw: Any, page: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _step(raw: Any, first: Any, second: Any) -> tuple[float, float] | None:
-    """How far the second text stands from the first, which it repeats.
-
-    None if it does not repeat it, or not in another row.
-    """
+    """How far the second text stands from the first, which it repeats. None if it does not repeat
+    it, or not in another row."""
     a, b = bounds_of(raw, first), bounds_of(raw, second)
     if a is None or b is None:
         return None

@@ -58,10 +58,8 @@ def title_of_pdf(source: Source, *, password: str | None = None) -> str:
 
 @contextmanager
 def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, str]]:
-    """PDFium, the open file, and how errors name it.
-
-    Afterwards the file is closed, and PDFium free for other threads.
-    """
+    """PDFium, the open file, and how errors name it. Afterwards the file is closed, and PDFium free
+    for other threads."""
     check_password(password)
     data, name = _read(source)
     pdfium = require("pypdfium2", extra="pdf")
@@ -98,10 +96,8 @@ def check_password(password: object) -> None:
 
 
 def _read(source: Source) -> tuple[bytes, str]:
-    """The bytes of a PDF and its name.
-
-    Raises InvalidDocument for what is wrong with it as far as the bytes show.
-    """
+    """The bytes of a PDF and its name. Raises InvalidDocument for what is wrong with it as far as
+    the bytes show."""
     if isinstance(source, bytes):
         data, name = source, "The PDF"
     elif isinstance(source, str | os.PathLike):

@@ -130,10 +130,8 @@ def _mirrored(line: Line) -> Line:
 
 
 def _holds_table(grid: Grid, lines: Sequence[Line]) -> bool:
-    """At least half of the cells have text; a chart's have none.
-
-    They are in two rows and two columns or more.
-    """
+    """At least half of the cells have text; a chart's have none. They are in two rows and two
+    columns or more."""
     cells = {cell for line in lines if (cell := grid.cell(line))}
     rows, columns = {row for row, _ in cells}, {column for _, column in cells}
     count = (len(grid.rows) - 1) * (len(grid.columns) - 1)
@@ -173,10 +171,8 @@ def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
 
 
 class _Sides:
-    """The lines on both sides of a gutter, by their tops.
-
-    In this order neighbours are soon at hand.
-    """
+    """The lines on both sides of a gutter, by their tops. In this order neighbours are soon at
+    hand."""
 
     def __init__(self, lines: Sequence[Line], gutter: float) -> None:
         self._gutter = gutter
@@ -184,10 +180,8 @@ class _Sides:
         self._right = _by_top([line for line in lines if line.left >= gutter])
 
     def divided_by(self, line: Line) -> bool:
-        """Whether a line stands across the gutter, with nothing beside it.
-
-        Else it only runs over the edge of its column.
-        """
+        """Whether a line stands across the gutter, with nothing beside it. Else it only runs over
+        the edge of its column."""
         if not line.left < self._gutter < line.right:
             return False
         leans_right = _centre(line) >= self._gutter
@@ -237,10 +231,8 @@ def _is_level(line: Line, above: Line) -> bool:
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """The middle of the widest gap that fewest lines cross.
-
-    None unless what is on both sides reads like columns.
-    """
+    """The middle of the widest gap that fewest lines cross. None unless what is on both sides reads
+    like columns."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
     left = min(line.left for line in lines)
@@ -296,10 +288,8 @@ def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
 
 
 def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
-    """Between lines across the gutter there are four rows or more.
-
-    Wide spaces of justified rows meet by chance in fewer.
-    """
+    """Between lines across the gutter there are four rows or more. Wide spaces of justified rows
+    meet by chance in fewer."""
     across = []
     for row in _rows(lines):
         sides = _Sides(row, gutter)
@@ -309,10 +299,8 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
 
 
 def _reads_like_column(lines: Sequence[Line]) -> bool:
-    """Rows of text that fill the width.
-
-    Wide spaces in justified rows part lines, so rows are looked at, not lines.
-    """
+    """Rows of text that fill the width. Wide spaces in justified rows part lines, so rows are
+    looked at, not lines."""
     rows = _rows(lines)
     if len(rows) < _LEAST_LINES:
         return False

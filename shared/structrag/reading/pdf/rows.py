@@ -95,10 +95,8 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
 
 
 def space_between(before: str, after: str) -> str:
-    """A space, or nothing at the start.
-
-    Nothing either between characters of scripts that are written without spaces.
-    """
+    """A space, or nothing at the start. Nothing either between characters of scripts that are
+    written without spaces."""
     if not before or (_UNSPACED_END.match(before[-1]) and _UNSPACED_START.match(after)):
         return ""
     return " "
@@ -116,10 +114,8 @@ class Joiner:
         return cls(Hyphens.of(texts))
 
     def join(self, before: str, after: str) -> str:
-        """The two as one text.
-
-        There is a space between them, except where a word or a script without spaces goes on.
-        """
+        """The two as one text. There is a space between them, except where a word or a script
+        without spaces goes on."""
         if before.endswith("\u00ad"):
             return before[:-1] + after
         broken = (

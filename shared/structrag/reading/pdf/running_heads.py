@@ -266,10 +266,8 @@ def head_keys(line: str, page: int) -> Iterator[HeadKey]:
 
 
 def is_page_number(key: HeadKey) -> bool:
-    """Whether a key is that of a page number.
-
-    Its number counts with the pages. It has no words but "page" and the like.
-    """
+    """Whether a key is that of a page number. Its number counts with the pages. It has no words but
+    "page" and the like."""
     text, lead = key
     return lead is not None and _PAGE_WORDS.issuperset(_LETTERS.findall(text))
 
@@ -309,10 +307,8 @@ def _is_enough(on_pages: set[int], filled: list[int], *, same_text: bool) -> boo
 
 
 def _is_enough_of_a_part(on_pages: set[int], filled: list[int]) -> bool:
-    """At least 60 % of the pages from first to last.
-
-    Where all are left or right pages, only those count.
-    """
+    """At least 60 % of the pages from first to last. Where all are left or right pages, only those
+    count."""
     first, last = min(on_pages), max(on_pages)
     part = [i for i in filled if first <= i <= last]
     if len({i % 2 for i in on_pages}) == 1:

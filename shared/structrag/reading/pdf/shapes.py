@@ -127,10 +127,8 @@ def _merged(rules: Sequence[_Rule]) -> list[_Rule]:
 
 
 def find_grids(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[Grid]:
-    """Grids of rules that touch one another, from top to bottom.
-
-    A group of rules is one if it forms at least two rows and two columns.
-    """
+    """Grids of rules that touch one another, from top to bottom. A group of rules is one if it
+    forms at least two rows and two columns."""
     if not across or not down or len(across) + len(down) > _MOST_RULES:
         return []
     groups = _groups(across, down)

@@ -1,7 +1,5 @@
-"""Condensing: each section as path and summary (D3, section 3).
-
-So a router can read the whole outline.
-"""
+"""Condensing: each section as path and summary (D3, section 3). So a router can read the whole
+outline."""
 
 from __future__ import annotations
 
@@ -100,11 +98,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
 
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
-        """The settings of the paper.
-
-        Every section is summarised as a whole, its text alone is given to the summariser, and there
-        are no keywords.
-        """
+        """The settings of the paper. Every section is summarised as a whole, its text alone is
+        given to the summariser, and there are no keywords."""
         settings = {
             "summary_tokens": PAPER_TOKENS,
             "whole_tokens": 0,
@@ -226,10 +221,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
                 yield text[piece.start : piece.end]
 
     def first_sentences(self, text: str) -> str:
-        """The text's first sentences, at most `summary_tokens` together.
-
-        Of a longer first sentence they are the first words.
-        """
+        """The text's first sentences, at most `summary_tokens` together. Of a longer first sentence
+        they are the first words."""
         limit = self.summary_tokens
         head = text[: limit * 40]  # characters; far more than so many tokens have
         end = 0

@@ -61,10 +61,8 @@ def window_tokens(context_tokens: int, counter: TokenCounter) -> int:
 
 
 def model_counter(counter: TokenCounter, llm: Any) -> TokenCounter:
-    """The chosen counter; without one that of the model's own tokenizer.
-
-    A model that has none keeps the estimate.
-    """
+    """The chosen counter; without one that of the model's own tokenizer. A model that has none
+    keeps the estimate."""
     if counter is not count_tokens:
         return counter
     return getattr(llm, "count_tokens", None) or counter

@@ -300,10 +300,8 @@ def _instead(
 
 
 def _table_outline(text: str, words: int) -> str:
-    """A pipe table's header row, and the other rows' first cells.
-
-    Both at most `words` words; "" for a table without pipes.
-    """
+    """A pipe table's header row, and the other rows' first cells. Both at most `words` words; ""
+    for a table without pipes."""
     rows = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]

@@ -259,10 +259,8 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         return setting_name([list(self._splitters.values()), llm, self.embedder.name])
 
     def layout(self, snapshot: Snapshot | None = None) -> SectionLayout:
-        """The sections with their paragraphs, put together once after a change.
-
-        Those of now, or of a snapshot.
-        """
+        """The sections with their paragraphs, put together once after a change. Those of now, or of
+        a snapshot."""
         snapshot = snapshot or self.own_store.snapshot()
         layout = self._layout
         if layout is None or layout.changes != snapshot.changes:

@@ -58,10 +58,8 @@ class SectionLayout:
     documents: Mapping[str, tuple[int, NDArray[np.int64], NDArray[np.int64]]]
 
     def section_of(self, paragraph: int) -> int:
-        """The place in `sections` of the one that holds a paragraph row.
-
-        It is the last one with paragraphs at or before it.
-        """
+        """The place in `sections` of the one that holds a paragraph row. It is the last one with
+        paragraphs at or before it."""
         return (
             bisect_left(
                 self.sections, paragraph + 1, key=lambda section: section.rows.start
@@ -126,10 +124,8 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Section
 
 
 def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
-    """The whole paths, never empty.
-
-    Where there are several documents, the document's title (or id) comes first.
-    """
+    """The whole paths, never empty. Where there are several documents, the document's title (or id)
+    comes first."""
     with_title = len({section.doc_id for section in sections}) > 1
     paths: list[tuple[str, ...]] = []
     for section in sections:
@@ -176,10 +172,8 @@ def document_names(
 
 
 def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[int]:
-    """The positions of the sections below one, without its other parts.
-
-    None for the text before the first heading.
-    """
+    """The positions of the sections below one, without its other parts. None for the text before
+    the first heading."""
     top = sections[position]
     if not top.path or top.pseudo:
         return

@@ -1,7 +1,5 @@
-"""What a router reads: sections as path and summary (D3, section 3.3.1).
-
-They come in windows that fit the language model's context.
-"""
+"""What a router reads: sections as path and summary (D3, section 3.3.1). They come in windows that
+fit the language model's context."""
 
 from __future__ import annotations
 
@@ -115,10 +113,8 @@ class Routing:
 
     @classmethod
     def paper(cls, **changes: Any) -> Routing:
-        """The settings of the paper: names, and nothing where nothing was chosen.
-
-        Its model read 4,096 tokens.
-        """
+        """The settings of the paper: names, and nothing where nothing was chosen. Its model read
+        4,096 tokens."""
         settings = {
             "answer_format": "names",
             "on_empty": "none",
@@ -149,10 +145,8 @@ def windows(
     shown: Sequence[int],
     settings: Routing,
 ) -> list[RouterCall]:
-    """The calls that show each of the sections once, in order.
-
-    A call shows as many as the context holds, at least one.
-    """
+    """The calls that show each of the sections once, in order. A call shows as many as the context
+    holds, at least one."""
     count = settings.counter
     frame = count(settings.template.format(outline="", question=question))
     room = (
@@ -195,10 +189,8 @@ def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
 
 
 def _numbered_entries(sections: Sequence[OutlineSection]) -> Entry:
-    """Entries as id, path and summary.
-
-    What the document is called stands before its first entry of a call only.
-    """
+    """Entries as id, path and summary. What the document is called stands before its first entry of
+    a call only."""
     names = document_names(sections)
 
     def entry(position: int, before: int | None) -> str:

@@ -99,10 +99,8 @@ def cut_pieces(
 def _furthest(
     text: str, start: int, stops: Sequence[int], budget: int, counter: TokenCounter
 ) -> int:
-    """The last stop such that `text[start:stop]` fits; 0: there is none.
-
-    Gallops, then halves, so that what is counted is a small multiple of the piece.
-    """
+    """The last stop such that `text[start:stop]` fits; 0: there is none. Gallops, then halves, so
+    that what is counted is a small multiple of the piece."""
     first = high = bisect_left(stops, start + 1)
     low, step = first - 1, 1
     while high < len(stops) and counter(text[start : stops[high]]) <= budget:

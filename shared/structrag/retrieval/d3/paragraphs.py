@@ -29,11 +29,8 @@ TITLE_WORDS = 3  # keywords in the title of such a section
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What D3 lists as one entry, the characters `[start, end)`.
-
-    It is a section's heading and own body, a part of a long one, or a run of paragraphs of a
-    document without headings.
-    """
+    """What D3 lists as one entry, the characters `[start, end)`. It is a section's heading and own
+    body, a part of a long one, or a run of paragraphs of a document without headings."""
 
     section: Section
     start: int
@@ -154,19 +151,15 @@ def section_spans(
 
 
 def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Section]:
-    """All sections but those of these titles, and those below them.
-
-    White space and case do not count.
-    """
+    """All sections but those of these titles, and those below them. White space and case do not
+    count."""
     excluded = excluded_sections(outline, exclude_titles)
     return [section for section in outline.sections if section.ordinal not in excluded]
 
 
 def paragraph_cutter(read_options: ReadOptions) -> Cutter:
-    """What cuts long paragraphs.
-
-    It takes English rules in a language whose sentences are not known.
-    """
+    """What cuts long paragraphs. It takes English rules in a language whose sentences are not
+    known."""
     language = (
         read_options.language if read_options.language in LANGUAGES else "english"
     )
@@ -176,10 +169,8 @@ def paragraph_cutter(read_options: ReadOptions) -> Cutter:
 def paragraphs(
     outline: Outline, section: Section, cutter: Cutter, most: int
 ) -> Iterator[Block]:
-    """The blocks of the section's own body that are not blank.
-
-    One above `most` tokens comes as pieces of up to that, unless `most` is 0.
-    """
+    """The blocks of the section's own body that are not blank. One above `most` tokens comes as
+    pieces of up to that, unless `most` is 0."""
     text = outline.document.text
     for block in outline.blocks(section):
         if not text[block.start : block.end].strip():

@@ -1,7 +1,5 @@
-"""Scoring paragraphs without the language model (D3, section 3.3.2).
-
-By BM25, vectors, MonoT5 or cross-encoders; and which paragraphs the scores keep.
-"""
+"""Scoring paragraphs without the language model (D3, section 3.3.2). By BM25, vectors, MonoT5 or
+cross-encoders; and which paragraphs the scores keep."""
 
 from __future__ import annotations
 
@@ -102,10 +100,8 @@ def shares(scores: Sequence[float], strategy: str) -> list[float]:
 def lexical_scores(
     question: str, paragraphs: Sequence[Chunk], language: str = "english"
 ) -> list[float]:
-    """BM25 (Lucene's) of the question in each paragraph's path and text.
-
-    The statistics are those of these paragraphs.
-    """
+    """BM25 (Lucene's) of the question in each paragraph's path and text. The statistics are those
+    of these paragraphs."""
     tokenizer = tokenizer_for(language)
     index = LexicalIndex.from_texts(map(reader_text, paragraphs), tokenizer=tokenizer)
     return [float(score) for score in index.scores(question)]
@@ -114,10 +110,8 @@ def lexical_scores(
 def _cosines(
     question: str, paragraphs: Sequence[Chunk], settings: Selection
 ) -> Flow[list[float]]:
-    """The best cosine of each paragraph's windows with the question.
-
-    Every window begins with the heading path.
-    """
+    """The best cosine of each paragraph's windows with the question. Every window begins with the
+    heading path."""
     texts: list[str] = []
     owners: list[int] = []
     for owner, paragraph in enumerate(paragraphs):

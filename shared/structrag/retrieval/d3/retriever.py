@@ -153,10 +153,7 @@ class D3Retriever(Retriever):
         )
 
     def _new_runner(self, model: Any, call_settings: CallSettings) -> Runner:
-        """What asks the models.
-
-        It has the index's cache where there is no other.
-        """
+        """What asks the models. It has the index's cache where there is no other."""
         if call_settings.cache is None:
             call_settings = replace(call_settings, cache=self.index.cache)
         embedder: Any = self.index.embedder
@@ -195,10 +192,8 @@ class D3Retriever(Retriever):
     def results(
         self, questions: Sequence[str], k: float | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions.
-
-        Their calls go out together, at most `max_concurrency` at a time.
-        """
+        """`result` for several questions. Their calls go out together, at most `max_concurrency` at
+        a time."""
         return self.run(self._results_flow(questions, k, where))
 
     async def aresults(
@@ -208,10 +203,7 @@ class D3Retriever(Retriever):
         return await self.arun(self._results_flow(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost at most, by stage.
-
-        Asks no model and embeds nothing.
-        """
+        """What `result` would cost at most, by stage. Asks no model and embeds nothing."""
         check_query(question)
         return estimate(
             question,
@@ -288,10 +280,7 @@ class D3Retriever(Retriever):
     def _sentence_flow(
         self, question: str, scope: SearchedPart, where: Any
     ) -> Flow[Mapping[int, float]]:
-        """The scores of paragraphs by their best sentences.
-
-        {} where no stage uses them.
-        """
+        """The scores of paragraphs by their best sentences. {} where no stage uses them."""
         if self.evidence is None or EVIDENCE not in (self.router, self.strategy):
             return {}
         return (
@@ -345,17 +334,13 @@ class D3Retriever(Retriever):
         return evidence, [(scores[row].scores, scores[row].parts) for row in rows]
 
     def run(self, flow: Flow[T]) -> T:
-        """Drive steps with this retriever's models.
-
-        The steps are its own, or those of an agent such as `SelfAsk` around it.
-        """
+        """Drive steps with this retriever's models. The steps are its own, or those of an agent
+        such as `SelfAsk` around it."""
         return self.runner.run(flow)
 
     async def arun(self, flow: Flow[T]) -> T:
-        """`run` on an event loop.
-
-        Calls asked at the same time by others share the limit `max_concurrency`.
-        """
+        """`run` on an event loop. Calls asked at the same time by others share the limit
+        `max_concurrency`."""
         return await self.runner.arun(flow)
 
 

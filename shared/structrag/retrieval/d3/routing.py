@@ -1,7 +1,5 @@
-"""Routing: which sections may help (D3, section 3.3.1).
-
-By the language model that reads the outline, by scores, or by a cross-encoder.
-"""
+"""Routing: which sections may help (D3, section 3.3.1). By the language model that reads the
+outline, by scores, or by a cross-encoder."""
 
 from __future__ import annotations
 
@@ -87,10 +85,8 @@ class SearchedPart:
         ]
 
     def section_scores(self, parts: Mapping[int, float]) -> dict[int, float]:
-        """The score of each outline entry: that of its best part.
-
-        A part counts for all entries that it lies in or reaches into.
-        """
+        """The score of each outline entry: that of its best part. A part counts for all entries
+        that it lies in or reaches into."""
         scores: dict[int, float] = {}
         for part, score in parts.items():
             first, last = self.layout.parts[part].tolist()
@@ -134,10 +130,8 @@ class RouteResult:
 
 @dataclass(slots=True)
 class RouteTally(CallStats):
-    """What the calls of one routing gave, while it is collected.
-
-    Sections are positions in the outline.
-    """
+    """What the calls of one routing gave, while it is collected. Sections are positions in the
+    outline."""
 
     chosen: set[int] = field(default_factory=set)
     failed: list[RouterCall] = field(
@@ -189,10 +183,8 @@ def routed_flow(
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
-    """Whether there is nothing to route.
-
-    There are no headings, and no more paragraphs than one call of the next stage shows.
-    """
+    """Whether there is nothing to route. There are no headings, and no more paragraphs than one
+    call of the next stage shows."""
     if any(section.path and not section.pseudo for section in outline):
         return False
     count = selection.counter
@@ -231,11 +223,8 @@ def by_scores(
 
 
 def _llm_flow(question: str, scope: SearchedPart, routing: Routing) -> Flow[Routed]:
-    """The language model's route.
-
-    Calls that failed, answers that cannot be used, and with `on_empty="lexical"` an empty route,
-    are answered by scores.
-    """
+    """The language model's route. Calls that failed, answers that cannot be used, and with
+    `on_empty="lexical"` an empty route, are answered by scores."""
     tally = yield from route_flow(question, scope.outline, routing)
     chosen = set(tally.chosen)
     scores: dict[int, float] = {}
@@ -341,10 +330,8 @@ def route_flow(
 
 
 def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int]]:
-    """The sections of each document down to its first branching level.
-
-    That is the first that has several sections. With them the set of those of that level.
-    """
+    """The sections of each document down to its first branching level. That is the first that has
+    several sections. With them the set of those of that level."""
     depths: dict[str, Counter[int]] = {}
     for section in sections:
         counts = depths.setdefault(section.doc_id, Counter())
@@ -364,10 +351,8 @@ def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int
 def subtrees_of(
     sections: Sequence[OutlineSection], tops: Sequence[int], expandable: set[int]
 ) -> list[list[int]]:
-    """Each expandable section of `tops` with what is below it.
-
-    One with nothing below it is left out. The parts of a section are one.
-    """
+    """Each expandable section of `tops` with what is below it. One with nothing below it is left
+    out. The parts of a section are one."""
     parts_of: dict[tuple[str, str], list[int]] = {}
     for i in tops:
         if i in expandable:
@@ -388,10 +373,7 @@ def _asked_flow(
     settings: Routing,
     tally: RouteTally,
 ) -> Flow[set[int]]:
-    """The positions named when each group has calls of its own.
-
-    All calls go out together.
-    """
+    """The positions named when each group has calls of its own. All calls go out together."""
     calls = [
         window
         for group in groups
@@ -434,10 +416,8 @@ def _named(
 
 
 def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]:
-    """The sections that stand in for a failed call, by score.
-
-    They are five at most, have half of the best score at least, and none has 0.
-    """
+    """The sections that stand in for a failed call, by score. They are five at most, have half of
+    the best score at least, and none has 0."""
     scored = {i: scores[i] for i in positions if i in scores}
     best = max(scored.values(), default=0.0)
     if best <= 0:
@@ -449,11 +429,8 @@ def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]
 def with_children(
     sections: Sequence[OutlineSection], chosen: set[int], *, always: bool
 ) -> list[int]:
-    """The chosen sections that have paragraphs, and those below some of them.
-
-    A heading without paragraphs brings what is below it (`always`: every section does). All are in
-    reading order.
-    """
+    """The chosen sections that have paragraphs, and those below some of them. A heading without
+    paragraphs brings what is below it (`always`: every section does). All are in reading order."""
     expanded = set(chosen)
     # The last section below the one looked at last; none up to it is looked at again.
     covered = -1

@@ -23,10 +23,8 @@ PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
 def embedded_by(embedder: Any, flow: Flow[T]) -> Flow[T]:
-    """The same steps, embedded by what made an index's vectors, whoever runs them.
-
-    An embedder fitted to an index (LSA) is known to no runner.
-    """
+    """The same steps, embedded by what made an index's vectors, whoever runs them. An embedder
+    fitted to an index (LSA) is known to no runner."""
 
     def answer(request: Request) -> Flow[Any]:
         if isinstance(request, Embed) and request.embedder is None:
@@ -49,10 +47,8 @@ class ParagraphScore:
 def route_scores(
     reader: Reader, question: str, vector: Any, mask: Mask
 ) -> dict[str, dict[int, float]]:
-    """Route ("bm25", "dense") -> row of the mask -> its own score.
-
-    A row that the route did not find is left out.
-    """
+    """Route ("bm25", "dense") -> row of the mask -> its own score. A row that the route did not
+    find is left out."""
     n = int(np.count_nonzero(mask))
     bm25 = reader.search_lexical("raw", question, n, mask)
     dense = [] if vector is None else reader.search_dense("raw", vector, n, mask)
@@ -62,11 +58,8 @@ def route_scores(
 def fused_scores(
     reader: Reader, question: str, vector: Any, mask: Mask
 ) -> dict[int, dict[str, float]]:
-    """Row of the mask -> "bm25" and "dense", in [0, 1] each.
-
-    They are normalised over the rows of the mask, as they are summed. A row that a route did not
-    find has 0 from it.
-    """
+    """Row of the mask -> "bm25" and "dense", in [0, 1] each. They are normalised over the rows of
+    the mask, as they are summed. A row that a route did not find has 0 from it."""
     return _normalised(route_scores(reader, question, vector, mask), mask)
 
 
@@ -84,11 +77,8 @@ def _normalised(
 def part_scores_flow(
     reader: Reader, question: str, mask: Mask
 ) -> Flow[dict[int, float]]:
-    """The score of each part of the mask, in [0, 1].
-
-    It is the mean of BM25 and cosine, both normalised. The index texts of parts begin with the
-    heading path.
-    """
+    """The score of each part of the mask, in [0, 1]. It is the mean of BM25 and cosine, both
+    normalised. The index texts of parts begin with the heading path."""
     if not mask.any():
         return {}
     (vector,) = yield from query_vectors(reader, question)
@@ -167,11 +157,8 @@ def within_budget(
     k: int | None,
     max_tokens: int | None,
 ) -> list[int]:
-    """The rows to keep, best first (ties by row).
-
-    At most `k`, and together at most `max_tokens`, but always the first. The first that does not
-    fit ends it. Rows of score 0 are left out.
-    """
+    """The rows to keep, best first (ties by row). At most `k`, and together at most `max_tokens`,
+    but always the first. The first that does not fit ends it. Rows of score 0 are left out."""
     chosen: list[int] = []
     left: float = inf if max_tokens is None else max_tokens
     rows = sorted(scores)

@@ -45,10 +45,8 @@ Provide an empty response if none of the paragraphs are relevant."""
 
 
 def empty_is_none(prompt: str) -> bool:
-    """Whether an empty answer to a prompt names nothing on purpose.
-
-    Where the prompt tells the model to say "none", an empty answer is a failure.
-    """
+    """Whether an empty answer to a prompt names nothing on purpose. Where the prompt tells the
+    model to say "none", an empty answer is a failure."""
     return '"none"' not in prompt
 
 
@@ -153,11 +151,8 @@ class Selection:
 
     @classmethod
     def paper(cls, **changes: Any) -> Selection:
-        """The settings of the paper.
-
-        "base" with its prompt; in "hierbase" every paragraph is summarised, and there is no
-        fallback.
-        """
+        """The settings of the paper. "base" with its prompt; in "hierbase" every paragraph is
+        summarised, and there is no fallback."""
         settings = {
             "strategy": "base",
             "hier_fallback": False,

@@ -62,10 +62,7 @@ def paragraph_sentence_flow(
 def part_sentence_scores(
     paragraphs: Mapping[int, float], layout: SectionLayout
 ) -> dict[int, float]:
-    """Part row -> the best of its paragraphs' scores.
-
-    A part without one is left out.
-    """
+    """Part row -> the best of its paragraphs' scores. A part without one is left out."""
     parts: dict[int, float] = {}
     for part, (first, last) in enumerate(layout.parts.tolist()):
         scores = [paragraphs[row] for row in range(first, last) if row in paragraphs]

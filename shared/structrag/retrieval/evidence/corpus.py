@@ -145,10 +145,8 @@ class Pool:
         return _joined([record.lengths for record in self.records], np.float32)
 
     def cosines(self, vector: Array) -> list[FloatArray]:
-        """A vector's cosines with the windows' sums of vectors.
-
-        One array for each of `summed`. Zeros where there are no vectors.
-        """
+        """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
+        Zeros where there are no vectors."""
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
         dots = self._dots(unit.astype(np.float32)) * self.lengths[:, 0]
         cosines = []
@@ -177,10 +175,8 @@ class Pool:
 
     @cached_property
     def _sums(self) -> NDArray[np.float32] | None:
-        """The atoms' sums in float32, as widening takes longer than multiplying.
-
-        None where they would take too much memory, or differ in width.
-        """
+        """The atoms' sums in float32, as widening takes longer than multiplying. None where they
+        would take too much memory, or differ in width."""
         widths = {record.sums.shape[1] for record in self.records if len(record)}
         if len(widths) != 1 or len(self) * next(iter(widths)) * 4 > _SUMS_BYTES:
             return None
@@ -218,11 +214,8 @@ class Pool:
     def matches(
         self, units: IntArray, queries: Array, quantiser: Quantiser
     ) -> NDArray[np.float32]:
-        """The best cosine of each query token within each atom.
-
-        `units` ascend. `queries` (k, d) are unit vectors. Gives (len(atoms), k). An atom without a
-        token matches nothing: -1.
-        """
+        """The best cosine of each query token within each atom. `units` ascend. `queries` (k, d)
+        are unit vectors. Gives (len(atoms), k). An atom without a token matches nothing: -1."""
         turned = queries @ quantiser.axes
         best = np.full((len(units), len(queries)), _NO_MATCH, dtype=np.float32)
         for places, parts, counts in self._token_batches(units):
@@ -234,10 +227,8 @@ class Pool:
     def _token_batches(
         self, units: IntArray
     ) -> Iterator[tuple[IntArray, list[Quantised], IntArray]]:
-        """The atoms that have tokens, in batches.
-
-        Gives their places in `units`, the kept vectors and each atom's number of tokens.
-        """
+        """The atoms that have tokens, in batches. Gives their places in `units`, the kept vectors
+        and each atom's number of tokens."""
         places: list[IntArray] = []
         parts: list[Quantised] = []
         counts: list[IntArray] = []
@@ -354,10 +345,8 @@ def _is_same(one: Record, other: Record) -> bool:
 
 
 def _windows_behind(old: Windows, new: Windows, first: int) -> Windows:
-    """The windows of the old atoms below `first`, then the new ones.
-
-    The atoms of the new ones count from there.
-    """
+    """The windows of the old atoms below `first`, then the new ones. The atoms of the new ones
+    count from there."""
     return Windows(
         np.concatenate([old.firsts[:first], new.firsts + first]),
         np.concatenate([old.stops[:first], new.stops + first]),
@@ -365,11 +354,8 @@ def _windows_behind(old: Windows, new: Windows, first: int) -> Windows:
 
 
 def _merged(old: Any, new: Any, first: int) -> Any:
-    """Arrays ordered by key.
-
-    Those of `new` come behind the equal ones of `old`. The second are numbers: the old ones below
-    `first` stay, the new ones count from there.
-    """
+    """Arrays ordered by key. Those of `new` come behind the equal ones of `old`. The second are
+    numbers: the old ones below `first` stay, the new ones count from there."""
     if len(old[1]) and old[1].max() >= first:
         stays = old[1] < first
         old = [array[stays] for array in old]

@@ -32,10 +32,8 @@ def search_limits(
     default_tokens: int,
     default_order: str,
 ) -> SearchLimits:
-    """The limits that the arguments of a search mean.
-
-    Raises InvalidParameter for an argument that is not allowed.
-    """
+    """The limits that the arguments of a search mean. Raises InvalidParameter for an argument that
+    is not allowed."""
     most = None if k is None else checked_k(k)
     if max_tokens is not None:
         check_at_least("max_tokens", max_tokens, 1)

@@ -1,7 +1,4 @@
-"""How each sentence of a passage matches a question.
-
-Word by word, for people to look at.
-"""
+"""How each sentence of a passage matches a question. Word by word, for people to look at."""
 
 from __future__ import annotations
 
@@ -137,10 +134,8 @@ def explain_flow(
     encoder: TokenEncoder | None,
     language: str,
 ) -> Flow[list[tuple[SentenceMatch, ...]]]:
-    """The sentences of each hit with the question's words they match.
-
-    The encoder reads the question and the pieces around the hits; None: words match by stems.
-    """
+    """The sentences of each hit with the question's words they match. The encoder reads the
+    question and the pieces around the hits; None: words match by stems."""
     numbers = {stored.id: number for number, stored in enumerate(documents)}
     places = [numbers[hit.chunk.doc_id] for hit in hits]
     asked: TokenVectors | None = None
@@ -187,10 +182,7 @@ def _read_flow(
 
 
 def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
-    """The pieces of a document that hold part of a chunk.
-
-    They are as an encoder reads them.
-    """
+    """The pieces of a document that hold part of a chunk. They are as an encoder reads them."""
     return [
         piece
         for piece in document.encoder_spans
@@ -199,10 +191,7 @@ def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
 
 
 def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
-    """The atoms that lie in a chunk, with their places.
-
-    The places are within the chunk.
-    """
+    """The atoms that lie in a chunk, with their places. The places are within the chunk."""
     record = pool.records[number]
     for unit in np.flatnonzero(
         (record.ends > chunk.start) & (record.starts < chunk.end)

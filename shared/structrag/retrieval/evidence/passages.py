@@ -79,10 +79,8 @@ class PassageReader:
     def beside(
         self, number: int, start: int, end: int
     ) -> tuple[Chunk | None, Chunk | None]:
-        """The blocks before and behind a span of a document.
-
-        None where there is none. Headings that lead to the span are no block before it.
-        """
+        """The blocks before and behind a span of a document. None where there is none. Headings
+        that lead to the span are no block before it."""
         record, runs = self.pool.records[number], self._runs(number)
         firsts = [first for first, _ in runs]
         last_before = int(np.searchsorted(record.ends, start, "right")) - 1
@@ -122,10 +120,7 @@ class PassageReader:
         )
 
     def chunk(self, first: int, stop: int) -> Chunk:
-        """The chunk of a run of atoms.
-
-        Without blank lines in front and blanks behind.
-        """
+        """The chunk of a run of atoms. Without blank lines in front and blanks behind."""
         number, place = self.pool.place(first)
         record, document = self.pool.records[number], self.documents[number]
         last = place + stop - first - 1
@@ -141,11 +136,8 @@ class PassageReader:
         return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
 
     def cut(self, unit: int, ranking: Ranking, budget: int) -> list[Hit]:
-        """The beginning of an atom that is above the budget, or nothing.
-
-        It is cut at a word. An atom that only its context makes too long is given whole, without
-        the context.
-        """
+        """The beginning of an atom that is above the budget, or nothing. It is cut at a word. An
+        atom that only its context makes too long is given whole, without the context."""
         whole = replace(self.chunk(unit, unit + 1), context="")
         if self.read_options.counter(whole.text) > budget:
             block = Block("paragraph", whole.start, whole.end)

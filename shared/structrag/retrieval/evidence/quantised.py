@@ -1,7 +1,5 @@
-"""Token vectors as they are kept, in few bits.
-
-They are turned to their principal axes, and each axis has as many bits as it needs.
-"""
+"""Token vectors as they are kept, in few bits. They are turned to their principal axes, and each
+axis has as many bits as it needs."""
 
 from __future__ import annotations
 
@@ -44,10 +42,7 @@ class Quantiser:
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
-    """Unit vectors as rows of packed codes.
-
-    The scales bring what is unpacked back to length 1.
-    """
+    """Unit vectors as rows of packed codes. The scales bring what is unpacked back to length 1."""
 
     rows: Codes  # (n, bytes)
     scales: NDArray[np.float32]  # (n,)
@@ -119,10 +114,7 @@ def _codes(values: Array, bits: Any) -> Array:
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:
-    """The vectors at length 1, turned, rounded and packed.
-
-    Those of zeros have the scale 0.
-    """
+    """The vectors at length 1, turned, rounded and packed. Those of zeros have the scale 0."""
     bits = quantiser.bits
     widths = np.sqrt(np.einsum("ij,ij->j", quantiser.axes, quantiser.axes))
     turning = quantiser.axes / widths**2
@@ -206,10 +198,7 @@ def _parts(bits: Codes) -> list[tuple[slice, slice, np.uint8, int]]:
 
 
 def byte_rows(vectors: NDArray[Number]) -> NDArray[np.int8]:
-    """Directions, a byte a number. Zeros stay.
-
-    The largest number of a row is 127 or -127.
-    """
+    """Directions, a byte a number. Zeros stay. The largest number of a row is 127 or -127."""
     largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)
     rows = np.divide(
         127 * vectors, largest, out=np.zeros_like(vectors), where=largest > 0

@@ -1,7 +1,5 @@
-"""What is kept of a document to find evidence in it.
-
-These are plain arrays, made by a pure function.
-"""
+"""What is kept of a document to find evidence in it. These are plain arrays, made by a pure
+function."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""What parts of tables and lists cannot be read without.
-
-That is the header, the caption and the sentence before.
-"""
+"""What parts of tables and lists cannot be read without. That is the header, the caption and the
+sentence before."""
 
 from __future__ import annotations
 

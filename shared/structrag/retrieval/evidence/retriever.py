@@ -1,7 +1,4 @@
-"""Evidence within a token budget.
-
-Sentences are matched word by word, and given as paragraphs.
-"""
+"""Evidence within a token budget. Sentences are matched word by word, and given as paragraphs."""
 
 from __future__ import annotations
 
@@ -218,17 +215,12 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         check_same_config(address, saved, self.config(), "build a new index")
 
     def warm_up(self) -> None:
-        """Make what the first search would make.
-
-        Documents are read from the files, and LSA's vectors made, which `save` then writes.
-        """
+        """Make what the first search would make. Documents are read from the files, and LSA's
+        vectors made, which `save` then writes."""
         self.level.reader().select(None)
 
     def config(self) -> dict[str, Any]:
-        """What decides vectors and arrays, besides the documents.
-
-        It is saved with them.
-        """
+        """What decides vectors and arrays, besides the documents. It is saved with them."""
         return {
             "kind": KIND,
             "version": VERSION,
@@ -322,10 +314,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         return self.run(self._explain_flow(query, hits, where))
 
     def blocks(self, doc_id: str) -> list[Chunk]:
-        """The paragraphs, lists and tables of a document, in reading order.
-
-        Each has the headings before it. Raises InvalidParameter if the document is unknown.
-        """
+        """The paragraphs, lists and tables of a document, in reading order. Each has the headings
+        before it. Raises InvalidParameter if the document is unknown."""
         return self._passages(doc_id).blocks(0)
 
     def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
@@ -401,11 +391,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def sentence_scores_flow(
         self, query: str, *, where: Any = None
     ) -> Flow[dict[str, SentenceScores]]:
-        """The score of every sentence, row and heading, as steps.
-
-        Those of the documents searched. By document; a blank query, or nothing to search, gives
-        nothing. Raises as `search`.
-        """
+        """The score of every sentence, row and heading, as steps. Those of the documents searched.
+        By document; a blank query, or nothing to search, gives nothing. Raises as `search`."""
         asked = yield from self._asked_flow(query, where)
         if asked is None:
             return {}
@@ -419,10 +406,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         }
 
     def _asked_flow(self, query: str, where: Any) -> Flow[_Ranked | None]:
-        """The documents that meet a condition, and what in them answers a question.
-
-        None for a blank query, and where there is nothing to search.
-        """
+        """The documents that meet a condition, and what in them answers a question. None for a
+        blank query, and where there is nothing to search."""
         check_query(query)
         shelf = self.level.reader()
         documents, pool = shelf.select(where)
@@ -466,10 +451,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         ]
 
     def _question_flow(self, query: str, fitted_embedder: Any) -> Flow[Question]:
-        """The question as its encoders see it.
-
-        `fitted_embedder` is the embedder that made the vectors, if it is fitted.
-        """
+        """The question as its encoders see it. `fitted_embedder` is the embedder that made the
+        vectors, if it is fitted."""
         requests: list[Request] = []
         if self.token_encoder is not None:
             requests.append(EmbedTokens((query,), self.token_encoder, query=True))
@@ -490,10 +473,7 @@ def _never(_: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SentenceScores:
-    """A document's sentences, rows and headings with their scores.
-
-    They are in reading order.
-    """
+    """A document's sentences, rows and headings with their scores. They are in reading order."""
 
     starts: NDArray[np.int32]  # (n,) in characters of the document
     # (n,) of one search, higher is better, in no fixed range.

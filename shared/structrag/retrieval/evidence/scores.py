@@ -104,11 +104,8 @@ def rank(
     language: str = "english",
     shortlist: int = SHORTLIST,
 ) -> Ranking:
-    """All atoms of a pool by score, equal ones in reading order.
-
-    Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
-    others follow in its order.
-    """
+    """All atoms of a pool by score, equal ones in reading order. Where tokens can be matched, they
+    are for the `shortlist` best atoms of a first stage, and the others follow in its order."""
     signals = {**_vectors(pool, question), **_stems(pool, question.text, language)}
     first = _weighted(signals, UNMATCHED)
     total = _total(first, len(pool))
@@ -151,10 +148,8 @@ def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
 
 
 def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
-    """BM25 of the atoms' windows and sections, divided by their maxima.
-
-    With the share of the question that stands in titles.
-    """
+    """BM25 of the atoms' windows and sections, divided by their maxima. With the share of the
+    question that stands in titles."""
     scores, share = stem_scores(pool, text, language)
     *around, section = map(maxnorm, scores)
     return {"stems": np.mean(around, axis=0), "section stems": section, "titles": share}
@@ -163,10 +158,8 @@ def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
 def stem_scores(
     pool: Pool, text: str, language: str = "english"
 ) -> tuple[list[FloatArray], FloatArray]:
-    """BM25 of a question for each of `pool.summed`.
-
-    With the share of its stems that stands in the titles.
-    """
+    """BM25 of a question for each of `pool.summed`. With the share of its stems that stands in the
+    titles."""
     counts = Counter(stems(text, language=language))
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
@@ -194,10 +187,8 @@ def stem_scores(
 
 
 def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
-    """What BM25 adds to a count below the line.
-
-    By the text's length beside the mean of those `counted`.
-    """
+    """What BM25 adds to a count below the line. By the text's length beside the mean of those
+    `counted`."""
     norms: FloatArray = BM25.norm(lengths, float(counted.sum()) / max(1, len(counted)))
     return norms
 
@@ -211,10 +202,8 @@ def _section_starts(pool: Pool) -> NDArray[np.bool_]:
 def _matched(
     pool: Pool, question: Question, quantiser: Quantiser, chosen: IntArray
 ) -> FloatArray:
-    """The windows' mean of matched tokens, in [0, 1]; chosen atoms only.
-
-    The range of a window's matches is that of the chosen atoms and of a sample of all.
-    """
+    """The windows' mean of matched tokens, in [0, 1]; chosen atoms only. The range of a window's
+    matches is that of the chosen atoms and of a sample of all."""
     units = chosen
     if len(chosen) < len(pool):
         sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)

@@ -52,11 +52,8 @@ class Shortener:
         EvidenceRetriever(embedding, **options)
 
     def shorten(self, texts: Sequence[str], question: str) -> list[Slice]:
-        """The slices that answer a question, together at most `max_tokens`.
-
-        Blank texts and a blank question have none. Raises InvalidParameter for texts that are not
-        a sequence of strings.
-        """
+        """The slices that answer a question, together at most `max_tokens`. Blank texts and a blank
+        question have none. Raises InvalidParameter for texts that are not a sequence of strings."""
         check_query(question)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InvalidParameter(

@@ -156,10 +156,8 @@ class EvidenceSnapshot:
         )
 
     def select(self, where: Condition | None) -> tuple[list[StoredDocument], Pool]:
-        """The documents that meet a condition, and their atoms.
-
-        Raises InvalidParameter for a key that no document has, and for a function that raises.
-        """
+        """The documents that meet a condition, and their atoms. Raises InvalidParameter for a key
+        that no document has, and for a function that raises."""
         ids = list(self.documents)
         if where is not None:
             rows = select_rows(_DocumentTable(self.documents), where)
@@ -379,10 +377,7 @@ def _source_map(runs: NDArray[np.int32] | None) -> SourceMap | None:
 
 
 def _record(reader: Reader, doc_id: str) -> Record:
-    """The record as it was put.
-
-    Arrays that were empty are those of a document without atoms.
-    """
+    """The record as it was put. Arrays that were empty are those of a document without atoms."""
     arrays = {}
     for name, nothing in NO_ATOMS.arrays().items():
         array = reader.array(doc_id, name)

@@ -1,8 +1,6 @@
-"""Units: the sentences, rows and headings of a document's blocks.
-
-They follow each other in reading order. Together they hold all text of the blocks of
-`parse(document)` and all headings, blank runs aside.
-"""
+"""Units: the sentences, rows and headings of a document's blocks. They follow each other in reading
+order. Together they hold all text of the blocks of `parse(document)` and all headings, blank runs
+aside."""
 
 from __future__ import annotations
 

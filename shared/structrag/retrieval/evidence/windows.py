@@ -1,8 +1,6 @@
-"""Windows around atoms, sums and maxima over them.
-
-A window w(i, W) holds the atoms of the same document whose middle lies within W / 2 reader tokens
-of atom i's. It is a run of atoms, so it is given by its first atom and the one behind its last.
-"""
+"""Windows around atoms, sums and maxima over them. A window w(i, W) holds the atoms of the same
+document whose middle lies within W / 2 reader tokens of atom i's. It is a run of atoms, so it is
+given by its first atom and the one behind its last."""
 
 from __future__ import annotations
 

@@ -96,10 +96,8 @@ class PoolSource:
     def query_vectors(
         self, reader: CorpusReader, query: str, table: KeywordTable | None
     ) -> Flow[tuple[Any, Any]]:
-        """The query's vector, and that of the query without its keywords.
-
-        Either is None where there is none; the second also where a host has the vectors.
-        """
+        """The query's vector, and that of the query without its keywords. Either is None where
+        there is none; the second also where a host has the vectors."""
         has_vectors = self.index.dense_store is None
         rest = ""
         if table and has_vectors and self.compare_rest:
@@ -120,10 +118,8 @@ class PoolSource:
         where: Any,
         rows: Any,
     ) -> Flow[tuple[Scores, Scores]]:
-        """What the vectors and BM25 find within the rows.
-
-        A host is given the condition `where`, as it knows no rows.
-        """
+        """What the vectors and BM25 find within the rows. A host is given the condition `where`, as
+        it knows no rows."""
         requests: dict[str, Search] = {}
         if "dense" in self.routes:
             among = where if self.index.dense_store is not None else rows
@@ -164,10 +160,8 @@ class PoolSource:
         bm25: Scores,
         n: int,
     ) -> tuple[Scores, Scores]:
-        """Cosines and BM25 scores of all rows that the index can score.
-
-        A route that found fewer than `n` rows has given all its scores.
-        """
+        """Cosines and BM25 scores of all rows that the index can score. A route that found fewer
+        than `n` rows has given all its scores."""
         rows = pooled.tolist()
         if self.near_only:
             texts = reader.view_texts_at(rows, self.view)
@@ -204,10 +198,8 @@ def _positions(
 def _within(
     reader: CorpusReader, ranking: Mapping[int, float], selected: Any, n: int
 ) -> Scores:
-    """The first `n` that lie in the rows searched.
-
-    A host's store may not know the condition, or give more.
-    """
+    """The first `n` that lie in the rows searched. A host's store may not know the condition, or
+    give more."""
     inside: Iterable[int] = ranking
     if isinstance(selected, slice):
         inside = (row for row in ranking if selected.start <= row < selected.stop)

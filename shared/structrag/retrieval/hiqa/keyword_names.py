@@ -68,10 +68,8 @@ _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
 
 
 def pieces(text: str) -> list[str]:
-    """What a text is compared by, in order.
-
-    That is folded words, characters of scripts without spaces, signs, and blank lines.
-    """
+    """What a text is compared by, in order. That is folded words, characters of scripts without
+    spaces, signs, and blank lines."""
     folded = _folded(text)
     return list(_pattern(folded).findall(folded))
 
@@ -93,10 +91,8 @@ def _pattern(folded: str) -> Any:
 
 
 def name_key(name: str) -> str:
-    """A name folded, without spaces and hyphens. Names with equal keys are one.
-
-    "" for a name of nothing else.
-    """
+    """A name folded, without spaces and hyphens. Names with equal keys are one. "" for a name of
+    nothing else."""
     return "".join(pieces(" ".join(name.split())))
 
 
@@ -111,10 +107,8 @@ class Names:
         )
 
     def spans(self, text: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-        """Every name in a text of pieces: (first piece, end, key).
-
-        In order of the first piece; names inside longer names are included.
-        """
+        """Every name in a text of pieces: (first piece, end, key). In order of the first piece;
+        names inside longer names are included."""
         heads = self._heads
         for start in [i for i, piece in enumerate(text) if piece[:HEAD] in heads]:
             joined = ""
@@ -128,10 +122,8 @@ class Names:
                     break
 
     def removed(self, text: str) -> str:
-        """A text without the names in it, parts joined by spaces.
-
-        It is folded where folding changed its length.
-        """
+        """A text without the names in it, parts joined by spaces. It is folded where folding
+        changed its length."""
         folded = _folded(text)
         places = [match.span() for match in _pattern(folded).finditer(folded)]
         characters = list(text if len(folded) == len(text) else folded)
@@ -141,10 +133,8 @@ class Names:
         return " ".join("".join(characters).split())
 
     def longest(self, text: Sequence[str]) -> list[str]:
-        """The different names in a text, in their order there.
-
-        One inside a longer one does not count.
-        """
+        """The different names in a text, in their order there. One inside a longer one does not
+        count."""
         matches = list(self.spans(text))
         starts = np.array([start for start, _, _ in matches], dtype=np.int64)
         ends = np.array([end for _, end, _ in matches], dtype=np.int64)
@@ -161,10 +151,8 @@ class Names:
 def inside_longer(
     rows: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether a longer span of its row contains each span `[start, end)`.
-
-    All are (n,). Spans must differ, and none may be empty.
-    """
+    """Whether a longer span of its row contains each span `[start, end)`. All are (n,). Spans must
+    differ, and none may be empty."""
     order = np.lexsort((-ends, starts, rows))
     width = int(ends.max(initial=0))  # of a row, so that none reaches into the next
     reach = ends[order] + rows[order] * width
@@ -188,10 +176,8 @@ def title_names(title: str) -> list[str]:
 
 
 def file_names(source: str) -> list[str]:
-    """Names in the last part of a path or address.
-
-    Its suffix does not count; underscores, or else hyphens, stand for spaces.
-    """
+    """Names in the last part of a path or address. Its suffix does not count; underscores, or else
+    hyphens, stand for spaces."""
     last = re.split(r"[/\\]", re.split(r"[?#]", source)[0].rstrip("/\\"))[-1]
     words = " ".join(_SUFFIX.sub("", last).replace("_", " ").split())
     return _names(words if " " in words else words.replace("-", " "))

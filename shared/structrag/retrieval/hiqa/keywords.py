@@ -119,10 +119,8 @@ class KeywordTable:
     row_numbers: NDArray[np.int64] | None = None
 
     def found_in(self, text: str) -> list[str]:
-        """The keys of the keywords in a text, in their order there.
-
-        One inside a longer one does not count.
-        """
+        """The keys of the keywords in a text, in their order there. One inside a longer one does
+        not count."""
         return self.names.longest(pieces(text))
 
     def held(self, keys: Sequence[str], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -143,10 +141,8 @@ class KeywordTable:
     def best(
         self, keys: Sequence[str], n: int, where: Selection | None = None
     ) -> NDArray[np.int64]:
-        """The `n` rows within `where` that hold the most of these keywords.
-
-        Each holds at least one. Equals are ordered by row. `where` is of positions.
-        """
+        """The `n` rows within `where` that hold the most of these keywords. Each holds at least
+        one. Equals are ordered by row. `where` is of positions."""
         if not keys or n <= 0:
             return np.empty(0, dtype=np.int64)
         holding = np.concatenate([self.places[key] for key in keys])
@@ -163,10 +159,8 @@ class KeywordTable:
         return best if self.row_numbers is None else self.row_numbers[best]
 
     def statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword as written -> in how many documents and segments it is.
-
-        In alphabetical order of the keys.
-        """
+        """Keyword as written -> in how many documents and segments it is. In alphabetical order of
+        the keys."""
         statistics: dict[str, tuple[int, int]] = {}
         for key in self.names.keys:
             statistics[self.written[key]] = (self.documents[key], len(self.places[key]))
@@ -214,10 +208,8 @@ class Keywords:
         self._lock = RLock()
 
     def table(self, reader: CorpusReader) -> KeywordTable:
-        """The table for what the reader holds.
-
-        Only documents that are new or have changed are read.
-        """
+        """The table for what the reader holds. Only documents that are new or have changed are
+        read."""
         with self._lock:
             if self._table is None or self._table.changes != reader.changes:
                 self._table = self._updated(reader)
@@ -275,10 +267,8 @@ class Keywords:
         )
 
     def _names(self, titles: Iterable[str], files: Iterable[str]) -> dict[str, str]:
-        """Key -> name as written, of a document's titles and file names.
-
-        A title that is a path counts as a file name.
-        """
+        """Key -> name as written, of a document's titles and file names. A title that is a path
+        counts as a file name."""
         if not self._detect:
             return {}
         plain: list[str] = []
@@ -326,10 +316,7 @@ class Keywords:
 
 
 def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
-    """The names that stand in most segments of a document.
-
-    By their keys, as they are written.
-    """
+    """The names that stand in most segments of a document. By their keys, as they are written."""
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
     for chunk in chunks:

@@ -239,17 +239,13 @@ class HiQARetriever(Retriever):
         return alpha, beta
 
     def keyword_statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword -> how many documents and how many chunks hold it now.
-
-        Both the caller's keywords and the detected ones are counted.
-        """
+        """Keyword -> how many documents and how many chunks hold it now. Both the caller's keywords
+        and the detected ones are counted."""
         return self._table(self.index.store.reader()).statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
-        """Fit alpha and beta to labelled questions, and use them henceforth.
-
-        See `tune_flow`. Raises InvalidParameter for a retriever that does not use them.
-        """
+        """Fit alpha and beta to labelled questions, and use them henceforth. See `tune_flow`.
+        Raises InvalidParameter for a retriever that does not use them."""
         return self._tuned(self.index.run(self._tune_flow(questions)))
 
     async def atune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:

@@ -1,7 +1,5 @@
-"""HiQA's score (equation 2), rules of thumb for its weights, and grouping.
-
-Pure functions over a pool of segments.
-"""
+"""HiQA's score (equation 2), rules of thumb for its weights, and grouping. Pure functions over a
+pool of segments."""
 
 from __future__ import annotations
 
@@ -42,11 +40,8 @@ class Pool:
 
 
 def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
-    """v and r of equation 2, (n,) each, in [0, 1].
-
-    v is the min-max of the cosines, r BM25 divided by its maximum; both are 0 where the route has
-    no score.
-    """
+    """v and r of equation 2, (n,) each, in [0, 1]. v is the min-max of the cosines, r BM25 divided
+    by its maximum; both are 0 where the route has no score."""
     has_cosine = ~np.isnan(pool.cosine)
     v = np.zeros(len(pool.rows))
     v[has_cosine] = minmax((pool.cosine + pool.shift)[has_cosine])
@@ -61,10 +56,8 @@ def alpha_for(pool: Pool, alpha: float) -> float:
 
 
 def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
-    """v, r and ln(1 + |C|) times their weights, (3, n).
-
-    With alpha, 1 - alpha and beta their sum is equation 2. The logarithm is the natural one.
-    """
+    """v, r and ln(1 + |C|) times their weights, (3, n). With alpha, 1 - alpha and beta their sum is
+    equation 2. The logarithm is the natural one."""
     v, r = normalised(pool)
     summands = np.stack([v, r, np.log1p(pool.counts)])
     parts: FloatArray = np.array(weights)[:, None] * summands
@@ -72,10 +65,8 @@ def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
 
 
 def rank_parts(pool: Pool) -> FloatArray:
-    """1 / (60 + rank) of each segment by route, (3, n).
-
-    0 where a route did not find it. Their sum is reciprocal rank fusion.
-    """
+    """1 / (60 + rank) of each segment by route, (3, n). 0 where a route did not find it. Their sum
+    is reciprocal rank fusion."""
     parts = np.zeros((len(ROUTES), len(pool.rows)))
     for i, route in enumerate(ROUTES):
         ranks = pool.ranks.get(route, {})
@@ -86,10 +77,8 @@ def rank_parts(pool: Pool) -> FloatArray:
 
 
 def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> float:
-    """What a segment would have that is first on every route.
-
-    It holds all of the query's keywords. `weights` are of v, r and ln(1 + |C|). 1 where that is 0.
-    """
+    """What a segment would have that is first on every route. It holds all of the query's keywords.
+    `weights` are of v, r and ln(1 + |C|). 1 where that is 0."""
     most = {"dense": 1.0, "bm25": 1.0, "keywords": float(np.log1p(len(pool.keywords)))}
     best = 0.0
     for route, weight in zip(ROUTES, weights, strict=True):
@@ -99,19 +88,15 @@ def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> f
 
 
 def best_rank_score(pool: Pool, routes: Sequence[str]) -> float:
-    """What a segment that is first on every route has by ranks.
-
-    The route "keywords" counts where the query has some.
-    """
+    """What a segment that is first on every route has by ranks. The route "keywords" counts where
+    the query has some."""
     counted = [route for route in routes if route != "keywords" or pool.keywords]
     return len(counted) / (RRF_C + 1) or 1.0
 
 
 def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[int, int]:
-    """Row -> rank by |C|, for rows with at least one keyword.
-
-    Equal counts share the best of their ranks.
-    """
+    """Row -> rank by |C|, for rows with at least one keyword. Equal counts share the best of their
+    ranks."""
     above = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")
     holds = counts > 0
     return dict(zip(rows[holds].tolist(), (above[holds] + 1).tolist(), strict=True))

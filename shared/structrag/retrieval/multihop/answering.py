@@ -105,10 +105,8 @@ def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:
 
 
 def beginning(text: str, max_tokens: int) -> str:
-    """The beginning of a text, as much as fits into `max_tokens`.
-
-    It ends with a whole sentence where at least one fits, else anywhere.
-    """
+    """The beginning of a text, as much as fits into `max_tokens`. It ends with a whole sentence
+    where at least one fits, else anywhere."""
     if count_tokens(text) <= max_tokens:
         return text
     lengths = range(len(text))  # the whole does not fit

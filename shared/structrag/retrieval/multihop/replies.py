@@ -51,10 +51,8 @@ _NOTHING = re.compile(
 
 
 class Reply(NamedTuple):
-    """What the model wants next: "follow_up" or "final" with its text.
-
-    Both are "" when nothing in the reply can be used.
-    """
+    """What the model wants next: "follow_up" or "final" with its text. Both are "" when nothing in
+    the reply can be used."""
 
     kind: Literal["follow_up", "final", ""]
     text: str
@@ -84,10 +82,8 @@ def read_reply(reply: str) -> Reply:
 
 
 def read_answer(reply: str) -> str:
-    """A short answer without what stands around it.
-
-    That is reasoning, a code fence, a JSON object, or "Answer:".
-    """
+    """A short answer without what stands around it. That is reasoning, a code fence, a JSON object,
+    or "Answer:"."""
     text = _bare(reply)
     values = [value for kind, value in _in_json(text) if kind == "final"]
     answer = values[0] if values else _ANSWER_LABEL.sub("", text)

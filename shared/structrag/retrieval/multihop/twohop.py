@@ -137,10 +137,8 @@ def bridge_entities(
     limit: int = 5,
     find_entities: EntityFinder = names_by_form,
 ) -> list[str]:
-    """At most `limit` names of the hits that the question lacks.
-
-    Those in most hits come first, ties in order of appearance.
-    """
+    """At most `limit` names of the hits that the question lacks. Those in most hits come first,
+    ties in order of appearance."""
     asked = fold(question)
     shown: dict[str, str] = {}  # folded name -> as it is written first
     frequency: Counter[str] = Counter()  # of hits

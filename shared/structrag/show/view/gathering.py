@@ -1,7 +1,5 @@
-"""What the page shows, as JSON values.
-
-All places are characters of `Document.text`, as everywhere in the library.
-"""
+"""What the page shows, as JSON values. All places are characters of `Document.text`, as everywhere
+in the library."""
 
 from __future__ import annotations
 
@@ -131,10 +129,8 @@ def _method(name: str, splitter: Any) -> dict[str, Any]:
 
 
 def document_record(outline: Outline) -> dict[str, Any]:
-    """A document with its sections, and where its text has columns.
-
-    A section's `tokens` are those of its own text and of everything below it.
-    """
+    """A document with its sections, and where its text has columns. A section's `tokens` are those
+    of its own text and of everything below it."""
     document, sections = outline.document, outline.sections
     tokens = [
         count_tokens(document.text[section.start : section.body_end])

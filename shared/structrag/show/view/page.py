@@ -59,10 +59,8 @@ def render_page(data: Mapping[str, Any]) -> str:
 
 
 def embedded_json(data: Mapping[str, Any]) -> str:
-    """JSON that can stand inside a `<script>` element.
-
-    "<", ">" and "&" are escapes, and so are halves of surrogate pairs.
-    """
+    """JSON that can stand inside a `<script>` element. "<", ">" and "&" are escapes, and so are
+    halves of surrogate pairs."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

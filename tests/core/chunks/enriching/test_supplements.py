@@ -179,10 +179,8 @@ def test_of_sentences_as_near_within_a_billionth_the_first_comes_first(
 def asked_in_rounds(
     rounds: int, candidates: int = 1, n: int = 5, answer: Any = None
 ) -> list[list[str]]:
-    """The names shown in each prompt about the first chunk, which is given the first of them.
-
-    With an answer that is given instead, or raised.
-    """
+    """The names shown in each prompt about the first chunk, which is given the first of them. With
+    an answer that is given instead, or raised."""
     names = ["Alpha", "Bravo", "Delta", "Echo", "Golf"][:n]
     line = "{} rings here and there and in many other places of the town."
     text = f"{DENSE * 3}\n\nNobody knows. {' '.join(map(line.format, names))}"

@@ -1,6 +1,5 @@
 """What the page is made of: the data, the one file, the command that writes it; and the page in a
-real
-Chromium."""
+real Chromium."""
 
 from __future__ import annotations
 
