@@ -61,8 +61,10 @@ MUTABLE = {
     "reading.Row",
     "reading._Run",
     "retrieval.RouteTally",
-    "retrieval.Tally",
+    "retrieval.CallStats",
     "retrieval._State",
+    "reading._Cell",
+    "reading._Table",
 }
 # Some keep what they computed, some wrap a model that users may extend.
 WITHOUT_SLOTS = {

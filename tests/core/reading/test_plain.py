@@ -160,3 +160,12 @@ def test_levels_follow_from_kinds_and_numbers(
     lines: list[str], expected: list[tuple[int, str]]
 ) -> None:
     assert outline("".join(f"{line}\n\n{BODY}\n" for line in lines)) == expected
+
+
+def test_a_page_that_a_loader_has_put_in_one_line_has_no_headings() -> None:
+    clauses = "".join(f"  {i}. Notice. {BODY.strip()}" for i in range(1, 90))
+    assert [title for _, title in outline(clauses[:5_000])][:2] == [
+        "1. Notice",
+        "2. Notice",
+    ]
+    assert len(clauses) > 10_000 and outline(clauses) == []

@@ -53,6 +53,14 @@ def test_a_part_is_split_as_if_it_were_the_text(
 
 
 @examples
+def test_abbreviations_of_a_language(
+    language: str, text: str, expected: list[str]
+) -> None:
+    spans = sentence_spans(text, language=language)
+    assert [text[start:end] for start, end in spans] == expected
+
+
+@examples
 def test_worked_sentences(text: str, expected: list[str]) -> None:
     assert pieces(text) == expected
 

@@ -1,0 +1,1 @@
+"""Office files become Markdown: their packages, tables, and a module for each format."""

@@ -1,0 +1,243 @@
+"""Zip packages (Word, OpenDocument, EPUB) and the XML inside, opened without trust."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+from urllib.parse import unquote
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from structrag.errors import InvalidDocument
+
+MOST_BYTES = 500_000_000  # of all parts that are read, unpacked
+MOST_DEPTH = 500  # of elements inside each other
+
+_OTHERS = (  # the first bytes of files that are often given a wrong suffix
+    (b"%PDF", "it is a PDF file"),
+    (b"{\\rtf", "it is an RTF file"),
+    (b"\x89PNG", "it is a picture"),
+    (b"\xff\xd8\xff", "it is a picture"),
+    (b"<", "it is an HTML or XML file"),
+)
+_OLE = b"\xd0\xcf\x11\xe0"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a part of an Office Open XML package refers to."""
+
+    id: str
+    kind: str  # the last word of its type: "styles", "image", "hyperlink"
+    target: str  # the name of a part, or an address where it is external
+    is_external: bool
+
+
+def refuse(name: str, reason: str) -> NoReturn:
+    """Raise InvalidDocument for a file that cannot be read. `reason` is the rest of the sentence,
+    with what to do."""
+    raise InvalidDocument(f"Cannot read {name or 'the document'}: {reason}")
+
+
+class Package:
+    """A zip package in memory. Raises InvalidDocument for what is none, or encrypted.
+
+    Example:
+        >>> package = Package(data, "report.docx")
+        >>> package.xml("word/document.xml").tag
+
+    Args:
+        data: The file's bytes.
+        name: What errors call the file.
+        most_bytes: The most that may be unpacked of all the parts together.
+    """
+
+    def __init__(
+        self, data: bytes, name: str = "", *, most_bytes: int = MOST_BYTES
+    ) -> None:
+        self.name = name
+        self._left = self._most = most_bytes
+        if not data.startswith(b"PK"):
+            self._refuse_other(data)
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except _BROKEN as error:
+            refuse(
+                name,
+                f"its zip package is broken or cut off ({error}). Save or copy it again.",
+            )
+        infos = self._zip.infolist()
+        self._parts = {_key(info.filename): info for info in infos}
+        self.names = tuple(info.filename.replace("\\", "/") for info in infos)
+        if any(info.flag_bits & 1 for info in infos):
+            self.refuse("it is encrypted. Save it without a password.")
+
+    def _refuse_other(self, data: bytes) -> NoReturn:
+        if data.startswith(_OLE):
+            if _ENCRYPTED in data:
+                self.refuse("it is encrypted. Save it without a password.")
+            self.refuse(
+                "it is in the binary format of Office before 2007. Save it in the present one."
+            )
+        if not data:
+            self.refuse("it is empty.")
+        start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+        what = next(
+            (what for mark, what in _OTHERS if start.startswith(mark)), "it is none"
+        )
+        self.refuse(
+            f"its suffix stands for a zip package, and {what}. Give it the suffix of what it is."
+        )
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise InvalidDocument that names the file."""
+        refuse(self.name, reason)
+
+    def __contains__(self, part: str) -> bool:
+        return _key(part) in self._parts
+
+    def data(self, part: str) -> bytes:
+        """A part, unpacked. Raises InvalidDocument where it is missing, broken or too large."""
+        info = self._parts.get(_key(part))
+        if info is None:
+            self.refuse(f"its part {part} is missing. Save it again.")
+        if info.file_size > self._left:
+            self.refuse(
+                f"it unpacks to more than {self._most:,} bytes. Split the file, or raise the limit."
+            )
+        try:
+            data = self._zip.read(info)
+        except _BROKEN as error:
+            self.refuse(
+                f"its part {part} is broken or cut off ({error}). Save or copy it again."
+            )
+        self._left -= len(data)
+        return data
+
+    def text(self, part: str) -> str:
+        """A part as UTF-8, or UTF-16 where it begins with a byte order mark."""
+        data = self.data(part)
+        is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        return data.decode("utf-16" if is_wide else "utf-8-sig", "replace")
+
+    def xml(self, part: str) -> Element:
+        """The root of a part. Names of strict Office Open XML become those of the usual one."""
+        data = self.data(part)
+        if b"purl.oclc.org/ooxml" in data:
+            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data)
+        return safe_xml(data, self.name, part)
+
+    def relations(self, part: str = "") -> list[Relation]:
+        """What a part refers to, or the package itself for ""; parts that are missing too."""
+        folder, file = posixpath.split(part)
+        path = posixpath.join(folder, "_rels", f"{file}.rels")
+        if path not in self:
+            return []
+        return [
+            Relation(
+                each.get("Id", ""),
+                each.get("Type", "").rpartition("/")[2],
+                target
+                if (is_external := each.get("TargetMode") == "External")
+                else joined(folder, target),
+                is_external,
+            )
+            for each in self.xml(path)
+            if (target := each.get("Target", ""))
+        ]
+
+    def related(self, part: str, kind: str) -> str:
+        """The first part of a kind that a part refers to and that is there; "" if none."""
+        return next(
+            (
+                each.target
+                for each in self.relations(part)
+                if each.kind == kind and not each.is_external and each.target in self
+            ),
+            "",
+        )
+
+
+def joined(folder: str, target: str) -> str:
+    """The name of the part that `target` means in a folder. It never leaves the package.
+
+    Example:
+        >>> joined("word", "../media/a%20b.png#x")
+        'media/a b.png'
+    """
+    path = unquote(target.partition("#")[0]).replace("\\", "/")
+    return posixpath.normpath(posixpath.join("/", folder, path)).lstrip("/")
+
+
+def _key(part: str) -> str:
+    return part.replace("\\", "/").lower()
+
+
+class _Builder(ElementTree.TreeBuilder):
+    def __init__(self, name: str, part: str) -> None:
+        super().__init__()
+        self._file = name
+        self._part = part
+
+    def doctype(self, name: str, pubid: str, system: str) -> None:
+        refuse(
+            self._file,
+            f"{self._part} declares a document type ({name}), which could load other files. "
+            "Save it without one.",
+        )
+
+
+def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
+    """The root element of XML that may be hostile. Raises InvalidDocument for a document type
+    (entities stand there), for what is not well-formed, and for elements more than 500 deep."""
+    parser = ElementTree.XMLParser(target=_Builder(name, part))
+    try:
+        parser.feed(data)
+        root: Element = parser.close()
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        if isinstance(error, InvalidDocument):
+            raise
+        refuse(name, f"{part} is not well-formed XML ({error}). Save it again.")
+    level = [root]
+    for _ in range(MOST_DEPTH):
+        level = [child for each in level for child in each]
+        if not level:
+            return root
+    refuse(name, f"{part} has elements more than {MOST_DEPTH} deep. Flatten them.")
+
+
+def walk(
+    root: Element,
+    enter: Callable[[Element], bool],
+    leave: Callable[[Element], None],
+) -> None:
+    """Visit all elements below `root` in their order, without recursion. `enter` says whether to go
+    inside; `leave` comes behind an element that was entered or not."""
+    path = [(root, iter(root))]
+    while path:
+        for child in path[-1][1]:
+            if enter(child):
+                path.append((child, iter(child)))
+                break
+            leave(child)
+        else:
+            element, _ = path.pop()
+            if path:
+                leave(element)

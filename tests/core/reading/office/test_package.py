@@ -1,0 +1,146 @@
+"""Packages and XML that may be broken or hostile."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from structrag.errors import InvalidDocument
+from structrag.reading.office.package import Package, joined, safe_xml, walk
+
+
+def packed(parts: dict[str, str | bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, content in parts.items():
+            package.writestr(name, content)
+    return out.getvalue()
+
+
+def test_parts_are_found_in_any_case_and_with_backslashes() -> None:
+    package = Package(packed({"Word\\Document.xml": "<a/>"}), "a.docx")
+    assert package.names == ("Word/Document.xml",)
+    assert "word/document.xml" in package
+    assert package.xml("word/document.xml").tag == "a"
+
+
+def test_text_is_decoded_by_its_byte_order_mark() -> None:
+    parts = {"a": "é".encode("utf-16"), "b": b"\xef\xbb\xbf\xc3\xa9", "c": b"\xff"}
+    package = Package(packed(parts))
+    assert [package.text(part) for part in "abc"] == ["é", "é", "\ufffd"]
+
+
+def test_relations_stay_inside_the_package() -> None:
+    relation = '<Relationship Id="{}" Type="http://x/{}" Target="{}"{}/>'
+    relations = "".join(
+        (
+            relation.format("1", "styles", "styles.xml", ""),
+            relation.format("2", "image", "../../../etc/passwd", ""),
+            relation.format("3", "image", "http://x/y.png", ' TargetMode="External"'),
+            relation.format("4", "notes", "/word/notes.xml", ""),
+        )
+    )
+    package = Package(
+        packed(
+            {
+                "word/_rels/document.xml.rels": f"<R>{relations}</R>",
+                "word/styles.xml": "<s/>",
+            }
+        )
+    )
+    found = package.relations("word/document.xml")
+    assert [each.target for each in found] == [
+        "word/styles.xml",
+        "etc/passwd",
+        "http://x/y.png",
+        "word/notes.xml",
+    ]
+    assert [each.is_external for each in found] == [False, False, True, False]
+    assert package.related("word/document.xml", "styles") == "word/styles.xml"
+    assert package.related("word/document.xml", "image") == ""
+    assert package.relations("word/styles.xml") == []
+
+
+def test_a_target_never_leaves_the_package() -> None:
+    assert joined("OPS/text", "../a%20b.xhtml#top") == "OPS/a b.xhtml"
+    assert joined("OPS", "../../../../x") == "x"
+
+
+def test_strict_names_become_the_usual_ones() -> None:
+    strict = '<w:a xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"/>'
+    tag = Package(packed({"a.xml": strict})).xml("a.xml").tag
+    assert tag == "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}a"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"%PDF-1.7", "PDF"),
+        (b"\xef\xbb\xbf<html>", "HTML"),
+        (b"\xd0\xcf\x11\xe0 old", "before 2007"),
+        (
+            b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"),
+            "encrypted",
+        ),
+        (packed({"a": "b" * 99})[:60], "broken or cut off"),
+    ],
+)
+def test_what_is_no_package_is_refused_with_the_reason(
+    data: bytes, reason: str
+) -> None:
+    with pytest.raises(InvalidDocument, match=rf"report\.docx.*{reason}"):
+        Package(data, "report.docx")
+
+
+def test_a_missing_part_is_named() -> None:
+    with pytest.raises(InvalidDocument, match=r"b\.xml is missing"):
+        Package(packed({"a.xml": ""})).data("b.xml")
+
+
+def test_a_damaged_part_is_named() -> None:
+    data = bytearray(packed({"a.xml": b"x" * 500}))
+    data[38] ^= 0xFF  # within the packed bytes
+    package = Package(bytes(data))
+    with pytest.raises(InvalidDocument, match="broken or cut off"):
+        package.data("a.xml")
+
+
+def test_the_sum_of_what_is_unpacked_has_a_limit() -> None:
+    package = Package(packed({"a": "x" * 600, "b": "x" * 600}), most_bytes=1000)
+    package.data("a")
+    with pytest.raises(InvalidDocument, match="more than 1,000 bytes"):
+        package.data("b")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_document_type_is_refused_in_any_encoding(encoding: str) -> None:
+    source = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><d>&x;</d>'
+    with pytest.raises(InvalidDocument, match="document type"):
+        safe_xml(source.encode(encoding), "a.docx")
+
+
+def test_broken_and_deep_xml_are_refused() -> None:
+    with pytest.raises(InvalidDocument, match="not well-formed"):
+        safe_xml(b"<a><b></a>")
+    with pytest.raises(InvalidDocument, match="500 deep"):
+        safe_xml(b"<a>" * 20_000 + b"</a>" * 20_000)
+    assert safe_xml(b"<a>" * 500 + b"</a>" * 500).tag == "a"
+
+
+def test_a_walk_visits_in_order_and_leaves_out_what_is_not_entered() -> None:
+    seen = []
+
+    def enter(element: Element) -> bool:
+        seen.append(element.tag)
+        return element.tag != "b"
+
+    walk(
+        safe_xml(b"<r><a><c/></a><b><d/></b></r>"),
+        enter,
+        lambda element: seen.append(f"/{element.tag}"),
+    )
+    assert seen == ["a", "c", "/c", "/a", "b", "/b"]
