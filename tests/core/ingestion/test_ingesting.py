@@ -108,7 +108,7 @@ def test_what_has_not_changed_is_not_read_again(
 def test_all_workers_get_some_of_few_files(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 4)
     (tmp_path / "at work").mkdir()
-    make = partial(makers.together, str(tmp_path / "at work"))
+    make = partial(makers.gather, str(tmp_path / "at work"))
     report = ingest(tmp_path / "files", tmp_path / "index", make=make, workers=2)
     assert (report.added, report.errors) == (4, {})
 
