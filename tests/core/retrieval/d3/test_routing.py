@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from d3_making import OUTLINE, section
 from doubles import ScriptedModel
 from fixture_cases import examples
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import D3Index, D3Retriever, read_text
+from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing
@@ -23,6 +25,7 @@ from structrag.retrieval.d3.routing import (
     is_direct,
     route_flow,
     routed_flow,
+    stand_in,
     subtrees_of,
     with_children,
 )
@@ -218,3 +221,25 @@ def test_by_a_cross_encoder(options: dict[str, Any], expected: list[str]) -> Non
     assert result.route.scores == tuple(scores[title] for title in expected)
     assert encoder.texts[0] == "Pump\nIt leaks oil."
     assert result.route.cost.scored == 3
+
+
+def test_no_model_is_an_error_here() -> None:
+    with pytest.raises(NoModel):
+        Runner().run(route_flow("What?", OUTLINE))
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({1: 0.5}, [1]),
+        ({0: 0.5, 1: 1.0, 2: 0.49}, [1, 0]),
+        ({0: 0.3, 1: 0.1 + 0.2}, [0, 1]),  # ties but for rounding: the earlier
+        (dict.fromkeys(range(7), 1.0), [0, 1, 2, 3, 4]),
+        ({0: 0.0, 1: 0.0}, []),
+        ({9: 1.0}, []),
+    ],
+)
+def test_sections_that_stand_in_for_a_failed_call(
+    scores: dict[int, float], expected: list[int]
+) -> None:
+    assert stand_in(range(7), scores) == expected
