@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from d3_making import OUTLINE, section
 from doubles import ScriptedModel
 from fixture_cases import examples
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import D3Index, D3Retriever, read_text
+from structrag.errors import NoModel
 from structrag.model_calls.runner import Runner
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing
@@ -23,6 +25,7 @@ from structrag.retrieval.d3.routing import (
     is_direct,
     route_flow,
     routed_flow,
+    stand_in,
     with_children,
 )
 from structrag.retrieval.d3.selection import Selection
@@ -175,3 +178,25 @@ def test_text_without_headings_is_read_directly_unless_it_is_scored() -> None:
     direct = route_of("What leaks?", "llm", flat, llm=model)
     assert (direct.route.how, direct.rows, model.prompts) == ("direct", [0, 1], [])
     assert route_of("What leaks?", "scores", flat).route.how == "scores"
+
+
+def test_no_model_is_an_error_here() -> None:
+    with pytest.raises(NoModel):
+        Runner().run(route_flow("What?", OUTLINE))
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({1: 0.5}, [1]),
+        ({0: 0.5, 1: 1.0, 2: 0.49}, [0, 1]),
+        ({0: 0.3, 1: 0.1 + 0.2}, [0, 1]),  # ties but for rounding: the earlier
+        (dict.fromkeys(range(7), 1.0), [0, 1, 2, 3, 4]),
+        ({0: 0.0, 1: 0.0}, []),
+        ({9: 1.0}, []),
+    ],
+)
+def test_sections_that_stand_in_for_a_failed_call(
+    scores: dict[int, float], expected: list[int]
+) -> None:
+    assert stand_in(range(7), scores) == expected
