@@ -30,7 +30,7 @@ from benchmarks.quality_tables import markdown_table
 from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.retrieval.d3.routing import SearchedPart
-from structrag.retrieval.d3.scoring import lexical_part_scores, part_scores_flow
+from structrag.retrieval.d3.scoring import fused_scores, part_scores_flow
 from structrag.retrieval.d3.sentences import (
     paragraph_sentence_flow,
     part_sentence_scores,
@@ -75,7 +75,12 @@ def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
             SCORES: index.runner.run(
                 part_scores_flow(scope.parts, text, scope.part_mask)
             ),
-            BM25: lexical_part_scores(scope.parts, text, scope.part_mask),
+            BM25: {
+                row: scores["bm25"]
+                for row, scores in fused_scores(
+                    scope.parts, text, None, scope.part_mask
+                ).items()
+            },
         }
         for name, scores in parts.items():
             rank = gold_rank(question, scope, scores)

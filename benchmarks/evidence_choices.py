@@ -30,7 +30,7 @@ from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.model_calls.requests import Array, TokenVectors
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence import adding, quantised, record
-from structrag.retrieval.evidence import pool as pools
+from structrag.retrieval.evidence import corpus as pools
 from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, unit_rows

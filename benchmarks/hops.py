@@ -115,7 +115,7 @@ def retrievers(
     return {
         FIXED: MultiViewRetriever(index, routes=("dense", "bm25"), k=30),
         EVIDENCE: EvidenceRetriever.from_documents(
-            dataset.documents, encoder, reading=reading, max_tokens=max(BUDGETS)
+            dataset.documents, encoder, read_options=reading, max_tokens=max(BUDGETS)
         ),
     }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.documents import Document
-
 from langchain_structrag.options import (
     HiQAArguments,
     HiQAPaperArguments,
@@ -13,13 +11,9 @@ from langchain_structrag.options import (
 )
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.integrations.metadata import SEGMENT_TEXT_KEY
-from structrag.integrations.offsets import trimmed
-from structrag.integrations.origins import Origin
 from structrag.integrations.segments import segment_notes
 from structrag.integrations.splitters import UNLIMITED, take_settings
 from structrag.records import Chunk
-from structrag.records import Document as CoreDocument
 from structrag.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -101,22 +95,8 @@ class HiQATransformer(StructureSplitter):
         }
         return cls(**arguments)
 
-    def _chunk_document(
-        self,
-        inherited: dict[str, Any],
-        source: CoreDocument,
-        parent: Origin,
-        chunk: Chunk,
-        key: str,
-    ) -> Document:
-        document = super()._chunk_document(inherited, source, parent, chunk, key)
-        if not self._add_context:
-            return document
-        passage = trimmed(chunk) if self._strip_whitespace else chunk
-        document.metadata[SEGMENT_TEXT_KEY] = passage.text
-        if chunk.extras.get("reduced"):  # what is indexed is not the passage itself
-            document.page_content = chunk.index_text
-        return document
+    def _has_index_text(self) -> bool:
+        return self._add_context
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
         return {

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from langchain_core.documents import Document
-
 from langchain_structrag.options import (
     IDMSArguments,
     IDMSPaperArguments,
@@ -23,9 +21,7 @@ from structrag.chunks.enriching.enricher import (
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.model_splitter import ReadingSplitter
-from structrag.integrations.metadata import IDMS_KEYS, SEGMENT_TEXT_KEY
-from structrag.integrations.offsets import trimmed
-from structrag.integrations.origins import Origin
+from structrag.integrations.metadata import IDMS_KEYS
 from structrag.integrations.splitters import (
     UNLIMITED,
     changes_of,
@@ -34,8 +30,6 @@ from structrag.integrations.splitters import (
     shows_path,
     take_settings,
 )
-from structrag.records import Chunk
-from structrag.records import Document as CoreDocument
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -154,13 +148,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         Merged up to 200 words, no limit, sections not looked at. Sizes are words. `llm` must be
         given, or a `TransformersMargin` as `margin`. Pass `enrich="none"` for margins alone.
         """
-        published = changes_of(
-            IDMSSplitter.paper(),
-            "min_tokens",
-            "target_tokens",
-            "max_tokens",
-            "heading_path",
-        )
+        published = changes_of(IDMSSplitter.paper())
         sizes = {
             "length_function": count_words,
             "chunk_size": UNLIMITED,
@@ -176,23 +164,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         arguments: dict[str, Any] = {**published, **sizes, **plain, **settings}
         return cls(embeddings, llm, **arguments)
 
-    def _chunk_document(
-        self,
-        inherited: dict[str, Any],
-        source: CoreDocument,
-        parent: Origin,
-        chunk: Chunk,
-        key: str,
-    ) -> Document:
-        document = super()._chunk_document(inherited, source, parent, chunk, key)
-        if not isinstance(self.core, EnrichingSplitter):
-            return document
-        passage = trimmed(chunk) if self._strip_whitespace else chunk
-        document.metadata[SEGMENT_TEXT_KEY] = passage.text
-        reduced = chunk.extras.get("reduced")
-        if reduced:  # what is embedded is not the passage itself
-            document.page_content = chunk.index_text if self._add_context else reduced
-        return document
+    def _has_index_text(self) -> bool:
+        return isinstance(self.core, EnrichingSplitter)
 
 
 def count_words(text: str) -> int:

@@ -19,6 +19,7 @@ from structrag.chunks.idms.splitter import IDMSSettings
 from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
 from structrag.integrations.options import CoreOptions
+from structrag.integrations.splitters import hints_of
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.settings import CallOptions
@@ -129,15 +130,9 @@ class FormatterArguments(CallOptions, total=False):
 
 
 # What the core calls what has another name in LangChain.
-SPLITTER_HINTS = {
-    "max_tokens": "Pass chunk_size=.",
-    "min_tokens": "Pass min_chunk_size=.",
-    "target_tokens": "Pass target_chunk_size=.",
-    "counter": "Pass length_function=.",
-    "heading_path": "Pass add_context=.",
-    "embedding": "Pass embeddings=.",
-    "embedder": "Pass embeddings=.",
-}
+SPLITTER_HINTS = hints_of(
+    counter="length_function", embedding="embeddings", embedder="embeddings"
+)
 
 
 def further_settings(

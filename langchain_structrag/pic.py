@@ -100,7 +100,7 @@ class PICTextSplitter(ReadingTextSplitter):
     ) -> PICTextSplitter:
         """As published (section 3.2). The document's summary, the mean, no size bounds, sections
         not looked at."""
-        published = changes_of(PICSplitter.paper(), "max_tokens", "context")
+        published = changes_of(PICSplitter.paper(), "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
         arguments: dict[str, Any] = {**published, **sizes, **settings}
         return cls(embeddings, llm, **arguments)

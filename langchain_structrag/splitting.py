@@ -21,6 +21,7 @@ from langchain_structrag.conversion import (
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import (
+    SEGMENT_TEXT_KEY,
     context_notes,
     header_notes,
     heading_path,
@@ -172,6 +173,9 @@ class StructureSplitter(TextSplitter):
         """One chunk as a LangChain document; `key` tells its parent apart."""
         if self._strip_whitespace:
             chunk = trimmed(chunk)
+        content = chunk.text
+        if self._add_context and chunk.context:
+            content = f"{chunk.context}\n{content}"
         metadata = {
             **deepcopy(inherited),
             **(
@@ -182,9 +186,17 @@ class StructureSplitter(TextSplitter):
             **page_notes(source.meta, chunk),
             **self._notes(parent.place(chunk)),
         }
-        lead = f"{chunk.context}\n" if self._add_context and chunk.context else ""
+        if self._has_index_text():
+            metadata[SEGMENT_TEXT_KEY] = chunk.text
+            reduced = chunk.extras.get("reduced")
+            if reduced:  # what is embedded is not the passage itself
+                content = chunk.index_text if self._add_context else reduced
         name = stable_uuid(source.id, key, chunk.start, chunk.end)
-        return Document(page_content=lead + chunk.text, metadata=metadata, id=name)
+        return Document(page_content=content, metadata=metadata, id=name)
+
+    def _has_index_text(self) -> bool:
+        """Whether what is embedded may be another text than the passage."""
+        return False
 
     def _place_notes(
         self, source: CoreDocument, parent: Origin, chunk: Chunk

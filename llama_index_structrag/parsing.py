@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from llama_index.core.bridge.pydantic import (
@@ -45,12 +44,12 @@ from structrag.integrations.documents import stable_uuid
 from structrag.integrations.fitting import fitted_flow, hide_longest
 from structrag.integrations.metadata import CONTEXT_KEY
 from structrag.integrations.offsets import original_span, trimmed, trusted_start
-from structrag.integrations.origins import Origin, parent_of, under_titles
+from structrag.integrations.origins import parent_of, under_titles
 from structrag.integrations.splitters import defaults_of, hints_of
 from structrag.model_calls.flow import gather, memoised
 from structrag.model_calls.requests import Flow
 from structrag.model_calls.runner import Runner
-from structrag.records import Chunk, Document
+from structrag.records import Chunk
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -62,77 +61,30 @@ PARSER_HINTS = hints_of(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NodePlace:
-    """An incoming node's place in its original document."""
+def place_of(node: BaseNode) -> tuple[RelatedNodeInfo, str, int | None]:
+    """The document that a node's text came from, an id for the text, and its offset there.
 
-    # The original document: the node's SOURCE, or the node itself.
-    source: RelatedNodeInfo
-    name: str  # id for the core's document
-    base: int | None  # offset of the node's text in the original; None: unknown
-
-
-def place_of(node: BaseNode) -> NodePlace:
-    """Where a node's text lies in the document that it came from. A node without a SOURCE is its
-    own document; offsets of another parser are trusted where their length fits the text."""
+    A node without a SOURCE is its own document; offsets of another parser are trusted where their
+    length fits the text, and else None.
+    """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     start = trusted_start(
         text, getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     )
     source = node.source_node
     if source is None:
-        return NodePlace(node.as_related_node_info(), node.node_id, start or 0)
+        return node.as_related_node_info(), node.node_id, start or 0
     mark = stable_uuid(text) if start is None else start
-    return NodePlace(source, f"{source.node_id}@{mark}", start)
+    return source, f"{source.node_id}@{mark}", start
 
 
-@dataclass(frozen=True, slots=True)
-class Inherited:
-    """What the nodes made of one node take over from it."""
+def inherited(
+    node: BaseNode, room: int, counter: TokenCounter
+) -> tuple[dict[str, Any], list[str], int]:
+    """A node's metadata for what is made of it, the keys not to embed, the tokens of the others.
 
-    node: BaseNode
-    place: NodePlace
-    parent: Origin  # the same for metadata, with the titles above the node's text
-    metadata: Mapping[str, Any]
-    # Its longest values, kept out of the embedded text to keep the limit.
-    excluded: tuple[str, ...]
-    tokens: int  # of the metadata that is embedded with every chunk
-    with_metadata: bool
-
-    def make(
-        self, chunk: Chunk, document: Document, *, strip: bool, lists: bool
-    ) -> TextNode:
-        """The node of a chunk; its id is still to be set."""
-        chunk = trimmed(chunk) if strip else chunk
-        metadata: dict[str, Any] = {}
-        if self.with_metadata:
-            metadata = {
-                **self.metadata,
-                **chunk_metadata(self.parent.place(chunk), lists=lists),
-                **self.parent.source_notes(chunk, document),
-            }
-        span = original_span(chunk, document, self.place.base)
-        child = make_node("", chunk.text, span, metadata, self.node, self.place.source)
-        child.excluded_embed_metadata_keys += self.excluded
-        if self.with_metadata:
-            add_page_label(child, document.meta, chunk)
-        return child
-
-
-def inherit(
-    node: BaseNode,
-    document: Document,
-    room: int,
-    counter: TokenCounter,
-    *,
-    with_metadata: bool,
-) -> Inherited:
-    """What the chunks of a node inherit, which was read as `document`. Where the embedded metadata
-    counts more than `room` tokens, its longest values are not embedded."""
-    place = place_of(node)
-    parent = parent_of(document, node.metadata, place.base)
-    if not with_metadata:
-        return Inherited(node, place, parent, {}, (), 0, False)
+    Where the embedded metadata counts more than `room` tokens, its longest values are not embedded.
+    """
     metadata = {
         key: value for key, value in node.metadata.items() if key not in OWN_KEYS
     }
@@ -149,8 +101,7 @@ def inherit(
         return counter(shown.get_metadata_str(MetadataMode.EMBED))
 
     excluded, tokens = hide_longest(visible, size_without, room)
-    metadata[EMBED_EXCLUDED_KEY] = ", ".join(excluded)
-    return Inherited(node, place, parent, metadata, tuple(excluded), tokens, True)
+    return {**metadata, EMBED_EXCLUDED_KEY: ", ".join(excluded)}, excluded, tokens
 
 
 class StructureNodeParser(NodeParser):
@@ -337,40 +288,50 @@ class StructureNodeParser(NodeParser):
         """The nodes of a node; their texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
+        source, name, base = place_of(node)
         document = read_node(
-            node,
-            place_of(node).name,
-            format=self.format,
-            drop_navigation=self.drop_navigation,
+            node, name, format=self.format, drop_navigation=self.drop_navigation
         )
-        room, with_metadata = self.chunk_size // 2, self.include_metadata
-        parent = inherit(node, document, room, counter, with_metadata=with_metadata)
-        document = under_titles(document, parent.parent)
-        has_titles = self.include_metadata and self.add_context
+        parent = parent_of(document, node.metadata, base)
+        document = under_titles(document, parent)
+        told = self.include_metadata
+        metadata, excluded, tokens = (
+            inherited(node, self.chunk_size // 2, counter) if told else ({}, [], 0)
+        )
+
+        def child(whole: Chunk) -> TextNode:
+            chunk = trimmed(whole) if self.strip else whole
+            notes = {
+                **metadata,
+                **chunk_metadata(parent.place(chunk), lists=self.metadata_lists),
+                **parent.source_notes(chunk, document),
+            }
+            span = original_span(chunk, document, base)
+            made = make_node("", chunk.text, span, notes if told else {}, node, source)
+            made.excluded_embed_metadata_keys += excluded
+            if told:
+                add_page_label(made, document.meta, chunk)
+                hide_structure(made)
+                self.show(made, whole)
+            return made
+
         fitted = yield from fitted_flow(
             lambda limit, titles: self.core_splitter(limit, counter, context=titles),
             document,
-            lambda chunk: self._child(parent, chunk, document),
-            lambda child: counter(child.get_content(metadata_mode=MetadataMode.EMBED)),
+            child,
+            lambda made: counter(made.get_content(metadata_mode=MetadataMode.EMBED)),
             max_tokens=self.chunk_size,
-            metadata_tokens=parent.tokens,
-            label_tokens=counter(f"{CONTEXT_KEY}: \n\n") if has_titles else None,
+            metadata_tokens=tokens,
+            label_tokens=counter(f"{CONTEXT_KEY}: \n\n")
+            if told and self.add_context
+            else None,
         )
-        if self.include_metadata:
+        if told:
             for part in fitted:
                 oversize = {"oversize": part.size > self.chunk_size}
                 part.node.metadata.update({**self.notes(part.chunk), **oversize})
                 hide_structure(part.node)
         return [part.node for part in fitted]
-
-    def _child(self, parent: Inherited, chunk: Chunk, document: Document) -> TextNode:
-        child = parent.make(
-            chunk, document, strip=self.strip, lists=self.metadata_lists
-        )
-        if self.include_metadata:
-            hide_structure(child)
-            self.show(child, chunk)
-        return child
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
         """Set what models see of a chunk besides text and context. Nothing here."""

@@ -59,7 +59,7 @@ def test_e_is_the_order_of_the_library(
     atoms = order(of_set.signals(0, ASKED, pool), E, pool)
     quantiser = of_set.retriever.level.quantiser
     ranking = rank(pool, question, quantiser, language="english")
-    assert atoms[:50].tolist() == ranking.atoms[:50].tolist()
+    assert atoms[:50].tolist() == ranking.units[:50].tolist()
     # From the file.
     assert np.array_equal(order(of_set.signals(0, ASKED, pool), E, pool), atoms)
     assert of_set.recalls({"E": E}) == {"E": {str(budget): [1.0] for budget in BUDGETS}}

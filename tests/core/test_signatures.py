@@ -63,6 +63,9 @@ MUTABLE = {
     "retrieval.RouteTally",
     "retrieval.CallStats",
     "retrieval._State",
+    "reading._Cell",
+    "reading._List",
+    "reading._Table",
 }
 # Some keep what they computed, some wrap a model that users may extend.
 WITHOUT_SLOTS = {

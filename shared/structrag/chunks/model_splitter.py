@@ -71,7 +71,7 @@ class ReadingSplitter:
     ) -> list[Chunk]:
         """The chunks of a document, in reading order."""
         chosen = runner or runner_for(embedder, llm)
-        return chosen.run(_counted_flow(self, document, chosen))
+        return chosen.run(counted_flow(self.split_flow(document), chosen))
 
     async def asplit(
         self,
@@ -83,7 +83,7 @@ class ReadingSplitter:
     ) -> list[Chunk]:
         """`split` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
-        return await chosen.arun(_counted_flow(self, document, chosen))
+        return await chosen.arun(counted_flow(self.split_flow(document), chosen))
 
     def explain(
         self,
@@ -109,8 +109,8 @@ class ReadingSplitter:
         bounded size: a group's prompts go out together, and its sentences in full batches."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            flow = [_counted_flow(self, document, chosen) for document in group]
-            yield from chosen.run(gather(flow))
+            flow = self._group_flow(group, chosen)
+            yield from chosen.run(flow)
 
     async def asplit_all(
         self,
@@ -123,9 +123,15 @@ class ReadingSplitter:
         """`split_all` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            flow = [_counted_flow(self, document, chosen) for document in group]
-            for chunks in await chosen.arun(gather(flow)):
+            flow = self._group_flow(group, chosen)
+            for chunks in await chosen.arun(flow):
                 yield chunks
+
+    def _group_flow(
+        self, documents: Iterable[Document], runner: Runner
+    ) -> Flow[list[list[Chunk]]]:
+        flow = map(self.split_flow, documents)
+        return gather([counted_flow(one, runner) for one in flow])
 
 
 def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
@@ -209,13 +215,10 @@ def with_own_vectors(flow: Flow[T], unfitted: Any = None) -> Flow[T]:
     return handle(flow, answer)
 
 
-def _counted_flow(
-    splitter: ReadingSplitter, document: Document, runner: Runner
-) -> Flow[list[Chunk]]:
-    """A document's chunks. The runner's usage counts those that lack what a model should have
-    given."""
+def counted_flow(flow: Flow[list[Chunk]], runner: Runner) -> Flow[list[Chunk]]:
+    """The steps of a document's chunks. The runner's usage counts those that lack what a model
+    should have given."""
     failures: list[Failed] = []
-    flow = record_failures(splitter.split_flow(document), failures)
-    chunks = yield from answered(flow, runner)
+    chunks = yield from answered(record_failures(flow, failures), runner)
     runner.usage.fell_back(*fallbacks_of(chunks, failures))
     return chunks

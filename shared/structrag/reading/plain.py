@@ -55,6 +55,7 @@ _GAP = re.compile(
     |(?<=[.;:][ \t])(?=\d{1,2}\.[ \t]*[A-Z]{3}))""",
     re.VERBOSE,
 )
+_LONGEST_LINE = 10_000  # characters in which titles are looked for
 _SENTENCE = re.compile(r"[a-z][\w,;'’]*\s+[a-z]\w*\s+\w")  # running text
 _WIDE_SPACE = re.compile(r"[^\W_]\s{3,}\S|\|")  # of a table's row
 
@@ -222,7 +223,9 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
 def _marks(text: str, lines: list[_Line], i: int) -> Iterator[NumberedLine]:
     """Rule 2: the numbers and labels that may start a heading in line `i`."""
     line = lines[i]
-    gaps = [match.end() for match in _GAP.finditer(text, line.left, line.right)]
+    # A longer line is a whole page, contents list and all, whose lines a loader has joined.
+    end = line.right if line.right - line.left <= _LONGEST_LINE else line.left
+    gaps = [match.end() for match in _GAP.finditer(text, line.left, end)]
     for start, stop in zip([line.left, *gaps], [*gaps, line.right], strict=True):
         first = start == line.left
         mark = MARK.match(text, start, stop)

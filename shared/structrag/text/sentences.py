@@ -19,6 +19,7 @@ from typing import Any
 import regex
 
 from structrag.errors import InvalidParameter, check_choice
+from structrag.text.terms import stop_words
 
 SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 
@@ -36,6 +37,51 @@ _COMMON = (
     "dr mr mrs ms prof st jr sr vs inc ltd co corp dept jan feb mar apr aug sept oct nov dec "
     "a.m p.m u.s"
 )
+
+# In any language no sentence ends between these and a number, a small letter or a paragraph's sign.
+_BEFORE_NUMBERS = """
+    no nos nr nrn art arts abs ziff lit kap bd bde abb tab fig figs sec secs sect cl ch chap vol
+    vols p pp para paras par pt pts ex app eq eqs ref refs ver rev max min approx ca est sq cu
+    ft mi lbs oz hrs ed eds tel ext apt jan feb mar apr jun jul aug sep sept oct nov dec okt dez
+    rn rz anm aufl az bl cap núm pág págs párr tít sez rif bijl blz pag odst čl obr rys poz pkt
+    ust rozdz nro lk št č str стр рис табл гл ст разд κεφ αρ σελ md bkz böl"""
+_COUNTED = frozenset(_BEFORE_NUMBERS.split())
+# No sentence of the language ends with these.
+_INSIDE = {
+    "english": "mr mrs ms dr prof gen gov sen rep rev hon capt col lt sgt mt messrs vs e.g i.e cf "
+    "viz approx sq",
+    "german": "gem vgl bzw ggf inkl exkl zzgl evtl sog insb insbes einschl bspw bzgl ggü dr prof "
+    "hr frl st z.b d.h u.a i.d.r i.s.d i.v.m o.g s.o abs nr art ziff kap abb tab bd ca mind max "
+    "dipl mag ehem allg entspr lt betr",
+    "french": "m mm mme mmes mlle dr pr st ste cf p.ex c.-à-d env art chap fig éd",
+    "spanish": "sr sra srta sres dr dra ud uds p.ej art núm pág fig aprox ej avda",
+    "italian": "sig sigg dott dr prof ing avv p.es art cfr pag fig",
+    "portuguese": "sr sra dr dra prof eng p.ex art fig pág exmo",
+    "dutch": "dhr mevr mw dr drs prof ir ing bijv nr art fig o.a d.w.z m.b.t t.o.v blz vgl",
+    "danish": "dr hr prof nr fig ca f.eks bl.a dvs jf kap pga mht vedr inkl",
+    "norwegian": "dr hr prof nr fig ca f.eks bl.a dvs jf kap pga mht vedr inkl",
+    "swedish": "dr hr prof nr fig ca t.ex bl.a dvs jfr kap p.g.a inkl s.k",
+    "finnish": "esim ks vrt ns nk prof nro",
+    "estonian": "nt vt dr prof hr pr lk nr",
+    "polish": "np tj tzn m.in dr prof mgr inż ul św por zob art ust pkt nr rys tzw",
+    "czech": "např tj tzn dr prof ing mgr sv č obr čl odst tzv resp",
+    "slovene": "npr tj dr prof mag sv št čl oz",
+    "turkish": "dr prof doç sn bkz örn md",
+    "russian": "т.е т.к т.н напр им ул проф акад рис табл см",
+    "greek": "π.χ δηλ κα κος καθ αρ σελ βλ",
+}
+_NUMBERS = (
+    "german",
+    "danish",
+    "norwegian",
+    "turkish",
+)  # 2. is second, before capitals too
+_ENDING = re.compile(
+    r"(?<![\w.])(?P<word>(?:[^\W\d_]\.(?:-|[ \xa0\u202f]?))*[^\W\d_]+|\d{1,3})\.\s*\Z"
+)
+_GOES_ON = re.compile(r"[\d§(]|[IVX]+\b|[^\W\d_]\.")
+_NEXT_WORD = re.compile(r"[^\W\d_]+")
+_LOOK_BACK = 32  # characters
 
 _WINDOW = 65_536  # characters given to Punkt at once
 # Where Punkt may see an end: its own context expression without the words.
@@ -160,12 +206,43 @@ def _is_blank(part: str, left: int, right: int) -> bool:
 def _sentence_starts(part: str, language: str) -> list[int]:
     """Starts of sentences after the first, ascending."""
     first = _skip_space(part, 0)
-    starts = set(_punkt_starts(part, language)) if _PUNKT_END.search(part) else set()
+    starts = set()
+    if _PUNKT_END.search(part):
+        starts = {
+            start
+            for start in _punkt_starts(part, language)
+            if not _is_abbreviated(part, start, language)
+        }
     if not part.isascii():
         starts.update(
             _skip_space(part, match.end()) for match in _OTHER_END.finditer(part)
         )
     return sorted(offset for offset in starts if first < offset < len(part))
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def _inside(language: str) -> frozenset[str]:
+    return frozenset(_INSIDE.get(language, "").split())
+
+
+def _is_abbreviated(part: str, start: int, language: str) -> bool:
+    """Whether the dot before `start` is an abbreviation's or an ordinal's."""
+    ending = _ENDING.search(part, max(start - _LOOK_BACK, 0), start)
+    if ending is None:
+        return False
+    word = "".join(ending["word"].casefold().split())
+    if word.isdigit():
+        following = _NEXT_WORD.match(part, start)
+        return (following is not None and language in _NUMBERS) and following[
+            0
+        ].casefold() not in stop_words(language)
+    if word in _inside(language):
+        return True
+    goes_on = _GOES_ON.match(part, start)
+    if word in _COUNTED:
+        return goes_on is not None or part[start].islower()
+    is_letters = len(word) == 1 or word[1::2] == "." * (len(word) // 2)  # z. | B.
+    return is_letters and goes_on is not None and goes_on[0][-1] == "."
 
 
 def _skip_space(part: str, offset: int) -> int:

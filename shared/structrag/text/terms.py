@@ -1,9 +1,10 @@
 """Text to BM25 terms.
 
-A term is a run of letters, marks and digits after NFKC and case folding. `-`, `_` and `/` inside
-such a run, and `.` or `,` between digits, stay in the term; a term with `-`, `_` or `/` is given
-whole and then in its parts of two or more characters. Runs of scripts written without spaces become
-overlapping pairs of characters.
+A term is a run of letters, marks and digits after NFKC and case folding, without soft hyphens,
+joiners and the vowel points of Hebrew and Arabic. `-`, `_` and `/` inside such a run, and `.` or
+`,` between digits, stay in the term; a term with `-`, `_` or `/` is given whole and then in its
+parts of two or more characters. Runs of scripts written without spaces become overlapping pairs of
+characters.
 """
 
 from __future__ import annotations
@@ -64,6 +65,13 @@ _EUROPEAN = (
 _NOT_EUROPEAN = re.compile(f"[^{_EUROPEAN}]")
 _EUROPEAN_RUN = re.compile(r"[^\W_]+(?:[-_/][^\W_]+|(?<=\d)[.,](?=\d)[^\W_]+)*")
 _CONNECTOR = re.compile("[-_/]")
+# Inside words, and none of them: soft hyphens, joiners, marks of direction and variation; the vowel
+# points of Hebrew and Arabic, which most texts leave out, and Arabic's stretched line.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
+    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +179,8 @@ def _stop_set(language: str, stopwords: tuple[str, ...] | None) -> frozenset[str
 
 
 def _fold(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return _UNSEEN.sub("", text) if _UNSEEN.search(text) else text
 
 
 def _all_terms(text: str) -> list[str]:

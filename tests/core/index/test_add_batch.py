@@ -715,3 +715,10 @@ def test_vectors_that_a_splitter_gives_are_those_of_the_raw_view(
     splitter.reuse_vectors = False
     assert vectors_by(read_by(splitter, embedder)) != [{"raw": [[3.0, 4.0]]}] * 2
     assert len(splitter.widths) == 2
+
+
+def test_a_long_blank_text_is_one_window() -> None:
+    class Limited:
+        max_tokens = 2
+
+    assert split_windows(" " * 60, Limited(), overflow="windows") == [" " * 60]

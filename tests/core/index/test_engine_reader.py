@@ -323,3 +323,14 @@ def test_searches_that_find_nothing_and_those_that_are_wrong(
         reader.search_dense("raw", [1.0, 2.0, float("nan")], 5)
     with pytest.raises(InvalidParameter, match="view must be one of"):
         reader.search_lexical("summary", "apple", 5)
+
+
+def test_conditions_are_checked(stores: tuple[EngineStore, Store]) -> None:
+    reader = stores[0].reader()
+    chosen = reader.select({"year": 2020})
+    assert reader.select(chosen) is chosen and reader.select(None) is None
+    message = "'doc_id', 'lang', 'tags', 'year'; got 'yaer'"
+    with pytest.raises(InvalidParameter, match=message):
+        reader.select({"yaer": 2020})
+    with pytest.raises(InvalidParameter, match="got a function"):
+        reader.select(lambda meta: True)

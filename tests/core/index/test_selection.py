@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,7 @@ from index_making import document
 from store_making import VIEWS, entry, small_store
 
 from structrag import Index, MultiViewRetriever
-from structrag.errors import (
-    InvalidParameter,
-)
+from structrag.errors import InvalidParameter
 from structrag.index.store import Store
 
 
@@ -134,3 +133,13 @@ def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
         ) as caught:
             search("pump", where=lambda meta: meta["year"] > 2000)
         assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    "value", [{"$gt": 2020}, [{"$ne": 2020}], Path("a.md"), [2020, b"x"]]
+)
+def test_what_meets_nothing_is_refused(value: Any) -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"must be a dict of values .* for 'year'"
+    ):
+        small_store().select({"year": value})

@@ -19,6 +19,7 @@ from fixture_cases import examples
 from store_making import VIEWS, answers, entry, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, TimedOut
+from structrag.index.segments import open_segment
 from structrag.index.storage import (
     ENGINES,
     FORMAT,
@@ -364,3 +365,21 @@ def test_a_manifest_that_is_not_ours_is_not_replaced(
     with pytest.raises(InvalidParameter, match="nothing in it was changed"):
         small_store().save(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_a_loader_notices_that_equal_content_was_saved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path)
+    once = [True]
+    opened = open_segment
+
+    def gone_for_a_moment(*arguments: object, **options: object) -> object:
+        if once.pop() if once else False:
+            # Another saver had removed the file, this one brings it back.
+            small_store().save(path)
+            raise IndexDamaged("it is missing")
+        return opened(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("structrag.index.storage.open_segment", gone_for_a_moment)
+    assert answers(Store.load(path)) == answers(small_store())

@@ -294,3 +294,17 @@ def test_a_long_page_without_headings_is_warned_of(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             read_file(tmp_path / name)
+
+
+def test_many_comments_before_html_take_no_time_of_their_own() -> None:
+    assert detect_format("<!-- a -->\n" * 40 + "<p>Hello</p>") == "text"
+    assert detect_format("<!-- a -->\n" * 20_000 + "<p>Hello</p>") == "text"
+    assert (
+        detect_format(
+            "<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>"
+        )
+        == "html"
+    )
+    assert detect_format("<!-- never closed <html>") != "html"
+    for comment in ("<!-->", "<!--->", "<!---->", "<!-- a -->"):
+        assert detect_format(f"{comment}<html>") == "html"

@@ -26,12 +26,10 @@ from structrag.chunks.enriching.supplements import (
 from structrag.chunks.model_splitter import (
     Explanation,
     ReadingSplitter,
-    answered,
+    counted_flow,
     runner_for,
 )
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
-from structrag.model_calls.failures import fallbacks_of
-from structrag.model_calls.flow import record_failures
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.model_calls.runner import Runner
 from structrag.reading.settings import changed
@@ -162,11 +160,7 @@ class IDMSEnricher:
         Models are given as to `ReadingSplitter`.
         """
         chosen = runner or runner_for(embedder, llm)
-        failures: list[Failed] = []
-        flow = record_failures(self.enrich_flow(document, chunks), failures)
-        enriched = chosen.run(answered(flow, chosen))
-        chosen.usage.fell_back(*fallbacks_of(enriched, failures))
-        return enriched
+        return chosen.run(counted_flow(self.enrich_flow(document, chunks), chosen))
 
     async def aenrich(
         self,
@@ -179,11 +173,8 @@ class IDMSEnricher:
     ) -> list[Chunk]:
         """`enrich` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
-        failures: list[Failed] = []
-        flow = record_failures(self.enrich_flow(document, chunks), failures)
-        enriched = await chosen.arun(answered(flow, chosen))
-        chosen.usage.fell_back(*fallbacks_of(enriched, failures))
-        return enriched
+        flow = counted_flow(self.enrich_flow(document, chunks), chosen)
+        return await chosen.arun(flow)
 
     def enrich_flow(
         self, document: Document, chunks: Sequence[Chunk]

@@ -64,26 +64,6 @@ def window_of(context: str) -> int | None:
     return None if context == "chunk" else int(match.group(1) or 1)
 
 
-@dataclass(slots=True)
-class DocumentGaps:
-    """What was read from a document of n units. Number i belongs to the gap in front of unit i. It
-    is NaN where a scope starts."""
-
-    n: int
-    source: str = ""  # what margins were read from
-    margins: FloatArray = field(init=False)
-    thresholds: FloatArray = field(init=False)
-    # 1 where the model was asked and gave no margin.
-    fallbacks: FloatArray = field(init=False)
-    # By the first unit of a scope, and counted from it.
-    cuts: dict[int, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.margins = np.full(self.n, np.nan)
-        self.thresholds = np.full(self.n, np.nan)
-        self.fallbacks = np.zeros(self.n)
-
-
 def words_of(text: str, first: Unit, last: Unit) -> str:
     """The text from one unit to another. The heading in front of it and white space around it are
     left out."""
@@ -178,32 +158,58 @@ class SentenceMargins:
         return self.values
 
 
-def read_at_once(
-    text: str,
-    scopes: Sequence[UnitScope],
-    window: int,
-    model: GapModel,
-    similarity: SentenceMargins,
-    gaps: DocumentGaps,
-) -> Flow[None]:
-    """Fill in the margins of all gaps. There is one list of requests. Where there is no answer the
-    similarity is taken."""
-    numbered = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
-    places = [scope.first + i for scope, i in numbered]
-    margins: list[float | None] = [None] * len(numbered)
-    if model.margin not in (SIMILARITY, WORDS):
-        pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
-        margins = yield from model.margin_flow(pairs)
-    missing = []
-    for place, margin in zip(places, margins, strict=True):
-        if margin is None:
-            missing.append(place)
-        else:
-            gaps.margins[place] = margin
-    if missing:
-        values = yield from similarity.flow()
-        gaps.margins[missing] = values[np.asarray(missing) - 1]
-        gaps.fallbacks[missing] = model.asked
+@dataclass(slots=True)
+class DocumentGaps:
+    """What was read from a document of n units. Number i belongs to the gap in front of unit i. It
+    is NaN where a scope starts."""
+
+    model: GapModel
+    sentences: SentenceMargins
+    margins: FloatArray = field(init=False)
+    thresholds: FloatArray = field(init=False)
+    # 1 where the model was asked and gave no margin.
+    fallbacks: FloatArray = field(init=False)
+    # By the first unit of a scope, and counted from it.
+    cuts: dict[int, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n = len(self.sentences.texts)
+        self.margins = np.full(n, np.nan)
+        self.thresholds = np.full(n, np.nan)
+        self.fallbacks = np.zeros(n)
+
+    @property
+    def source(self) -> str:
+        """What margins were read from."""
+        if self.model.source in {"", NONE, UNUSABLE}:
+            return WORDS if self.sentences.by_words else SIMILARITY
+        return self.model.source
+
+    def read_all(
+        self, text: str, scopes: Sequence[UnitScope], window: int
+    ) -> Flow[None]:
+        """Fill in the margins of all gaps, with one list of requests."""
+        numbered = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
+        places = [scope.first + i for scope, i in numbered]
+        pairs = []
+        if self.model.margin not in (SIMILARITY, WORDS):
+            pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
+        yield from self.read(places, pairs)
+
+    def read(self, places: Sequence[int], pairs: Sequence[Pair]) -> Flow[None]:
+        """Fill in the margins at these places; the similarity where there is no answer."""
+        margins = yield from self.model.margin_flow(pairs)
+        margins = margins or [None] * len(places)
+        missing = []
+        for place, margin in zip(places, margins, strict=True):
+            if margin is None:
+                missing.append(place)
+            else:
+                self.margins[place] = margin
+        if missing:
+            values = yield from self.sentences.flow()
+            self.margins[missing] = values[np.asarray(missing) - 1]
+            self.fallbacks[missing] = self.model.asked
 
 
 def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:

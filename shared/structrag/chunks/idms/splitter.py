@@ -21,7 +21,6 @@ from structrag.chunks.idms.sentence_margins import (
     MarginFunction,
     SentenceMargins,
     check_margin,
-    read_at_once,
     window_of,
     words_of,
 )
@@ -30,7 +29,7 @@ from structrag.chunks.scopes import UnitScope
 from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.model_calls.requests import Flow
-from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
+from structrag.models.margins import PAPER_PROMPT, PROMPT, check_prompt
 from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
 from structrag.text.cutting import Piece
@@ -204,69 +203,27 @@ class IDMSSplitter(BoundarySplitter):
         sentences = [
             words_of(text, unit, unit) for scope in scopes for unit in scope.units
         ]
-        by_words = self.margin == WORDS
         similarity = SentenceMargins(
             sentences,
             [scope.run for scope in scopes],
             window or WINDOW,
-            by_words,
+            self.margin == WORDS,
             self.language,
         )
         model = GapModel(self.margin, self.prompt, self.normalised)
-        gaps = DocumentGaps(len(sentences))
+        gaps = DocumentGaps(model, similarity)
         threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
-        if window is None:
-            for scope in scopes:
-                yield from self._read_along(
-                    text, scope, model, similarity, threshold, gaps
-                )
-        else:
-            yield from read_at_once(text, scopes, window, model, similarity, gaps)
-            for scope in scopes:
-                inside = slice(scope.first + 1, scope.run[1])
-                cuts, gaps.thresholds[inside] = decide(
-                    gaps.margins[inside].tolist(), threshold, scope.sizes, scope.room
-                )
-                gaps.cuts[scope.first] = cuts
-        without = WORDS if by_words else SIMILARITY
-        gaps.source = without if model.source in {"", NONE, UNUSABLE} else model.source
+        if window is not None:
+            yield from gaps.read_all(text, scopes, window)
+        for scope in scopes:
+            if window is None:
+                yield from _read_along(text, scope, threshold, gaps)
+                continue
+            inside = slice(scope.first + 1, scope.run[1])
+            gaps.cuts[scope.first], gaps.thresholds[inside] = decide(
+                gaps.margins[inside].tolist(), threshold, scope.sizes, scope.room
+            )
         return gaps
-
-    def _read_along(
-        self,
-        text: str,
-        scope: UnitScope,
-        model: GapModel,
-        similarity: SentenceMargins,
-        threshold: AdaptiveThreshold,
-        gaps: DocumentGaps,
-    ) -> Flow[None]:
-        """The chunk so far against the next sentence. Nothing is asked about a gap that the limit
-        cuts."""
-        cuts: list[int] = []
-        sizes = scope.sizes
-        start, size = 0, sizes[0]
-        for i, tokens in enumerate(sizes[1:], start=1):
-            place = scope.first + i
-            gaps.thresholds[place] = threshold.value
-            if scope.room is not None and size + tokens > scope.room:
-                gaps.margins[place] = threshold.value
-                keep = False
-            else:
-                before = words_of(text, scope.units[start], scope.units[i - 1])
-                after = words_of(text, scope.units[i], scope.units[i])
-                (margin,) = yield from model.margin_flow([(before, after)])
-                if margin is None:
-                    similarities = yield from similarity.flow()
-                    margin = float(similarities[place - 1])
-                    gaps.fallbacks[place] = model.asked
-                gaps.margins[place] = margin
-                keep = threshold.keeps(margin)
-            if not keep:
-                cuts.append(i)
-                start, size = i, 0
-            size += tokens
-        gaps.cuts[scope.first] = cuts
 
     def _series(self, scope: UnitScope, gaps: DocumentGaps) -> Series:
         """What was read from a scope, and its merged runs."""
@@ -282,6 +239,32 @@ class IDMSSplitter(BoundarySplitter):
         )
         thresholds = tuple(gaps.thresholds[inside].tolist())
         return Series(scope.units, tuple(margins), thresholds, tuple(runs), gaps.source)
+
+
+def _read_along(
+    text: str, scope: UnitScope, threshold: AdaptiveThreshold, gaps: DocumentGaps
+) -> Flow[None]:
+    """The chunk so far against the next sentence.
+
+    Nothing is asked about a gap that the limit cuts.
+    """
+    units, cuts = scope.units, gaps.cuts.setdefault(scope.first, [])
+    start, size = 0, units[0].tokens
+    for i, unit in enumerate(units[1:], start=1):
+        place = scope.first + i
+        gaps.thresholds[place] = gaps.margins[place] = threshold.value
+        keep = scope.room is None or size + unit.tokens <= scope.room
+        if keep:
+            pair = (
+                words_of(text, units[start], units[i - 1]),
+                words_of(text, unit, unit),
+            )
+            yield from gaps.read([place], [pair])
+            keep = threshold.keeps(float(gaps.margins[place]))
+        if not keep:
+            cuts.append(i)
+            start, size = i, 0
+        size += unit.tokens
 
 
 def _extras(

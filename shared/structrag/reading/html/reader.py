@@ -13,9 +13,10 @@ demand.
   same result on every Python.
 
 Decisions: the text of form controls (option, button, textarea) and of svg and MathML is text,
-`value` attributes are not. Hidden elements (`hidden`, `display:none`) are kept, except Inline
-XBRL's `ix:header`, which is never shown. Text in a table cell is one line: lists, headings, `pre`
-and tables inside a cell lose their line breaks, never their words.
+`value` attributes are not. Elements with the attribute `hidden` are left out, unless the page shows
+them on demand (a tab's panel, what a button controls); `display:none` is kept, except Inline XBRL's
+`ix:header`, which is never shown. Text in a table cell is one line: lists, headings, `pre` and
+tables inside a cell lose their line breaks, never their words. Tables of layout are read through.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dataclasses import replace
 
 from structrag.reading.html.flow import Piece
 from structrag.reading.html.page import PageReader
+from structrag.reading.html.roles import read_through
 from structrag.reading.html.text import unescaped
 from structrag.reading.html.tokens import attributes, visible_tokens
 from structrag.records import Block, BlockKind, Heading, Layout, PlacedImage, SourceMap
@@ -51,9 +53,8 @@ def read_html(source: str, *, drop_navigation: bool = True) -> tuple[str, str, L
     without a title the title "".
     """
     page = PageReader(source)
-    for kind, name, start, end in visible_tokens(
-        source, navigation=not drop_navigation
-    ):
+    tokens = visible_tokens(source, navigation=not drop_navigation)
+    for kind, name, start, end in read_through(source, tokens):
         page.take(kind, name, start, end)
     flow = page.finish()
     text = "".join(flow.out.parts)

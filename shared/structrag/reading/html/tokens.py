@@ -35,6 +35,26 @@ _ATTRIBUTE = re.compile(
     re.VERBOSE,
 )
 _MAIN = ("h1", "main")
+_PAGE_MAY_HOLD = ("nav", "role", "hidden")
+_NEVER_HIDDEN = (  # without an end tag, or the page itself
+    *(
+        "area",
+        "base",
+        "body",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "html",
+        "img",
+        "input",
+        "link",
+        "meta",
+    ),
+    *("param", "source", "track", "wbr"),
+)
+_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
+_HIDDEN = re.compile(r"\shidden(?=[\s=/>])", re.IGNORECASE)
 # What generators of documentation show behind a heading or a term, for its own address.
 _PERMALINK = re.compile(
     r"[\t\n\f\r ]*"
@@ -113,15 +133,14 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
 def visible_tokens(source: str, *, navigation: bool) -> Iterator[Token]:
     """`tokens` of what a page shows.
 
-    Templates, hidden facts of iXBRL and permalinks are left out; without `navigation`, navigation
-    too: `nav` and elements of that role. An element that is never closed is kept, and so is
-    navigation around a heading of level 1 or the page's main part, where tags are badly nested.
+    Templates, hidden elements, hidden facts of iXBRL and permalinks are left out; without
+    `navigation`, navigation too: `nav` and elements of that role. An element that is never closed
+    is kept, and so is navigation around a heading of level 1 or the page's main part, where tags
+    are badly nested.
     """
-    kinds = (
-        {"template", "ix:header"}
-        if navigation
-        else {"template", "ix:header", "nav", "role"}
-    )
+    kinds = {"template", "ix:header", "hidden"}
+    if not navigation:
+        kinds |= {"nav", "role"}
     link_end = 0  # of the permalink that is being left out
     for token in _shown_tokens(source, kinds):
         kind, name, start, end = token
@@ -142,7 +161,7 @@ def _shown_tokens(source: str, kinds: set[str]) -> Iterator[Token]:
             if depth:
                 if name == name_left:
                     depth += 1 if kind == START else -1
-                elif kind == START and name in _MAIN and kind_left in ("nav", "role"):
+                elif kind == START and name in _MAIN and kind_left in _PAGE_MAY_HOLD:
                     break
             elif kind == START and (kind_left := _kind_left_out(source, token, kinds)):
                 name_left, depth, resume = name, 1, token[2]
@@ -158,12 +177,27 @@ def _shown_tokens(source: str, kinds: set[str]) -> Iterator[Token]:
 def _kind_left_out(source: str, tag: Token, kinds: Collection[str]) -> str:
     """The kind to leave out that a start tag begins, or ""."""
     _, name, start, end = tag
-    if name in kinds and name != "role":
+    if name in kinds and name not in ("role", "hidden"):
         return name
+    if "hidden" in kinds and _is_hidden(source, name, start, end):
+        return "hidden"
     if "role" not in kinds or "navigation" not in source[start:end].lower():
         return ""
     first, last = attributes(source, start, end).get("role", (0, 0))
     return "role" if source[first:last].strip().lower() == "navigation" else ""
+
+
+def _is_hidden(source: str, name: str, start: int, end: int) -> bool:
+    """Whether a start tag hides what it holds for good. What has a role, a label or an id may be
+    opened by the page, as a tab's panel is."""
+    tag = source[start:end]
+    if "hidden" not in tag.lower() or name in _NEVER_HIDDEN:
+        return False
+    spans = attributes(source, start, end)
+    is_opened = not spans.keys().isdisjoint(("role", "id", "aria-labelledby"))
+    value = source[slice(*spans.get("hidden", (0, 0)))].strip().lower()
+    is_set = bool(_HIDDEN.search(_VALUE.sub('""', tag)))
+    return is_set and value != "until-found" and not is_opened
 
 
 def _end_of_permalink(source: str, start: int, end: int) -> int:
