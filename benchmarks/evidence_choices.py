@@ -27,7 +27,7 @@ from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever
 from structrag.evaluation import span_recall
 from structrag.evaluation.measure import Span, SpanMeasure
-from structrag.model_calls.requests import Array, TokenVectors
+from structrag.model_calls.requests import TokenVectors
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence import adding, quantised, record
 from structrag.retrieval.evidence import corpus as pools
@@ -49,6 +49,7 @@ from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.text.arrays import Array
 
 FloatArray = NDArray[np.floating[Any]]
 # Questions of a set, at even distances, on which ways to keep vectors are measured.

@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import xxhash
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from structrag.errors import InvalidAnswer, check_at_least
 from structrag.index.ranking import SCORE_DIGITS, as_ranking
+from structrag.text.arrays import FloatArray
 
 Key = TypeVar("Key", bound=Hashable)
 C = 60  # of reciprocal rank fusion, as Cormack et al. (2009) chose it
-FloatArray = NDArray[np.float64]
 
 
 def minmax(scores: ArrayLike, *, constant: float | None = None) -> FloatArray:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.index.lexical import idf
-from structrag.model_calls.requests import Array
 from structrag.retrieval.evidence.quantised import (
     Quantised,
     Quantiser,
@@ -21,13 +20,12 @@ from structrag.retrieval.evidence.record import Record, section_runs
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     SUM_WIDTHS,
-    FloatArray,
-    IntArray,
     Windows,
     middles_of,
     window_sums,
     windows,
 )
+from structrag.text.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from structrag.text.stems import Keys
 
 # Reader tokens between documents, so that no window holds two.
@@ -140,7 +138,7 @@ class Pool:
     # -- vectors
 
     @cached_property
-    def lengths(self) -> NDArray[np.float32]:
+    def lengths(self) -> Array:
         """Of the sums over `summed`: shape (atoms, windows + 1)."""
         return _joined([record.lengths for record in self.records], np.float32)
 
@@ -174,7 +172,7 @@ class Pool:
         return dots
 
     @cached_property
-    def _sums(self) -> NDArray[np.float32] | None:
+    def _sums(self) -> Array | None:
         """The atoms' sums in float32, as widening takes longer than multiplying. None where they
         would take too much memory, or differ in width."""
         widths = {record.sums.shape[1] for record in self.records if len(record)}
@@ -190,7 +188,7 @@ class Pool:
         """Whether there are vectors of tokens."""
         return any(len(record.token_rows) for record in self.records)
 
-    def token_weights(self, ids: NDArray[np.int32]) -> FloatArray:
+    def token_weights(self, ids: Int32Array) -> FloatArray:
         """The idf of a question's tokens, by the pieces that hold them."""
         n = sum(int(record.encoder_spans[0]) for record in self.records)
         held, counts = self._piece_counts
@@ -202,7 +200,7 @@ class Pool:
         return weights
 
     @cached_property
-    def _piece_counts(self) -> tuple[NDArray[np.int32], FloatArray]:
+    def _piece_counts(self) -> tuple[Int32Array, FloatArray]:
         """Tokens, ascending, and how many pieces hold each."""
         ids = _joined([record.piece_ids for record in self.records], np.int32)
         held, places = np.unique(ids, return_inverse=True)
@@ -211,9 +209,7 @@ class Pool:
         np.add.at(df, places, counts)
         return held, df
 
-    def matches(
-        self, units: IntArray, queries: Array, quantiser: Quantiser
-    ) -> NDArray[np.float32]:
+    def matches(self, units: IntArray, queries: Array, quantiser: Quantiser) -> Array:
         """The best cosine of each query token within each atom. `units` ascend. `queries` (k, d)
         are unit vectors. Gives (len(atoms), k). An atom without a token matches nothing: -1."""
         turned = queries @ quantiser.axes
@@ -272,7 +268,7 @@ class Pool:
     # -- stems
 
     @cached_property
-    def _postings(self) -> tuple[Keys, IntArray, NDArray[np.int32]]:
+    def _postings(self) -> tuple[Keys, IntArray, Int32Array]:
         """Stems, their atoms and how often, ordered by stem and atom."""
         keys = _joined([record.stem_keys for record in self.records], np.uint64)
         units = _joined(
@@ -286,7 +282,7 @@ class Pool:
         order = np.argsort(keys, kind="stable")
         return keys[order], units[order], counts[order]
 
-    def stem_counts(self, key: np.uint64) -> NDArray[np.int32]:
+    def stem_counts(self, key: np.uint64) -> Int32Array:
         """How often each atom holds a stem."""
         keys, units, counts = self._postings
         first, last = (
@@ -326,7 +322,7 @@ class Pool:
         order = np.argsort(keys, kind="stable")
         return keys[order], numbers[order]
 
-    def titled(self, key: np.uint64) -> NDArray[np.bool_]:
+    def titled(self, key: np.uint64) -> BoolArray:
         """Which atoms have a stem in the titles above them."""
         keys, sections = self._titles
         first, last = (
@@ -335,7 +331,7 @@ class Pool:
         )
         has = np.zeros(int(self.section_offsets[-1]), dtype=bool)
         has[sections[first:last]] = True
-        units: NDArray[np.bool_] = has[self.sections]
+        units: BoolArray = has[self.sections]
         return units
 
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
@@ -19,6 +18,7 @@ from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.packing import reader_text
+from structrag.text.arrays import IntArray
 from structrag.text.heading_path import heading_context
 
 PATH_TOKENS = 64  # of a heading path that is shown
@@ -40,7 +40,7 @@ class PassageReader:
         self.read_options = read_options
         self.context = context
         self._sizes: dict[tuple[int, int], int] = {}
-        self._leads: dict[str, NDArray[np.int64]] = {}  # by document
+        self._leads: dict[str, IntArray] = {}  # by document
 
     def tokens(self, first: int, stop: int) -> int:
         """Tokens of a run of atoms, with the context in front."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.model_calls.requests import Array
+from structrag.text.arrays import Array
 
 Number = TypeVar("Number", np.float32, np.float64)
 Codes = NDArray[np.uint8]
@@ -45,7 +45,7 @@ class Quantised:
     """Unit vectors as rows of packed codes. The scales bring what is unpacked back to length 1."""
 
     rows: Codes  # (n, bytes)
-    scales: NDArray[np.float32]  # (n,)
+    scales: Array  # (n,)
 
 
 def fit_quantiser(vectors: Array) -> Quantiser:

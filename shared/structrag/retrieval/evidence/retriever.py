@@ -9,9 +9,6 @@ from functools import partial
 from itertools import chain, filterfalse, islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -54,6 +51,7 @@ from structrag.retrieval.evidence.store import (
 )
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.retriever import Retriever
+from structrag.text.arrays import FloatArray, Int32Array
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -475,9 +473,9 @@ def _never(_: int) -> bool:
 class SentenceScores:
     """A document's sentences, rows and headings with their scores. They are in reading order."""
 
-    starts: NDArray[np.int32]  # (n,) in characters of the document
+    starts: Int32Array  # (n,) in characters of the document
     # (n,) of one search, higher is better, in no fixed range.
-    scores: NDArray[np.float64]
+    scores: FloatArray
 
 
 @dataclass(frozen=True, slots=True)

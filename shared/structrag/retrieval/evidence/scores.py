@@ -10,20 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.lexical import Bm25, idf
-from structrag.model_calls.requests import Array
 from structrag.retrieval.evidence.corpus import Pool
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
-from structrag.retrieval.evidence.windows import (
-    MAX_WIDTHS,
-    FloatArray,
-    IntArray,
-    Windows,
-    weighted_maxima,
-)
+from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.text.arrays import Array, BoolArray, FloatArray, Int32Array, IntArray
 from structrag.text.stems import stem_keys, stems
 
 BM25 = Bm25(k1=1.2, b=0.75)
@@ -55,7 +48,7 @@ class Question:
     text: str
     vector: Array | None = None  # (d,), in the space of the pool's sums
     tokens: Array | None = None  # (k, d) as the encoder gives them
-    ids: NDArray[np.int32] | None = None  # (k,)
+    ids: Int32Array | None = None  # (k,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +84,7 @@ class Ranking:
 class Unmatched:
     """The atoms that have only the scores of the first stage."""
 
-    units: NDArray[np.bool_]  # of all atoms, by number
+    units: BoolArray  # of all atoms, by number
     # Takes the highest score of a first stage to that of the last matched atom.
     scale: float
 
@@ -193,9 +186,9 @@ def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
     return norms
 
 
-def _section_starts(pool: Pool) -> NDArray[np.bool_]:
+def _section_starts(pool: Pool) -> BoolArray:
     """Which atoms stand for their section in counts: the first ones."""
-    starts: NDArray[np.bool_] = pool.section_windows.firsts == np.arange(len(pool))
+    starts: BoolArray = pool.section_windows.firsts == np.arange(len(pool))
     return starts
 
 

@@ -33,6 +33,7 @@ from structrag.retrieval.evidence.record import (
     with_vectors_of_all,
 )
 from structrag.retrieval.evidence.required_context import RequiredContext
+from structrag.text.arrays import Int32Array
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
@@ -358,7 +359,7 @@ def _stored(reader: Reader, doc_id: str) -> StoredDocument:
     )
 
 
-def _runs(source: SourceMap | None) -> NDArray[np.int32]:
+def _runs(source: SourceMap | None) -> Int32Array:
     """A source map as an array, a row for each run."""
     if source is None:
         return np.zeros((0, 3), dtype=np.int32)
@@ -368,7 +369,7 @@ def _runs(source: SourceMap | None) -> NDArray[np.int32]:
     return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
 
-def _source_map(runs: NDArray[np.int32] | None) -> SourceMap | None:
+def _source_map(runs: Int32Array | None) -> SourceMap | None:
     """The source map of an array; None where there is none."""
     if runs is None:
         return None

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
@@ -18,10 +17,11 @@ from structrag.index.selection import Selection
 from structrag.model_calls.requests import Flow, Ranking, Route, Search
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
+from structrag.text.arrays import IntArray
 
 Scores = dict[int, float]  # row -> score, best first
 
-_NO_ROWS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+_NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class PoolSource:
         reader: CorpusReader,
         query: str,
         vector: Any,
-        pooled: NDArray[np.int64],
+        pooled: IntArray,
         dense: Scores,
         bm25: Scores,
         n: int,
@@ -212,7 +212,7 @@ def _within(
 
 
 def _pool(
-    rows: NDArray[np.int64],
+    rows: IntArray,
     cosines: Scores,
     weights: Scores,
     rankings: Mapping[str, Scores],

@@ -19,7 +19,6 @@ from structrag.retrieval.hiqa.candidates import PoolSource
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import (
     ROUTES,
-    FloatArray,
     Pool,
     alpha_for,
     auto_alpha,
@@ -32,6 +31,7 @@ from structrag.retrieval.hiqa.scores import (
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_flow
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
+from structrag.text.arrays import FloatArray
 
 # Chunks from the vectors and from BM25 each; with those by keyword at most 150.
 POOL = 50

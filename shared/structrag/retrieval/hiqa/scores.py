@@ -9,11 +9,9 @@ from itertools import islice
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.retrieval.fusion import maxnorm, minmax, round_robin
-
-FloatArray = NDArray[np.float64]
+from structrag.text.arrays import BoolArray, FloatArray, IntArray
 
 ROUTES = ("dense", "bm25", "keywords")  # also the order of the three parts of a score
 RRF_C = 60
@@ -23,18 +21,18 @@ RRF_C = 60
 class Pool:
     """The n segments that one query's routes found, and their scores."""
 
-    rows: NDArray[np.int64]  # (n,), of the index, ascending
+    rows: IntArray  # (n,), of the index, ascending
     cosine: FloatArray  # (n,); NaN where no cosine is known
     bm25: FloatArray  # (n,); 0 where the route found nothing
     keywords: tuple[str, ...]  # of the query, as written
-    held: NDArray[np.bool_]  # (keywords, n): which segment holds which of them
+    held: BoolArray  # (keywords, n): which segment holds which of them
     # route -> row -> rank from 1, where the route itself found the row
     ranks: Mapping[str, Mapping[int, int]]
     # (n,); what is added to the cosine of those that hold a keyword (see `PoolSource`)
     shift: FloatArray | float = 0.0
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """|C|: how many of the query's keywords each segment holds, (n,)."""
         return self.held.sum(axis=0)  # type: ignore[no-any-return]
 
@@ -94,7 +92,7 @@ def best_rank_score(pool: Pool, routes: Sequence[str]) -> float:
     return len(counted) / (RRF_C + 1) or 1.0
 
 
-def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[int, int]:
+def keyword_ranks(rows: IntArray, counts: IntArray) -> dict[int, int]:
     """Row -> rank by |C|, for rows with at least one keyword. Equal counts share the best of their
     ranks."""
     above = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")
@@ -123,7 +121,7 @@ def auto_beta(n_documents: int, mean_pages: float) -> float:
     return min(0.4, 0.1 * (1 + log(1 + n_documents / mean_pages)))
 
 
-def in_turn(order: Sequence[int], held: NDArray[np.bool_], k: int) -> list[int]:
+def in_turn(order: Sequence[int], held: BoolArray, k: int) -> list[int]:
     """The first `k` positions, in turn from the published code's groups.
 
     `order` has the positions best first. Groups: segments with several of the keywords, then those

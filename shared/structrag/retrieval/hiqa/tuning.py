@@ -14,7 +14,8 @@ from structrag.index.ranking import SCORE_DIGITS
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
 from structrag.records import Chunk
-from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
+from structrag.retrieval.hiqa.scores import Pool, alpha_for, normalised
+from structrag.text.arrays import FloatArray
 from structrag.text.plurals import pluralise
 
 Relevant = str | tuple[str, int, int]  # a document's id, or a span of one in characters

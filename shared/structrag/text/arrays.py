@@ -1,0 +1,12 @@
+"""Short names of arrays by what they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+Array = NDArray[np.float32]  # vectors
