@@ -142,8 +142,7 @@ def window_similarity(
 def _cosines(dots: FloatArray, lengths: FloatArray, inside: BoolArray) -> FloatArray:
     """The cosines of products and lengths; 0 for nothing, NaN between scopes."""
     cosines = np.divide(dots, lengths, out=np.zeros(len(dots)), where=lengths > 1e-9)
-    same: FloatArray = np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
-    return same
+    return np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
 
 
 def window_bounds(
@@ -239,8 +238,7 @@ def word_margins(
 def _dots(left: Any, right: Any) -> FloatArray:
     """The products of the rows of two sparse matrices."""
     sums = left.multiply(right).sum(axis=1)
-    dots: FloatArray = np.asarray(sums, dtype=np.float64).ravel()
-    return dots
+    return np.asarray(sums, dtype=np.float64).ravel()
 
 
 def two_way(

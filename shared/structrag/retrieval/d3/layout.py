@@ -10,7 +10,7 @@ import numpy as np
 
 from structrag.index.selection import Selection
 from structrag.index.snapshot import Reader
-from structrag.text.arrays import BoolArray, IntArray
+from structrag.text.arrays import BoolArray, IntArray, running_totals
 from structrag.text.heading_path import is_same_title
 
 
@@ -79,7 +79,7 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Section
         starts.setdefault(chunk.doc_id, (row, []))[1].append(chunk.start)
         ends.setdefault(chunk.doc_id, []).append(chunk.end)
         tokens.append(chunk.n_tokens)
-    sums = np.concatenate([[0], np.cumsum(np.array(tokens, dtype=np.int64))])
+    sums = running_totals(tokens)
 
     after = 0  # where the paragraphs of a document without any would be
 

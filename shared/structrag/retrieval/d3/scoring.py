@@ -16,7 +16,7 @@ from structrag.model_calls.flow import ask, handle
 from structrag.model_calls.requests import Embed, Flow, Request, T
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.fusion import maxnorm, minmax
-from structrag.text.arrays import BoolArray, FloatArray, IntArray
+from structrag.text.arrays import BoolArray, FloatArray, IntArray, running_totals
 
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
@@ -104,7 +104,7 @@ def wide_route(
     values = np.array([scores[row] for row in rows])
     if not len(rows) or values.max() <= 0:
         return []
-    sums = np.concatenate([[0], np.cumsum(layout.tokens)])
+    sums = running_totals(layout.tokens)
     sizes = [int(sums[last] - sums[first]) for first, last in layout.parts[rows]]
     room = max(share * sum(sizes), least_tokens)
     chosen: list[int] = []

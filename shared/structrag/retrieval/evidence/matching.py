@@ -11,7 +11,7 @@ import numpy as np
 
 from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
@@ -123,7 +123,7 @@ def explain_flow(
     query: str,
     hits: Sequence[Hit],
     documents: Sequence[StoredDocument],
-    pool: Pool,
+    pool: Corpus,
     ranking: Ranking,
     encoder: TokenEncoder | None,
     language: str,
@@ -184,7 +184,7 @@ def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
     ]
 
 
-def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
+def _sentences(pool: Corpus, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
     """The atoms that lie in a chunk, with their places. The places are within the chunk."""
     record = pool.records[number]
     for unit in np.flatnonzero(

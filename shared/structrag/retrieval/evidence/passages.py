@@ -12,7 +12,7 @@ import numpy as np
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.packing import Passage
 from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
@@ -31,7 +31,7 @@ class PassageReader:
     def __init__(
         self,
         documents: Sequence[StoredDocument],
-        pool: Pool,
+        pool: Corpus,
         read_options: ReadOptions,
         context: str = "lead",
     ) -> None:

@@ -109,8 +109,7 @@ def _bits(turned: Array, deviations: Array) -> Codes:
 def _codes(values: Array, bits: Any) -> Array:
     """The whole numbers below values, as far as bits hold them."""
     half = 2.0 ** (np.asarray(bits, dtype=np.float32) - 1)
-    codes: Array = np.clip(np.floor(values), -half, half - 1)
-    return codes
+    return np.clip(np.floor(values), -half, half - 1)
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:

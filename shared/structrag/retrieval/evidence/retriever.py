@@ -37,7 +37,7 @@ from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
@@ -337,7 +337,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         shelf = self.level.shelf()
         if doc_id not in shelf.documents:
             raise UnknownDocument.named(doc_id)
-        pool = Pool([shelf.records[doc_id]])
+        pool = Corpus([shelf.records[doc_id]])
         return PassageReader(
             [shelf.documents[doc_id]], pool, self.read_options, self.context
         )
@@ -483,7 +483,7 @@ class _Ranked:
     """The documents that a question is asked of, and their atoms by how well they answer it."""
 
     documents: Sequence[StoredDocument]
-    pool: Pool
+    pool: Corpus
     ranking: Ranking
 
 

@@ -23,7 +23,7 @@ from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
 from structrag.records import Document, SourceMap
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
     NO_ATOMS,
@@ -125,7 +125,7 @@ class EvidenceSnapshot:
         documents: Mapping[str, StoredDocument],
         records: Mapping[str, Record],
         fitted_embedder: Any = None,
-        earlier: Iterable[Pool] = (),
+        earlier: Iterable[Corpus] = (),
         prints: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
         self.changes = changes
@@ -134,11 +134,11 @@ class EvidenceSnapshot:
         self.fitted_embedder = fitted_embedder
         self.prints = prints
         self._earlier = tuple(earlier)  # pools of documents that may still be the same
-        self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
+        self._pools: OrderedDict[tuple[str, ...], Corpus] = OrderedDict()
         self._lock = RLock()
 
     @property
-    def pools(self) -> tuple[Pool, ...]:
+    def pools(self) -> tuple[Corpus, ...]:
         """Those that were made, else those that it may grow from."""
         with self._lock:
             return tuple(self._pools.values()) or self._earlier
@@ -156,7 +156,7 @@ class EvidenceSnapshot:
             self.prints,
         )
 
-    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Pool]:
+    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Corpus]:
         """The documents that meet a condition, and their atoms. Raises InvalidParameter for a key
         that no document has, and for a function that raises."""
         ids = list(self.documents)
@@ -173,13 +173,13 @@ class EvidenceSnapshot:
                 self._pools.popitem(last=False)
         return [self.documents[doc_id] for doc_id in ids], pool
 
-    def _grown(self, records: list[Record]) -> Pool:
+    def _grown(self, records: list[Record]) -> Corpus:
         """The pool of some records, grown from what begins most like it."""
         pools = (*self._earlier, *self._pools.values())
         before = max(pools, key=lambda pool: pool.begins_like(records), default=None)
         # one is enough: what else is asked grows from the new one
         self._earlier = tuple(pool for pool in self._earlier if pool is not before)
-        return Pool(records, before)
+        return Corpus(records, before)
 
 
 class EvidenceLevel:

@@ -49,8 +49,7 @@ def windows(middles: NDArray[Any], width: int) -> Windows:
 def middles_of(tokens: NDArray[Any]) -> FloatArray:
     """The middle of each atom in its document, in reader tokens."""
     sizes = np.asarray(tokens, dtype=np.float64)
-    middles: FloatArray = np.cumsum(sizes) - sizes / 2
-    return middles
+    return np.cumsum(sizes) - sizes / 2
 
 
 def window_sums(values: NDArray[Any], of: Windows) -> NDArray[Any]:

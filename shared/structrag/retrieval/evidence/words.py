@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structrag.text.arrays import BoolArray, Int32Array
+from structrag.text.arrays import BoolArray, Int32Array, running_totals
 
 
 def is_word(text: str, spans: Int32Array) -> BoolArray:
@@ -15,6 +15,6 @@ def is_word(text: str, spans: Int32Array) -> BoolArray:
         [True, False]
     """
     counts = np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text))
-    before = np.concatenate([[0], np.cumsum(counts)])
+    before = running_totals(counts)
     words: BoolArray = before[spans[:, 1]] > before[spans[:, 0]]
     return words if words.any() else np.ones(len(words), dtype=bool)

@@ -16,7 +16,7 @@ from structrag.index.routes import ranked_rows
 from structrag.index.selection import Selection
 from structrag.model_calls.requests import Flow, Ranking, Route, Search
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
-from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
+from structrag.retrieval.hiqa.scores import Candidates, keyword_ranks
 from structrag.text.arrays import IntArray
 
 Scores = dict[int, float]  # row -> score, best first
@@ -25,7 +25,7 @@ _NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class PoolSource:
+class CandidateSource:
     """Where the segments of a query come from."""
 
     index: Index
@@ -37,7 +37,9 @@ class PoolSource:
     near_only: bool = False
     compare_rest: bool = True  # with the query without its keywords too
 
-    def flow(self, reader: CorpusReader, query: str, n: int, where: Any) -> Flow[Pool]:
+    def flow(
+        self, reader: CorpusReader, query: str, n: int, where: Any
+    ) -> Flow[Candidates]:
         """The pool of a query in a reader of the index.
 
         A blank query has an empty one. It has the best `n` by vectors and the best `n` by BM25. As
@@ -72,7 +74,9 @@ class PoolSource:
             return pool
         return self._reordered(reader, pool, rest)
 
-    def _reordered(self, reader: CorpusReader, pool: Pool, rest: Any) -> Pool:
+    def _reordered(
+        self, reader: CorpusReader, pool: Candidates, rest: Any
+    ) -> Candidates:
         """Order the chunks with a keyword by the rest of the query.
 
         To their cosine is added the one with `rest`, the vector of the query without its keywords,
@@ -218,13 +222,13 @@ def _pool(
     rankings: Mapping[str, Scores],
     table: KeywordTable | None,
     keys: list[str],
-) -> Pool:
+) -> Candidates:
     held = table.held(keys, rows) if table else np.zeros((0, len(rows)), dtype=bool)
     ranks: dict[str, dict[int, int]] = {}
     for route, ranking in rankings.items():
         ranks[route] = {row: rank for rank, row in enumerate(ranking, start=1)}
     ranks["keywords"] = keyword_ranks(rows, held.sum(axis=0))
-    return Pool(
+    return Candidates(
         rows,
         np.array([cosines.get(row, np.nan) for row in rows.tolist()], dtype=np.float64),
         np.array([weights.get(row, 0.0) for row in rows.tolist()], dtype=np.float64),

@@ -18,7 +18,7 @@ RRF_C = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class Candidates:
     """The n segments that one query's routes found, and their scores."""
 
     rows: IntArray  # (n,), of the index, ascending
@@ -28,7 +28,7 @@ class Pool:
     held: BoolArray  # (keywords, n): which segment holds which of them
     # route -> row -> rank from 1, where the route itself found the row
     ranks: Mapping[str, Mapping[int, int]]
-    # (n,); what is added to the cosine of those that hold a keyword (see `PoolSource`)
+    # (n,); what is added to the cosine of those that hold a keyword (see `CandidateSource`)
     shift: FloatArray | float = 0.0
 
     @property
@@ -37,7 +37,7 @@ class Pool:
         return self.held.sum(axis=0)  # type: ignore[no-any-return]
 
 
-def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
+def normalised(pool: Candidates) -> tuple[FloatArray, FloatArray]:
     """v and r of equation 2, (n,) each, in [0, 1]. v is the min-max of the cosines, r BM25 divided
     by its maximum; both are 0 where the route has no score."""
     has_cosine = ~np.isnan(pool.cosine)
@@ -46,14 +46,14 @@ def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
     return v, maxnorm(pool.bm25)
 
 
-def alpha_for(pool: Pool, alpha: float) -> float:
+def alpha_for(pool: Candidates, alpha: float) -> float:
     """`alpha`, but 0 without cosines, and 1 without a BM25 hit."""
     if np.isnan(pool.cosine).all():
         return 0.0
     return alpha if (pool.bm25 > 0).any() else 1.0
 
 
-def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
+def weighted_parts(pool: Candidates, weights: Sequence[float]) -> FloatArray:
     """v, r and ln(1 + |C|) times their weights, (3, n). With alpha, 1 - alpha and beta their sum is
     equation 2. The logarithm is the natural one."""
     v, r = normalised(pool)
@@ -62,7 +62,7 @@ def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
     return parts
 
 
-def rank_parts(pool: Pool) -> FloatArray:
+def rank_parts(pool: Candidates) -> FloatArray:
     """1 / (60 + rank) of each segment by route, (3, n). 0 where a route did not find it. Their sum
     is reciprocal rank fusion."""
     parts = np.zeros((len(ROUTES), len(pool.rows)))
@@ -74,7 +74,9 @@ def rank_parts(pool: Pool) -> FloatArray:
     return parts
 
 
-def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> float:
+def best_score(
+    pool: Candidates, weights: Sequence[float], routes: Sequence[str]
+) -> float:
     """What a segment would have that is first on every route. It holds all of the query's keywords.
     `weights` are of v, r and ln(1 + |C|). 1 where that is 0."""
     most = {"dense": 1.0, "bm25": 1.0, "keywords": float(np.log1p(len(pool.keywords)))}
@@ -85,7 +87,7 @@ def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> f
     return best or 1.0
 
 
-def best_rank_score(pool: Pool, routes: Sequence[str]) -> float:
+def best_rank_score(pool: Candidates, routes: Sequence[str]) -> float:
     """What a segment that is first on every route has by ranks. The route "keywords" counts where
     the query has some."""
     counted = [route for route in routes if route != "keywords" or pool.keywords]
