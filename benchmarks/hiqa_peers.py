@@ -162,6 +162,6 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
 def _by_rank(index: Index, ids: Sequence[str]) -> Ranking:
     """Chunks of a peer that gives no scores: the higher the earlier."""
     return [
-        (index.store.chunk(index.store.row_of(name)), -float(place))
+        (index.store.reader().chunk(index.store.reader().row_of(name)), -float(place))
         for place, name in enumerate(ids)
     ]

@@ -64,6 +64,7 @@ MUTABLE = {
     "retrieval.CallStats",
     "retrieval._State",
     "reading._Cell",
+    "reading._List",
     "reading._Table",
 }
 # Some keep what they computed, some wrap a model that users may extend.
