@@ -95,7 +95,7 @@ WITHOUT_SLOTS = {
     "reading.Joiner",
     "reading.Paragraph",
     "reading._Run",
-    "retrieval.PoolSource",
+    "retrieval.CandidateSource",
 }
 
 
