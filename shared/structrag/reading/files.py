@@ -167,6 +167,7 @@ class FileOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     drop_navigation: bool
     password: str | None
+    images_to: str | os.PathLike[str] | None
 
 
 def read_file(
@@ -188,7 +189,8 @@ def read_file(
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
-    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
+    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). `images_to` is a
+    folder for the pictures of a PDF as PNG files, which its image blocks then name.
 
     A PDF can be made to crash its reader or to fill the memory. `isolated` reads it in a process of
     its own, with limits of memory and time, so that such a file is an InvalidDocument: True for
@@ -226,7 +228,8 @@ def read_file(
     text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
     if format == "auto":
         format = format_of_file(path.name, text)
-    settings.pop("password", None)  # of PDF files
+    for of_pdf in ("password", "images_to"):
+        settings.pop(of_pdf, None)
     meta = {"source": str(path), **(settings.pop("meta", None) or {})}
     if undecodable:
         meta["undecodable"] = undecodable

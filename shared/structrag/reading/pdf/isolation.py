@@ -22,6 +22,7 @@ from structrag.errors import (
 )
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.pictures import folder_for_images
 from structrag.reading.pdf.reader import Source, check_password
 from structrag.records import Document
 
@@ -68,6 +69,7 @@ def isolated_document(
     id: str = "",
     title: str = "",
     meta: Mapping[str, Any] | None = None,
+    images_to: str | os.PathLike[str] | None = None,
 ) -> Document:
     """`pdf_document` in a process of its own.
 
@@ -87,13 +89,19 @@ def isolated_document(
         )
     _check_reader(reader)
     check_password(password)
+    folder = folder_for_images(images_to)
     meta = dict(meta or {})
     request = {
         "modules": sys.path,
         "source": None if isinstance(source, bytes) else str(path_of(source)),
         "max_memory": limits.max_memory,
         "max_seconds": limits.max_seconds,
-        "reading": {"reader": reader, "password": password, "title": title},
+        "reading": {
+            "reader": reader,
+            "password": password,
+            "title": title,
+            "images_to": None if folder is None else str(folder),
+        },
         "meta": {"source": str(meta["source"])} if "source" in meta else {},
     }
     name = "The PDF" if isinstance(source, bytes) else shown(path_of(source))
