@@ -7,13 +7,19 @@ which gives a `Draft`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_choice
+from structrag.reading.drafts import Draft
+from structrag.reading.markdown import markdown_headings
+from structrag.reading.outline import title_of_headings
+from structrag.reading.paging import written_places, written_starts
+from structrag.records import Document
 
 BUILT_IN = ("markdown", "html", "text")
 
@@ -82,6 +88,45 @@ def format_named(name: str) -> Format | None:
 def format_names() -> tuple[str, ...]:
     """What `format=` may be: "auto", the formats built in, and the registered ones."""
     return ("auto", *sorted((*BUILT_IN, *_FORMATS)))
+
+
+def check_format(format: str, parameter: str = "format") -> str:
+    """The name of a format, or "auto". Raises InvalidParameter for any other."""
+    return check_choice(parameter, format, format_names())
+
+
+def converted(format: Format, data: bytes, name: str) -> Draft:
+    """The Markdown of a file's bytes, by the module of its format. `name` is for errors."""
+    draft: Draft = format.reader().to_markdown(data, name)
+    return draft
+
+
+def converted_document(
+    format: Format,
+    data: bytes,
+    name: str,
+    *,
+    id: str = "",
+    title: str = "",
+    meta: Mapping[str, Any],
+) -> Document:
+    """A file's bytes as a Markdown document. The title is the given one, else that which the file
+    says, else its only heading of the first level, else the stem of its name."""
+    draft = converted(format, data, name)
+    facts = {**meta, **draft_facts(draft)}
+    title = title or draft.title or title_of_headings(markdown_headings(draft.text))
+    title = title or Path(str(facts.get("source", ""))).stem
+    return Document(draft.text, id=id, title=title, format="markdown", meta=facts)
+
+
+def draft_facts(draft: Draft) -> dict[str, Any]:
+    """What metadata says of a file that became Markdown: where its pages and places begin."""
+    return {**written_starts(draft.page_starts), **written_places(draft.places)}
+
+
+def known_suffixes() -> set[str]:
+    """The suffixes of all registered formats."""
+    return {suffix for format in _FORMATS.values() for suffix in format.suffixes}
 
 
 def by_suffix(suffix: str) -> Format | None:
