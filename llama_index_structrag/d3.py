@@ -48,8 +48,8 @@ class D3Retriever(IndexRetriever):
 
     Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
-    `d3_route`, how the sections were chosen ("llm", "scores", "cross_encoder", "direct" or "all");
-    and with `join_adjacent` `d3_paragraphs` (their ids). What a question costs is in `result` and
+    `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "all").
+    What a question costs is in `result` and
     in the event `RetrievalCostEvent`, what it would cost in `estimate`.
 
     Args:
@@ -59,8 +59,8 @@ class D3Retriever(IndexRetriever):
             with "fused", else that of `selection`.
         evidence: An `EvidenceRetriever` over the same documents, this package's or structrag's:
             its scores of sentences take the place of BM25 and vectors.
-        preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent,
-            cache, max_concurrency, max_calls, progress, timeout: As for structrag's `D3Retriever`.
+        preset, router, strategy, routing, selection, max_tokens, cache, max_concurrency, max_calls,
+            progress, timeout: As for structrag's `D3Retriever`.
         options: `where`, `filters`, `format`, `callback_manager` and so on, as for
             `MultiViewRetriever`. `from_documents` and `load` also take `embed_model`, `summariser`
             (who condenses long sections: a model, or None: extractive; default the `llm`), and the

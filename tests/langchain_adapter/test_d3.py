@@ -145,10 +145,6 @@ def test_k_where_and_strategies() -> None:
     assert [d.page_content for d in chained.invoke(QUESTION)] == [
         "The blue pump leaks least."
     ]
-    joined = made(join_adjacent=True, max_tokens=None).invoke(
-        "The blue pump and the red pump"
-    )
-    assert any(len(d.metadata.get("d3_paragraphs", ())) == 2 for d in joined)
     retriever.k = 1
     assert len(retriever.invoke(QUESTION)) == 1
 

@@ -63,7 +63,7 @@ _EMPTY: Mapping[str, Any] = {
     "hiqa_part": 0, "hiqa_parts": 0, "hiqa_degraded": False, "table_header": "",
 }  # fmt: skip
 SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
-D3_KEYS = _prefixed("d3", "kind", "route", "paragraphs")
+D3_KEYS = _prefixed("d3", "kind", "route")
 
 
 def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
@@ -189,8 +189,8 @@ def context_notes(chunk: Chunk) -> dict[str, bool]:
 
 
 def d3_notes(chunk: Chunk) -> dict[str, Any]:
-    """`d3_kind`, `d3_route` and `d3_paragraphs` of evidence; one paragraph has an empty list."""
-    return {"d3_paragraphs": [], **chunk_notes(chunk, D3_KEYS)}
+    """`d3_kind` and `d3_route` of evidence."""
+    return chunk_notes(chunk, D3_KEYS)
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:

@@ -503,15 +503,10 @@ def test_every_splitter_and_d3(tmp_path: Path) -> None:
         )
     index = D3Index(embedder=HashEmbedder())
     index.add([PAGE])
-    for join in (False, True):
-        hits = D3Retriever(index, join_adjacent=join, max_tokens=None).search(
-            "How often is the filter rinsed?"
-        )
-        for hit in hits:
-            markup = HTML[
-                hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]
-            ]
-            assert visible(markup) == " ".join(hit.chunk.text.split())
+    hits = D3Retriever(index, max_tokens=None).search("How often is the filter rinsed?")
+    for hit in hits:
+        markup = HTML[hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]]
+        assert visible(markup) == " ".join(hit.chunk.text.split())
 
 
 def test_text_without_markup_has_none() -> None:

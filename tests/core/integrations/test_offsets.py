@@ -105,8 +105,6 @@ def test_chunks_beside_a_chunk_are_of_its_document() -> None:
         == (None, None)
         == neighbours(reader, replace(a, id="unknown"))
     )
-    joined = replace(a, id="d:0-20", extras={"paragraphs": [a.id, b.id]})
-    assert neighbours(reader, joined) == (None, c)
 
 
 @examples
@@ -114,14 +112,6 @@ def test_a_slice_has_a_place_where_its_text_has_one(
     metadata: dict[str, object], places: dict[str, int]
 ) -> None:
     assert slice_places("It leaks.", metadata, 3, 8) == places
-
-
-def test_nothing_is_beside_paragraphs_of_which_one_is_not_there() -> None:
-    reader = built().store.reader()
-    first, second, third = reader.chunks("first")
-    for names in ([first.id, "gone"], ["gone", third.id]):
-        joined = replace(second, extras={"paragraphs": names})
-        assert neighbours(reader, joined) == (None, None)
 
 
 def test_a_limit_holds_for_the_text_with_and_without_white_space() -> None:

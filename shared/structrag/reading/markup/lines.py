@@ -21,6 +21,23 @@ class Line(NamedTuple):
         return len(self.text) - len(self.text.lstrip())
 
 
+class Lines(list[Line]):
+    """The lines of a text, which remember what was looked for in vain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._missing: set[str] = set()
+
+    def until(self, i: int, mark: str, closes: Callable[[str], object]) -> int:
+        """Behind the first line from `i` on that `closes` what is called `mark`; 0 without one."""
+        if mark not in self._missing:
+            for stop in range(i, len(self)):
+                if closes(self[stop].text):
+                    return stop + 1
+            self._missing.add(mark)
+        return 0
+
+
 class Element(NamedTuple):
     """What begins at a line: a block, or a heading where it has a title."""
 
@@ -34,12 +51,12 @@ class Element(NamedTuple):
 
 
 # The element that begins at line `i`, which is not blank, and the one before it.
-ElementAt = Callable[[list[Line], int, "Element | None"], Element]
+ElementAt = Callable[[Lines, int, "Element | None"], Element]
 
 
-def lines_of(text: str, start: int = 0, end: int | None = None) -> list[Line]:
+def lines_of(text: str, start: int = 0, end: int | None = None) -> Lines:
     """The lines of `text[start:end]`; they end at `\\n`, `\\r\\n` and `\\r` only."""
-    lines = []
+    lines = Lines()
     for raw in StringIO(text[start:end], newline=""):
         stop = start + len(raw)
         lines.append(Line(start, stop, raw.rstrip().expandtabs(8)))
@@ -47,7 +64,7 @@ def lines_of(text: str, start: int = 0, end: int | None = None) -> list[Line]:
     return lines
 
 
-def elements(lines: list[Line], element_at: ElementAt) -> Iterator[tuple[int, Element]]:
+def elements(lines: Lines, element_at: ElementAt) -> Iterator[tuple[int, Element]]:
     """Each element with the number of its first line; blank lines stand between them."""
     i, before = 0, None
     while True:
@@ -78,7 +95,7 @@ def tiled(text: str, start: int, end: int, element_at: ElementAt) -> list[Block]
     return blocks
 
 
-def filled(lines: list[Line], i: int) -> int:
+def filled(lines: Lines, i: int) -> int:
     """The first line from `i` on that is not blank."""
     while i < len(lines) and not lines[i].text:
         i += 1
@@ -90,7 +107,7 @@ def code(i: int, stop: int, kind: BlockKind = "code", note: str = "") -> Element
     return Element(stop, kind, tuple(range(i + 1, stop)), note=note)
 
 
-def indented(lines: list[Line], i: int, indent: int = 1) -> int:
+def indented(lines: Lines, i: int, indent: int = 1) -> int:
     """Behind the lines from `i` on that are indented by so much, and blank ones between them."""
     stop = i
     while i < len(lines):
@@ -103,7 +120,7 @@ def indented(lines: list[Line], i: int, indent: int = 1) -> int:
 
 
 def paragraph(
-    lines: list[Line], i: int, ends: Callable[[str], object] = lambda line: False
+    lines: Lines, i: int, ends: Callable[[str], object] = lambda line: False
 ) -> int:
     """Behind the paragraph whose first line is `i`: a blank line or one that `ends` it."""
     i += 1
@@ -113,7 +130,7 @@ def paragraph(
 
 
 def items(
-    lines: list[Line],
+    lines: Lines,
     i: int,
     is_item: Callable[[int], object],
     ends: Callable[[str], object] | None = None,

@@ -12,7 +12,7 @@ from unicodedata import combining, east_asian_width
 
 from structrag.reading.markup.lines import (
     Element,
-    Line,
+    Lines,
     code,
     elements,
     filled,
@@ -80,7 +80,7 @@ def title(text: str) -> str:
     return outer[0] if len(outer) == 1 else ""
 
 
-def _element(lines: list[Line], i: int, before: Element | None) -> Element:
+def _element(lines: Lines, i: int, before: Element | None) -> Element:
     line = lines[i].text
     if before and before.note == "literal":
         stop = indented(lines, i)
@@ -101,7 +101,7 @@ def _element(lines: list[Line], i: int, before: Element | None) -> Element:
     return _titled(lines, i) or _text(lines, i)
 
 
-def _text(lines: list[Line], i: int) -> Element:
+def _text(lines: Lines, i: int) -> Element:
     """A paragraph, or a term with its indented definition."""
     is_term = i + 1 < len(lines) and lines[i + 1].text[:1] == " "
     if is_term:
@@ -111,7 +111,7 @@ def _text(lines: list[Line], i: int) -> Element:
     return Element(stop, note="literal" if last.endswith("::") else "")
 
 
-def _titled(lines: list[Line], i: int) -> Element | None:
+def _titled(lines: Lines, i: int) -> Element | None:
     """A title with a line below it."""
     below = lines[i + 1].text if i + 1 < len(lines) else ""
     title = lines[i].text
@@ -120,7 +120,7 @@ def _titled(lines: list[Line], i: int) -> Element | None:
     return Element(i + 2, title=_tidy(title), style=below[0])
 
 
-def _ruled(lines: list[Line], i: int) -> Element | None:
+def _ruled(lines: Lines, i: int) -> Element | None:
     """What begins with a line of one character: an overlined title or a transition."""
     rule, *following = (line.text for line in lines[i : i + 3])
     title = following[0] if following else ""
@@ -135,7 +135,7 @@ def _ruled(lines: list[Line], i: int) -> Element | None:
     return Element(i + 3, title=_tidy(title), style=rule[0] * 2)
 
 
-def _is_numbered(lines: list[Line], i: int) -> bool:
+def _is_numbered(lines: Lines, i: int) -> bool:
     """Whether a number begins an item: not if text of its own paragraph follows."""
     if not _NUMBER.match(lines[i].text):
         return False
@@ -143,7 +143,7 @@ def _is_numbered(lines: list[Line], i: int) -> bool:
     return not following or following[0] == " " or bool(_NUMBER.match(following))
 
 
-def _marked(lines: list[Line], i: int, line: str) -> Element | None:
+def _marked(lines: Lines, i: int, line: str) -> Element | None:
     """What begins with a mark: lists, tables, directives, comments, doctests."""
     if _EXPLICIT.match(line):
         return _explicit(lines, i)
@@ -173,7 +173,7 @@ def _table(i: int, stop: int, rows: list[int], header: int) -> Element:
     return Element(stop, "table", cuts, header)
 
 
-def _simple_table(lines: list[Line], i: int) -> Element:
+def _simple_table(lines: Lines, i: int) -> Element:
     """From its first line of `=` to the last: the third, or one before a blank line."""
     length = len(lines[i].text)
     rules = []
@@ -191,7 +191,7 @@ def _simple_table(lines: list[Line], i: int) -> Element:
     return _table(i, stop, rows, header)
 
 
-def _explicit(lines: list[Line], i: int) -> Element:
+def _explicit(lines: Lines, i: int) -> Element:
     """A directive, a comment, a target or a note, with all that is indented below it."""
     stop = max(i + 1, indented(lines, i + 1))
     if i + 1 < len(lines) and not lines[i + 1].text and lines[i].text == "..":

@@ -63,8 +63,6 @@ def estimate(
 def _route_cost(
     question: str, scope: SearchedPart, router: str, routing: Routing
 ) -> StageCost:
-    if router == "cross_encoder":
-        return StageCost(scored=sum(bool(section.rows) for section in scope.outline))
     # Of an answer that cannot be used the parts are scored.
     scored = StageCost(scored=int(scope.part_mask.sum()))
     if router in BY_SCORES:

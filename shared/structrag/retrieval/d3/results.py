@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.routing import RouteResult
 from structrag.retrieval.d3.selection import Evidence
-from structrag.text.tokens import TokenCounter
 
 # The scores and the parts of a hit.
 Details = tuple[Mapping[str, float], Mapping[str, float]]
@@ -92,52 +91,3 @@ def scores_by_strategy(evidence: Evidence) -> list[Details]:
 def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
     """The hit with more `extras` of its chunk."""
     return replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras}))
-
-
-def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
-    """The hits, neighbours of one section made one chunk.
-
-    Neighbours follow each other without a gap; the chunk has the best score of its paragraphs, and
-    `extras["paragraphs"]` has the ids of what was joined. Ranks are given anew.
-    """
-    runs: list[list[Hit]] = []
-    # Document, section and place of the last hit's end.
-    end: tuple[str, str, int] | None = None
-    for hit in hits:
-        chunk = hit.chunk
-        start = (chunk.doc_id, chunk.section_id, chunk.start)
-        follows, end = start == end, (chunk.doc_id, chunk.section_id, chunk.end)
-        if follows:
-            runs[-1].append(hit)
-        else:
-            runs.append([hit])
-    chunks = [_one([hit.chunk for hit in run], counter) for run in runs]
-    best = [min(run, key=lambda hit: hit.rank) for run in runs]
-    details = [(hit.scores, hit.parts) for hit in best]
-    return hits_of(
-        chunks, [-hit.rank for hit in best], details, [hit.score for hit in best]
-    )
-
-
-def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
-    first, last = chunks[0], chunks[-1]
-    if len(chunks) == 1:
-        return first
-    text = "".join(chunk.text for chunk in chunks)
-    extras: dict[str, Any] = {"paragraphs": [chunk.id for chunk in chunks]}
-    for key, chunk in (("source_start", first), ("source_end", last)):
-        if key in chunk.extras:
-            extras[key] = chunk.extras[key]
-    kinds = {chunk.kind for chunk in chunks}
-    whole = replace(
-        first,
-        id=f"{first.doc_id}:{first.start}-{last.end}",
-        end=last.end,
-        text=text,
-        n_tokens=counter(text),
-        kind=first.kind if len(kinds) == 1 else "text",
-        extras=extras,
-    )
-    return replace(
-        whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)}
-    )

@@ -92,7 +92,6 @@ def wide_route(
     scores: Mapping[int, float],
     layout: SectionLayout,
     *,
-    keep: float,
     share: float,
     least_tokens: int,
 ) -> list[int]:
@@ -111,8 +110,6 @@ def wide_route(
     room = max(share * sum(sizes), least_tokens)
     chosen: list[int] = []
     for place in best_positions(values, len(rows)).tolist():
-        if values[place] < keep * values.max():
-            break
         if not chosen or sizes[place] <= room:
             chosen.append(rows[place])
             room -= sizes[place]
@@ -152,7 +149,7 @@ def paragraph_scores_flow(
 
 def within_budget(
     scores: Mapping[int, float],
-    sizes: Mapping[int, int],
+    sizes: NDArray[np.int64],
     *,
     k: int | None,
     max_tokens: int | None,
@@ -168,5 +165,5 @@ def within_budget(
         if values[place] <= 0 or (chosen and sizes[row] > left):
             break
         chosen.append(row)
-        left -= sizes[row]
+        left -= int(sizes[row])
     return chosen

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from structrag.records import Block, Heading
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "formats"
-NAMES = ("rst",)
+NAMES = ("rst", "asciidoc", "org", "mediawiki", "latex")
 FIXTURES = [path for name in NAMES for path in sorted((FOLDER / name).glob("*.txt"))]
 MARKS = {
     "rst": "= - ~ == ==== ---- :: .. .. note:: .. code:: +--+ | >>> 1. :a: \\ ` é 表 \t",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -12,7 +13,7 @@ from structrag.errors import InvalidDocument
 from structrag.reading.office.package import Package, joined, safe_xml, walk
 
 
-def packed(parts: dict[str, str | bytes]) -> bytes:
+def packed(parts: Mapping[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
         for name, content in parts.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from d3_making import Overlap
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag import D3Index, D3Retriever, read_text
@@ -50,11 +49,6 @@ def test_by_scores_the_parts_are_scored_then_all_paragraphs() -> None:
     assert cost.stages == {"route": StageCost(scored=2), "select": StageCost(scored=2)}
 
 
-def test_a_cross_encoder_scores_the_sections_with_paragraphs() -> None:
-    cost = estimate(QUESTION, router="cross_encoder", cross_encoder=Overlap())
-    assert cost.stages["route"] == StageCost(scored=2)
-
-
 @pytest.mark.parametrize("names", [False, True])
 def test_prompts_are_those_of_all_sections(names: bool) -> None:
     index = index_of(ANIMALS)
@@ -82,15 +76,6 @@ def test_a_strategy_that_asks_nothing_has_no_answers() -> None:
     model = ScriptedModel("1")
     cost = estimate(QUESTION, llm=model, strategy="lexical")
     assert cost.stages["select"] == StageCost(scored=2)
-
-
-def test_by_levels_what_is_below_all_sections_is_shown_too() -> None:
-    """One call for the first level, one for each of its sections with something below it."""
-    cost = estimate(
-        QUESTION, LEVELS, llm=ScriptedModel("1"), routing=Routing(drill="levels")
-    )
-    route = cost.stages["route"]
-    assert (route.calls, route.answer_tokens, route.scored) == (3, 768, 4)
 
 
 def test_only_what_is_searched_is_counted() -> None:

@@ -26,7 +26,6 @@ from structrag.retrieval.d3.routing import (
     route_flow,
     routed_flow,
     stand_in,
-    subtrees_of,
     with_children,
 )
 from structrag.retrieval.d3.selection import Selection
@@ -62,22 +61,9 @@ PARTS = [
 ]
 
 
-def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:
-    model = ScriptedModel(lambda prompt: "3, 2" if "Intro" in prompt else "4")
-    read_options = Runner(llm=model).run(
-        route_flow("What?", OUTLINE, Routing(drill="levels"))
-    )
-    assert len(model.prompts) == 2
-    assert "Data" not in model.prompts[0].replace("data and code", "")
-    assert "Intro" not in model.prompts[1]
-    assert read_options.chosen == {1, 3}
-
-
 def test_a_heading_without_paragraphs_brings_its_descendants() -> None:
-    assert with_children(OUTLINE, {2}, always=False) == [3, 4]
-    assert with_children(OUTLINE, {5}, always=False) == [5]
-    assert with_children(OUTLINE, {5}, always=True) == [5, 6]
-    assert with_children(OUTLINE, {0}, always=True) == [0]
+    assert with_children(OUTLINE, {2}) == [3, 4]
+    assert with_children(OUTLINE, {5}) == [5]
 
 
 def test_the_papers_router_reads_its_prompt() -> None:
@@ -144,12 +130,6 @@ def test_text_without_headings_that_just_fits_a_call_is_not_routed(
     assert not is_direct([section(0), section(1, "Heading")], selection)
 
 
-def test_what_is_shown_again_by_levels() -> None:
-    assert subtrees_of(OUTLINE, [0, 1, 2, 5], {1, 2, 5}) == [[2, 3, 4], [5, 6]]
-    assert subtrees_of(OUTLINE, [2, 5], {5}) == [[5, 6]]
-    assert subtrees_of(PARTS, [0, 1, 3, 5], {1, 2, 3, 5}) == [[1, 3, 4]]
-
-
 TEXT = "# Pump\n\nIt leaks oil.\n\n# Valve\n\nIt is brass.\n\n# Fan\n\nIt hums.\n"
 
 
@@ -163,7 +143,6 @@ def route_of(
     question: str,
     router: str,
     text: str = TEXT,
-    cross_encoder: Any = None,
     sentences: Mapping[int, float] | None = None,
     llm: Any = None,
     **routing: Any,
@@ -174,7 +153,6 @@ def route_of(
         router,
         Routing(**routing),
         Selection(),
-        cross_encoder,
         sentences,
     )
     return Runner(llm=llm).run(flow)
@@ -202,27 +180,6 @@ def test_text_without_headings_is_read_directly_unless_it_is_scored() -> None:
     assert route_of("What leaks?", "scores", flat).route.how == "scores"
 
 
-class Scored:
-    """A cross-encoder with a score for each section."""
-
-    scores = (0.45, 0.9, 0.01)
-
-    def score(self, query: str, texts: list[str]) -> list[float]:
-        self.texts = texts
-        return list(self.scores)
-
-
-@examples
-def test_by_a_cross_encoder(options: dict[str, Any], expected: list[str]) -> None:
-    encoder = Scored()
-    result = route_of("What?", "cross_encoder", cross_encoder=encoder, **options)
-    assert (result.route.how, titles(result)) == ("cross_encoder", expected)
-    scores = dict(zip(("Pump", "Valve", "Fan"), Scored.scores, strict=True))
-    assert result.route.scores == tuple(scores[title] for title in expected)
-    assert encoder.texts[0] == "Pump\nIt leaks oil."
-    assert result.route.cost.scored == 3
-
-
 def test_no_model_is_an_error_here() -> None:
     with pytest.raises(NoModel):
         Runner().run(route_flow("What?", OUTLINE))
@@ -232,7 +189,7 @@ def test_no_model_is_an_error_here() -> None:
     ("scores", "expected"),
     [
         ({1: 0.5}, [1]),
-        ({0: 0.5, 1: 1.0, 2: 0.49}, [1, 0]),
+        ({0: 0.5, 1: 1.0, 2: 0.49}, [0, 1]),
         ({0: 0.3, 1: 0.1 + 0.2}, [0, 1]),  # ties but for rounding: the earlier
         (dict.fromkeys(range(7), 1.0), [0, 1, 2, 3, 4]),
         ({0: 0.0, 1: 0.0}, []),
