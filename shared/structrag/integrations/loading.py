@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from structrag.reading.files import (
     format_of_file,
     other_files,
     registered_format,
+    with_inputs,
 )
 from structrag.reading.flat import warn_if_flat
 from structrag.reading.formats import by_media_type, converted, draft_facts
@@ -76,7 +77,11 @@ class FileReading:
         if is_pdf(path):
             return self._load_pdf(path)
         isolated = self._load_isolated(path) if self.isolated else None
-        return isolated or load_bytes(file_bytes(path, MAX_BYTES), str(path))
+        if isolated:
+            return isolated
+        loaded = load_bytes(file_bytes(path, MAX_BYTES), str(path))
+        text = with_inputs(path, loaded.text, loaded.metadata[FORMAT_KEY])
+        return replace(loaded, text=text)
 
     def load_bytes(
         self, data: bytes, name: str, media_type: str | None = None

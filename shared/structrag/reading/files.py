@@ -57,7 +57,6 @@ SUFFIXES = {
     ".xhtml": "html",
     ".txt": "text",
     ".text": "text",
-    ".rst": "text",  # its underlined headings are found as those of plain text
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset(
@@ -155,6 +154,11 @@ def read_text(
     if registered and registered.is_markup:
         title = title or registered.reader().title(text) or _stem(meta)
         return Document(text, id, title, chosen, meta)
+    if registered and not registered.is_text:
+        raise InvalidParameter(
+            f"format must be one of text; {format!r} is one of binary files. Read the file with "
+            "structrag.read_file(path)."
+        )
     if registered:
         data = text.encode("utf-8", "surrogatepass")
         return converted_document(
@@ -261,6 +265,7 @@ def read_file(
     text, undecodable = decoded(data, str(path))
     if format == "auto":
         format = format_of_file(path.name, text)
+    text = with_inputs(path, text, format)
     if undecodable:
         meta["undecodable"] = undecodable
     document = read_text(text, format=format, meta=meta, **settings)
@@ -378,6 +383,14 @@ def _is_regular(file: Path) -> bool:
         return stat.S_ISREG(file.stat().st_mode)
     except OSError:
         return False
+
+
+def with_inputs(path: Path, text: str, format: str) -> str:
+    """The text of a file with the files that it inputs, where its format has such: LaTeX's. They
+    are read below its own folder only; what stands elsewhere is left out with a warning."""
+    registered = format_named(format)
+    expand = getattr(registered.reader(), "expand", None) if registered else None
+    return text if expand is None else str(expand(path, path.parent))
 
 
 def registered_format(name: str, data: bytes, format: str = "auto") -> Format | None:

@@ -1,8 +1,8 @@
 """The formats that are read beside Markdown, HTML, plain text and PDF: one line each.
 
-A text markup stays the document's text: its module has `headings(text)`, `blocks(text, start, end)`
-and `title(text)`. Any other format becomes Markdown: its module has `to_markdown(data, name)`,
-which gives a `Draft`.
+A text markup stays the document's text. Its module has `headings(text)`, `blocks(text, start, end)`
+and `title(text)`, and may have `expand(path, root)`: the text with the files that it inputs. Any
+other format becomes Markdown: its module has `to_markdown(data, name)`, which gives a `Draft`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Format:
         media_types: As web servers and loaders call it.
         is_markup: Whether the text itself is the document; otherwise the file's bytes become
             Markdown.
+        is_text: Whether its files are text, though they become Markdown, so that `read_text` takes
+            them.
         looks_like: Whether the first 4,096 bytes of a file are of this format; asked of files
             without a known suffix. None: only the suffix tells.
     """
@@ -48,6 +50,7 @@ class Format:
     module: str | ModuleType
     media_types: tuple[str, ...] = ()
     is_markup: bool = False
+    is_text: bool = False
     looks_like: Callable[[bytes], bool] | None = None
 
     def reader(self) -> Any:
@@ -144,3 +147,32 @@ def by_look(data: bytes) -> Format | None:
     start = data[:4096]
     looking = (f for f in _FORMATS.values() if f.looks_like)
     return next((f for f in looking if f.looks_like and f.looks_like(start)), None)
+
+
+def _is_zip_with(part: bytes) -> Callable[[bytes], bool]:
+    """Whether a file is a zip archive that names a part among its first bytes."""
+    return lambda start: start.startswith(b"PK\x03\x04") and part in start
+
+
+_OFFICE = "structrag.reading.office"
+_MARKUP = "structrag.reading.markup"
+_OPEN_XML = "application/vnd.openxmlformats-officedocument"
+for _format in (
+    Format(
+        "docx",
+        (".docx", ".docm", ".dotx"),
+        f"{_OFFICE}.docx",
+        (f"{_OPEN_XML}.wordprocessingml.document",),
+        looks_like=_is_zip_with(b"word/"),
+    ),
+    Format("rst", (".rst",), f"{_MARKUP}.rst", ("text/x-rst",), is_markup=True),
+    Format("asciidoc", (".adoc", ".asciidoc"), f"{_MARKUP}.asciidoc", is_markup=True),
+    Format("org", (".org",), f"{_MARKUP}.org", ("text/org",), is_markup=True),
+    Format(
+        "mediawiki", (".mediawiki", ".wiki"), f"{_MARKUP}.mediawiki", is_markup=True
+    ),
+    Format(
+        "latex", (".tex", ".latex"), f"{_MARKUP}.latex", ("text/x-tex",), is_markup=True
+    ),
+):
+    register_format(_format)

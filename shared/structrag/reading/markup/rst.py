@@ -143,6 +143,10 @@ def _is_numbered(lines: Lines, i: int) -> bool:
     return not following or following[0] == " " or bool(_NUMBER.match(following))
 
 
+def _has(lines: Lines, item: re.Pattern[str], i: int) -> bool:
+    return item.match(lines[i].text) is not None
+
+
 def _marked(lines: Lines, i: int, line: str) -> Element | None:
     """What begins with a mark: lists, tables, directives, comments, doctests."""
     if _EXPLICIT.match(line):
@@ -151,7 +155,7 @@ def _marked(lines: Lines, i: int, line: str) -> Element | None:
         return code(i, paragraph(lines, i))
     for item in (_BULLET, _FIELD, _OPTION):
         if item.match(line):
-            return items(lines, i, lambda j, item=item: item.match(lines[j].text))
+            return items(lines, i, partial(_has, lines, item))
     if _is_numbered(lines, i):
         return items(lines, i, partial(_is_numbered, lines))
     if line.startswith("| ") or line == "|":

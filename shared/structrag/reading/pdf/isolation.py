@@ -188,7 +188,7 @@ def answer(request: Mapping[str, Any]) -> None:
 
 def _read(request: Mapping[str, Any], source: str | bytes) -> Document:
     meta = dict(request["meta"])
-    registered = format_named(request["format"])
+    registered = format_named(request.get("format", "pdf"))
     if registered is None:
         return pdf_document(source, meta=meta, **request["reading"])
     title = request["reading"]["title"]
