@@ -12,7 +12,7 @@ from benchmarks.hiqa_scores import Ranking, Search
 from structrag.index.index import Index
 from structrag.index.snapshot import Reader
 from structrag.model_calls.requests import Flow
-from structrag.retrieval.hiqa.candidates import PoolSource
+from structrag.retrieval.hiqa.candidates import CandidateSource
 from structrag.retrieval.hiqa.keywords import KeywordTable
 from structrag.retrieval.hiqa.retriever import POOL, HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -39,7 +39,7 @@ def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
     ]
 
 
-class QuestionAlone(PoolSource):
+class QuestionAlone(CandidateSource):
     """The segments of a question by its own vector, as published."""
 
     def query_vectors(
@@ -162,6 +162,6 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
 def _by_rank(index: Index, ids: Sequence[str]) -> Ranking:
     """Chunks of a peer that gives no scores: the higher the earlier."""
     return [
-        (index.store.chunk(index.store.row_of(name)), -float(place))
+        (index.store.reader().chunk(index.store.reader().row_of(name)), -float(place))
         for place, name in enumerate(ids)
     ]

@@ -14,7 +14,7 @@ from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.usage import Usage
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
@@ -125,7 +125,7 @@ class D3Retriever(IndexRetriever):
         """`results` on an event loop."""
         return await self._d3().aresults(questions, k, where=where)
 
-    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
         nothing."""
         return self._d3().estimate(question, where=where)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.model_calls.requests import Array
+from structrag.text.arrays import Array
 from structrag.text.terms import Tokenizer
 
 _ONE_AT_A_TIME = threading.Lock()  # the number of threads is changed for a moment
@@ -35,8 +35,8 @@ class LsaFit:
     def __init__(
         self,
         terms: Sequence[str],
-        weights: NDArray[np.float32],
-        term_vectors: NDArray[np.float32] | None = None,
+        weights: Array,
+        term_vectors: Array | None = None,
     ) -> None:
         self.terms = terms
         self.weights = weights
@@ -52,7 +52,7 @@ class LsaFit:
             len(self.terms) if self.term_vectors is None else self.term_vectors.shape[1]
         )
 
-    def vector(self, counts: Mapping[str, int]) -> NDArray[np.float32]:
+    def vector(self, counts: Mapping[str, int]) -> Array:
         """The unit vector of a text's terms; zeros without a known term."""
         numbers = self._numbers
         by_number = {

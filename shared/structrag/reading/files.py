@@ -190,6 +190,7 @@ class FileOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     drop_navigation: bool
     password: str | None
+    images_to: str | os.PathLike[str] | None
 
 
 def read_file(
@@ -211,9 +212,10 @@ def read_file(
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
-    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). A file of another
-    format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...) becomes
-    Markdown as well, or stays as it is where its markup is text.
+    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). `images_to` is a
+    folder for the pictures of a PDF as PNG files, which its image blocks then name. A file of
+    another format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...)
+    becomes Markdown as well, or stays as it is where its markup is text.
 
     A file can be made to crash its reader or to fill the memory. `isolated` reads a PDF, or one
     that becomes Markdown, in a process of its own, with limits of memory and time, so that such a
@@ -250,7 +252,8 @@ def read_file(
         warn_if_flat(document, "PDF")
         return document
     data = file_bytes(path, max_bytes)
-    settings.pop("password", None)  # of PDF files
+    for of_pdf in ("password", "images_to"):
+        settings.pop(of_pdf, None)
     meta = {"source": str(path), **(settings.pop("meta", None) or {})}
     if registered := registered_format(path.name, data, format):
         settings.pop("drop_navigation", None)

@@ -164,7 +164,9 @@ def test_chunk_ids_of_another_form_are_found() -> None:
             ),
         )
     )
-    assert [store.row_of(name) for name in ("one", "b:zzz", "b:0-4", "none")] == [
+    assert [
+        store.reader().row_of(name) for name in ("one", "b:zzz", "b:0-4", "none")
+    ] == [
         0,
         1,
         2,

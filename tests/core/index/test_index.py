@@ -407,7 +407,7 @@ def test_a_host_store_takes_the_place_of_our_vectors(wants_vectors: bool) -> Non
         h.chunk.id for h in MultiViewRetriever(index).search("pump pressure 2")
     ] == [h.chunk.id for h in MultiViewRetriever(own).search("pump pressure 2")]
     assert bool(embedder.queries) is wants_vectors
-    assert index.store.search_dense("raw", embedder.vector("pump"), 5) == [], (
+    assert index.store.reader().search_dense("raw", embedder.vector("pump"), 5) == [], (
         "our own store keeps no vectors beside the host's"
     )
 

@@ -37,8 +37,8 @@ SEARCH = """
 import json, sys
 from structrag.index.store import Store
 store = Store.load(sys.argv[1])
-lexical = store.search_lexical("raw", "apple plum", 9)
-print(json.dumps([lexical, store.search_dense("raw", [1, 2, 3], 9)]))
+lexical = store.reader().search_lexical("raw", "apple plum", 9)
+print(json.dumps([lexical, store.reader().search_dense("raw", [1, 2, 3], 9)]))
 print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))
 """
 
@@ -85,8 +85,8 @@ def test_results_are_equal_after_loading_in_a_new_process(
     )
     found, modules = done.stdout.splitlines()
     expected = [
-        store.search_lexical("raw", "apple plum", 9),
-        store.search_dense("raw", [1, 2, 3], 9),
+        store.reader().search_lexical("raw", "apple plum", 9),
+        store.reader().search_dense("raw", [1, 2, 3], 9),
     ]
     assert json.loads(found) == [[list(hit) for hit in hits] for hits in expected]
     assert modules == "[]"  # nothing was rebuilt, no stop words were looked up
@@ -279,7 +279,7 @@ def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
     store = Store(VIEWS)
     store.put(entry("a", ["apple"]))
     assert len(list(tmp_path.glob("*/*.seg"))) == 1
-    assert [row for row, _ in store.search_lexical("raw", "apple", 9)] == [0]
+    assert [row for row, _ in store.reader().search_lexical("raw", "apple", 9)] == [0]
     del store
     for folder in (mine, other):
         folder.close()

@@ -98,7 +98,7 @@ def test_with_a_make_of_its_own(tmp_path: Path) -> None:
     )
     store = Store.load(tmp_path / "index")
     assert len(store.document_ids) == 5
-    assert store.search_dense("raw", np.ones(64), 3)
+    assert store.reader().search_dense("raw", np.ones(64), 3)
 
 
 def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(

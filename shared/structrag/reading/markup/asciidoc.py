@@ -83,7 +83,7 @@ def title(text: str) -> str:
 def _element(lines: Lines, i: int, before: Element | None) -> Element:
     line = lines[i].text
     discrete = bool(before and before.note == "discrete")
-    if not line[0].isalnum():
+    if not line[0].isalnum() or _CONDITION.fullmatch(line):
         body = _metadata(lines, i)
         if body > i:
             discrete = discrete or any(_DISCRETE.match(x.text) for x in lines[i:body])

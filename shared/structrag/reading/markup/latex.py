@@ -84,7 +84,13 @@ _COMBINING = dict(
         strict=True,
     )
 )
-_COMMAND = re.compile(r"\\([A-Za-z@]+)\*?[ \t]*|\\(.)", re.DOTALL)
+_COMMAND = re.compile(r"\\(?:([A-Za-z@]+)\*?[ \t]*|(.))", re.DOTALL)
+# Of mathematics: a name that takes no group is read (`Spec k`), fonts and sizes are not.
+_MATH_TEXT = re.compile(r"\$[^$]*\$|\\\([^$]*?\\\)")
+_NAMED = re.compile(
+    r"\\(?!math|text|left|right|display|limits|rm\b|bf\b|it\b|cal\b)"
+    r"([A-Za-z]+)(?![A-Za-z{])[ \t]*"
+)
 _SYMBOLS = {
     **{"ss": "ß", "o": "ø", "O": "Ø", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ"},
     **{
@@ -327,16 +333,17 @@ def _macros(text: str, pairs: dict[int, int]) -> dict[str, str]:
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
-    line = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    if not text[line:start].strip():
+    low = max(0, start - 200)
+    line = max(text.rfind(eol, low, start) for eol in "\r\n") + 1 or low
+    if not text[line:start].strip() and (line > low or not low):
         start = line
     rest = _REST.match(text, end)
     return start, rest.end() if rest else end
 
 
-def _clean(title: str, macros: dict[str, str]) -> str:
+def _clean(written: str, macros: dict[str, str]) -> str:
     """A title as people read it, without commands."""
-    title = re.sub(r"(?<!\\)%[^\r\n]*(?:\r\n|\r|\n)?", "", title)
+    title = re.sub(r"(?<!\\)%[^\r\n]*(?:\r\n|\r|\n)?", "", written)
     for _ in range(3):
         expanded = re.sub(
             r"\\([A-Za-z]+)(?:\s*\{\})?", lambda m: macros.get(m[1], m[0]), title
@@ -346,11 +353,13 @@ def _clean(title: str, macros: dict[str, str]) -> str:
         title = expanded
     title = _without_dropped(title)
     title = _ACCENT.sub(_accented, title)
+    title = _MATH_TEXT.sub(lambda m: _NAMED.sub(_named, m[0]), title)
     title = _COMMAND.sub(_read, title).replace("~", " ")
     title = re.sub(r"[{}$]", "", title)
-    for written, meant in (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”")):
-        title = title.replace(written, meant)
-    return " ".join(title.translate(_RESTORED).split())
+    for plain, typeset in (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”")):
+        title = title.replace(plain, typeset)
+    title = " ".join(title.translate(_RESTORED).split())
+    return title or written.strip("\\{} \t\r\n")
 
 
 def _without_dropped(title: str) -> str:
@@ -367,9 +376,16 @@ def _accented(match: re.Match[str]) -> str:
     return normalize("NFC", letter + _COMBINING[accent])
 
 
+def _named(match: re.Match[str]) -> str:
+    following = match.string[match.end() : match.end() + 1]
+    gap = " " if following.isalnum() or following == "\\" else ""
+    return (_read(match) or match[1]) + gap
+
+
 def _read(match: re.Match[str]) -> str:
-    name, mark = match.groups()
-    if mark:
+    name = match[1]
+    if not name:
+        mark = match[2]
         return _ESCAPED.get(mark, mark if mark in "&%#_" else " ")
     if name in _SYMBOLS:
         return _SYMBOLS[name]

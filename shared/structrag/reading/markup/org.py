@@ -69,7 +69,8 @@ def title(text: str) -> str:
 def _title(headline: str, keywords: set[str]) -> str:
     word, _, rest = headline.partition(" ")
     title = rest.lstrip() if word in keywords else headline
-    return " ".join(_TAGS.sub("", _PRIORITY.sub("", title, count=1)).split())
+    title = " ".join(_TAGS.sub("", _PRIORITY.sub("", title, count=1)).split())
+    return title or headline.strip()
 
 
 def _element(lines: Lines, i: int, before: Element | None) -> Element:

@@ -24,6 +24,7 @@ from structrag.errors import (
 from structrag.reading.formats import converted_document, format_named
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.pictures import folder_for_images
 from structrag.reading.pdf.reader import Source, check_password
 from structrag.records import Document
 
@@ -71,6 +72,7 @@ def isolated_document(
     id: str = "",
     title: str = "",
     meta: Mapping[str, Any] | None = None,
+    images_to: str | os.PathLike[str] | None = None,
 ) -> Document:
     """A PDF, or a file of another format that becomes Markdown, read in a process of its own.
 
@@ -90,6 +92,7 @@ def isolated_document(
         )
     _check_reader(reader)
     check_password(password)
+    folder = folder_for_images(images_to)
     meta = dict(meta or {})
     request = {
         "modules": sys.path,
@@ -97,7 +100,12 @@ def isolated_document(
         "max_memory": limits.max_memory,
         "max_seconds": limits.max_seconds,
         "format": format,
-        "reading": {"reader": reader, "password": password, "title": title},
+        "reading": {
+            "reader": reader,
+            "password": password,
+            "title": title,
+            "images_to": None if folder is None else str(folder),
+        },
         "meta": {"source": str(meta["source"])} if "source" in meta else {},
     }
     kind = "PDF" if format == "pdf" else "file"

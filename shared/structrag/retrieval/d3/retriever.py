@@ -24,7 +24,7 @@ from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
-from structrag.retrieval.d3.estimating import Estimate, estimate
+from structrag.retrieval.d3.estimating import D3Estimate, estimate
 from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
@@ -194,7 +194,7 @@ class D3Retriever(Retriever):
         """`results` on an event loop."""
         return await self.arun(self._results_flow(questions, k, where))
 
-    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """What `result` would cost at most, by stage. Asks no model and embeds nothing."""
         check_query(question)
         return estimate(

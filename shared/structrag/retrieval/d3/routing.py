@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.snapshot import Reader
 from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
@@ -29,6 +28,7 @@ from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_flow, wide_route
 from structrag.retrieval.d3.selection import CallStats, Selection, empty_is_none
 from structrag.retrieval.d3.sentences import part_sentence_scores
+from structrag.text.arrays import BoolArray
 
 COMPONENT = "d3.route/1"
 BY_SCORES = ("scores", "evidence")  # routers that score parts of sections
@@ -51,7 +51,7 @@ class SearchedPart:
         self.places: list[int] = np.flatnonzero(
             row_mask(sections.select(where), len(sections))
         ).tolist()
-        self.part_mask: NDArray[np.bool_] = row_mask(parts.select(where), len(parts))
+        self.part_mask: BoolArray = row_mask(parts.select(where), len(parts))
         self.outline: list[OutlineSection] = [
             self.layout.sections[place] for place in self.places
         ]

@@ -8,17 +8,16 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.levels import query_vectors
-from structrag.index.ranking import FloatArray, best_positions
+from structrag.index.ranking import best_positions
 from structrag.index.snapshot import Reader
 from structrag.model_calls.flow import ask, handle
 from structrag.model_calls.requests import Embed, Flow, Request, T
 from structrag.retrieval.d3.layout import SectionLayout
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.text.arrays import BoolArray, FloatArray, IntArray, running_totals
 
-Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
@@ -45,7 +44,7 @@ class ParagraphScore:
 
 
 def route_scores(
-    reader: Reader, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: BoolArray
 ) -> dict[str, dict[int, float]]:
     """Route ("bm25", "dense") -> row of the mask -> its own score. A row that the route did not
     find is left out."""
@@ -56,7 +55,7 @@ def route_scores(
 
 
 def fused_scores(
-    reader: Reader, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: BoolArray
 ) -> dict[int, dict[str, float]]:
     """Row of the mask -> "bm25" and "dense", in [0, 1] each. They are normalised over the rows of
     the mask, as they are summed. A row that a route did not find has 0 from it."""
@@ -64,7 +63,7 @@ def fused_scores(
 
 
 def _normalised(
-    by_route: Mapping[str, Mapping[int, float]], mask: Mask
+    by_route: Mapping[str, Mapping[int, float]], mask: BoolArray
 ) -> dict[int, dict[str, float]]:
     scores = {row: {"bm25": 0.0, "dense": 0.0} for row in np.flatnonzero(mask).tolist()}
     for name, normalise in (("bm25", maxnorm), ("dense", minmax)):
@@ -75,7 +74,7 @@ def _normalised(
 
 
 def part_scores_flow(
-    reader: Reader, question: str, mask: Mask
+    reader: Reader, question: str, mask: BoolArray
 ) -> Flow[dict[int, float]]:
     """The score of each part of the mask, in [0, 1]. It is the mean of BM25 and cosine, both
     normalised. The index texts of parts begin with the heading path."""
@@ -105,7 +104,7 @@ def wide_route(
     values = np.array([scores[row] for row in rows])
     if not len(rows) or values.max() <= 0:
         return []
-    sums = np.concatenate([[0], np.cumsum(layout.tokens)])
+    sums = running_totals(layout.tokens)
     sizes = [int(sums[last] - sums[first]) for first, last in layout.parts[rows]]
     room = max(share * sum(sizes), least_tokens)
     chosen: list[int] = []
@@ -149,7 +148,7 @@ def paragraph_scores_flow(
 
 def within_budget(
     scores: Mapping[int, float],
-    sizes: NDArray[np.int64],
+    sizes: IntArray,
     *,
     k: int | None,
     max_tokens: int | None,

@@ -23,7 +23,7 @@ from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
 from structrag.records import Document, SourceMap
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
     NO_ATOMS,
@@ -33,6 +33,7 @@ from structrag.retrieval.evidence.record import (
     with_vectors_of_all,
 )
 from structrag.retrieval.evidence.required_context import RequiredContext
+from structrag.text.arrays import Int32Array
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
@@ -124,7 +125,7 @@ class EvidenceSnapshot:
         documents: Mapping[str, StoredDocument],
         records: Mapping[str, Record],
         fitted_embedder: Any = None,
-        earlier: Iterable[Pool] = (),
+        earlier: Iterable[Corpus] = (),
         prints: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
         self.changes = changes
@@ -133,11 +134,11 @@ class EvidenceSnapshot:
         self.fitted_embedder = fitted_embedder
         self.prints = prints
         self._earlier = tuple(earlier)  # pools of documents that may still be the same
-        self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
+        self._pools: OrderedDict[tuple[str, ...], Corpus] = OrderedDict()
         self._lock = RLock()
 
     @property
-    def pools(self) -> tuple[Pool, ...]:
+    def pools(self) -> tuple[Corpus, ...]:
         """Those that were made, else those that it may grow from."""
         with self._lock:
             return tuple(self._pools.values()) or self._earlier
@@ -155,7 +156,7 @@ class EvidenceSnapshot:
             self.prints,
         )
 
-    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Pool]:
+    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Corpus]:
         """The documents that meet a condition, and their atoms. Raises InvalidParameter for a key
         that no document has, and for a function that raises."""
         ids = list(self.documents)
@@ -172,13 +173,13 @@ class EvidenceSnapshot:
                 self._pools.popitem(last=False)
         return [self.documents[doc_id] for doc_id in ids], pool
 
-    def _grown(self, records: list[Record]) -> Pool:
+    def _grown(self, records: list[Record]) -> Corpus:
         """The pool of some records, grown from what begins most like it."""
         pools = (*self._earlier, *self._pools.values())
         before = max(pools, key=lambda pool: pool.begins_like(records), default=None)
         # one is enough: what else is asked grows from the new one
         self._earlier = tuple(pool for pool in self._earlier if pool is not before)
-        return Pool(records, before)
+        return Corpus(records, before)
 
 
 class EvidenceLevel:
@@ -358,7 +359,7 @@ def _stored(reader: Reader, doc_id: str) -> StoredDocument:
     )
 
 
-def _runs(source: SourceMap | None) -> NDArray[np.int32]:
+def _runs(source: SourceMap | None) -> Int32Array:
     """A source map as an array, a row for each run."""
     if source is None:
         return np.zeros((0, 3), dtype=np.int32)
@@ -368,7 +369,7 @@ def _runs(source: SourceMap | None) -> NDArray[np.int32]:
     return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
 
-def _source_map(runs: NDArray[np.int32] | None) -> SourceMap | None:
+def _source_map(runs: Int32Array | None) -> SourceMap | None:
     """The source map of an array; None where there is none."""
     if runs is None:
         return None

@@ -15,12 +15,11 @@ from structrag.index.index import Index
 from structrag.index.ranking import best_positions
 from structrag.model_calls.requests import Flow, Route, T
 from structrag.records import Chunk, Hit
-from structrag.retrieval.hiqa.candidates import PoolSource
+from structrag.retrieval.hiqa.candidates import CandidateSource
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import (
     ROUTES,
-    FloatArray,
-    Pool,
+    Candidates,
     alpha_for,
     auto_alpha,
     auto_beta,
@@ -32,6 +31,7 @@ from structrag.retrieval.hiqa.scores import (
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_flow
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
+from structrag.text.arrays import FloatArray
 
 # Chunks from the vectors and from BM25 each; with those by keyword at most 150.
 POOL = 50
@@ -163,7 +163,7 @@ class HiQARetriever(Retriever):
             check_choice("diversify", diversify, ("round_robin",))
         self.diversify = diversify
         self.order: str = check_choice("order", order, ("score", "document"))
-        self.source: PoolSource = PoolSource(
+        self.source: CandidateSource = CandidateSource(
             index,
             check_choice("view", view, index.views),
             checked_names("routes", routes, ROUTES),
@@ -199,7 +199,9 @@ class HiQARetriever(Retriever):
             hits = [hits[i] for i in np.argsort(pool.rows[best[:most]])]
         return hits
 
-    def _parts(self, reader: CorpusReader, pool: Pool) -> tuple[FloatArray, float]:
+    def _parts(
+        self, reader: CorpusReader, pool: Candidates
+    ) -> tuple[FloatArray, float]:
         """The parts of the scores, and the highest possible score."""
         routes = self.source.routes
         if self.fusion == "rrf":
@@ -219,7 +221,7 @@ class HiQARetriever(Retriever):
         """`run` on an event loop."""
         return await self.index.arun(flow)
 
-    def pool_flow(self, query: str, *, where: Any = None) -> Flow[Pool]:
+    def pool_flow(self, query: str, *, where: Any = None) -> Flow[Candidates]:
         """The chunks among which a search chooses, with scores."""
         check_query(query)
         n = self._pool_size()
@@ -258,7 +260,7 @@ class HiQARetriever(Retriever):
                 "tune needs a retriever that uses alpha and beta: fusion='score', preset='default'."
             )
 
-        def pool_flow(question: LabelledQuestion) -> Flow[Pool]:
+        def pool_flow(question: LabelledQuestion) -> Flow[Candidates]:
             return self.pool_flow(question.question, where=question.where)
 
         return tune_flow(questions, pool_flow, self.index.store.reader())
@@ -274,7 +276,7 @@ class HiQARetriever(Retriever):
         return max(POOL, self.k if k is None else checked_k(k))
 
 
-def _hit(chunk: Chunk, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
+def _hit(chunk: Chunk, pool: Candidates, parts: FloatArray, i: int, rank: int) -> Hit:
     row = int(pool.rows[i])
     keywords = [pool.keywords[number] for number in np.flatnonzero(pool.held[:, i])]
     return Hit(
@@ -289,7 +291,7 @@ def _hit(chunk: Chunk, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
     )
 
 
-def _scores(pool: Pool, i: int) -> dict[str, float]:
+def _scores(pool: Candidates, i: int) -> dict[str, float]:
     """Route -> its score of one segment, where it has one."""
     scores: dict[str, float] = {}
     if not np.isnan(pool.cosine[i]):

@@ -83,7 +83,10 @@ class Lexical:
         self.asked.append(("sync", request))
         store = self.index.store
         found = [
-            (store.chunk(row).id, self.scores.get(store.chunk(row).doc_id, 0.0))
+            (
+                store.reader().chunk(row).id,
+                self.scores.get(store.reader().chunk(row).doc_id, 0.0),
+            )
             for row in range(len(store))
         ]
         return sorted(found, key=lambda item: -item[1])[: request.n]
@@ -180,11 +183,13 @@ def test_log_rank_index_of_the_manuals_rises_with_the_path() -> None:
             wanted = next(
                 row
                 for row in range(100)
-                if (chunk := retriever.index.store.chunk(row)).doc_id == name
+                if (chunk := retriever.index.store.reader().chunk(row)).doc_id == name
                 and section in chunk.path
             )
             values.append(
-                log_rank_index([ranks.get(retriever.index.store.chunk(wanted).id)], 100)
+                log_rank_index(
+                    [ranks.get(retriever.index.store.reader().chunk(wanted).id)], 100
+                )
                 or 0.0
             )
         means[path] = sum(values) / len(values)
