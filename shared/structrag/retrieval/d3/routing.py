@@ -106,7 +106,7 @@ class RouteResult:
     Attributes:
         sections: Those with paragraphs to look into, in reading order.
         how: "llm", "scores" (BM25 and vectors), "evidence" (best sentences), "cross_encoder",
-            "direct" (too little text to route), "all" or "none".
+            "direct" (too little text to route) or "none".
         scores: One a section, in [0, 1] unless a cross-encoder's; None: there are none.
         answers: Of the language model, as they came; "" for a failed call.
         cost: Calls, tokens, and the sections or parts of sections that were scored.
