@@ -56,7 +56,10 @@ _KINDS: dict[str, BlockKind] = {
 
 
 def headings(text: str) -> list[Heading]:
-    """The section titles, in order; levels by the order in which their lines first occur."""
+    """The section titles, in order; levels by the order in which their lines first occur.
+
+    A title that skips a level, an error to docutils, is a heading all the same.
+    """
     lines = lines_of(text)
     styles: dict[str, int] = {}
     found = []

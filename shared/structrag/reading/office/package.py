@@ -62,8 +62,14 @@ class Package:
     """A zip package in memory. Raises InvalidDocument for what is none, or encrypted.
 
     Example:
-        >>> package = Package(data, "report.docx")
+        >>> import io
+        >>> from zipfile import ZipFile
+        >>> file = io.BytesIO()
+        >>> with ZipFile(file, "w") as archive:
+        ...     archive.writestr("word/document.xml", "<document/>")
+        >>> package = Package(file.getvalue(), "report.docx")
         >>> package.xml("word/document.xml").tag
+        'document'
 
     Args:
         data: The file's bytes.
