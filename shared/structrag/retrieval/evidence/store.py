@@ -336,9 +336,11 @@ class _DocumentTable:
 
 def _stored(reader: Reader, doc_id: str) -> StoredDocument:
     record = reader.stored(doc_id).record
-    encoder_spans = reader.array(doc_id, "piece_spans")
-    starts = reader.array(doc_id, "body_starts")
-    required = reader.array(doc_id, "leads")
+
+    def rows(name: str) -> list[Any]:
+        array = reader.array(doc_id, name)
+        return [] if array is None else array.tolist()
+
     return StoredDocument(
         id=record["id"],
         title=record["title"],
@@ -348,13 +350,9 @@ def _stored(reader: Reader, doc_id: str) -> StoredDocument:
         paths=tuple(
             map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))
         ),
-        body_starts=() if starts is None else tuple(starts.tolist()),
-        encoder_spans=()
-        if encoder_spans is None
-        else tuple(map(tuple, encoder_spans.tolist())),
-        required=()
-        if required is None
-        else tuple(RequiredContext(*row) for row in required.tolist()),
+        body_starts=tuple(rows("body_starts")),
+        encoder_spans=tuple(map(tuple, rows("piece_spans"))),
+        required=tuple(RequiredContext(*row) for row in rows("leads")),
         source=_source_map(reader.array(doc_id, "source_runs")),
     )
 
