@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
+from structrag.reading.markup import code
 from structrag.reading.outline import title_of_headings
 from structrag.reading.paging import written_places, written_starts
 from structrag.records import Document
@@ -35,7 +35,8 @@ class Format:
     Attributes:
         name: What `read_text(format=)` and `read_file(format=)` call it.
         suffixes: Of its files, in lower case, with the dot.
-        module: Who reads it: a module, or the name of one, which is imported when it is needed.
+        module: Who reads it: a module or an object with its functions, or the name of a module,
+            which is imported when it is needed.
         media_types: As web servers and loaders call it.
         is_markup: Whether the text itself is the document; otherwise the file's bytes become
             Markdown.
@@ -47,14 +48,14 @@ class Format:
 
     name: str
     suffixes: tuple[str, ...]
-    module: str | ModuleType
+    module: Any
     media_types: tuple[str, ...] = ()
     is_markup: bool = False
     is_text: bool = False
     looks_like: Callable[[bytes], bool] | None = None
 
     def reader(self) -> Any:
-        """The module that reads it."""
+        """The module or object that reads it."""
         return (
             import_module(self.module) if isinstance(self.module, str) else self.module
         )
@@ -176,3 +177,7 @@ for _format in (
     ),
 ):
     register_format(_format)
+for _language, _suffixes in code.SUFFIXES.items():
+    register_format(
+        Format(_language, _suffixes, code.reader(_language), is_markup=True)
+    )
