@@ -3,23 +3,30 @@
     python benchmarks/pdf_readers.py
 
 Markdown documents of the set `parsing` are printed as PDF in one and in two columns, with a running
-head and page numbers, and read again. Needs reportlab, matplotlib (for its fonts) and pypdfium2 of
-the extra `dev`, and pdfplumber of `peers`.
+head and page numbers, and read again. Real files of `formats/pdf` have at least three bookmarks:
+these are the headings to find, once hidden from our reader. Needs reportlab, matplotlib (for its
+fonts) and pypdfium2 of the extra `dev`, and pdfplumber of `peers`; liteparse, xberg and pymupdf4llm
+are measured where they are installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
+import multiprocessing
 import os
 import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +39,8 @@ from benchmarks.datasets import data_root
 from benchmarks.machine import corpus_line, machine_line, versions_line
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.reader import read_pdf
 
 DOCUMENTS = 20
 FOLDERS = ("rust_reference", "fastapi/en")
@@ -42,6 +51,11 @@ A4 = (595.0, 842.0)
 MARGIN = 54.0
 # FastAPI's, of a heading.
 _ANCHOR = re.compile(r"[ \t]*\{ *#[\w-]+ *\}[ \t]*$", re.MULTILINE)
+FEWEST_BOOKMARKS = 3
+# The number or label that stands before a title on the page, or in the bookmark alone.
+_NUMBER = re.compile(
+    r"(?:[a-z]|\d+|[ivx]+|chapter|appendix|section|part)(?: \d+)* (?=.)"
+)
 MEASURES = (
     "words found",
     "words in order",
@@ -231,10 +245,183 @@ def plain_pdfplumber(data: bytes) -> str:
         return "\n\n".join(page.extract_text() for page in pdf.pages)
 
 
-READERS: Mapping[str, Callable[[bytes], str]] = {
-    'reader="layout" (ours)': lambda data: pdf_document(data).text,
-    "pdfplumber's extract_text (no headings)": plain_pdfplumber,
+def by_us(data: bytes) -> str:
+    """Our Markdown."""
+    return pdf_document(data).text
+
+
+def by_liteparse(data: bytes) -> str:
+    """Markdown by liteparse, without OCR."""
+    import liteparse
+
+    parser = liteparse.LiteParse(
+        ocr_enabled=False, output_format="markdown", quiet=True
+    )
+    return str(parser.parse(data).text)
+
+
+def by_xberg(data: bytes) -> str:
+    """Markdown by xberg, without OCR."""
+    import xberg
+
+    config = xberg.ExtractionConfig(
+        output_format="markdown", disable_ocr=True, use_cache=False
+    )
+    given = xberg.ExtractInput(
+        kind=xberg.ExtractInputKind.BYTES, bytes=data, mime_type="application/pdf"
+    )
+    return str(asyncio.run(xberg.extract(given, config)).results[0].content)
+
+
+def by_pymupdf4llm(data: bytes) -> str:
+    """Markdown by pymupdf4llm."""
+    import pymupdf
+    import pymupdf4llm
+
+    with pymupdf.open(stream=data, filetype="pdf") as pdf:
+        return str(pymupdf4llm.to_markdown(pdf, use_ocr=False))
+
+
+def without_bookmarks(data: bytes) -> str:
+    """Our Markdown of the pages as if the file named no heading."""
+    pages = [replace(page, headings=()) for page in read_pdf(data)]
+    return markdown_of_pages(pages).text
+
+
+OURS = 'reader="layout" (ours)'
+PEERS: Mapping[str, Callable[[bytes], str]] = {
+    name: read
+    for name, read in {
+        "liteparse": by_liteparse,
+        "xberg": by_xberg,
+        "pymupdf4llm": by_pymupdf4llm,
+    }.items()
+    if find_spec(name)
 }
+READERS: Mapping[str, Callable[[bytes], str]] = {
+    OURS: by_us,
+    "pdfplumber's extract_text (no headings)": plain_pdfplumber,
+    **PEERS,
+}
+READERS_OF_OUTLINES: Mapping[str, Callable[[bytes], str]] = {
+    f"{OURS}, bookmarks hidden": without_bookmarks,
+    **{name: read for name, read in READERS.items() if "no headings" not in name},
+}
+
+
+def outline_title(title: str) -> str:
+    """A title as it is compared: its words, without the number before them."""
+    return _NUMBER.sub("", " ".join(words_of(title)), count=1)
+
+
+def bookmarks_of(data: bytes) -> tuple[list[str], int]:
+    """The titles of a file's bookmarks, and its page count; none where it cannot be opened."""
+    import pypdfium2
+
+    try:
+        pdf = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError:
+        return [], 0
+    titles = [bookmark.get_title() for bookmark in pdf.get_toc(max_depth=15)]
+    pages = len(pdf)
+    pdf.close()
+    return [title for title in titles if outline_title(title)], pages
+
+
+def headings_in_both(bookmarks: Sequence[str], text: str) -> tuple[int, int]:
+    """How many of a text's headings are bookmarks, and how many headings it has."""
+    titles = Counter(map(outline_title, bookmarks))
+    found = Counter(outline_title(heading.title) for heading in markdown_headings(text))
+    del found[""]
+    return (titles & found).total(), found.total()
+
+
+def ratio_with_interval(
+    parts: Sequence[float], wholes: Sequence[float], digits: int = 1, scale: float = 100
+) -> str:
+    """The ratio of two sums with its 95 % interval by bootstrap over files."""
+    counts = np.array([parts, wholes], dtype=float)
+    size = counts.shape[1]
+    picks = np.random.default_rng(0).integers(0, size, (2000, size))
+    sums = counts[:, picks].sum(axis=2)
+    low, high = np.percentile(scale * sums[0] / np.maximum(sums[1], 1e-9), [2.5, 97.5])
+    whole = scale * counts[0].sum() / max(counts[1].sum(), 1e-9)
+    return f"{whole:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def read_apart(
+    read: Callable[[bytes], str], files: Sequence[bytes]
+) -> Iterator[tuple[str | None, float]]:
+    """The text and the CPU seconds of each file, read in a process that a file may crash; None for
+    the text of a file that is not read."""
+    pool = None
+    for data in files:
+        if pool is None:
+            pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+            pool.submit(timed, read, printed([Block("paragraph", "Warm.")], 1)).result()
+        try:
+            yield pool.submit(timed, read, data).result()
+        except BrokenProcessPool:
+            pool.shutdown()
+            pool = None
+            yield None, 0.0
+    if pool:
+        pool.shutdown()
+
+
+def timed(read: Callable[[bytes], str], data: bytes) -> tuple[str | None, float]:
+    """A file's text, None where it cannot be read, and the CPU seconds it took."""
+    start = time.process_time()
+    try:
+        text = read(data)
+    except Exception:  # noqa: BLE001 - the peers raise errors of any kind
+        return None, time.process_time() - start
+    return text, time.process_time() - start
+
+
+def outlines_table(files: Sequence[bytes]) -> str:
+    """The section on real files with bookmarks."""
+    truths = [bookmarks_of(data) for data in files]
+    chosen = [
+        (data, *truth)
+        for data, truth in zip(files, truths, strict=True)
+        if len(truth[0]) >= FEWEST_BOOKMARKS
+    ]
+    rows = [
+        "| reader | headings found | headings right | files not read | CPU s a page |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for label, read in READERS_OF_OUTLINES.items():
+        scores: list[tuple[int, int, int, float, int]] = []
+        failed = 0
+        texts = read_apart(read, [data for data, _, _ in chosen])
+        for (_, titles, pages), (text, seconds) in zip(chosen, texts, strict=True):
+            failed += text is None
+            both, found = headings_in_both(titles, text or "")
+            scores.append((both, len(titles), found, seconds, pages))
+        rights, truth, given, times, counts = zip(*scores, strict=True)
+        cells = (
+            label,
+            ratio_with_interval(rights, truth),
+            ratio_with_interval(rights, given),
+            str(failed),
+            ratio_with_interval(times, counts, 3, 1),
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    bookmarks = sum(len(titles) for _, titles, _ in chosen)
+    pages = sum(count for _, _, count in chosen)
+    return "\n".join(
+        [
+            f"## Real files, {len(chosen)} of them, {bookmarks} bookmarks, {pages} pages\n",
+            "The files of `formats/pdf` with at least three bookmarks, which are the headings to "
+            "find. *Found*: of the bookmarks; *right*: of the headings a reader gives, so headings "
+            "below the bookmarks' last level count as wrong. Titles are compared by their words "
+            "without numbers. Sums over files with intervals by bootstrap over files; a file that "
+            "is not read has no heading.\n",
+            *rows,
+            "",
+        ]
+    )
 
 
 def sources() -> dict[str, str]:
@@ -266,8 +453,6 @@ def with_interval(values: Sequence[float], digits: int, scale: float) -> str:
 
 def table(documents: Mapping[str, Sequence[Block]], columns: int) -> tuple[str, int]:
     """The rows of one layout, and how many pages were read."""
-    from structrag.reading.pdf.reader import read_pdf
-
     files = {name: printed(blocks, columns) for name, blocks in documents.items()}
     pages = {name: len(read_pdf(data)) for name, data in files.items()}
     rows = [
@@ -314,10 +499,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts.append(
             f"## {label}, {len(documents)} documents, {pages} pages\n\n{rows}\n"
         )
+    real = sorted((data_root() / "formats" / "pdf").glob("*.pdf"))
+    parts.append(outlines_table([file.read_bytes() for file in real]))
     parts.append(f"- {corpus_line('parsing', texts.values())}")
-    parts.append(
-        f"- {versions_line(('pypdfium2', 'pdfplumber', 'pdfminer.six', 'reportlab'))}"
-    )
+    packages = ("pypdfium2", "pdfplumber", "pdfminer.six", "reportlab", *PEERS)
+    parts.append(f"- {versions_line(packages)}")
     parts.append(f"- {machine_line()}, shared with other jobs")
     text = "\n".join(parts) + "\n"
     print(text)

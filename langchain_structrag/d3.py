@@ -14,7 +14,7 @@ from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.usage import Usage
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
@@ -44,8 +44,8 @@ class D3Retriever(IndexRetriever):
     `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
     `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any),
     `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen:
-    "llm", "scores", "cross_encoder", "direct" or "all") and, with `join_adjacent`, `d3_paragraphs`
-    (their ids). What a question costs is in `result`, what it would cost in `estimate`.
+    "llm", "scores", "evidence", "direct" or "none"). What a question
+    costs is in `result`, what it would cost in `estimate`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -61,7 +61,7 @@ class D3Retriever(IndexRetriever):
     """Either "default", or "paper": section names instead of ids, and nothing where nothing was
     named."""
     router: str = "auto"
-    """One of "llm", "evidence", "scores", "cross_encoder" and "auto".
+    """One of "llm", "evidence", "scores" and "auto".
 
     "auto" is "llm" where there is one, else "evidence" where that is given, else "scores"."""
     strategy: str | None = None
@@ -79,14 +79,10 @@ class D3Retriever(IndexRetriever):
     None: no limit with "fused", else that of `selection`."""
     max_tokens: int | None = 1000
     """With "fused" and "evidence": at most so many tokens together; None: no limit."""
-    cross_encoder: Any = None
-    """For the router "cross_encoder"."""
     evidence: Any = Field(default=None, repr=False)
     """An `EvidenceRetriever` over the same documents, this package's or structrag's.
 
     Its scores of sentences take the place of BM25 and vectors."""
-    join_adjacent: bool = False
-    """Whether evidence paragraphs that follow each other become one result."""
     cache: Cache | str | os.PathLike[str] | None = None
     """For the calls; None: the index's."""
     max_concurrency: int = 8
@@ -129,7 +125,7 @@ class D3Retriever(IndexRetriever):
         """`results` on an event loop."""
         return await self._d3().aresults(questions, k, where=where)
 
-    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
         nothing."""
         return self._d3().estimate(question, where=where)

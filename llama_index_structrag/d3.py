@@ -19,7 +19,7 @@ from llama_index_structrag.retrieving import (
 from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.usage import Usage
 from structrag.records import Hit
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3AddReport
 from structrag.retrieval.d3.results import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
@@ -48,8 +48,8 @@ class D3Retriever(IndexRetriever):
 
     Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
-    `d3_route`, how the sections were chosen ("llm", "scores", "cross_encoder", "direct" or "all");
-    and with `join_adjacent` `d3_paragraphs` (their ids). What a question costs is in `result` and
+    `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
+    What a question costs is in `result` and
     in the event `RetrievalCostEvent`, what it would cost in `estimate`.
 
     Args:
@@ -59,8 +59,8 @@ class D3Retriever(IndexRetriever):
             with "fused", else that of `selection`.
         evidence: An `EvidenceRetriever` over the same documents, this package's or structrag's:
             its scores of sentences take the place of BM25 and vectors.
-        preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent,
-            cache, max_concurrency, max_calls, progress, timeout: As for structrag's `D3Retriever`.
+        preset, router, strategy, routing, selection, max_tokens, cache, max_concurrency, max_calls,
+            progress, timeout: As for structrag's `D3Retriever`.
         options: `where`, `filters`, `format`, `callback_manager` and so on, as for
             `MultiViewRetriever`. `from_documents` and `load` also take `embed_model`, `summariser`
             (who condenses long sections: a model, or None: extractive; default the `llm`), and the
@@ -98,7 +98,7 @@ class D3Retriever(IndexRetriever):
         results = await self.retriever.aresults(questions, **self._limits())
         return [_reported(result) for result in results]
 
-    def estimate(self, question: str) -> Estimate:
+    def estimate(self, question: str) -> D3Estimate:
         """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
         nothing."""
         return self.retriever.estimate(question, where=self.where)

@@ -367,7 +367,7 @@ def _split_by(splitter: Any) -> Any:
 
 def _d3(embedder: HashEmbedder | None = None) -> Any:
     def retrievers(index: D3Index) -> list[D3Retriever]:
-        lexical = D3Retriever(index, strategy="lexical", join_adjacent=True)
+        lexical = D3Retriever(index, strategy="lexical")
         return [D3Retriever(index), lexical]
 
     return (

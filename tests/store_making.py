@@ -82,24 +82,27 @@ def answers(store: Store) -> list[object]:
     searches: list[object] = []
     for view in store.views:
         for word in [*WORDS, "apple plum fig", "nothing"]:
-            searches.append(store.search_lexical(view, word, 50))
-            searches.append(store.search_lexical(view, word, 1))
+            searches.append(store.reader().search_lexical(view, word, 50))
+            searches.append(store.reader().search_lexical(view, word, 1))
     for word in WORDS:
-        searches.append(store.search_dense("raw", vector_of(word), 50))
-        searches.append(store.search_dense("raw", vector_of(word), 2))
+        searches.append(store.reader().search_dense("raw", vector_of(word), 50))
+        searches.append(store.reader().search_dense("raw", vector_of(word), 2))
     chunks = [
-        (store.chunk(row), [store.view_text(row, view) for view in store.views])
+        (
+            store.reader().chunk(row),
+            [store.reader().view_text(row, view) for view in store.views],
+        )
         for row in rows
     ]
     facts = [
         (store.document(i), store.fingerprint(i), store.degraded(i))
         for i in store.document_ids
     ]
-    places = [store.select({"doc_id": i}) for i in store.document_ids]
+    places = [store.reader().select({"doc_id": i}) for i in store.document_ids]
     return [
         searches,
         chunks,
         facts,
         places,
-        [store.row_of(store.chunk(row).id) for row in rows],
+        [store.reader().row_of(store.reader().chunk(row).id) for row in rows],
     ]

@@ -26,7 +26,6 @@ from structrag import (
 )
 from structrag.integrations.models import LogProbabilities, tried
 from structrag.model_calls.runner import Runner
-from structrag.retrieval import Routing
 
 TEXT = """# The X100 pump
 
@@ -209,7 +208,6 @@ METHODS: dict[str, Callable[[Any], tuple[Counts, Reasons]]] = {
     "D3 summaries": condensing,
     "D3": drilling(),
     "D3 of the paper": drilling(preset="paper"),
-    "D3 by levels": drilling(routing=Routing(drill="levels")),
     "D3, hierbase": drilling(strategy="hierbase"),
 }
 # An empty answer names nothing there: that is what the paper's prompt asks for.

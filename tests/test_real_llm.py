@@ -31,7 +31,7 @@ from structrag import (
     read_text,
 )
 from structrag.model_calls.cache import Cache
-from structrag.retrieval import Routing, Selection
+from structrag.retrieval import Selection
 
 pytestmark = [
     pytest.mark.slow,
@@ -157,7 +157,6 @@ def test_hiqa(llm: Any, make: Callable[..., HiQAFormatter]) -> None:
 
 D3: dict[str, dict[str, Any]] = {
     "default": {},
-    "levels": {"routing": Routing(drill="levels")},
     "paper": {"preset": "paper"},
     "hierbase": {"strategy": "hierbase"},
     "hierbase of the paper": {"preset": "paper", "strategy": "hierbase"},

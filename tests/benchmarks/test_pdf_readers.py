@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 pytest.importorskip("reportlab", reason="it makes the PDF files")
@@ -11,9 +13,14 @@ pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 from benchmarks.pdf_readers import (
     Block,
     blocks_of,
+    bookmarks_of,
     common_subsequence,
+    headings_in_both,
+    outlines_table,
     printed,
+    ratio_with_interval,
     shares,
+    without_bookmarks,
 )
 from structrag.reading.pdf.document import pdf_document
 
@@ -67,3 +74,51 @@ def test_a_printed_document_is_read_again(columns: int) -> None:
         blocks, pdf_document(printed(blocks, columns)).text
     )
     assert (found, in_order, headings) == (1.0, 1.0, 1.0)
+
+
+def with_bookmarks(titles: list[str]) -> bytes:
+    """A PDF of a page for each title, printed small, that only its bookmark shows as a heading."""
+    from reportlab.pdfgen.canvas import Canvas
+
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, invariant=1)
+    for title in titles:
+        canvas.drawString(72, 700, title)
+        canvas.drawString(
+            72, 650, "The pump moves the water up to the tank on the roof."
+        )
+        canvas.bookmarkPage(title)
+        canvas.addOutlineEntry(title, title)
+        canvas.showPage()
+    canvas.save()
+    return buffer.getvalue()
+
+
+def test_bookmarks_are_the_headings_to_find() -> None:
+    titles = ["of the pump", "of the hose", "of the tank"]
+    data = with_bookmarks(titles)
+    assert bookmarks_of(data) == (titles, 3)
+    assert headings_in_both(titles, pdf_document(data).text) == (3, 3)
+    assert headings_in_both(titles, without_bookmarks(data)) == (0, 0)
+    assert bookmarks_of(b"no PDF") == ([], 0)
+
+
+def test_titles_are_compared_without_their_numbers() -> None:
+    text = "# 1.2 Pump\n\n# Hose!\n\n# Other\n"
+    assert headings_in_both(["Pump", "Chapter 3 hose", "Tank"], text) == (2, 3)
+
+
+def test_real_files_with_fewer_bookmarks_are_left_out() -> None:
+    table = outlines_table(
+        [
+            with_bookmarks(["of the pump", "of it"]),
+            with_bookmarks(["a b", "b c", "c d"]),
+        ]
+    )
+    assert table.startswith("## Real files, 1 of them, 3 bookmarks, 3 pages\n")
+    assert "(ours) | 100.0 [100.0, 100.0] | 100.0 [100.0, 100.0] | 0 |" in table
+
+
+def test_a_ratio_of_sums_with_its_interval() -> None:
+    assert ratio_with_interval([1, 3], [2, 6]) == "50.0 [50.0, 50.0]"
+    assert ratio_with_interval([0, 0], [0, 0]) == "0.0 [0.0, 0.0]"

@@ -63,10 +63,10 @@ def test_bare_search_is_the_arithmetic_of_ours() -> None:
     scores = bare_search(made)(query)
     store = made.index.store
     for number, view in enumerate(VIEWS):
-        row, cosine = store.search_dense(view, made.vector, 1)[0]
+        row, cosine = store.reader().search_dense(view, made.vector, 1)[0]
         assert scores[number][row] == pytest.approx(cosine, abs=1e-5)
         lexical = np.zeros(30)
-        for row, score in store.search_lexical(view, query, 30):
+        for row, score in store.reader().search_lexical(view, query, 30):
             lexical[row] = score
         np.testing.assert_allclose(scores[3 + number], lexical, atol=1e-5)
 

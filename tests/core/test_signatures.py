@@ -64,6 +64,8 @@ MUTABLE = {
     "retrieval.CallStats",
     "retrieval._State",
     "reading._Cell",
+    "reading._List",
+    "reading._State",
     "reading._Table",
 }
 # Some keep what they computed, some wrap a model that users may extend.
@@ -93,7 +95,7 @@ WITHOUT_SLOTS = {
     "reading.Joiner",
     "reading.Paragraph",
     "reading._Run",
-    "retrieval.PoolSource",
+    "retrieval.CandidateSource",
 }
 
 

@@ -82,7 +82,7 @@ def test_a_chat_model_writes_the_views() -> None:
     assert retriever.index.usage.calls > 0
     store = retriever.index.store
     assert any(
-        "About whales." in (store.view_text(row, "summary") or "")
+        "About whales." in (store.reader().view_text(row, "summary") or "")
         for row in range(len(store))
     )
 

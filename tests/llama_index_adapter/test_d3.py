@@ -240,11 +240,6 @@ def test_strategies_and_limits() -> None:
         documents(), strategy="lexical", similarity_top_k=1
     )
     assert len(retriever.retrieve("Ada Holm film Bergen")) == 1
-    joined = D3Retriever.from_documents(
-        documents(), join_adjacent=True, max_tokens=None, where={"year": 2020}
-    )
-    nodes = joined.retrieve(QUESTION)
-    assert any("paragraphs" in key for n in nodes for key in n.metadata)
     assert (
         D3Retriever(D3Index(), selection=Selection(strategy="lexical")).retrieve("x")
         == []

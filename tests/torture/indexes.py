@@ -99,7 +99,7 @@ def answers(index: Index, queries: Sequence[str] = QUERIES) -> list[Any]:
         for c in index.chunks()
     ]
     texts = [
-        [index.store.view_text(row, view) for view in index.views]
+        [index.store.reader().view_text(row, view) for view in index.views]
         for row in range(len(index))
     ]
     facts = [

@@ -18,17 +18,10 @@ from structrag.index.views import ViewSettings, ViewTexts, view_flow
 from structrag.model_calls.failures import fallbacks_of
 from structrag.model_calls.flow import ask, gather, record_failures, reuse_answers
 from structrag.model_calls.progress import TellDocuments
-from structrag.model_calls.requests import (
-    Array,
-    Embed,
-    Embedder,
-    Failed,
-    Flow,
-    Request,
-    T,
-)
+from structrag.model_calls.requests import Embed, Embedder, Failed, Flow, Request, T
 from structrag.model_calls.usage import COUNTS, Usage, fallbacks_line
 from structrag.records import Block, Chunk, Document
+from structrag.text.arrays import Array
 from structrag.text.cutting import Cutter
 from structrag.text.plurals import pluralise
 from structrag.text.tokens import TokenCounter
@@ -191,15 +184,7 @@ class AddBatch:
 
     def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:
         """Prepare a group at all levels."""
-        if len(self.levels) == 1:
-            (how,) = self.levels.values()
-            return (yield from prepare_flow(group, how, self.store.unchanged_ids))
-        prepared: list[PreparedGroup] = yield from gather(
-            [prepare_flow(group, how) for how in self.levels.values()]
-        )
-        return at_levels(
-            dict(zip(self.levels, prepared, strict=True)), self.store.unchanged_ids
-        )
+        return (yield from prepare_flow(group, self.levels, self.store.unchanged_ids))
 
     def put(self, prepared: PreparedGroup) -> None:
         """Store what was prepared, document by document."""
@@ -294,74 +279,65 @@ class PreparedGroup:
     unchanged: int = 0  # documents that came out as the store has them
 
 
-def at_levels(
-    by_level: Mapping[str, PreparedGroup],
-    unchanged_ids: Callable[[Sequence[Entry]], set[str]],
-) -> PreparedGroup:
-    """The same documents prepared at several levels, the first one first, as one entry each.
-    Entries that the store has, as `unchanged_ids` tells, are left out."""
-    further = dict(by_level)
-    first = further.pop(next(iter(by_level)))
-    entries = []
-    fallbacks, reasons = +first.fallbacks, dict(first.reasons)
-    for prepared in further.values():
-        fallbacks += prepared.fallbacks
-        reasons = {**prepared.reasons, **reasons}
-    for i, entry in enumerate(first.entries):
-        of_levels = {name: prepared.entries[i] for name, prepared in further.items()}
-        levels = {
-            name: LevelEntry(of_level.chunks, of_level.views, of_level.vectors)
-            for name, of_level in of_levels.items()
-        }
-        degraded = entry.degraded + sum(
-            of_level.degraded for of_level in of_levels.values()
-        )
-        entries.append(replace(entry, levels=levels, degraded=degraded))
-    unchanged = unchanged_ids(entries)
-    new = [entry for entry in entries if entry.document.id not in unchanged]
-    return PreparedGroup(new, fallbacks, reasons, len(entries) - len(new))
-
-
-def _none_held(_: Sequence[Entry]) -> set[str]:
-    return set()
-
-
 def prepare_flow(
     group: Sequence[tuple[Document, str]],
-    how: IndexingOptions,
-    unchanged_ids: Callable[[Sequence[Entry]], set[str]] = _none_held,
+    levels: Mapping[str, IndexingOptions],
+    unchanged_ids: Callable[[Sequence[Entry]], set[str]],
 ) -> Flow[PreparedGroup]:
-    """Prepare documents given with their fingerprints.
+    """Prepare documents given with their fingerprints, at several levels, the first one first.
 
     All language-model calls go out together, then all texts together. Of documents that the store
     has, as `unchanged_ids` tells, nothing is embedded.
     """
-    read = yield from read_flow(group, how)
-    entries = []
-    raw_vectors = []
+    read: list[list[ReadDocument]] = yield from gather(
+        [read_flow(group, how) for how in levels.values()]
+    )
+    failed = [0] * len(group)
     fallbacks: Counter[str] = Counter()
     reasons: dict[str, str] = {}
-    for (document, its_fingerprint), of_document in zip(group, read, strict=True):
-        views = of_document.views
-        chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
-        failed = views.failed + _to_make_again(of_document)
-        entry = Entry(
-            document, its_fingerprint, chunks, views.texts, {}, degraded=failed
+    for how, at_level in zip(levels.values(), read, strict=True):
+        for i, of_document in enumerate(at_level):
+            views = of_document.views
+            failed_here = views.failed + _to_make_again(of_document)
+            failed[i] += failed_here
+            if not failed_here and how.kept is not None:
+                how.kept.pop(group[i][0].id, None)
+            of_chunks, why = fallbacks_of(of_document.chunks, of_document.failures)
+            fallbacks += views.fallbacks + of_chunks
+            reasons = {**views.reasons, **why, **reasons}
+    chunked = [
+        {
+            name: LevelEntry(
+                tuple(_in_source(document, chunk) for chunk in at_level[i].chunks),
+                at_level[i].views.texts,
+                {},
+            )
+            for name, at_level in zip(levels, read, strict=True)
+        }
+        for i, (document, _) in enumerate(group)
+    ]
+
+    def entry(i: int) -> Entry:
+        first, *further = levels
+        one = chunked[i][first]
+        of_further = {name: chunked[i][name] for name in further}
+        return Entry(
+            *group[i], one.chunks, one.views, one.vectors, failed[i], of_further
         )
-        if not failed and how.kept is not None:
-            how.kept.pop(document.id, None)
-        of_chunks, why = fallbacks_of(of_document.chunks, of_document.failures)
-        fallbacks += views.fallbacks + of_chunks
-        reasons = {**views.reasons, **why, **reasons}
-        entries.append(entry)
-        raw_vectors.append(of_document.vectors)
-    there = unchanged_ids(entries)
-    new = [i for i, entry in enumerate(entries) if entry.document.id not in there]
-    entries, raw_vectors = [entries[i] for i in new], [raw_vectors[i] for i in new]
-    unchanged = len(group) - len(entries)
-    if how.embedder is not None and entries:
-        entries = yield from _with_vectors(entries, raw_vectors, how)
-    return PreparedGroup(entries, fallbacks, reasons, unchanged)
+
+    there = unchanged_ids([entry(i) for i in range(len(group))])
+    new = [i for i, (document, _) in enumerate(group) if document.id not in there]
+    vectors = yield from gather(
+        [
+            _vectors_flow([at_level[i] for i in new], how)
+            for how, at_level in zip(levels.values(), read, strict=True)
+        ]
+    )
+    for name, of_level in zip(levels, vectors, strict=True):
+        for i, by_view in zip(new, of_level, strict=True):
+            chunked[i][name] = replace(chunked[i][name], vectors=by_view)
+    entries = [entry(i) for i in new]
+    return PreparedGroup(entries, fallbacks, reasons, len(group) - len(new))
 
 
 def _to_make_again(read: ReadDocument) -> int:
@@ -459,27 +435,30 @@ def _split_flow(document: Document, how: IndexingOptions) -> Flow[_Split]:
     return tuple(chunks), np.asarray(vectors, dtype=np.float32) if chunks else None
 
 
-def _with_vectors(
-    entries: Sequence[Entry], raw_vectors: Sequence[Array | None], how: IndexingOptions
-) -> Flow[list[Entry]]:
-    """The entries with their vectors; what has no `raw_vectors` is embedded."""
+def _vectors_flow(
+    read: Sequence[ReadDocument], how: IndexingOptions
+) -> Flow[list[dict[str, Vectors]]]:
+    """The vectors of each document by view. None where there is no embedder; what a splitter gives
+    is not embedded."""
+    if how.embedder is None or not read:
+        return [{} for _ in read]
     windows = [
-        windows_of(entry.views, how, raw=raw is None)
-        for entry, raw in zip(entries, raw_vectors, strict=True)
+        windows_of(one.views.texts, how, raw=one.vectors is None) for one in read
     ]
     texts = [text for by_view in windows for text in texts_of(by_view)]
     matrix = yield from ask(Embed(tuple(texts)))
     embedded = []
     first = 0
-    for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):
+    for one, by_view in zip(read, windows, strict=True):
         vectors = {}
-        if raw is not None and "raw" in entry.views:
-            vectors["raw"] = Vectors(raw, np.arange(len(raw), dtype=np.int32))
+        if one.vectors is not None and "raw" in one.views.texts:
+            owners = np.arange(len(one.vectors), dtype=np.int32)
+            vectors["raw"] = Vectors(one.vectors, owners)
         for view, of_view in by_view.items():
             owners = np.array([i for i, _ in of_view], dtype=np.int32)
             vectors[view] = Vectors(matrix[first : first + len(of_view)], owners)
             first += len(of_view)
-        embedded.append(replace(entry, vectors=vectors))
+        embedded.append(vectors)
     return embedded
 
 

@@ -158,12 +158,12 @@ class LanceStore(EngineStore):
     @property
     def changes(self) -> int:
         """The version of the table."""
-        with self._reading():
+        with raised_by_lance(self.place):
             return int(self._table.version)
 
     def reader(self) -> LanceReader:
         """The version that is there now."""
-        with self._lock, self._reading():
+        with self._lock, raised_by_lance(self.place):
             version = int(self._table.version)
             current = self._reader
             if current is None or (current.changes, current.exact) != (
@@ -239,7 +239,7 @@ class LanceStore(EngineStore):
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
         super().save(path, config=config)
-        with self._reading():
+        with raised_by_lance(self.place):
             statistics = self._table.stats()["fragment_stats"]
             is_in_parts = statistics["num_small_fragments"] > MOST_FRAGMENTS
         if is_in_parts or self._lacks_vectors():
@@ -262,7 +262,7 @@ class LanceStore(EngineStore):
     def optimize(self) -> None:
         """Join the table's parts, index new rows, and drop old versions. Searches and changes go on
         meanwhile. A table of a million chunks takes some minutes."""
-        with self._upkeep, self._reading():
+        with self._upkeep, raised_by_lance(self.place):
             # Lists that few rows have chosen are poor for many others.
             outdated = [
                 column
@@ -292,11 +292,6 @@ class LanceStore(EngineStore):
         # A change that came first wins, and the parts are joined another time.
         with suppress(Exception):
             self.optimize()
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        with raised_by_lance(self.place):
-            yield
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

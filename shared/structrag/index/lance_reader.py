@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -61,7 +60,7 @@ class LanceReader(EngineReader):
 
     @cached_property
     def _n_chunks(self) -> int:
-        with self._reading():
+        with raised_by_lance(self.place):
             return int(self._table.count_rows(f"kind = {CHUNK}"))
 
     def __len__(self) -> int:
@@ -97,7 +96,7 @@ class LanceReader(EngineReader):
         return f"document IN ({literals(map(quoted, doc_ids))})"
 
     def _n_chunks_of(self, doc_id: str) -> int:
-        with self._reading():
+        with raised_by_lance(self.place):
             return int(
                 self._table.count_rows(
                     f"kind = {CHUNK} AND {self._of_document(doc_id)}"
@@ -136,7 +135,7 @@ class LanceReader(EngineReader):
     @cached_property
     def _widths(self) -> dict[str, int]:
         """The dimensions of each column of vectors."""
-        with self._reading():
+        with raised_by_lance(self.place):
             schema = self._table.schema
             return {
                 name: int(schema.field(name).type.list_size)
@@ -174,7 +173,7 @@ class LanceReader(EngineReader):
 
     @cached_property
     def _n_rows(self) -> int:
-        with self._reading():
+        with raised_by_lance(self.place):
             return int(self._table.count_rows())
 
     @cached_property
@@ -205,7 +204,7 @@ class LanceReader(EngineReader):
         condition = sql_parts(chosen, with_windows=by_row and self._has_windows)
         if condition:
             search = search.where(" AND ".join(condition), prefilter=True)
-        with self._reading():
+        with raised_by_lance(self.place):
             table = search.select(["id", score]).to_arrow()
         return zip(table["id"].to_pylist(), table[score].to_pylist(), strict=True)
 
@@ -214,11 +213,6 @@ class LanceReader(EngineReader):
     ) -> list[list[Any]]:
         """Columns of the rows that meet a condition."""
         search = self._table.search().where(condition).select(columns)
-        with self._reading():
+        with raised_by_lance(self.place):
             table = (search if n is None else search.limit(n)).to_arrow()
         return [table[column].to_pylist() for column in columns]
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        with raised_by_lance(self.place):
-            yield

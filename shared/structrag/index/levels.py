@@ -10,7 +10,8 @@ import numpy as np
 
 from structrag.index.blocks import Column
 from structrag.index.corpus import CorpusReader
-from structrag.index.dense import VectorTable
+from structrag.index.dense import DenseIndex, VectorPart, VectorTable
+from structrag.index.ranking import RowMap
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 from structrag.model_calls.flow import ask
@@ -91,15 +92,18 @@ class SearchedLevel:
             name: column.all() for name, column in columns.items() if " " not in name
         }
         fitted_embedder = self.embedder.restored(of_fit)
-        tables = {
-            view: VectorTable(columns[f"vectors {view}"], columns[f"owner {view}"])
-            for view in reader.views
-            if f"vectors {view}" in columns
-        }
-        return (
-            None
-            if fitted_embedder is None
-            else reader.with_tables(tables, fitted_embedder)
+        if fitted_embedder is None:
+            return None
+        place = RowMap(len(reader))
+        dense = {}
+        for view in reader.views:
+            if f"vectors {view}" in columns:
+                table = VectorTable(
+                    columns[f"vectors {view}"], columns[f"owner {view}"]
+                )
+                dense[view] = DenseIndex([VectorPart(table, place)], view=view)
+        return Reader(
+            reader.snapshot, reader.level, fitted=dense, fitted_embedder=fitted_embedder
         )
 
     @staticmethod
@@ -123,11 +127,16 @@ def fitted_reader(reader: Reader, embedder: Any) -> Reader:
     fitted = embedder.fit(
         [text for of_view in texts.values() for text in of_view.values()]
     )
-    vectors = {}
+    dense = {}
     for view, of_view in texts.items():
-        owner = np.array(list(of_view), dtype=np.int32)
-        vectors[view] = fitted.embed(list(of_view.values())), owner
-    return reader.with_vectors(vectors, fitted)
+        dense[view] = DenseIndex.from_vectors(
+            fitted.embed(list(of_view.values())),
+            np.array(list(of_view), dtype=np.int32),
+            n_rows=len(reader),
+            dtype=reader.settings.dtype,
+            view=view,
+        )
+    return Reader(reader.snapshot, reader.level, fitted=dense, fitted_embedder=fitted)
 
 
 def query_vectors(reader: CorpusReader, *queries: str) -> Flow[list[Any]]:

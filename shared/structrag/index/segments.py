@@ -5,7 +5,7 @@ so that rows that stand one behind the other in a segment do so in the whole ind
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, chain
@@ -40,6 +40,7 @@ from structrag.index.lexical import (
 from structrag.index.ranking import IntArray, concatenated
 
 Levels = Mapping[str, Sequence[str]]  # level -> its views
+_Lines = tuple[Pieces, IntArray]  # the text of lines, and their bounds
 # (runs, 3) int64: the number of a segment, the first document or row of a run there, and its end
 Runs = IntArray
 ROW_BYTES = 2000  # about what a row needs in memory besides its text and vectors
@@ -63,13 +64,19 @@ class PendingDocument:
         return size
 
 
-class Lines:
-    """Lines of JSON in a file, parsed when asked for. `bounds` are the bytes where each line begins
-    and where the last one ends."""
+class StoredLines:
+    """Lines of JSON, parsed when asked for. `bounds` are the bytes where each line begins and where
+    the last one ends."""
 
     def __init__(self, text: Column, bounds: Column) -> None:
         self.text = text
         self.bounds = bounds
+
+    @classmethod
+    def of(cls, lines: Iterable[bytes]) -> StoredLines:
+        lines = list(lines)
+        text = np.frombuffer(b"".join(lines), dtype=np.uint8)
+        return cls(Column(text), Column(_bounds(map(len, lines))))
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -97,13 +104,6 @@ class Lines:
         bounds = self.bounds.part(first, last + 1)
         text = self.text.part(int(bounds[0]), int(bounds[-1]))
         return text, np.diff(bounds)
-
-
-def lines_of(lines: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Lines joined, and the length of each."""
-    lines = list(lines)
-    text = np.frombuffer(b"".join(lines), dtype=np.uint8)
-    return text, np.array([len(line) for line in lines], dtype=np.int64)
 
 
 class ChunkIds:
@@ -144,7 +144,7 @@ def hash_of(chunk_id: str) -> np.uint64:
 class TermFile:
     """The sorted terms of a segment in a file. A term's place is its number."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: StoredLines) -> None:
         self._lines = lines
 
     @cached_property
@@ -177,7 +177,7 @@ class LevelTable:
 
     # (documents + 1,): the first row of each document, and the end of the last.
     bounds: IntArray
-    rows: Sequence[ChunkRow] | Lines
+    rows: StoredLines
     ids: ChunkIds
     postings: Mapping[str, Postings]  # by view
     vectors: Mapping[str, VectorTable]
@@ -188,40 +188,30 @@ class LevelTable:
 
     def row(self, at: int) -> ChunkRow:
         """One row."""
-        return (
-            parse_row(self.rows.line(at))
-            if isinstance(self.rows, Lines)
-            else self.rows[at]
-        )
+        return parse_row(self.rows.line(at))
 
     def rows_of(self, document: int) -> range:
         """The rows of a document."""
         return range(*self.bounds[document : document + 2].tolist())
 
-    def lines(
-        self, first: int, last: int
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Rows as they are written, and the length of each."""
-        if isinstance(self.rows, Lines):
-            return self.rows.part(first, last)
-        return lines_of(serialise_row(row) for row in self.rows[first:last])
-
 
 @dataclass(eq=False)
 class Segment:
-    """Documents with their rows. `name` and `path` are those of its file, once there is one."""
+    """Documents with their rows."""
 
     keys: IntArray  # (documents,) ascending: their order in the index
-    documents: Sequence[DocumentRow] | Lines
+    documents: StoredLines
     vocabulary: Vocabulary
     levels: Mapping[str, LevelTable]
     # name -> first item of each document with the end of the last, and the items
     arrays: Mapping[str, tuple[Column, Column]]
-    name: str | None = None
-    path: Path | None = None
-    size: int = 0  # of the file, in bytes
-    file: ArrayFile | None = field(default=None, repr=False)
-    _facts: list[DocumentRow | None] = field(default_factory=list, repr=False)
+    file: ArrayFile | None = field(default=None, repr=False)  # once there is one
+    _facts: dict[int, DocumentRow] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str | None:
+        """That of its file, the digest of its content."""
+        return None if self.file is None else self.file.digest
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -234,14 +224,9 @@ class Segment:
 
     def document(self, number: int) -> DocumentRow:
         """One document."""
-        if not isinstance(self.documents, Lines):
-            return self.documents[number]
-        if not self._facts:
-            self._facts = [None] * len(self)
-        document = self._facts[number]
-        if document is None:
-            document = self._facts[number] = _document_of(self.documents.line(number))
-        return document
+        if number not in self._facts:
+            self._facts[number] = _document_of(self.documents.line(number))
+        return self._facts[number]
 
     @cached_property
     def number_of(self) -> dict[str, int]:
@@ -257,11 +242,6 @@ class Segment:
         bounds, items = self.arrays[name]
         part = items.part(*bounds.part(document, document + 2).tolist())
         return part if len(part) else None
-
-    def copy_file(self, path: Path) -> None:
-        """Write the segment's file again elsewhere. Raises IndexDamaged if it has changed."""
-        if self.file is not None:
-            self.file.copy(path)
 
     def has_vectors(self, level: str, view: str, document: int) -> bool:
         """Whether a document has vectors there."""
@@ -306,7 +286,6 @@ def segment_of(
     tables = {}
     for name, views in levels.items():
         of_documents = [document.entry.levels[name] for document in ordered]
-        counts = [len(level.rows) for level in of_documents]
         rows = list(chain.from_iterable(level.rows for level in of_documents))
         hashes = [hash_of(row.chunk.id) for row in rows]
         postings = {}
@@ -314,15 +293,15 @@ def segment_of(
             terms = join_rows([document.terms[name][view] for document in ordered])
             postings[view] = to_postings(terms, len(vocabulary))
         tables[name] = LevelTable(
-            _bounds(counts),
-            rows,
+            _bounds(len(level.rows) for level in of_documents),
+            StoredLines.of(map(serialise_row, rows)),
             ChunkIds.of(np.array(hashes, dtype=np.uint64)),
             postings,
             {view: _joined_vectors(of_documents, view, dtype) for view in views},
         )
     return Segment(
         np.array([document.key for document in ordered], dtype=np.int64),
-        [document.entry.document for document in ordered],
+        StoredLines.of(_document_line(document.entry.document) for document in ordered),
         dict(vocabulary),
         tables,
         _joined_arrays([document.entry.arrays for document in ordered]),
@@ -478,10 +457,11 @@ class Merge:
             )
         return to_postings(join_rows(parts), n_terms)
 
-    def _lines(self, level: str) -> tuple[Pieces, IntArray]:
+    @staticmethod
+    def _lines(parts: Sequence[StoredLines], runs: Sequence[Sequence[int]]) -> _Lines:
         pieces, lengths = [np.empty(0, dtype=np.uint8)], []
-        for i, first, last in self._rows(level):
-            text, of_lines = self.segments[i].levels[level].lines(first, last)
+        for i, first, last in runs:
+            text, of_lines = parts[i].part(first, last)
             pieces.append(text)
             lengths.append(of_lines)
         return pieces, _bounds(concatenated(lengths, np.int64).tolist())
@@ -530,50 +510,22 @@ class Merge:
             if sum(map(len, pieces)):
                 yield name, pieces, _bounds(concatenated(counts, np.int64).tolist())
 
-    def _documents(self) -> Iterator[DocumentRow]:
-        for i, first, last in self.runs.tolist():
-            for number in range(first, last):
-                yield self.segments[i].document(number)
-
-    def in_memory(self) -> Segment:
-        """The merged segment, in memory."""
-        tables = {}
-        for name, level in self.levels.items():
-            rows: list[ChunkRow] = []
-            for i, first, last in self._rows(name):
-                table = self.segments[i].levels[name]
-                rows.extend(table.row(row) for row in range(first, last))
-            vectors = {}
-            for view in level.postings:
-                pieces, owner = self._vectors(name, view)
-                vectors[view] = VectorTable(
-                    Column(np.concatenate(pieces)), Column(owner)
-                )
-            tables[name] = LevelTable(
-                self._level_bounds(name),
-                rows,
-                self._hashes(name),
-                self.postings[name],
-                vectors,
-            )
-        arrays = {
-            name: (Column(bounds), Column(np.concatenate(pieces)))
-            for name, pieces, bounds in self._arrays()
-        }
-        vocabulary = {term: number for number, term in enumerate(self.terms)}
-        return Segment(self.keys, list(self._documents()), vocabulary, tables, arrays)
-
-    def write(self, folder: Path) -> Segment:
-        """Write the merged segment into the folder, and open it. The file's name is the digest of
-        its content."""
-        arrays: dict[str, Pieces] = {"keys": [self.keys]}
-        _put_lines(
-            arrays, "documents", *lines_of(map(_document_line, self._documents()))
-        )
+    def _content(self) -> tuple[dict[str, Pieces], dict[str, Any]]:
+        """The arrays of the merged segment, and which levels, views and arrays it has."""
+        documents = [segment.documents for segment in self.segments]
+        text, bounds = self._lines(documents, self.runs.tolist())
         encoded = (term.encode("utf-8", "surrogatepass") for term in self.terms)
-        _put_lines(arrays, "terms", *lines_of(encoded))
+        terms = StoredLines.of(encoded)
+        arrays: dict[str, Pieces] = {
+            "keys": [self.keys],
+            "documents": text,
+            "documents.bounds": [bounds],
+            "terms": [terms.text.all()],
+            "terms.bounds": [terms.bounds.all()],
+        }
         for name, level in self.levels.items():
-            text, bounds = self._lines(name)
+            rows = [segment.levels[name].rows for segment in self.segments]
+            text, bounds = self._lines(rows, self._rows(name))
             ids = self._hashes(name)
             arrays |= {
                 f"{name}/bounds": [self._level_bounds(name)],
@@ -592,28 +544,24 @@ class Merge:
         for name, pieces, bounds in self._arrays():
             names.append(name)
             arrays |= {f"arrays/{name}": pieces, f"arrays/{name}.bounds": [bounds]}
-        meta = {
-            "levels": {
-                name: list(level.postings) for name, level in self.levels.items()
-            },
-            "arrays": names,
-        }
+        levels = {name: list(level.postings) for name, level in self.levels.items()}
+        return arrays, {"levels": levels, "arrays": names}
+
+    def in_memory(self) -> Segment:
+        """The merged segment, in memory."""
+        arrays, meta = self._content()
+        return _assembled(lambda name: Column(np.concatenate(arrays[name])), meta)
+
+    def write(self, folder: Path) -> Segment:
+        """Write the merged segment into the folder, and open it. The file's name is the digest of
+        its content."""
         unnamed = (
             folder / f"part-{id(self)}-{np.random.default_rng().integers(1 << 62)}"
         )
-        digest = write_arrays(unnamed, arrays, meta)
+        digest = write_arrays(unnamed, *self._content())
         path = segment_path(folder, digest)
         unnamed.replace(path)
         return open_segment(path, digest)
-
-
-def _put_lines(
-    arrays: dict[str, Pieces],
-    name: str,
-    text: NDArray[np.uint8],
-    lengths: NDArray[np.int64],
-) -> None:
-    arrays |= {name: [text], f"{name}.bounds": [_bounds(lengths.tolist())]}
 
 
 def segment_path(folder: Path, name: str) -> Path:
@@ -626,41 +574,46 @@ def open_segment(path: Path, name: str, *, verify: bool = False) -> Segment:
     file = ArrayFile(path, digest=name)
     if verify:
         file.verify()
+    return _assembled(file.column, file.meta, file)
 
-    def lines(place: str) -> Lines:
-        return Lines(file.column(place), file.column(f"{place}.bounds"))
+
+def _assembled(
+    column: Callable[[str], Column],
+    meta: Mapping[str, Any],
+    file: ArrayFile | None = None,
+) -> Segment:
+    """The segment whose arrays `column` gives by their names."""
+
+    def lines(place: str) -> StoredLines:
+        return StoredLines(column(place), column(f"{place}.bounds"))
 
     levels = {}
-    for level, views in file.meta["levels"].items():
+    for level, views in meta["levels"].items():
         postings, vectors = {}, {}
         for view in views:
             place = f"{level}/{view}"
-            columns = {array: file.column(f"{place}/{array}") for array in POSTINGS}
-            postings[view] = Postings(**columns)
+            postings[view] = Postings(
+                **{array: column(f"{place}/{array}") for array in POSTINGS}
+            )
             vectors[view] = VectorTable(
-                file.column(f"{place}/matrix"), file.column(f"{place}/owner")
+                column(f"{place}/matrix"), column(f"{place}/owner")
             )
         levels[level] = LevelTable(
-            file.column(f"{level}/bounds").all(),
+            column(f"{level}/bounds").all(),
             lines(f"{level}/rows"),
-            ChunkIds(
-                file.column(f"{level}/ids.hashes"), file.column(f"{level}/ids.rows")
-            ),
+            ChunkIds(column(f"{level}/ids.hashes"), column(f"{level}/ids.rows")),
             postings,
             vectors,
         )
     arrays = {
-        array: (file.column(f"arrays/{array}.bounds"), file.column(f"arrays/{array}"))
-        for array in file.meta["arrays"]
+        array: (column(f"arrays/{array}.bounds"), column(f"arrays/{array}"))
+        for array in meta["arrays"]
     }
     return Segment(
-        file.column("keys").all(),
+        column("keys").all(),
         lines("documents"),
         TermFile(lines("terms")),
         levels,
         arrays,
-        name=name,
-        path=path,
-        size=file.size,
-        file=file,
+        file,
     )

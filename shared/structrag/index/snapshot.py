@@ -20,7 +20,7 @@ from structrag.errors import (
     check_at_least,
     check_choice,
 )
-from structrag.index.dense import DenseIndex, VectorPart, VectorTable
+from structrag.index.dense import DenseIndex, VectorPart
 from structrag.index.entries import ChunkRow, DocumentRow
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
@@ -125,21 +125,8 @@ class Snapshot:
         return self._readers[name]
 
     @cached_property
-    def is_sequence(self) -> bool:
-        """Whether segments follow each other without mixing their documents."""
-        last = -1
-        for segment in self.segments:
-            if len(segment) and segment.keys[0] <= last:
-                return False
-            last = int(segment.keys[-1]) if len(segment) else last
-        return True
-
-    @cached_property
     def runs(self) -> Runs:
         """The living documents in their order, as runs of one segment each."""
-        if self.is_sequence and all(alive is None for alive in self.live):
-            whole = [(i, 0, len(segment)) for i, segment in enumerate(self.segments)]
-            return np.array(whole, dtype=np.int64).reshape(-1, 3)
         return runs_of(self.segments, self.live)
 
     def find(self, doc_id: str) -> tuple[int, int] | None:
@@ -183,37 +170,6 @@ class Reader:
         self.fitted_embedder = fitted_embedder
         self._dense: dict[str, DenseIndex] = dict(fitted or {})
         self._lexical: dict[str, LexicalIndex] = {}
-
-    def with_vectors(
-        self, vectors: Mapping[str, tuple[ArrayLike, ArrayLike]], fitted_embedder: Any
-    ) -> Reader:
-        """The same rows with vectors fitted to the whole corpus.
-
-        View -> `matrix` (m, d) and `owner` (m,), the rows they belong to, ascending. Raises
-        InvalidAnswer if they are unusable.
-        """
-        fitted = {}
-        for view, (matrix, owner) in vectors.items():
-            check_choice("view", view, self.views)
-            fitted[view] = DenseIndex.from_vectors(
-                matrix, owner, n_rows=len(self), dtype=self.settings.dtype, view=view
-            )
-        return Reader(
-            self.snapshot, self.level, fitted=fitted, fitted_embedder=fitted_embedder
-        )
-
-    def with_tables(
-        self, tables: Mapping[str, VectorTable], fitted_embedder: Any
-    ) -> Reader:
-        """The same rows with vectors that were fitted before, by view."""
-        place = RowMap(len(self))
-        fitted = {
-            view: DenseIndex([VectorPart(table, place)], view=view)
-            for view, table in tables.items()
-        }
-        return Reader(
-            self.snapshot, self.level, fitted=fitted, fitted_embedder=fitted_embedder
-        )
 
     # -- the order of rows
 
@@ -353,17 +309,17 @@ class Reader:
         rows = range(len(self)) if doc_id is None else self.rows_of(doc_id)
         return [self.chunk(row) for row in rows]
 
+    def view_texts(self, row: int) -> Mapping[str, str | None]:
+        """The index texts of a chunk by view."""
+        return self._row(row).texts
+
     def view_text(self, row: int, view: str) -> str | None:
         """The index text of a chunk in a view; None without one."""
-        return self._row(row).texts[check_choice("view", view, self.views)]
+        return self.view_texts(row)[check_choice("view", view, self.views)]
 
     def view_texts_at(self, rows: Sequence[int], view: str) -> list[str | None]:
         """The index texts of some chunks in a view; None without one."""
         return [self.view_text(row, view) for row in rows]
-
-    def view_texts(self, row: int) -> Mapping[str, str | None]:
-        """The index texts of a chunk by view."""
-        return self._row(row).texts
 
     def row_of(self, chunk_id: str) -> int | None:
         """The row of a chunk; None without one of this id. Of equal ids in several documents the
@@ -432,7 +388,7 @@ class Reader:
         Equal scores are ordered by row; chunks without a vector are not found. Raises InvalidAnswer
         for a query vector of another dimension or with NaN or infinity.
         """
-        self._check_search(view, n)
+        check_search(view, n, self.views)
         return self.dense(view).search(vector, n, self.select(where))
 
     def search_lexical(
@@ -443,12 +399,14 @@ class Reader:
         Equal scores are ordered by row. Only scores above 0 are found; with `lexical="okapi"` every
         chunk that has the view is ranked.
         """
-        self._check_search(view, n)
+        check_search(view, n, self.views)
         return self.lexical(view).search(query, n, self.select(where))
 
-    def _check_search(self, view: str, n: int) -> None:
-        check_choice("view", view, self.views)
-        check_at_least("n", n, 0)
+
+def check_search(view: str, n: int, views: Sequence[str]) -> None:
+    """Raise InvalidParameter for a view that is not there, and for a number below 0."""
+    check_choice("view", view, views)
+    check_at_least("n", n, 0)
 
 
 def _ranges(firsts: IntArray, sizes: IntArray) -> IntArray:

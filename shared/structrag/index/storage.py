@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -165,27 +166,34 @@ def _write(place: Path, saved: Saved) -> str | None:
     records = []
     in_memory: list[tuple[Segment, Live]] = []
     for segment, live in zip(saved.segments, saved.live, strict=True):
-        if segment.name is None:
+        if segment.file is None:
             in_memory.append((segment, live))
             continue
-        _put_file(folder, segment)
+        _put_file(folder, segment.file)
         dead = [] if live is None else np.flatnonzero(~live).tolist()
-        records.append((int(segment.keys[0]), segment.name, segment.size, dead))
-    name = None
+        records.append((int(segment.keys[0]), segment.file, dead))
+    written = None
     if in_memory:
-        merge = Merge(
-            [segment for segment, _ in in_memory], [live for _, live in in_memory]
-        )
-        written = merge.write(folder)
-        name = written.name
-        records.append((int(written.keys[0]), written.name or "", written.size, []))
+        written = Merge(*map(list, zip(*in_memory, strict=True))).write(folder)
+        assert written.file is not None  # noqa: S101
+        records.append((int(written.keys[0]), written.file, []))
     fitted = {name: column.all() for name, column in saved.fitted.items()}
-    others = {
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        # Tells saves of equal content apart, so that a loader notices that another came between.
+        "save": uuid4().hex,
+        "config": dict(saved.config),
+        "store": saved.settings.to_json(),
+        "segments": [
+            {"name": file.digest, "size": file.size, "dead": dead}
+            for _, file, dead in sorted(records, key=itemgetter(0))
+        ],
         "shared": _write_named(folder, saved.shared),
         "fitted": _write_named(folder, fitted),
     }
-    _write_manifest(place, saved, sorted(records), others)
-    return name
+    _write_manifest(place, {**manifest, "checksum": _checksum(manifest)})
+    return None if written is None else written.name
 
 
 def _write_named(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str | None:
@@ -198,42 +206,23 @@ def _write_named(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str | None
     return name
 
 
-def _put_file(folder: Path, segment: Segment) -> None:
+def _put_file(folder: Path, file: ArrayFile) -> None:
     """Have the file of a segment in a folder."""
-    path = segment_path(folder, segment.name or "")
-    if path.exists() and path.stat().st_size == segment.size:
+    path = segment_path(folder, file.digest)
+    if path.exists() and path.stat().st_size == file.size:
         return
     part = folder / f"part-{uuid4().hex}"
     try:
         try:
-            os.link(segment.path or "", part)
+            os.link(file.path, part)
         except OSError:  # another volume, or a file that is only mapped any more
-            segment.copy_file(part)
+            file.copy(part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
-def _write_manifest(
-    place: Path,
-    saved: Saved,
-    records: Sequence[tuple[int, str, int, list[int]]],
-    others: Mapping[str, str | None],
-) -> None:
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        # Tells saves of equal content apart, so that a loader notices that another came between.
-        "save": uuid4().hex,
-        "config": dict(saved.config),
-        "store": saved.settings.to_json(),
-        "segments": [
-            {"name": name, "size": size, "dead": dead}
-            for _, name, size, dead in records
-        ],
-        **others,
-    }
-    manifest["checksum"] = _checksum(manifest)
+def _write_manifest(place: Path, manifest: Mapping[str, Any]) -> None:
     part = place / f"{MANIFEST}.part"
     try:
         with open(part, "wb") as file:
@@ -313,32 +302,19 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     turn. The system gives the lock back when its holder ends, however that happens; for one that
     is stopped or hangs nobody waits longer than PATIENCE, and SaveFailed is raised.
     """
-    try:
-        import fcntl
-    # Windows, where folders cannot be opened: a file stands for the folder.
-    except ImportError:
-        import msvcrt
-
-        lock: Any = msvcrt  # whose names exist on Windows only
-        with open(place / ".lock", "ab") as file:
-            try:
-                lock.locking(file.fileno(), lock.LK_LOCK if wait else lock.LK_NBLCK, 1)
-            except OSError:
-                if not wait:
-                    raise _NameTaken from None
-                raise
-            yield
-        return
-    descriptor = os.open(place, os.O_RDONLY)
+    if os.name == "nt":  # where folders cannot be opened: a file stands for the folder
+        descriptor = os.open(place / ".lock", os.O_RDWR | os.O_CREAT)
+    else:
+        descriptor = os.open(place, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            take_lock(descriptor)
+        except OSError:
             if not wait:
                 raise _NameTaken from None
             try:
                 # In a thread that may be left behind: what it gets later ends with the descriptor.
-                within(PATIENCE, "lock", fcntl.flock, descriptor, fcntl.LOCK_EX)
+                within(PATIENCE, "lock", take_lock, descriptor, True)
             except TimedOut:
                 raise SaveFailed(
                     f"Another process has been writing to {str(place)!r} for {PATIENCE:g} seconds, "
@@ -348,6 +324,20 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def take_lock(descriptor: int, wait: bool = False) -> None:
+    """Lock an open file or folder until it is closed. Raises OSError where another process has the
+    lock, unless it is to be waited for."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        system: Any = msvcrt  # whose names exist on Windows only
+        system.locking(descriptor, system.LK_LOCK if wait else system.LK_NBLCK, 1)
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _check_place(place: Path) -> None:
@@ -472,7 +462,8 @@ def _open(
     path = segment_path(place / SEGMENTS, Path(record["name"]).name)
     segment = open_segment(path, record["name"], verify=verify)
     levels = {name: tuple(level.postings) for name, level in segment.levels.items()}
-    if segment.size != record["size"] or levels != settings.levels:
+    assert segment.file is not None  # noqa: S101
+    if segment.file.size != record["size"] or levels != settings.levels:
         raise _damaged(place, f"{path.name} does not fit the {MANIFEST}")
     return segment
 

@@ -14,12 +14,11 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from structrag.errors import (
     IndexDamaged,
@@ -45,8 +44,7 @@ from structrag.index.segments import (
     Segment,
     segment_of,
 )
-from structrag.index.selection import Selection
-from structrag.index.snapshot import Live, Reader, Settings, Snapshot, Where
+from structrag.index.snapshot import Live, Reader, Settings, Snapshot
 from structrag.index.storage import Saved, TemporaryFolder, load_index, save_index
 from structrag.records import Chunk, Document
 from structrag.text.terms import Tokenizer
@@ -70,8 +68,6 @@ class Store:
         *,
         dtype: str = "float32",
         lexical: str = "lucene",
-        k1: float | None = None,
-        b: float = 0.75,
         tokenizer: Tokenizer | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
@@ -79,7 +75,7 @@ class Store:
 
         `views` are those of the chunks, or of each level of chunks by its name, the first level
         first. `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to
-        about three decimals); `lexical`, `k1` and `b` are as in `Bm25`; `config` is saved with the
+        about three decimals); `lexical` is the method of `Bm25`; `config` is saved with the
         index and given back by `load`.
         """
         levels = views if isinstance(views, Mapping) else {FIRST_LEVEL: views}
@@ -91,7 +87,7 @@ class Store:
         self.settings: Settings = Settings(
             {name: tuple(of_level) for name, of_level in levels.items()},
             check_choice("dtype", dtype, DTYPES),
-            Bm25(lexical, k1, b),
+            Bm25(lexical),
             tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
@@ -206,11 +202,7 @@ class Store:
                 return False
             if stored.degraded != entry.degraded:
                 return False
-            levels = {
-                name: replace(level, vectors={}) for name, level in entry.levels.items()
-            }
-            bare = replace(entry, vectors={}, levels=levels)
-            prepared = prepare(bare, self.settings.levels, self.settings.dtype)
+            prepared = prepare(entry, self.settings.levels, self.settings.dtype)
             return all(
                 level.rows == list(self._rows(doc_id, name))
                 for name, level in prepared.levels.items()
@@ -402,8 +394,8 @@ class Store:
             segment = merge.write(self._folder.path)
         except OSError:
             return merge.in_memory()
-        if segment.path is not None:
-            unlink = partial(segment.path.unlink, missing_ok=True)
+        if segment.file is not None:
+            unlink = partial(segment.file.path.unlink, missing_ok=True)
             weakref.finalize(segment, _in_this_process, os.getpid(), unlink)
         return segment
 
@@ -521,31 +513,8 @@ class Store:
         """A level (the first) as it is now, untouched by later changes."""
         return self.snapshot().reader(level)
 
-    def chunk(self, row: int) -> Chunk:
-        """As in `Reader`, of the first level now. So do the methods that follow."""
-        return self.reader().chunk(row)
-
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         return self.reader().chunks(doc_id)
-
-    def view_text(self, row: int, view: str) -> str | None:
-        return self.reader().view_text(row, view)
-
-    def row_of(self, chunk_id: str) -> int | None:
-        return self.reader().row_of(chunk_id)
-
-    def select(self, where: Where) -> Selection | None:
-        return self.reader().select(where)
-
-    def search_dense(
-        self, view: str, vector: ArrayLike, n: int, where: Where = None
-    ) -> list[tuple[int, float]]:
-        return self.reader().search_dense(view, vector, n, where)
-
-    def search_lexical(
-        self, view: str, query: str, n: int, where: Where = None
-    ) -> list[tuple[int, float]]:
-        return self.reader().search_lexical(view, query, n, where)
 
     # -- files
 
@@ -572,7 +541,7 @@ class Store:
                 )
             written = save_index(path, saved)
             if written is not None:
-                new = [i for i, segment in enumerate(segments) if segment.name is None]
+                new = [i for i, segment in enumerate(segments) if segment.file is None]
                 self._install(
                     [segments[i] for i in new], [live[i] for i in new], written
                 )

@@ -34,17 +34,15 @@ def chunk_at(reader: CorpusReader, doc_id: str, start: int, end: int) -> Chunk |
 def neighbours(reader: CorpusReader, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
     """The chunks of an index before and behind a chunk of it.
 
-    None where the document begins or ends, and twice for a chunk that is not in the index. Of
-    paragraphs that were joined (`extras["paragraphs"]`) what is beside all of them.
+    None where the document begins or ends, and twice for a chunk that is not in the index.
     """
-    names = chunk.extras.get("paragraphs") or [chunk.id]
-    first, last = reader.row_of(names[0]), reader.row_of(names[-1])
-    if first is None or last is None:
+    row = reader.row_of(chunk.id)
+    if row is None:
         return None, None
     rows = reader.rows_of(chunk.doc_id)
     return (
-        reader.chunk(first - 1) if first - 1 in rows else None,
-        reader.chunk(last + 1) if last + 1 in rows else None,
+        reader.chunk(row - 1) if row - 1 in rows else None,
+        reader.chunk(row + 1) if row + 1 in rows else None,
     )
 
 

@@ -37,9 +37,7 @@ class CoreOptions(IndexSettings, total=False):
     strategy: str | None
     routing: Routing | None
     selection: Selection | None
-    cross_encoder: Any
     evidence: Any
-    join_adjacent: bool
     # of what is indexed
     summariser: Any
     summary_tokens: int | None

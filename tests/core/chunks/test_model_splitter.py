@@ -215,3 +215,13 @@ def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None
 def test_static_vectors_are_distilled_by_model2vec() -> None:
     with pytest.raises(InvalidParameter, match=r"model2vec\.distill\.distill"):
         splitter("idms", boundary_embedder="static")
+
+
+def test_groups_are_bounded_and_lazy() -> None:
+    assert [len(group) for group in groups_of(range(600), lambda _: 10)] == [
+        256,
+        256,
+        88,
+    ]
+    assert [len(group) for group in groups_of(range(5), lambda _: 200_000)] == [2, 2, 1]
+    assert list(groups_of([], lambda _: 1)) == []

@@ -211,3 +211,30 @@ def test_an_index_that_many_fill_knows_its_files(folder: Path) -> None:
     (folder / "tap.md").unlink()
     assert later.fill([folder], 1).removed == 1
     assert list(later.memory.files) == later.index.document_ids == names[:1]
+
+
+def test_without_files_an_index_in_memory_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidParameter, match=r"method evidence in '\.'\. Name the"):
+        IndexFolder(None).update()
+
+
+def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.write_bytes(b"\0\1\2")
+    place = folder.parent / "index"
+    with pytest.raises(InvalidDocument, match="None of 2 files in"):
+        IndexFolder(place).update([folder])
+    assert not (place / "evidence").exists()
+
+
+def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:
+    place = folder.parent / "index"
+    place.mkdir()
+    assert IndexFolder(place).update([folder]).added == 2
+    (folder.parent / "other").mkdir()
+    (folder.parent / "other" / "evidence.json").mkdir()
+    with pytest.raises(InvalidParameter, match="holds other files"):
+        IndexFolder(folder.parent / "other")

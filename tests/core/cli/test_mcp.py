@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,12 @@ def test_nothing_to_serve_is_an_error(
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     code, err = run(capsys, "mcp", tmp_path)
     assert code == 2 and "No Markdown, HTML, text or PDF file" in err
+
+
+def test_the_extra_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pump.md").write_text("# Pump")
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    code, err = run(capsys, "mcp", tmp_path)
+    assert code == 2 and "structrag[mcp]" in err

@@ -161,6 +161,7 @@ async def test_files_that_change_are_read_again(
         assert [entry["document"] for entry in left] == ["pump.md"]
 
 
+@pytest.mark.slow
 async def test_the_command_serves_on_standard_input_and_output(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     arguments = [

@@ -171,3 +171,17 @@ def test_docling_reads_in_this_process(
     how = {"format": "auto", "reader": reader, "isolated": isolated}
     options.read_document(tmp_path / "a.pdf", **how)
     assert calls == [{**how, "isolated": expected}]
+
+
+def test_a_file_of_the_models_name_is_that_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(options, "has_minilm", lambda: True)
+    monkeypatch.setattr(options, "as_embedder", lambda name: f"from {name}")
+    assert options.embedder_of("other") == "from other"
+    (tmp_path / "minilm").mkdir()
+    assert options.embedder_of("minilm") == "from minilm"
+    (tmp_path / "minilm").rmdir()
+    monkeypatch.setattr(options, "has_minilm", lambda: False)
+    assert options.embedder_of("minilm") == "from minilm"

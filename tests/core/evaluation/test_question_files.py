@@ -106,3 +106,26 @@ def test_spans_count_more_than_columns(tmp_path: Path) -> None:
     record = {"question": "a", "spans": [["pump.md", 2, 6]], "start": 0, "end": 1}
     (question,) = questions_of(tmp_path, record)
     assert question.spans == ((DOCUMENTS[0].id, 2, 6),)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ([], "must have its gold"),
+        (["pump.md"], "a span must be [document, start, end]"),
+        ([["pump.md", -1, 4]], "got -1 and 4"),
+        ([["pump.md", 0, len(DOCUMENTS[0].text) + 1]], "a span must have 0 <="),
+    ],
+)
+def test_spans_outside_of_the_document_are_refused(
+    tmp_path: Path, value: object, sentence: str
+) -> None:
+    with pytest.raises(InvalidParameter) as error:
+        questions_of(tmp_path, {"question": "a", "spans": value})
+    assert sentence in str(error.value)
+
+
+def test_of_two_documents_to_look_in_neither_is_named(tmp_path: Path) -> None:
+    docs = [document.id for document in DOCUMENTS[:2]]
+    with pytest.raises(InvalidParameter, match="'x9' was not found in the documents;"):
+        questions_of(tmp_path, {"question": "a", "quote": "x9", "docs": docs})

@@ -5,9 +5,7 @@ from __future__ import annotations
 from fixture_cases import examples
 from samples import TOPICS, manual
 
-from structrag.evaluation.selftest import (
-    make_selftest,
-)
+from structrag.evaluation.selftest import make_selftest
 from structrag.reading.files import read_text
 from structrag.text.tokens import count_tokens
 
@@ -65,3 +63,13 @@ def test_as_many_as_there_are_need_no_drawing() -> None:
     all_of_them = make_selftest([manual()], most=len(TOPICS) + 1)
     assert "not drawn" not in all_of_them.left_out
     assert make_selftest([manual()], most=len(TOPICS)).left_out == {"not drawn": 1}
+
+
+def test_many_headings_are_drawn_the_same_each_time() -> None:
+    first = make_selftest([manual()], most=11)
+    assert first == make_selftest([manual()], most=11)
+    asked = [
+        question.question for question in first.questions if question.kind == "heading"
+    ]
+    assert len(asked) == 11 and first.left_out["not drawn"] == 10
+    assert len(first.questions) == 22

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fixture_cases import examples
-from window_making import core_of, small
+from window_making import W, core_of, numbered, small
 
 from structrag.formatting.answers import bare, fault_of, restored
 from structrag.formatting.windows import BEGIN, END
@@ -90,3 +90,29 @@ def test_a_fence_stays_where_the_core_begins_with_one() -> None:
 )
 def test_guards(core: str, answer: str, fault: str) -> None:
     assert fault_of(core, answer) == fault
+
+
+def test_words_that_moved_are_not_put_back_with_those_that_are_lost() -> None:
+    # "b" stands before "a" in the answer; "x" and "y" around it are lost.
+    assert restored("x a b y c d", "b a c d") == ("x\n\nb a y c d", ["x", "y"])
+    assert restored("x a b c d", "b a c d") == ("x\n\nb a c d", ["x"])
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "```markdown\n{}\n```",
+        "```\n{}\n```\n",
+        "Here is the Markdown:\n\n```md\n{}\n```",
+        "~~~\n{}\n~~~",
+        f"{BEGIN}\n{{}}\n{END}",
+        f"Sure!\n{BEGIN}\n{{}}\n{END}\nAnything else?",
+        f"{{}}\n{END}",
+    ],
+)
+def test_what_a_model_puts_around_its_answer_is_taken_off(wrap: str) -> None:
+    formatted = small(lambda prompt: wrap.format(core_of(prompt))).format(
+        numbered(2 * W)
+    )
+    assert formatted.document.text.strip() == numbered(2 * W).strip()
+    assert formatted.report.retries == 0

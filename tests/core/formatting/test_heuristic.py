@@ -192,3 +192,9 @@ def test_indented_code(text: str, expected: str) -> None:
 @examples
 def test_a_text_without_headings_is_noted(text: str, notes: tuple[str, ...]) -> None:
     assert markdown_of_text(text).uncertain == notes
+
+
+def test_blank_text() -> None:
+    for text in ("", "  \n\n \t", "\f\f"):
+        assert markdown_of_text(text).text == ""
+        assert markdown_of_text(text).uncertain == ()

@@ -85,3 +85,7 @@ def test_long_answers_take_time_in_proportion(part: str) -> None:
     started = time.process_time()
     bare(part * 20_000, CORE)
     assert time.process_time() - started < 5
+
+
+def test_overlapping_marks_are_taken_out_as_one() -> None:
+    assert without_marks("<<<\nBEGIN\n>>>\nx", "x") == "\nx"

@@ -95,7 +95,7 @@ def test_indexing_finishes(name: str, preset: str) -> None:
     index, report = add(BAD[name], preset=preset)
     rows = range(len(index))
     assert report.added == 1 and len(index) >= 3
-    raw = [index.store.view_text(row, "raw") for row in rows]
+    raw = [index.store.reader().view_text(row, "raw") for row in rows]
     assert all(raw) and "".join(chunk.text for chunk in index.chunks()) == TEXT
     fell_back = sum(report.usage["fallbacks"].values())
     # Only what failed is made again; what was answered badly has its answer.
@@ -105,11 +105,11 @@ def test_indexing_finishes(name: str, preset: str) -> None:
     )
     assert "views fell back to the extractive default" in str(report)
     for view in ("summary", "keywords"):
-        texts = [index.store.view_text(row, view) for row in rows]
+        texts = [index.store.reader().view_text(row, view) for row in rows]
         assert any(texts) and not any("sorry" in (text or "") for text in texts)
     plain = Index(embedder=HashEmbedder(), preset=preset)
     plain.add([Document(TEXT, id="d", title="Manual", format="markdown")])
-    assert [plain.store.view_text(row, "raw") for row in rows] == raw
+    assert [plain.store.reader().view_text(row, "raw") for row in rows] == raw
     found = MultiViewRetriever(index, k=len(index)).search("pump water inlet")
     assert len(found) == len(index) and "dense:raw" in found[0].routes
 
@@ -123,7 +123,9 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     plain.add([Document(TEXT, id="d", title="Manual", format="markdown")])
     for row in range(len(index)):
         for view in index.views:
-            assert index.store.view_text(row, view) == plain.store.view_text(row, view)
+            assert index.store.reader().view_text(
+                row, view
+            ) == plain.store.reader().view_text(row, view)
     long = sum(len(chunk.text) > 1000 for chunk in index.chunks())
     assert report.usage["fallbacks"] == {"summary": long, "keywords": len(index)}
     assert f"{long + len(index)} views fell back to the extractive default: " in str(
@@ -170,7 +172,9 @@ def test_a_model_that_fails_now_and_then_is_asked_again_for_what_failed_only() -
     )
     report = index.add([document])
     assert report.unchanged == 1 and len(model.prompts) == first + 2 * outlet
-    assert {index.store.view_text(row, "keywords") for row in range(len(index))} == {
+    assert {
+        index.store.reader().view_text(row, "keywords") for row in range(len(index))
+    } == {
         "pump, valve",
         "note",
     }
@@ -193,9 +197,9 @@ def test_document_whose_view_fell_back_is_asked_for_again_and_nothing_else(
     assert second.replaced == 1 and not second.unchanged
     third = index.add([document])
     assert third.usage["calls"] == 0 and third.unchanged == 1
-    assert [index.store.view_text(row, "keywords") for row in range(len(index))] == [
-        "Oslo, bridge"
-    ] * 2
+    assert [
+        index.store.reader().view_text(row, "keywords") for row in range(len(index))
+    ] == ["Oslo, bridge"] * 2
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -309,9 +313,9 @@ def test_invented_keywords_only_where_they_are_allowed(
     report = index.add(
         [read_text("# Pump\n\nIt leaks.\n\nThe pump is red.\n", format="markdown")]
     )
-    assert [index.store.view_text(row, "keywords") for row in range(len(index))] == [
-        keywords
-    ]
+    assert [
+        index.store.reader().view_text(row, "keywords") for row in range(len(index))
+    ] == [keywords]
     assert not report.usage["fallbacks"]
     # What is allowed decides what is indexed.
     other = Index(llm=ScriptedModel("[]"), embedder=HashEmbedder(), **options)
@@ -653,7 +657,7 @@ def read_by(
         None,
     )
     group = [(Document(f"It {verb}.", id=verb), "print") for verb in ("leaks", "hums")]
-    flow = prepare_flow(group, how, lambda entries: set(unchanged_ids))
+    flow = prepare_flow(group, {"chunks": how}, lambda entries: set(unchanged_ids))
     return Runner(embedder=embedder or HashEmbedder()).run(flow)
 
 
@@ -711,3 +715,10 @@ def test_vectors_that_a_splitter_gives_are_those_of_the_raw_view(
     splitter.reuse_vectors = False
     assert vectors_by(read_by(splitter, embedder)) != [{"raw": [[3.0, 4.0]]}] * 2
     assert len(splitter.widths) == 2
+
+
+def test_a_long_blank_text_is_one_window() -> None:
+    class Limited:
+        max_tokens = 2
+
+    assert split_windows(" " * 60, Limited(), overflow="windows") == [" " * 60]

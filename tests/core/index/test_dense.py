@@ -206,3 +206,10 @@ def test_few_of_many_groups_score_as_all_do() -> None:
         assert of_few.tolist() == exact[groups].tolist()
         near = table.near(query, np.array(groups))
         assert near.tolist() == pytest.approx(of_few.tolist(), abs=1e-6)
+
+
+def test_an_index_without_vectors_takes_one_vector_of_any_length() -> None:
+    nothing = DenseIndex([], view="raw")
+    assert nothing.dimension == 0 and nothing.search([1.0, 2.0, 3.0], 5) == []
+    with pytest.raises(InvalidAnswer, match=r"index of view 'raw' must .* \(1, 2\)"):
+        nothing.search([[1.0, 2.0]], 5)

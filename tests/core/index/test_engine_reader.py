@@ -259,7 +259,7 @@ def test_bm25_is_that_of_the_embedded_store(
 ) -> None:
     far, own = stores
     query = " ".join(words)
-    expected = as_ids(own, own.search_lexical(view, query, n, where))
+    expected = as_ids(own, own.reader().search_lexical(view, query, n, where))
     found = as_ids(far, far.reader().search_lexical(view, query, n, where))
     if n == 200:  # nothing is cut off among equals
         assert found == expected
@@ -279,7 +279,9 @@ def test_vectors_are_searched_as_in_the_embedded_store(
     stores: tuple[EngineStore, Store], vector: list[float], n: int, where: Any
 ) -> None:
     far, own = stores
-    expected = [score for _, score in own.search_dense("raw", vector, n, where)]
+    expected = [
+        score for _, score in own.reader().search_dense("raw", vector, n, where)
+    ]
     ranking = far.reader().search_dense("raw", vector, n, where)
     assert [score for _, score in ranking] == pytest.approx(expected, abs=2e-6)
     assert len({row for row, _ in ranking}) == len(ranking)  # windows are joined
@@ -293,7 +295,8 @@ def test_rows_are_in_document_order(stores: tuple[EngineStore, Store]) -> None:
     assert rows == sorted(rows) and reader.chunks_at(rows) == own.chunks()
     assert list(reader.rows_of("d1")) == reader.first_rows({"doc_id": "d1"}, 9)
     assert (
-        reader.row_of(own.chunk(7).id) == rows[7] and reader.row_of("nothing") is None
+        reader.row_of(own.reader().chunk(7).id) == rows[7]
+        and reader.row_of("nothing") is None
     )
     assert reader.chunks("d2") == own.chunks("d2")
     with pytest.raises(InvalidParameter, match="doc_id must be the id of a document"):
@@ -320,3 +323,14 @@ def test_searches_that_find_nothing_and_those_that_are_wrong(
         reader.search_dense("raw", [1.0, 2.0, float("nan")], 5)
     with pytest.raises(InvalidParameter, match="view must be one of"):
         reader.search_lexical("summary", "apple", 5)
+
+
+def test_conditions_are_checked(stores: tuple[EngineStore, Store]) -> None:
+    reader = stores[0].reader()
+    chosen = reader.select({"year": 2020})
+    assert reader.select(chosen) is chosen and reader.select(None) is None
+    message = "'doc_id', 'lang', 'tags', 'year'; got 'yaer'"
+    with pytest.raises(InvalidParameter, match=message):
+        reader.select({"yaer": 2020})
+    with pytest.raises(InvalidParameter, match="got a function"):
+        reader.select(lambda meta: True)

@@ -168,3 +168,14 @@ def test_a_filter_with_an_empty_part_is_met_by_nothing(
     parts: dict[str, Any], is_empty: bool
 ) -> None:
     assert EngineFilter(**parts).is_empty is is_empty
+
+
+def test_tags_are_short_and_of_json_alone() -> None:
+    assert value_tag("year", True) == value_tag("year", 1.0) == value_tag("year", 1)
+    assert value_tag("year", float("nan")) is value_tag("year", {1, 2}) is None
+    long = value_tag("text", "x" * 1000)
+    assert (
+        long is not None
+        and len(long) <= LONGEST_TAG
+        and long != value_tag("text", "x" * 999)
+    )

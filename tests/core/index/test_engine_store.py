@@ -233,12 +233,13 @@ def test_every_history_is_that_of_the_embedded_store(
                 assert store.delete(doc_id) == own.delete(doc_id)
         assert contents(store) == contents(own) and len(store) == len(own)
         query = np.array([1.0, 2.0, 3.0])
-        found = [own.chunk(row).id for row, _ in own.search_dense("raw", query, 9)]
+        near = own.reader()
+        found = [near.chunk(row).id for row, _ in near.search_dense("raw", query, 9)]
         rows = [row for row, _ in store.reader().search_dense("raw", query, 9)]
         assert [chunk.id for chunk in store.reader().chunks_at(rows)] == found
         store.save(address)
         for word in WORDS:
-            right = [score for _, score in own.search_lexical("raw", word, 9)]
+            right = [score for _, score in own.reader().search_lexical("raw", word, 9)]
             scores = [
                 score for _, score in store.reader().search_lexical("raw", word, 9)
             ]
@@ -289,7 +290,7 @@ def test_half_precision_is_kept(address: str) -> None:
     own = Store(VIEWS, dtype="float16")
     for each in (store, own):
         each.put(entry("a", ["apple", "fig"]))
-    right = [score for _, score in own.search_dense("raw", [1.0, 2.0, 3.0], 5)]
+    right = [score for _, score in own.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)]
     scores = [
         score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)
     ]
@@ -354,7 +355,7 @@ def test_tenants_at_one_place_know_nothing_of_each_other(address: str) -> None:
             "made": tenant
         }
         for word in ("apple", "fig", "pear"):  # by statistics of their own
-            right = [score for _, score in own.search_lexical("raw", word, 9)]
+            right = [score for _, score in own.reader().search_lexical("raw", word, 9)]
             scores = [score for _, score in far.reader().search_lexical("raw", word, 9)]
             assert scores == pytest.approx(right, rel=1e-4)
     with pytest.raises(

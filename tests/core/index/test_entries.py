@@ -164,7 +164,9 @@ def test_chunk_ids_of_another_form_are_found() -> None:
             ),
         )
     )
-    assert [store.row_of(name) for name in ("one", "b:zzz", "b:0-4", "none")] == [
+    assert [
+        store.reader().row_of(name) for name in ("one", "b:zzz", "b:0-4", "none")
+    ] == [
         0,
         1,
         2,
@@ -304,3 +306,20 @@ class Colour(enum.IntEnum):
 def test_what_json_keeps_has_plain_types(value: object, plain: object) -> None:
     copy = plain_json(value, "meta")
     assert copy == plain and repr(copy) == repr(plain)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (math.inf, "meta"),
+        ([1, (2, math.nan)], "meta[1][1]"),
+        ({"a": [{"b": {1}}]}, "meta['a'][0]['b']"),
+        ({"a": {"b": b"x"}}, "meta['a']['b']"),
+        ({"a": [{2: 1}]}, "meta['a'][0]"),
+        (np.int64(3), "meta"),
+    ],
+)
+def test_what_json_cannot_keep_is_named_by_its_place(value: object, place: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        plain_json(value, "meta")
+    assert str(caught.value).startswith(f"{place} must ")

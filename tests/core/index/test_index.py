@@ -407,7 +407,7 @@ def test_a_host_store_takes_the_place_of_our_vectors(wants_vectors: bool) -> Non
         h.chunk.id for h in MultiViewRetriever(index).search("pump pressure 2")
     ] == [h.chunk.id for h in MultiViewRetriever(own).search("pump pressure 2")]
     assert bool(embedder.queries) is wants_vectors
-    assert index.store.search_dense("raw", embedder.vector("pump"), 5) == [], (
+    assert index.store.reader().search_dense("raw", embedder.vector("pump"), 5) == [], (
         "our own store keeps no vectors beside the host's"
     )
 
@@ -503,15 +503,10 @@ def test_every_splitter_and_d3(tmp_path: Path) -> None:
         )
     index = D3Index(embedder=HashEmbedder())
     index.add([PAGE])
-    for join in (False, True):
-        hits = D3Retriever(index, join_adjacent=join, max_tokens=None).search(
-            "How often is the filter rinsed?"
-        )
-        for hit in hits:
-            markup = HTML[
-                hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]
-            ]
-            assert visible(markup) == " ".join(hit.chunk.text.split())
+    hits = D3Retriever(index, max_tokens=None).search("How often is the filter rinsed?")
+    for hit in hits:
+        markup = HTML[hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]]
+        assert visible(markup) == " ".join(hit.chunk.text.split())
 
 
 def test_text_without_markup_has_none() -> None:

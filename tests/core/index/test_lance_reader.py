@@ -206,3 +206,12 @@ def test_where_too_few_are_near_all_are_searched() -> None:
     small = Table(rows_of(plain("a", "fig")))
     reader_of(small).search_dense("raw", [1, 0], 2)
     assert [asked["probes"] for asked in table.asked + small.asked] == [2_000_000, 2]
+
+
+def test_a_chunk_is_found_by_its_id_and_the_first_of_equal_ones() -> None:
+    same = replace(
+        plain("b", "fig"), chunks=(replace(entry("b", ["fig"]).chunks[0], id="a:0-3"),)
+    )
+    reader = reader_of(Table(rows_of(plain("z", "plum"), plain("a", "fig"), same)))
+    assert reader.row_of("a:0-3") == row(1, 0)
+    assert reader.row_of("unknown") is None

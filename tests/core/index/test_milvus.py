@@ -89,8 +89,8 @@ def assert_same(store: MilvusStore, own: Store) -> None:
     assert texts_of(store) == texts_of(own) and len(store) == len(own)
     expected = [
         [
-            (own.chunk(row).text, score)
-            for row, score in own.search_lexical(view, word, 99)
+            (own.reader().chunk(row).text, score)
+            for row, score in own.reader().search_lexical(view, word, 99)
         ]
         for view in VIEWS
         for word in WORDS
@@ -103,7 +103,9 @@ def assert_same(store: MilvusStore, own: Store) -> None:
         scores = [score for _, score in right]
         assert [score for _, score in ranking] == pytest.approx(scores, rel=0.02)
     n_rows = {
-        view: sum(own.view_text(row, view) is not None for row in range(len(own)))
+        view: sum(
+            own.reader().view_text(row, view) is not None for row in range(len(own))
+        )
         for view in VIEWS
     }
     assert store._state().n_rows == n_rows

@@ -130,14 +130,16 @@ def test_merged_is_as_made_at_once(
     assert content(merge.in_memory()) == expected
     written = merge.write(folder)
     assert content(written) == expected
-    assert written.path == segment_path(folder, written.name or "")
-    assert list(folder.iterdir()) == [written.path]
+    assert written.file and written.file.path == segment_path(
+        folder, written.name or ""
+    )
+    assert list(folder.iterdir()) == [written.file.path]
     again = Merge([written], [None])
     assert again.write(folder).name == written.name  # equal content, equal file
     opened = open_segment(
         segment_path(folder, written.name or ""), written.name or "", verify=True
     )
-    assert content(opened) == expected and opened.size == written.size
+    assert content(opened) == expected and opened.name == written.name
     assert [
         opened.number_of[made.document.id] for _, made in sorted(alive.items())
     ] == list(range(len(alive)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,42 +13,45 @@ from index_making import document
 from store_making import VIEWS, entry, small_store
 
 from structrag import Index, MultiViewRetriever
-from structrag.errors import (
-    InvalidParameter,
-)
+from structrag.errors import InvalidParameter
 from structrag.index.store import Store
 
 
 def test_select() -> None:
     store = small_store()
-    assert store.select(None) is None
-    assert store.select({"doc_id": "b"}) == slice(2, 5)
-    assert store.select({"doc_id": ["c", "b"]}) == slice(2, 6)
-    assert store.select({"doc_id": "unknown"}) == slice(0, 0)
-    assert store.select({"year": 2021}) == slice(2, 6)
-    assert store.select({"year": [2020, 2021], "doc_id": "a"}) == slice(0, 2)
-    assert store.select({"lang": "en"}) == slice(5, 6)
-    assert store.select({"tags": ["y", "z"]}) == slice(0, 2)
-    assert store.select({}) == slice(0, 6)
-    mask = store.select(lambda facts: facts["doc_id"] != "b")
+    assert store.reader().select(None) is None
+    assert store.reader().select({"doc_id": "b"}) == slice(2, 5)
+    assert store.reader().select({"doc_id": ["c", "b"]}) == slice(2, 6)
+    assert store.reader().select({"doc_id": "unknown"}) == slice(0, 0)
+    assert store.reader().select({"year": 2021}) == slice(2, 6)
+    assert store.reader().select({"year": [2020, 2021], "doc_id": "a"}) == slice(0, 2)
+    assert store.reader().select({"lang": "en"}) == slice(5, 6)
+    assert store.reader().select({"tags": ["y", "z"]}) == slice(0, 2)
+    assert store.reader().select({}) == slice(0, 6)
+    mask = store.reader().select(lambda facts: facts["doc_id"] != "b")
     assert isinstance(mask, np.ndarray)
     assert mask.tolist() == [True, True, False, False, False, True]
     for where in (
         {"year": 2021},
         lambda facts: facts["year"] == 2021,
         slice(2, 6),
-        store.select({"year": 2021}),
+        store.reader().select({"year": 2021}),
     ):
         assert {
-            row for row, _ in store.search_lexical("raw", "apple fig", 9, where)
+            row
+            for row, _ in store.reader().search_lexical("raw", "apple fig", 9, where)
         } == {3, 4, 5}
-        assert {row for row, _ in store.search_dense("raw", [1, 2, 3], 9, where)} == {
+        assert {
+            row for row, _ in store.reader().search_dense("raw", [1, 2, 3], 9, where)
+        } == {
             2,
             3,
             4,
             5,
         }
-    assert {row for row, _ in store.search_lexical("raw", "apple fig", 9, mask)} == {
+    assert {
+        row for row, _ in store.reader().search_lexical("raw", "apple fig", 9, mask)
+    } == {
         0,
         1,
         5,
@@ -60,14 +64,14 @@ def test_select_refuses() -> None:
         InvalidParameter,
         match=r"where must use keys .*: 'doc_id', 'lang', 'tags', 'year'; got 'yaer'",
     ):
-        store.select({"yaer": 2020})
+        store.reader().select({"yaer": 2020})
     with pytest.raises(InvalidParameter, match="where must be None, a dict"):
-        store.select("b")  # type: ignore[arg-type]
+        store.reader().select("b")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="one value for each of the 6 rows"):
-        store.search_lexical("raw", "apple", 3, np.array([True]))
+        store.reader().search_lexical("raw", "apple", 3, np.array([True]))
     with pytest.raises(InvalidParameter, match="without a step"):
-        store.select(slice(0, 6, 2))
-    assert Store(VIEWS).select({"year": 2020}) == slice(0, 0)
+        store.reader().select(slice(0, 6, 2))
+    assert Store(VIEWS).reader().select({"year": 2020}) == slice(0, 0)
 
 
 def test_dates_are_met_as_metadata_has_them() -> None:
@@ -85,7 +89,7 @@ def test_a_selection_sees_the_store_as_it_was_when_it_began() -> None:
         store.put(entry(f"from {facts['doc_id']}", ["plum"]))
         return facts["doc_id"] != "b"
 
-    mask = store.select(meddle)
+    mask = store.reader().select(meddle)
     assert isinstance(mask, np.ndarray)
     assert mask.tolist() == [True, True, False, False, False, True]
     assert store.document_ids == ["a", "b", "c", "from a", "from b", "from c"]
@@ -129,3 +133,13 @@ def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
         ) as caught:
             search("pump", where=lambda meta: meta["year"] > 2000)
         assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    "value", [{"$gt": 2020}, [{"$ne": 2020}], Path("a.md"), [2020, b"x"]]
+)
+def test_what_meets_nothing_is_refused(value: Any) -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"must be a dict of values .* for 'year'"
+    ):
+        small_store().select({"year": value})

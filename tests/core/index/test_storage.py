@@ -19,6 +19,7 @@ from fixture_cases import examples
 from store_making import VIEWS, answers, entry, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, TimedOut
+from structrag.index.segments import open_segment
 from structrag.index.storage import (
     ENGINES,
     FORMAT,
@@ -36,8 +37,8 @@ SEARCH = """
 import json, sys
 from structrag.index.store import Store
 store = Store.load(sys.argv[1])
-lexical = store.search_lexical("raw", "apple plum", 9)
-print(json.dumps([lexical, store.search_dense("raw", [1, 2, 3], 9)]))
+lexical = store.reader().search_lexical("raw", "apple plum", 9)
+print(json.dumps([lexical, store.reader().search_dense("raw", [1, 2, 3], 9)]))
 print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))
 """
 
@@ -84,8 +85,8 @@ def test_results_are_equal_after_loading_in_a_new_process(
     )
     found, modules = done.stdout.splitlines()
     expected = [
-        store.search_lexical("raw", "apple plum", 9),
-        store.search_dense("raw", [1, 2, 3], 9),
+        store.reader().search_lexical("raw", "apple plum", 9),
+        store.reader().search_dense("raw", [1, 2, 3], 9),
     ]
     assert json.loads(found) == [[list(hit) for hit in hits] for hits in expected]
     assert modules == "[]"  # nothing was rebuilt, no stop words were looked up
@@ -278,7 +279,7 @@ def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
     store = Store(VIEWS)
     store.put(entry("a", ["apple"]))
     assert len(list(tmp_path.glob("*/*.seg"))) == 1
-    assert [row for row, _ in store.search_lexical("raw", "apple", 9)] == [0]
+    assert [row for row, _ in store.reader().search_lexical("raw", "apple", 9)] == [0]
     del store
     for folder in (mine, other):
         folder.close()
@@ -364,3 +365,21 @@ def test_a_manifest_that_is_not_ours_is_not_replaced(
     with pytest.raises(InvalidParameter, match="nothing in it was changed"):
         small_store().save(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_a_loader_notices_that_equal_content_was_saved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path)
+    once = [True]
+    opened = open_segment
+
+    def gone_for_a_moment(*arguments: object, **options: object) -> object:
+        if once.pop() if once else False:
+            # Another saver had removed the file, this one brings it back.
+            small_store().save(path)
+            raise IndexDamaged("it is missing")
+        return opened(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("structrag.index.storage.open_segment", gone_for_a_moment)
+    assert answers(Store.load(path)) == answers(small_store())

@@ -39,14 +39,20 @@ def test_rows_follow_documents_and_chunk_starts() -> None:
         "b:14-17",
         "c:0-8",
     ]
-    assert [store.view_text(row, "keywords") for row in range(3)] == [
+    assert [store.reader().view_text(row, "keywords") for row in range(3)] == [
         "apple",
         None,
         "plum",
     ]
-    assert [row for row, _ in store.search_lexical("raw", "apple", 9)] == [1, 0, 3]
-    assert [row for row, _ in store.search_lexical("keywords", "apple", 9)] == [0]
-    assert store.search_dense("keywords", [1.0], 9) == []
+    assert [row for row, _ in store.reader().search_lexical("raw", "apple", 9)] == [
+        1,
+        0,
+        3,
+    ]
+    assert [
+        row for row, _ in store.reader().search_lexical("keywords", "apple", 9)
+    ] == [0]
+    assert store.reader().search_dense("keywords", [1.0], 9) == []
     assert (store.fingerprint("b"), store.degraded("b"), "b" in store) == (
         "print of b",
         3,
@@ -66,19 +72,20 @@ def test_a_replaced_document_keeps_its_place_and_a_deleted_one_is_gone() -> None
     store = small_store()
     store.put(entry("a", ["cherry"]))
     assert store.document_ids == ["a", "b", "c"]
-    assert store.search_lexical("raw", "banana", 9) == []
-    assert [row for row, _ in store.search_lexical("raw", "cherry", 9)] == [0]
+    assert store.reader().search_lexical("raw", "banana", 9) == []
+    assert [row for row, _ in store.reader().search_lexical("raw", "cherry", 9)] == [0]
     assert store.delete("b") is True
     assert store.delete("b") is False
     assert [chunk.doc_id for chunk in store.chunks()] == ["a", "c"]
-    assert store.search_lexical("raw", "plum", 9) == []
+    assert store.reader().search_lexical("raw", "plum", 9) == []
     assert {
-        store.chunk(row).doc_id for row, _ in store.search_dense("raw", [1, 1, 1], 9)
+        store.reader().chunk(row).doc_id
+        for row, _ in store.reader().search_dense("raw", [1, 1, 1], 9)
     } == {
         "a",
         "c",
     }
-    assert store.row_of("b:0-4") is None
+    assert store.reader().row_of("b:0-4") is None
 
 
 TEXTS = st.lists(
@@ -116,7 +123,7 @@ def test_any_history_equals_a_fresh_store(
         elif step[0] == "delete":
             assert store.delete(step[1]) == (wanted.pop(step[1], None) is not None)
         elif step[0] == "search":
-            store.search_lexical("raw", "apple", 3)
+            store.reader().search_lexical("raw", "apple", 3)
         else:
             store.save(folder / "index")
             store = Store.load(folder / "index", verify=True)
@@ -146,8 +153,8 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
     for name in order:
         store.put(entry(name, texts[name]))
     found = [
-        (store.chunk(row).id, score)
-        for row, score in store.search_lexical("raw", "apple", 9)
+        (store.reader().chunk(row).id, score)
+        for row, score in store.reader().search_lexical("raw", "apple", 9)
     ]
     assert [name for name, _ in found[:1]] == ["a:0-5"]
     ties = [name for name, score in found if score == found[1][1]]
@@ -161,15 +168,15 @@ def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
     ("call", "sentence"),
     [
         (
-            lambda store: store.search_lexical("x", "apple", 1),
+            lambda store: store.reader().search_lexical("x", "apple", 1),
             "view must be one of 'keywords', 'raw'; got 'x'",
         ),
         (
-            lambda store: store.search_dense("raw", [1, 1, 1], -1),
+            lambda store: store.reader().search_dense("raw", [1, 1, 1], -1),
             "n must be a number of at least 0; got -1",
         ),
-        (lambda store: store.chunk(6), "row must be from 0 to 5; got 6"),
-        (lambda store: store.chunk(-1), "row must be from 0 to 5; got -1"),
+        (lambda store: store.reader().chunk(6), "row must be from 0 to 5; got 6"),
+        (lambda store: store.reader().chunk(-1), "row must be from 0 to 5; got -1"),
         (
             lambda store: store.document("z"),
             "doc_id must be the id of a document that is in the index; got 'z'",
@@ -195,9 +202,11 @@ def test_searches_in_threads_while_documents_come_and_go() -> None:
     def search() -> None:
         try:
             for _ in range(60):
-                hits = store.search_lexical("raw", "apple", 50, {"doc_id": ["a", "b"]})
+                hits = store.reader().search_lexical(
+                    "raw", "apple", 50, {"doc_id": ["a", "b"]}
+                )
                 assert {row for row, _ in hits} == {0, 1, 3}
-                assert store.search_dense("raw", [1, 2, 3], 5)
+                assert store.reader().search_dense("raw", [1, 2, 3], 5)
         except BaseException as error:  # noqa: BLE001
             failures.append(error)
 
@@ -301,7 +310,7 @@ def test_a_forked_process_leaves_the_files_of_its_parent(
     stores = [small_store()]
     stores[0].snapshot()
     files = [
-        segment.path for segment in stores[0]._segments if segment.path is not None
+        segment.file.path for segment in stores[0]._segments if segment.file is not None
     ]
 
     def work() -> None:
@@ -437,7 +446,9 @@ def test_documents_beyond_the_buffer_lie_in_files(
     assert store.document_ids == list("abcdef")
     for name in "adf":
         store.delete(name)
-    assert [row for row, _ in store.search_lexical("raw", "peach mango", 9)] == [1, 2]
+    assert [
+        row for row, _ in store.reader().search_lexical("raw", "peach mango", 9)
+    ] == [1, 2]
     store.compact()
     assert files() == 1  # those that it was made of are gone
 
@@ -454,7 +465,7 @@ def test_documents_stay_in_memory_where_no_file_can_be_written(
     assert answers(small_store())[2:] and small_store().document_ids == ["a", "b", "c"]
     store = small_store()
     store.compact()
-    assert [segment.path for segment in store.snapshot().segments] == [None]
+    assert [segment.file for segment in store.snapshot().segments] == [None]
     assert [chunk.text for chunk in store.chunks("c")] == ["pear fig"]
 
 

@@ -35,7 +35,7 @@ def test_products_are_the_scores_of_the_embedded_store(
 ) -> None:
     own = Store(("raw", "keywords"))
     own.put_all([entry(str(row), [text]) for row, text in enumerate(texts)])
-    expected = dict(own.search_lexical("raw", " ".join(words), 99))
+    expected = dict(own.reader().search_lexical("raw", " ".join(words), 99))
     rows = [numbered(text.split()) for text in texts]
     average = sum(sum(row.values()) for row in rows) / len(rows)
     counts = RowCounts.of(rows)

@@ -126,7 +126,7 @@ def test_the_papers_summaries_are_what_the_model_answered() -> None:
     for preset, is_whole in (("paper", True), ("default", False)):
         index = Index(preset=preset, llm=lambda _: answer, views=["summary"])
         index.add([read_text(f"# Pump\n\n{body}", format="markdown")])
-        summary = index.own_store.view_text(0, "summary")
+        summary = index.own_store.reader().view_text(0, "summary")
         assert (summary == answer.strip()) is is_whole
 
 

@@ -108,7 +108,7 @@ def test_what_has_not_changed_is_not_read_again(
 def test_all_workers_get_some_of_few_files(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 4)
     (tmp_path / "at work").mkdir()
-    make = partial(makers.together, str(tmp_path / "at work"))
+    make = partial(makers.gather, str(tmp_path / "at work"))
     report = ingest(tmp_path / "files", tmp_path / "index", make=make, workers=2)
     assert (report.added, report.errors) == (4, {})
 
@@ -347,6 +347,7 @@ def test_a_document_that_was_stored_stays_when_its_file_breaks(tmp_path: Path) -
     assert content(tmp_path / "index") == before
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_or_raises_does_not_stop_the_others(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 8)
     for number, word in ((1, "KILL"), (6, "RAISE")):
@@ -365,6 +366,7 @@ def test_a_file_that_kills_or_raises_does_not_stop_the_others(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_long_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -484,6 +486,7 @@ linux = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @linux
 def test_two_at_once_into_one_index(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 60)
@@ -502,6 +505,7 @@ def test_two_at_once_into_one_index(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @linux
 def test_workers_end_with_their_driver(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 200)
@@ -531,6 +535,7 @@ def test_a_store_in_an_engine_is_filled_too(tmp_path: Path, engine: str) -> None
         assert opened.document_ids == [str(file) for file in files[:4]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["folder", *ENGINES])
 def test_answers_stay_the_same_while_an_ingestion_runs(
     tmp_path: Path, engine: str
@@ -1004,7 +1009,7 @@ def test_a_lock_of_an_ingestion_that_ends_at_this_moment_is_none(
         if is_replaced:
             lock.touch()
 
-    monkeypatch.setattr("structrag.ingestion.ingesting._take_lock", take)
+    monkeypatch.setattr("structrag.ingestion.ingesting.take_lock", take)
     run = partial(ingest, [], tmp_path / "index", make=makers.index)
     with pytest.raises(InvalidParameter, match="another ingestion writes to"):
         run()

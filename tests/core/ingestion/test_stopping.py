@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from structrag.errors import MissingExtra, ModelFailed, StructragError, TimedOut
-from structrag.ingestion.stopping import while_preparing
+from structrag.ingestion.stopping import refusal, while_preparing
 from structrag.model_calls.failures import WHILE_ADDING
 
 
@@ -34,3 +34,10 @@ def test_files_are_named_and_the_kind_stays(
 
 def test_without_files_it_stays() -> None:
     assert str(while_preparing(ModelFailed("It is down."), [])) == "It is down."
+
+
+def test_a_refusal_names_its_file() -> None:
+    error = ModelFailed(f"It raised ValueError: too long. {WHILE_ADDING}")
+    assert refusal("a.md", error) == (
+        "'a.md' cannot be embedded: It raised ValueError: too long. The model takes other texts."
+    )

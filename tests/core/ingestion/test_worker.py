@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,12 +12,14 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import ingestion_makers as makers
+import numpy as np
 import pytest
-from doubles import HostStore
+from doubles import HashEmbedder, HostStore
 
 from structrag import Index, read_file
 from structrag.errors import (
     BudgetExceeded,
+    InvalidAnswer,
     InvalidParameter,
     MissingExtra,
     ModelFailed,
@@ -246,3 +249,18 @@ def test_a_worker_without_a_driver_ends(
     with pytest.raises(SystemExit) as ended:
         run_main(Setup(makers.index, {}), replies=Broken())
     assert ended.value.code == 1
+
+
+class Nan(HashEmbedder):
+    """An embedder that gives no numbers."""
+
+    def embed(self, texts: Any, *, query: bool = False) -> Any:
+        return super().embed(texts, query=query) * np.nan
+
+
+def test_vectors_that_are_none_stop_it(tmp_path: Path) -> None:
+    preparer = Preparer(Setup(partial(makers.index_with, Nan()), {}))
+    stopped = preparer.done(
+        Task(0, files(tmp_path, "# A\n\nOne.", "# B\n\nTwo."), {}, {})
+    )
+    assert isinstance(stopped, Stopped) and isinstance(stopped.error, InvalidAnswer)

@@ -22,6 +22,7 @@ from structrag.integrations.documents import (
     is_pdf,
     json_values,
     read_document,
+    stable_uuid,
     with_own_names,
 )
 
@@ -161,3 +162,38 @@ def test_a_document_is_long_from_8000_characters_on(
 
 def test_a_class_of_records_is_no_record() -> None:
     assert json_values({"kind": Author}) == {"kind": Author}
+
+
+def test_ids_are_uuids_that_depend_on_the_parts_alone() -> None:
+    first = stable_uuid("a", 1, "\ud800")
+    assert str(UUID(first)) == first == stable_uuid("a", 1, "\ud800")
+    assert (
+        len({stable_uuid("a", "b"), stable_uuid("ab"), stable_uuid("b", "a"), first})
+        == 4
+    )
+
+
+def test_what_has_no_form_in_json_is_left_for_others_to_refuse() -> None:
+    stranger = object()
+    assert json_values({"a": [stranger]}) == {"a": [stranger]}
+
+
+def test_pages_of_one_file_are_warned_of_once_and_together() -> None:
+    pages = [
+        HostDocument(FLAT, {**PAGE, "source": f"{name}.pdf"}) for name in "aaaabbbb"
+    ]
+    # 3,360 characters a page: 8,000 are passed by the third.
+    assert warnings_of(pages) == [2, 6]
+    # One that comes between begins the count again.
+    mixed = [HostDocument(FLAT, {**PAGE, "source": f"{name}.pdf"}) for name in "ccdccd"]
+    assert warnings_of(mixed) == []
+
+
+def test_texts_of_one_file_that_are_no_pages_count_alone() -> None:
+    parts = [HostDocument(FLAT, {"source": "parts.pdf"}) for _ in range(4)]
+    assert warnings_of(parts) == []
+
+
+def test_keys_that_are_strings_of_another_class_become_plain() -> None:
+    (key,) = json_values({np.str_("a"): 1})
+    assert type(key) is str

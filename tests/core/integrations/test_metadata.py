@@ -225,4 +225,4 @@ def test_pages_of_a_chunk_are_a_number_or_from_to(
 
 
 def test_one_paragraph_and_one_chunk_have_empty_lists() -> None:
-    assert d3_notes(PLAIN) == {"d3_paragraphs": [], "d3_kind": "text"}
+    assert d3_notes(PLAIN) == {"d3_kind": "text"}

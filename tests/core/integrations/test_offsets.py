@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from structrag.index.index import Index
 from structrag.integrations.offsets import (
+    TrimmedLength,
     chunk_at,
     neighbours,
     original_span,
@@ -104,8 +105,6 @@ def test_chunks_beside_a_chunk_are_of_its_document() -> None:
         == (None, None)
         == neighbours(reader, replace(a, id="unknown"))
     )
-    joined = replace(a, id="d:0-20", extras={"paragraphs": [a.id, b.id]})
-    assert neighbours(reader, joined) == (None, c)
 
 
 @examples
@@ -115,9 +114,34 @@ def test_a_slice_has_a_place_where_its_text_has_one(
     assert slice_places("It leaks.", metadata, 3, 8) == places
 
 
-def test_nothing_is_beside_paragraphs_of_which_one_is_not_there() -> None:
-    reader = built().store.reader()
-    first, second, third = reader.chunks("first")
-    for names in ([first.id, "gone"], ["gone", third.id]):
-        joined = replace(second, extras={"paragraphs": names})
-        assert neighbours(reader, joined) == (None, None)
+def test_a_limit_holds_for_the_text_with_and_without_white_space() -> None:
+    def fewest_with_breaks(text: str) -> int:
+        return 10 - text.count("\n")
+
+    measure = TrimmedLength(fewest_with_breaks)
+    assert measure("a\n\n") == 10
+    assert TrimmedLength(len)("a\n\n") == 3
+    assert TrimmedLength(len)("  a") == 3
+
+
+def test_a_slice_stands_where_its_text_stands() -> None:
+    span = {"start_index": 40, "end_index": 49}
+    source = {"source_start": 140, "source_end": 149}
+    assert slice_places("It leaks.", {**span, **source}, 3, 8) == {
+        "start_index": 43,
+        "end_index": 48,
+        "source_start": 143,
+        "source_end": 148,
+    }
+    assert slice_places("It leaks.", {"start_index": 40}, 3, 8) == {"start_index": 43}
+    assert slice_places("It leaks.", {"heading_path": "Pump"}, 3, 8) == {}
+
+
+def test_a_text_that_does_not_begin_with_its_context_has_none_in_front() -> None:
+    metadata = {"start_index": 40, "end_index": 54, "heading_context": "Pump"}
+    # Another line break, another text: the span is that of all of it.
+    for text in ("Pump It leaks.", "Seal\nIt leaks."):
+        assert slice_places(text, metadata, 5, 7) == {
+            "start_index": 45,
+            "end_index": 47,
+        }

@@ -136,3 +136,18 @@ def test_where_a_model_fails_it_is_said_what_is_left(
         lost_retriever("from_documents", "add_documents", cache),
     ):
         raise InvalidParameter("other")
+
+
+@pytest.mark.parametrize("documents", [[], (), {}])
+def test_no_collection_is_a_model(documents: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"embedding must be .* swapped"):
+        chosen_embedding("embedding", documents)
+
+
+def test_names_that_are_not_there_rename_nothing() -> None:
+    names = {"k": "similarity_top_k", "top": "similarity_top_k"}
+    assert resolve_aliases({"top": 3, "views": ["raw"]}, names) == {
+        "similarity_top_k": 3,
+        "views": ["raw"],
+    }
+    assert resolve_aliases({}, names) == {}

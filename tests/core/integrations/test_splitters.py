@@ -13,6 +13,7 @@ from structrag.integrations.splitters import (
     changes_of,
     check_overlap,
     defaults_of,
+    idms_margin,
     idms_target,
     shows_path,
     take_settings,
@@ -59,3 +60,14 @@ def test_titles_stand_before_chunks_that_lie_in_one_section(
     enrich: str, settings: dict[str, bool], shows: bool
 ) -> None:
     assert shows_path(enrich, settings) is shows
+
+
+def test_words_are_the_margin_only_where_nothing_else_was_said() -> None:
+    assert idms_margin("model", None, None) == "model"
+    assert idms_margin("auto", "embedder", "llm") == "auto"
+
+
+def test_an_overlap_of_nothing_fits_any_size() -> None:
+    check_overlap(0, 1)
+    with pytest.raises(InvalidParameter, match="got 1"):
+        check_overlap(1, 1)

@@ -94,7 +94,9 @@ def test_an_index_is_built_from_a_damaged_cache_as_without_one(tmp_path: Path) -
         llm = ScriptedModel('["pump"]')
         index = Index(embedder=HashEmbedder(), llm=llm, cache=cache)
         report = index.add([document])
-        texts = [index.store.view_text(row, "keywords") for row in range(len(index))]
+        texts = [
+            index.store.reader().view_text(row, "keywords") for row in range(len(index))
+        ]
         return report.usage["calls"], report.usage["embedded"], texts
 
     with closing(Cache(tmp_path / "c")) as cache:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -39,3 +40,26 @@ def test_two_documents_are_told_and_none_or_one_are_not() -> None:
     for total in (0, 1, 2):
         TellDocuments(lambda *numbers: calls.append(numbers), total)
     assert calls == [("documents", 0, 2)]
+
+
+def test_a_notebook_writes_over_its_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    ProgressLine()("embedding", 1, 2)
+    assert capsys.readouterr().err == "embedding: 1 of 2\r"
+
+
+def test_what_is_said_in_between_takes_the_place_of_the_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    line = ProgressLine()
+    line.say("before")
+    line("embedding", 1, 2)
+    line.say("between")
+    line.say("after")
+    shown = "embedding: 1 of 2"
+    assert capsys.readouterr().err == (
+        f"before\n{shown}\r{' ' * len(shown)}\rbetween\nafter\n"
+    )

@@ -402,3 +402,10 @@ def test_a_cache_warns_of_a_model_without_a_name() -> None:
         warnings.simplefilter("error")
         Runner(embedder=unnamed)
         Runner(embedder=Vectors(), cache=Cache(":memory:"))
+
+
+@pytest.mark.parametrize("margin", [2.0, float("nan"), "yes", [1]])
+def test_unusable_margins_are_failed_answers(drive: Drive, margin: Any) -> None:
+    answer = drive(Runner(llm=Model(margin=margin)), yields(Choose("p", ("a", "b"))))[0]
+    assert isinstance(answer, Failed)
+    assert isinstance(answer.reason, InvalidAnswer)

@@ -50,3 +50,10 @@ def test_the_published_weights_are_taken(
     assert bundled.has_minilm()
     monkeypatch.setattr(bundled, "find_spec", lambda name: None)
     assert not bundled.has_minilm()
+
+
+def test_a_package_without_a_folder_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = SimpleNamespace(submodule_search_locations=None)
+    monkeypatch.setattr(bundled, "find_spec", lambda name: spec)
+    with pytest.raises(MissingExtra, match="is missing"):
+        bundled.minilm_path()

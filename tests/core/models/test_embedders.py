@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from doubles import HashEmbedder
 from fixture_cases import examples
 
 from structrag import FunctionEmbedder, SentenceTransformerEmbedder
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, MissingExtra
 from structrag.index.add_batch import split_windows
 from structrag.model_calls.calling import acall
 from structrag.models import LsaEmbedder
@@ -322,3 +323,11 @@ def test_a_tokenizer_that_counts_otherwise_is_not_sent(minilm: Any) -> None:
             SentenceTransformerEmbedder(Model(tokenizer), name="m").token_counter()
             is None
         )
+
+
+def test_a_model_by_name_without_the_package_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'structrag\[models\]'"):
+        as_embedder("intfloat/e5-small")

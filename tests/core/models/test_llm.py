@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from structrag import (
@@ -24,3 +27,19 @@ def test_a_plain_function_is_named_by_its_module_and_name() -> None:
     assert model.name == "builtins.str.upper"
     with pytest.raises(InvalidParameter, match="answer_llm must be None, a function"):
         as_language_model(3, "answer_llm")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        3,
+        "gpt",
+        object(),
+        type("Host", (), {"invoke": 1, "__call__": lambda self: 0})(),
+        SimpleNamespace(complete=str.upper),
+        SimpleNamespace(name="upper"),
+    ],
+)
+def test_as_language_model_refuses_the_rest(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="llm must be None, a function"):
+        as_language_model(value)

@@ -62,3 +62,15 @@ def test_the_ending_of_a_gguf_file_may_be_written_large(
     load_pair(None, str(tmp_path / "SMALL.GGUF"), "AutoModel", "a model")
     ((name, options),) = loader.asked
     assert name == str(tmp_path) and options["gguf_file"] == "SMALL.GGUF"
+
+
+def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(
+    tmp_path: Path,
+) -> None:
+    def load(name: str, **options: Any) -> None:
+        raise OSError("no file named model.safetensors")
+
+    with pytest.raises(
+        InvalidParameter, match=r"is there and cannot be loaded: no file named"
+    ):
+        load_local("model", load, str(tmp_path), "a summariser")

@@ -198,3 +198,9 @@ def test_a_model_without_log_probabilities_is_probed_once() -> None:
     model = Weigher(None)
     Runner(llm=model).run(weigh_flow(["a", "b", "c"], ("2", "1")))
     assert model.asked == 1 and len(model.prompts) == 3
+
+
+def test_variants_of_a_token_are_added_up() -> None:
+    top = [("Yes", -1.6), (" yes", -2.3), ("\u2581no", -0.9), ("yesterday", -0.5)]
+    found = two_way_of_top(top, ("yes", "no"))
+    assert found is not None and found.margin == pytest.approx(-0.1473, abs=1e-4)

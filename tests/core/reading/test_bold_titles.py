@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from fixture_cases import examples
 
 from structrag import read_text
 from structrag.reading.bold_titles import bold_headings
@@ -42,3 +43,25 @@ def test_what_is_a_heading(text: str, expected: list[str]) -> None:
 def test_text_with_some_is_markdown() -> None:
     assert read_text(TWO).format == "text"
     assert read_text(TWO + "\n**Valves**\n\nThey stop it.\n").format == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("title", "is_heading"),
+    [
+        ("x" * 100, True),
+        ("x" * 101, False),
+        ("a " * 11 + "b", True),
+        ("a " * 12 + "b", False),
+        *((f"Pumps{sign}", False) for sign in ".:,;?!"),
+        ("Pumps (old)", True),
+        ("12", False),
+    ],
+)
+def test_a_title_is_short_and_no_sentence(title: str, is_heading: bool) -> None:
+    text = f"{TWO}\n**{title}**\n\nIt goes on.\n"
+    assert titles(text) == ["Pumps", "Taps", *([title] if is_heading else [])]
+
+
+@examples
+def test_fenced_code_is_one_paragraph(code: str, expected: list[str]) -> None:
+    assert titles(f"**A**\n\n{code}\n\n**C**\n\nd\n\ne") == expected

@@ -38,3 +38,35 @@ def test_what_is_no_text_is_refused(data: bytes) -> None:
 def test_a_mark_of_the_file_itself_is_not_counted() -> None:
     assert decoded("éé\ufffd".encode() + b"\xff", "a.txt") == ("éé\ufffd\ufffd", 1)
     assert decoded("\ufffd".encode(), "a.txt") == ("\ufffd", 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "undecodable"),
+    [
+        (b"\xff\xfe#\x00 ", "#\ufffd", 1),  # half a character
+        (b"\xff\xfe#\x00\x00\xd8a\x00", "#\ufffda", 1),  # half a pair
+        (b"\xff\xfe\0\0a\0\0\0\0\0\x11\0", "a\ufffd", 1),  # beyond Unicode
+        (b"\xef\xbb\xbfa\xff", "a\ufffd", 1),
+        ("Gedänken über Größen".encode() + b"\xff", "Gedänken über Größen\ufffd", 1),
+        ("\ufffd as it was written, and ü".encode() + b"\xff", None, 1),
+        (b"caf\xe9 \x81", "café \ufffd", 1),
+        (b"caf\xe9", "café", 0),
+        ("\ufffd".encode(), "\ufffd", 0),
+    ],
+)
+def test_what_cannot_be_read_is_replaced_and_counted(
+    data: bytes, text: str | None, undecodable: int
+) -> None:
+    result = decoded(data, "a")
+    assert text is None or result.text == text
+    assert result.undecodable == undecodable
+
+
+def test_an_encoding_is_declared_within_the_first_4096_bytes() -> None:
+    word, declaration = "Насос", '<meta charset="koi8-r'
+    for size, is_seen in ((4096, True), (4097, False)):
+        head = f"<!--{'x' * (size - 7 - len(declaration))}-->{declaration}"
+        assert len(head) == size
+        page = f'{head}">{word}'
+        text, marks = decoded(page.encode("koi8-r"), "a.html")
+        assert (text == page) is is_seen and not marks

@@ -253,12 +253,12 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     assert kinds_of([]) == ""
 
 
-def test_restructured_text_is_plain_text_in_folders_too(tmp_path: Path) -> None:
+def test_restructured_text_is_read_in_folders_too(tmp_path: Path) -> None:
     path = tmp_path / "guide.rst"
     path.write_text("Guide\n=====\n\nSee [it](x.md).\n\nUse\n---\n\nPress it.\n")
     assert list(find_files(tmp_path)) == [path]
     document = read_file(path)
-    assert document.format == "text"
+    assert document.format == "rst"
     chunks = ContentAwareSplitter(max_tokens=20).split(document)
     assert [chunk.path for chunk in chunks] == [("Guide",), ("Guide", "Use")]
 
@@ -294,3 +294,17 @@ def test_a_long_page_without_headings_is_warned_of(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             read_file(tmp_path / name)
+
+
+def test_many_comments_before_html_take_no_time_of_their_own() -> None:
+    assert detect_format("<!-- a -->\n" * 40 + "<p>Hello</p>") == "text"
+    assert detect_format("<!-- a -->\n" * 20_000 + "<p>Hello</p>") == "text"
+    assert (
+        detect_format(
+            "<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>"
+        )
+        == "html"
+    )
+    assert detect_format("<!-- never closed <html>") != "html"
+    for comment in ("<!-->", "<!--->", "<!---->", "<!-- a -->"):
+        assert detect_format(f"{comment}<html>") == "html"

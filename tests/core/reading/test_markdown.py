@@ -6,15 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fixture_cases import examples
 from hypothesis import given, settings
 from places import DATA
 from samples import nasty_text
 
-from structrag.reading.markdown import (
-    front_matter,
-    markdown_headings,
-    parsed_headings,
-)
+from structrag.reading.markdown import front_matter, markdown_headings, parsed_headings
 
 # fmt: off
 # fmt: on
@@ -68,3 +65,16 @@ def test_duplicate_headings_of_the_release_notes_are_all_found() -> None:
         text[heading.start] == "#" and text[heading.end - 1] == "\n"
         for heading in headings
     )
+
+
+@examples
+def test_the_title_in_front_matter_is_free_of_its_quotes(line: str, title: str) -> None:
+    text = f"---\n{line}\n---\n# Pump\n"
+    assert front_matter(text) == (len(text) - len("# Pump\n"), title)
+
+
+def test_a_heading_at_the_end_of_a_text_without_a_line_end() -> None:
+    for text in ("text\n\n# Two", "Two\n===", "text\n\n# Two\n"):
+        heading = markdown_headings(text)[-1]
+        assert heading.title == "Two" and heading.end == len(text)
+        assert markdown_headings(text) == parsed_headings(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from fixture_cases import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from places import DATA
@@ -89,3 +90,8 @@ def test_sections_of_real_files_have_the_blocks_of_the_whole() -> None:
     assert len(files) > 50
     for file in files:
         check_against_the_whole(read_file(file))
+
+
+@examples
+def test_kinds(text: str, kinds: list[str]) -> None:
+    assert [block.kind for block in markdown_blocks(text, 0, len(text))] == kinds

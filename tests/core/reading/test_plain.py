@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 
 import pytest
-from fixture_cases import BODY, Case, cases
+from fixture_cases import BODY, Case, cases, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
@@ -139,6 +140,26 @@ def test_an_underlined_title_is_a_short_phrase(line: str, is_title: bool) -> Non
     text = f"Report\n===\n\n{BODY}\n{line}\n---\n{BODY}\nResults\n===\n\n{BODY}"
     expected = [(1, "Report"), (2, line), (1, "Results")]
     assert outline(text) == (expected if is_title else expected[::2])
+
+
+@examples
+def test_time_is_linear(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        start = time.process_time()
+        plain_headings(text), plain_blocks(text, 0, len(text))
+        return time.process_time() - start
+
+    seconds(1000)
+    small, large = min(seconds(30_000) for _ in range(3)), seconds(240_000)
+    assert large < 24 * small + 0.3
+
+
+@examples
+def test_levels_follow_from_kinds_and_numbers(
+    lines: list[str], expected: list[tuple[int, str]]
+) -> None:
+    assert outline("".join(f"{line}\n\n{BODY}\n" for line in lines)) == expected
 
 
 def test_a_page_that_a_loader_has_put_in_one_line_has_no_headings() -> None:

@@ -59,7 +59,7 @@ MAKERS: dict[str, Callable[[], Retriever]] = {
     "d3 scoring": lambda: D3Retriever(
         d3_index(),
         k=3,
-        routing=Routing(share=1, keep=0),
+        routing=Routing(share=1),
         selection=Selection(strategy="lexical", threshold=0.0),
     ),
     "two hops": lambda: TwoHop(MultiViewRetriever(index(), k=3), k=3),

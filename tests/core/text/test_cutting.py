@@ -171,3 +171,10 @@ def test_a_piece_that_blank_text_took_over_the_limit_is_halved(
     text: str, budget: int, expected: list[str]
 ) -> None:
     assert cut_paragraph(text, budget, Cutter(len)) == expected
+
+
+def test_headings_that_just_fill_the_limit_leave_the_last_ones_to_the_text() -> None:
+    text = "# A\nBb. Cc dd.\n# E\n"
+    block = Block("paragraph", 0, len(text), header_start=4)
+    expected = ["# A\nBb. ", "Cc dd.\n# E\n"]
+    assert pieces_of(text, [block], 4, tail=15) == expected

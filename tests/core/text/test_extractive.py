@@ -92,3 +92,35 @@ def test_the_most_keywords_of_a_text(tokens: int, most: int) -> None:
 def test_of_two_words_the_rarer_is_first(frequency: dict[str, int], first: str) -> None:
     text = "A pump, a valve."
     assert keywords(text, document_frequency=frequency, n_sections=9)[0] == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "今天天气很好。" * 60,
+        "🙂 " * 500,
+        "\n\n".join("|a|b|" for _ in range(50)),
+        "the of and. " * 100,
+        "x" * 5000,
+        ". " * 400,
+        "\x00" * 300,
+    ],
+)
+def test_odd_texts_have_a_summary_no_longer_than_they_are(text: str) -> None:
+    summary = summarise(text)
+    assert len(summary) <= len(text) and count_tokens(summary) <= count_tokens(text)
+    keywords(text, text[:20])
+
+
+def test_keywords_tell_a_section_from_the_others() -> None:
+    sections = [
+        f"The device manual says that the {part} of the device is checked."
+        for part in ("gearbox", "inlet filter", "housing")
+    ]
+    frequency = section_frequencies(sections)
+    assert frequency["device"] == 3 and frequency["gearbox"] == 1
+    for section, part in zip(
+        sections, ("gearbox", "inlet filter", "housing"), strict=True
+    ):
+        best = keywords(section, document_frequency=frequency, n_sections=3)[:2]
+        assert part in [word.casefold() for word in best]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from structrag.errors import InvalidParameter
 from structrag.text import sentences
-from structrag.text.sentences import safe_cuts, sentence_spans, word_starts
+from structrag.text.sentences import LANGUAGES, safe_cuts, sentence_spans, word_starts
 
 ALPHABET = (
     " \t\n\r\u00a0.?!…。！？؟।\"')”(abcA手हि\u0301\u200d\U0001f469\U0001f1e9\ud800-3,;"
@@ -195,3 +195,17 @@ def test_spans_before_behind_or_over_each_other_are_refused(
 def test_empty_spans_are_no_sentences() -> None:
     spans = [(0, 0), (0, 2), (2, 2), (2, 4), (4, 4)]
     assert pieces("a b.", splitter=lambda part: spans) == ["a ", "b."]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_a_trained_model(language: str) -> None:
+    assert sentences._punkt_folder(language)[0] in {"llama-index-core", "nltk_data"}
+    assert (
+        len(
+            pieces(
+                "Alpha beta gamma delta! Epsilon zeta eta theta? Iota",
+                language=language,
+            )
+        )
+        == 3
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 from fixture_cases import examples
 
 from structrag.text.stems import count_stems, stem_keys, stems
@@ -27,3 +30,11 @@ def test_stems_are_counted_text_by_text() -> None:
 
 def test_english_and_german_are_known() -> None:
     assert {"english", "german"} <= set(STEM_LANGUAGES)
+
+
+def test_a_stem_has_the_same_number_in_every_process() -> None:
+    code = "from structrag.text.stems import stem_keys; print(stem_keys(['pump'])[0])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert int(shown.stdout) == stem_keys(["pump"])[0]

@@ -16,6 +16,7 @@ from structrag.text.terms import (
     _EUROPEAN,
     _EUROPEAN_RUN,
     _HAS_SPACELESS,
+    STOPWORD_LANGUAGES,
     Tokenizer,
     terms,
 )
@@ -72,3 +73,14 @@ def test_every_letter_and_digit_is_in_a_term(text: str) -> None:
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert {char for char in folded if char.isalpha()} <= set(found)
     assert all(term == term.strip() and term for term in terms(text))
+
+
+def test_every_list_is_that_of_bm25s() -> None:
+    oracle = pytest.importorskip("bm25s.stopwords")
+    names = {
+        language: f"STOPWORDS_{language.upper()}" for language in STOPWORD_LANGUAGES
+    }
+    names["english"] = "STOPWORDS_EN_PLUS"
+    for language, name in names.items():
+        expected = Tokenizer(language, tuple(getattr(oracle, name)))
+        assert Tokenizer(language).to_json() == expected.to_json()

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import regex
 from fixture_cases import examples
@@ -220,3 +221,9 @@ def test_the_folder_of_encodings_is_chosen_for_a_moment_only(
     tokens._tiktoken_encoding.cache_clear()
     assert tiktoken_counter()("hello world") == 2
     assert "TIKTOKEN_CACHE_DIR" not in os.environ
+
+
+def test_a_counter_may_return_any_kind_of_number() -> None:
+    assert check_counter(len) is len
+    check_counter(lambda text: np.int64(len(text)))
+    check_counter(lambda text: len(text) / 4)

@@ -19,7 +19,7 @@ from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_
 from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
-ON_EMPTY = ("none", "lexical", "all")
+ON_EMPTY = ("none", "lexical")
 # a position, and the one before it in the same call -> what is shown
 Entry = Callable[[int, int | None], str]
 
@@ -59,55 +59,40 @@ class Routing:
             "names" (paper, sections 3.3.1 and 3.3.2, with its prompt): each is shown as
             "* Section: " with its whole path, by which the model names it; a name stands for all
             parts of a section.
-        drill: "outline": all sections are shown. "levels": those of the first level, then what is
-            below each chosen one.
-        expand_children: Whether a chosen section brings everything below it; a heading without
-            paragraphs of its own always does.
         on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a
-            language model chooses, "all".
+            language model chooses.
         context_tokens: The language model's context window; an outline that does not fit is shown
             in several calls.
         answer_tokens: Reserved for the answer.
-        keep: Without a language model: share of the best part's score that others must reach, from
-            0 to 1.
         share: Without one: parts are taken, best first, up to this share of the tokens searched,
             from 0 to 1.
         least_tokens: Without one: and in any case up to so many tokens. The best part is always
             taken.
-        max_sections: At most so many sections with a cross-encoder; None: as many as reach `keep`.
         prompt: What the language model is asked, with {outline} and {question}; None: by
             `answer_format`.
         counter: Token counter of the language model, `str -> int`; default as in `Selection`.
     """
 
     answer_format: str = "ids"
-    drill: str = "outline"
-    expand_children: bool = False
     on_empty: str = "lexical"
     context_tokens: int = 16000
     answer_tokens: int = 256
-    keep: float = 0.0
     share: float = 0.4
     least_tokens: int = 3000
-    max_sections: int | None = 5
     prompt: str | None = None
     counter: TokenCounter = count_tokens
 
     def __post_init__(self) -> None:
         check_choice("answer_format", self.answer_format, ("ids", "names"))
-        check_choice("drill", self.drill, ("outline", "levels"))
         check_choice("on_empty", self.on_empty, ON_EMPTY)
         check_at_least("context_tokens", self.context_tokens, 1)
         check_at_least("answer_tokens", self.answer_tokens, 0)
         check_at_least("least_tokens", self.least_tokens, 0)
-        if self.max_sections is not None:
-            check_at_least("max_sections", self.max_sections, 1)
-        for name in ("keep", "share"):
-            check_at_least(name, getattr(self, name), 0)
-            if getattr(self, name) > 1:
-                raise InvalidParameter(
-                    f"{name} must be a share, from 0 to 1; got {getattr(self, name)!r}."
-                )
+        check_at_least("share", self.share, 0)
+        if self.share > 1:
+            raise InvalidParameter(
+                f"share must be a share, from 0 to 1; got {self.share!r}."
+            )
         check_template("prompt", self.template, ["outline", "question"])
         check_counter(self.counter)
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.routing import RouteResult
 from structrag.retrieval.d3.selection import Evidence
-from structrag.text.tokens import TokenCounter
 
 # The scores and the parts of a hit.
 Details = tuple[Mapping[str, float], Mapping[str, float]]
@@ -59,24 +57,22 @@ class D3Result:
 
 
 def hits_of(
-    chunks: Sequence[Chunk],
-    scores: Sequence[float] | None,
-    details: Sequence[Details] = (),
-    shares: Sequence[float] | None = None,
+    chunks: Sequence[Chunk], evidence: Evidence, details: Sequence[Details], how: str
 ) -> list[Hit]:
     """Hits in the order of the chunks, ranked by score, then place.
 
-    Without scores they are ranked by place, and each has 1.0. `shares` are the scores from 0 to 1
-    that hits have; None: `scores`.
+    Without scores they are ranked by place, and each has 1.0. `how` they were routed to is noted
+    in their chunks.
     """
-    values = list(scores) if scores is not None else [1.0] * len(chunks)
+    values = evidence.scores or [1.0] * len(chunks)
+    shares = evidence.shares or values
     order = sorted(range(len(chunks)), key=lambda i: -round(values[i], SCORE_DIGITS))
     ranks = {i: rank for rank, i in enumerate(order, start=1)}
     hits = []
     for i, chunk in enumerate(chunks):
-        route_scores, parts = details[i] if details else ({}, {})
-        share = values[i] if shares is None else shares[i]
-        hits.append(Hit(chunk, share, ranks[i], scores=route_scores, parts=parts))
+        scores, parts = details[i] if details else ({}, {})
+        chunk = replace(chunk, extras={**chunk.extras, "route": how})
+        hits.append(Hit(chunk, shares[i], ranks[i], scores=scores, parts=parts))
     return hits
 
 
@@ -87,57 +83,3 @@ def scores_by_strategy(evidence: Evidence) -> list[Details]:
     name = evidence.scored_by
     pairs = zip(evidence.scores, evidence.shares, strict=True)
     return [({name: score}, {name: share}) for score, share in pairs]
-
-
-def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
-    """The hit with more `extras` of its chunk."""
-    return replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras}))
-
-
-def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
-    """The hits, neighbours of one section made one chunk.
-
-    Neighbours follow each other without a gap; the chunk has the best score of its paragraphs, and
-    `extras["paragraphs"]` has the ids of what was joined. Ranks are given anew.
-    """
-    runs: list[list[Hit]] = []
-    # Document, section and place of the last hit's end.
-    end: tuple[str, str, int] | None = None
-    for hit in hits:
-        chunk = hit.chunk
-        start = (chunk.doc_id, chunk.section_id, chunk.start)
-        follows, end = start == end, (chunk.doc_id, chunk.section_id, chunk.end)
-        if follows:
-            runs[-1].append(hit)
-        else:
-            runs.append([hit])
-    chunks = [_one([hit.chunk for hit in run], counter) for run in runs]
-    best = [min(run, key=lambda hit: hit.rank) for run in runs]
-    details = [(hit.scores, hit.parts) for hit in best]
-    return hits_of(
-        chunks, [-hit.rank for hit in best], details, [hit.score for hit in best]
-    )
-
-
-def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
-    first, last = chunks[0], chunks[-1]
-    if len(chunks) == 1:
-        return first
-    text = "".join(chunk.text for chunk in chunks)
-    extras: dict[str, Any] = {"paragraphs": [chunk.id for chunk in chunks]}
-    for key, chunk in (("source_start", first), ("source_end", last)):
-        if key in chunk.extras:
-            extras[key] = chunk.extras[key]
-    kinds = {chunk.kind for chunk in chunks}
-    whole = replace(
-        first,
-        id=f"{first.doc_id}:{first.start}-{last.end}",
-        end=last.end,
-        text=text,
-        n_tokens=counter(text),
-        kind=first.kind if len(kinds) == 1 else "text",
-        extras=extras,
-    )
-    return replace(
-        whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)}
-    )

@@ -22,10 +22,9 @@ from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallOptions, CallSettings, call_settings_of
 from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
-from structrag.models.scorers import as_cross_encoder
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
-from structrag.retrieval.d3.estimating import Estimate, estimate
+from structrag.retrieval.d3.estimating import D3Estimate, estimate
 from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
@@ -33,25 +32,24 @@ from structrag.retrieval.d3.results import (
     D3Result,
     Details,
     hits_of,
-    joined,
     scores_by_strategy,
-    with_extras,
 )
 from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_flow
 from structrag.retrieval.d3.scoring import (
+    check_evidence,
     embedded_by,
     paragraph_scores_flow,
+    paragraph_sentence_flow,
     within_budget,
 )
 from structrag.retrieval.d3.selection import Evidence, Selection
-from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_flow
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.retriever import Retriever, check_index
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-ROUTERS = ("auto", "llm", "scores", "evidence", "cross_encoder")
+ROUTERS = ("auto", "llm", "scores", "evidence")
 FUSED, EVIDENCE = "fused", "evidence"  # the strategies without a language model
 
 
@@ -78,8 +76,8 @@ class D3Retriever(Retriever):
         preset: "default", or "paper": section names instead of ids, nothing where nothing was
             named.
         router: "llm"; "evidence" (a section counts as its best sentence does there); "scores"
-            (BM25 and vectors); "cross_encoder" (it ranks sections); "auto": "llm" where there is
-            one, else "evidence" where that is given, else "scores".
+            (BM25 and vectors); "auto": "llm" where there is one, else "evidence" where that is
+            given, else "scores".
         strategy: "fused", "evidence" (paragraphs by their best sentence, best first, until the
             tokens are used up), or one of `Selection`; None: that of `selection`, whose "auto" is
             "base" with a language model, else "evidence" or "fused" as for `router`.
@@ -92,8 +90,6 @@ class D3Retriever(Retriever):
             language model names is not limited.
         max_tokens: With "fused" and "evidence": at most so many tokens together, but always one
             paragraph; None: no limit.
-        cross_encoder: For the router: what `Selection.cross_encoder` takes.
-        join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
         call_settings, options: A `CallSettings`, or its settings by name, over all questions asked
             together; without a cache, the index's.
 
@@ -113,9 +109,7 @@ class D3Retriever(Retriever):
         selection: Selection | None = None,
         k: int | None = None,
         max_tokens: int | None = 1000,
-        cross_encoder: Any = None,
         evidence: EvidenceRetriever | None = None,
-        join_adjacent: bool = False,
         call_settings: CallSettings | None = None,
         **options: Unpack[CallOptions],
     ) -> None:
@@ -123,10 +117,9 @@ class D3Retriever(Retriever):
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         self.index = index
         model = as_language_model(llm)
-        self.cross_encoder: Any = as_cross_encoder(cross_encoder)
         check_evidence(evidence)
         self.evidence = evidence
-        self.router: str = _checked_router(router, model, self.cross_encoder, evidence)
+        self.router: str = _checked_router(router, model, evidence)
         if paper:
             routing = routing or Routing.paper()
             summariser = index.runner.llm or model
@@ -147,7 +140,6 @@ class D3Retriever(Retriever):
             check_at_least("max_tokens", max_tokens, 1)
         self.k: int | None = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
-        self.join_adjacent = join_adjacent
         self.runner: Runner = self._new_runner(
             model, call_settings_of(call_settings, options, D3Retriever)
         )
@@ -202,7 +194,7 @@ class D3Retriever(Retriever):
         """`results` on an event loop."""
         return await self.arun(self._results_flow(questions, k, where))
 
-    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """What `result` would cost at most, by stage. Asks no model and embeds nothing."""
         check_query(question)
         return estimate(
@@ -241,12 +233,12 @@ class D3Retriever(Retriever):
             self.router,
             self.routing,
             selection,
-            self.cross_encoder,
             by_sentences,
         )
         details: list[Details] = []
         if self.strategy == EVIDENCE:
-            evidence = self._best_sentences(scope, routed, sentences, most)
+            scores = {row: sentences[row] for row in routed.rows if row in sentences}
+            evidence = self._best(scope, routed, scores, most)
         else:
             evidence, details = yield from self._selected(
                 question, scope, routed, selection, most
@@ -254,10 +246,7 @@ class D3Retriever(Retriever):
         chunks = [
             scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions
         ]
-        hits = hits_of(chunks, evidence.scores, details, evidence.shares)
-        if self.join_adjacent:
-            hits = joined(hits, self.routing.counter)
-        hits = [with_extras(hit, {"route": routed.route.how}) for hit in hits]
+        hits = hits_of(chunks, evidence, details, routed.route.how)
         return D3Result(
             question,
             tuple(hits),
@@ -289,17 +278,17 @@ class D3Retriever(Retriever):
             )
         )
 
-    def _best_sentences(
+    def _best(
         self,
         scope: SearchedPart,
         routed: Routed,
-        sentences: Mapping[int, float],
+        scores: Mapping[int, float],
         k: int | None,
     ) -> Evidence:
-        """The paragraphs of the route with the best sentences, within the tokens."""
-        scores = {row: sentences[row] for row in routed.rows if row in sentences}
-        sizes = {row: int(scope.layout.tokens[row]) for row in scores}
-        rows = sorted(within_budget(scores, sizes, k=k, max_tokens=self.max_tokens))
+        """The paragraphs of the route with the best scores, within the tokens."""
+        rows = sorted(
+            within_budget(scores, scope.layout.tokens, k=k, max_tokens=self.max_tokens)
+        )
         places = np.searchsorted(np.array(routed.rows), rows).tolist()
         cost = StageCost(scored=len(scores))
         return Evidence(tuple(places), tuple(scores[row] for row in rows), cost)
@@ -326,12 +315,9 @@ class D3Retriever(Retriever):
             paragraphs, question, routed.rows, routed.scores
         )
         fused = {row: paragraph.score for row, paragraph in scores.items()}
-        sizes = {row: int(scope.layout.tokens[row]) for row in routed.rows}
-        rows = sorted(within_budget(fused, sizes, k=k, max_tokens=self.max_tokens))
-        places = np.searchsorted(np.array(routed.rows), rows).tolist()
-        cost = StageCost(scored=len(routed.rows))
-        evidence = Evidence(tuple(places), tuple(fused[row] for row in rows), cost)
-        return evidence, [(scores[row].scores, scores[row].parts) for row in rows]
+        evidence = self._best(scope, routed, fused, k)
+        chosen = [scores[routed.rows[place]] for place in evidence.positions]
+        return evidence, [(one.scores, one.parts) for one in chosen]
 
     def run(self, flow: Flow[T]) -> T:
         """Drive steps with this retriever's models. The steps are its own, or those of an agent
@@ -363,7 +349,7 @@ def _checked_strategy(strategy: str, model: Any, evidence: Any) -> str:
     return strategy
 
 
-def _checked_router(router: str, model: Any, cross_encoder: Any, evidence: Any) -> str:
+def _checked_router(router: str, model: Any, evidence: Any) -> str:
     """The router, "auto" decided; InvalidParameter where its model is missing."""
     check_choice("router", router, ROUTERS)
     if router == "auto" and model is None:
@@ -372,10 +358,6 @@ def _checked_router(router: str, model: Any, cross_encoder: Any, evidence: Any) 
         return "llm"
     if router == "evidence":
         _check_given(evidence, "router")
-    if router == "cross_encoder" and cross_encoder is None:
-        raise InvalidParameter(
-            "cross_encoder must be given with router='cross_encoder'; got None."
-        )
     if router == "llm" and model is None:
         raise InvalidParameter(
             "llm must be given with router='llm'; got None. Take router='scores', which needs none."

@@ -3,21 +3,17 @@ outline, by scores, or by a cross-encoder."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.snapshot import Reader
 from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
 from structrag.model_calls.answer_parsing.titles import parse_names, usable_names
-from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Ask, Flow, Score
+from structrag.model_calls.requests import Ask, Flow
 from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import (
@@ -27,11 +23,15 @@ from structrag.retrieval.d3.layout import (
     paths_of,
     row_mask,
 )
-from structrag.retrieval.d3.outlines import RouterCall, Routing, section_name, windows
+from structrag.retrieval.d3.outlines import RouterCall, Routing, windows
 from structrag.retrieval.d3.reranking import keep
-from structrag.retrieval.d3.scoring import part_scores_flow, wide_route
+from structrag.retrieval.d3.scoring import (
+    part_scores_flow,
+    part_sentence_scores,
+    wide_route,
+)
 from structrag.retrieval.d3.selection import CallStats, Selection, empty_is_none
-from structrag.retrieval.d3.sentences import part_sentence_scores
+from structrag.text.arrays import BoolArray
 
 COMPONENT = "d3.route/1"
 BY_SCORES = ("scores", "evidence")  # routers that score parts of sections
@@ -54,7 +54,7 @@ class SearchedPart:
         self.places: list[int] = np.flatnonzero(
             row_mask(sections.select(where), len(sections))
         ).tolist()
-        self.part_mask: NDArray[np.bool_] = row_mask(parts.select(where), len(parts))
+        self.part_mask: BoolArray = row_mask(parts.select(where), len(parts))
         self.outline: list[OutlineSection] = [
             self.layout.sections[place] for place in self.places
         ]
@@ -106,7 +106,7 @@ class RouteResult:
     Attributes:
         sections: Those with paragraphs to look into, in reading order.
         how: "llm", "scores" (BM25 and vectors), "evidence" (best sentences), "cross_encoder",
-            "direct" (too little text to route), "all" or "none".
+            "direct" (too little text to route) or "none".
         scores: One a section, in [0, 1] unless a cross-encoder's; None: there are none.
         answers: Of the language model, as they came; "" for a failed call.
         cost: Calls, tokens, and the sections or parts of sections that were scored.
@@ -156,7 +156,6 @@ def routed_flow(
     router: str,
     routing: Routing,
     selection: Selection,
-    cross_encoder: Any,
     sentences: Mapping[int, float] | None = None,
 ) -> Flow[Routed]:
     """The paragraphs a question is routed to.
@@ -169,17 +168,11 @@ def routed_flow(
         return Routed(RouteResult(tuple(scope.outline), "direct"), scope.all_rows)
     if router == "llm":
         return (yield from _llm_flow(question, scope, routing))
-    if router == "cross_encoder":
-        return (yield from _cross_encoder_flow(question, scope, routing, cross_encoder))
     if sentences is None:
         scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
     else:
         scores = part_sentence_scores(sentences, scope.layout)
-    routed = by_scores(scope, scores, routing, router)
-    if routed.rows or routing.on_empty != "all":
-        return routed
-    route = RouteResult(tuple(scope.outline), "all", cost=routed.route.cost)
-    return Routed(route, scope.all_rows)
+    return by_scores(scope, scores, routing, router)
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
@@ -204,7 +197,6 @@ def by_scores(
     chosen = wide_route(
         scores,
         scope.layout,
-        keep=routing.keep,
         share=routing.share,
         least_tokens=routing.least_tokens,
     )
@@ -233,68 +225,24 @@ def _llm_flow(question: str, scope: SearchedPart, routing: Routing) -> Flow[Rout
         by_section = scope.section_scores(scores)
         for window in tally.failed:
             chosen.update(stand_in(window.positions, by_section))
-    positions = with_children(scope.outline, chosen, always=routing.expand_children)
-    if positions:
-        return Routed(
-            _route(scope, positions, tally, len(scores)), scope.rows(positions)
-        )
-    if routing.on_empty == "none":
-        return Routed(_route(scope, [], tally, len(scores)), [])
-    if routing.on_empty == "all":
-        route = _route(scope, range(len(scope.outline)), tally, len(scores), "all")
-        return Routed(route, scope.all_rows)
-    if not scores:
-        scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
-    routed = by_scores(scope, scores, routing)
-    route = _route(scope, [], tally, len(scores), routed.route.how)
-    route = replace(route, sections=routed.route.sections, scores=routed.route.scores)
-    return replace(routed, route=route)
-
-
-def _route(
-    scope: SearchedPart,
-    positions: Sequence[int],
-    tally: RouteTally,
-    scored: int,
-    how: str | None = None,
-) -> RouteResult:
-    """The result of a route by the language model.
-
-    `how` says whose it is in the end, if another's.
-    """
-    return RouteResult(
-        sections=tuple(scope.outline[i] for i in positions),
-        how=how or ("llm" if positions else "none"),
+    positions = with_children(scope.outline, chosen)
+    how = "llm" if positions else "none"
+    sections = tuple(scope.outline[i] for i in positions)
+    routed = Routed(RouteResult(sections, how), scope.rows(positions))
+    if not positions and routing.on_empty == "lexical":
+        if not scores:
+            scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
+        routed = by_scores(scope, scores, routing)
+    route = replace(
+        routed.route,
         answers=tuple(tally.answers),
-        cost=tally.cost + StageCost(scored=scored),
+        cost=tally.cost + StageCost(scored=len(scores)),
         dropped=tally.dropped,
         windows=tally.windows,
         degraded=len(tally.failed),
         failures=tuple(tally.failures),
     )
-
-
-def _cross_encoder_flow(
-    question: str, scope: SearchedPart, routing: Routing, cross_encoder: Any
-) -> Flow[Routed]:
-    """The sections that a cross-encoder puts first, with its own scores.
-
-    It reads path and summary.
-    """
-    filled = [i for i, section in enumerate(scope.outline) if section.rows]
-    paths = paths_of(scope.outline)
-    texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
-    values = yield from ask(Score(question, tuple(texts), cross_encoder))
-    threshold = routing.keep or None
-    best = keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
-    positions = [filled[i] for i in best]
-    route = RouteResult(
-        sections=tuple(scope.outline[i] for i in positions),
-        how="cross_encoder" if best else "none",
-        scores=tuple(values[i] for i in best) if best else None,
-        cost=StageCost(scored=len(filled)),
-    )
-    return Routed(route, scope.rows(positions))
+    return replace(routed, route=route)
 
 
 def route_flow(
@@ -302,83 +250,14 @@ def route_flow(
 ) -> Flow[RouteTally]:
     """Ask which sections of the outline may help.
 
-    The chosen positions are a subset of those shown, whatever is answered. With `drill="levels"`
-    the first level of each document is shown first, then, all at once, what is below each section
-    chosen there.
+    The chosen positions are a subset of those shown, whatever is answered.
 
     Raises:
         NoModel: there is no language model.
     """
     settings = settings or Routing()
     tally = RouteTally()
-    if settings.drill == "outline":
-        everything = [range(len(sections))]
-        tally.chosen |= yield from _asked_flow(
-            question, sections, everything, settings, tally
-        )
-        return tally
-    top, expandable = first_levels(sections)
-    first = yield from _asked_flow(question, sections, [top], settings, tally)
-    subtrees = subtrees_of(sections, sorted(first), expandable)
-    # A section with something below it is shown again, and may then not be chosen.
-    tally.chosen |= first.difference(*subtrees)
-    if subtrees:
-        tally.chosen |= yield from _asked_flow(
-            question, sections, subtrees, settings, tally
-        )
-    return tally
-
-
-def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int]]:
-    """The sections of each document down to its first branching level. That is the first that has
-    several sections. With them the set of those of that level."""
-    depths: dict[str, Counter[int]] = {}
-    for section in sections:
-        counts = depths.setdefault(section.doc_id, Counter())
-        counts[len(section.path)] += section.part <= 1  # the parts of a section are one
-    levels: dict[str, int] = {}
-    for doc_id, counts in depths.items():
-        branching = [depth for depth, count in counts.items() if depth and count > 1]
-        levels[doc_id] = min(branching, default=max(counts))
-    top = [
-        i
-        for i, section in enumerate(sections)
-        if len(section.path) <= levels[section.doc_id]
-    ]
-    return top, {i for i in top if len(sections[i].path) == levels[sections[i].doc_id]}
-
-
-def subtrees_of(
-    sections: Sequence[OutlineSection], tops: Sequence[int], expandable: set[int]
-) -> list[list[int]]:
-    """Each expandable section of `tops` with what is below it. One with nothing below it is left
-    out. The parts of a section are one."""
-    parts_of: dict[tuple[str, str], list[int]] = {}
-    for i in tops:
-        if i in expandable:
-            parts_of.setdefault(
-                (sections[i].doc_id, sections[i].section_id), []
-            ).append(i)
-    subtrees = []
-    for parts in parts_of.values():
-        if below := list(descendants(sections, parts[0])):
-            subtrees.append(parts + below)
-    return subtrees
-
-
-def _asked_flow(
-    question: str,
-    sections: Sequence[OutlineSection],
-    groups: Sequence[Sequence[int]],
-    settings: Routing,
-    tally: RouteTally,
-) -> Flow[set[int]]:
-    """The positions named when each group has calls of its own. All calls go out together."""
-    calls = [
-        window
-        for group in groups
-        for window in windows(question, sections, group, settings)
-    ]
+    calls = windows(question, sections, range(len(sections)), settings)
     paths = paths_of(sections) if settings.answer_format == "names" else []
     empty = empty_is_none(settings.template)
     schema = None if paths or empty else ID_SCHEMA
@@ -391,7 +270,6 @@ def _asked_flow(
         return partial(usable_ids, {i + 1 for i in call.positions}, empty=empty)
 
     answers = yield [Ask(call.prompt, COMPONENT, schema=schema) for call in calls]
-    chosen: set[int] = set()
     for call, answer in zip(calls, answers, strict=True):
         text = tally.note(call.prompt, answer, settings.counter, check(call))
         tally.windows += 1
@@ -399,9 +277,9 @@ def _asked_flow(
             tally.failed.append(call)
             continue
         positions, dropped = _named(text, call, paths)
-        chosen.update(positions)
+        tally.chosen.update(positions)
         tally.dropped += dropped
-    return chosen
+    return tally
 
 
 def _named(
@@ -418,25 +296,16 @@ def _named(
 def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]:
     """The sections that stand in for a failed call, by score. They are five at most, have half of
     the best score at least, and none has 0."""
-    scored = {i: scores[i] for i in positions if i in scores}
-    best = max(scored.values(), default=0.0)
-    if best <= 0:
-        return []
-    ranking = sorted(scored, key=lambda i: (-round(scored[i], SCORE_DIGITS), i))
-    return [i for i in ranking[:LEXICAL_MOST] if scored[i] >= LEXICAL_SHARE * best]
+    values = [scores.get(i, 0.0) for i in positions]
+    best = keep(values, "lexical", k=LEXICAL_MOST, threshold=LEXICAL_SHARE)
+    return [positions[i] for i in best]
 
 
-def with_children(
-    sections: Sequence[OutlineSection], chosen: set[int], *, always: bool
-) -> list[int]:
-    """The chosen sections that have paragraphs, and those below some of them. A heading without
-    paragraphs brings what is below it (`always`: every section does). All are in reading order."""
+def with_children(sections: Sequence[OutlineSection], chosen: set[int]) -> list[int]:
+    """The chosen sections that have paragraphs, and those below a chosen one that has none. All are
+    in reading order."""
     expanded = set(chosen)
-    # The last section below the one looked at last; none up to it is looked at again.
-    covered = -1
-    for i in sorted(chosen):
-        if i > covered and (always or not sections[i].rows):
-            below = list(descendants(sections, i))
-            expanded.update(below)
-            covered = below[-1] if below else i
+    for i in chosen:
+        if not sections[i].rows:
+            expanded.update(descendants(sections, i))
     return [i for i in sorted(expanded) if sections[i].rows]

@@ -139,3 +139,26 @@ def test_a_sentence_that_begins_or_ends_out_of_reach_is_left_out(
     found = around("image", f"One. {long}", f"{long} End.")
     assert found.before == (("One.", long) if is_whole else (long,))
     assert found.after == ((long, "End.") if is_whole else (long,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "is_caption"),
+    [
+        ("table", "Table 3", True),
+        ("image", "Table 3", False),
+        ("table", "Figure 3", False),
+        ("table", "Table of contents", False),
+        ("image", "*all of it*", True),
+        ("image", "*all* of it", False),
+        ("table", "*all of it*", False),
+        ("table", "Table 1 " + "x" * 1992, True),  # 2,000 characters
+        ("table", "Table 1 " + "x" * 1993, False),
+    ],
+)
+def test_what_begins_like_a_caption_is_one(
+    kind: str, words: str, is_caption: bool
+) -> None:
+    assert (around(kind, "", words).caption != "") is is_caption
+    assert (around(kind, words).caption != "") is is_caption
+    # A list or a quote is none.
+    assert around(kind, words, block_kind="list").caption == ""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.hiqa.table_text import (
     TextTable,
+    html_table,
     pipe_table,
 )
 from structrag.reading.files import read_file, read_text
@@ -266,3 +267,27 @@ def test_cells_stand_between_bars(line: str, row: tuple[str, ...]) -> None:
 
 
 TEN, ELEVEN = "one two three four five six 7", "one two three four five six 7 8"
+
+
+HTML = "<table><tr><th>a</th><th>b</th></tr>{}</table>"
+
+
+ONE_ROW = "<tr><td>1</td><td>2</td></tr>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "is_table"),
+    [
+        (HTML.format(ONE_ROW), True),
+        ("<p>Words.</p>", False),
+        ("", False),
+        (HTML.format(ONE_ROW) * 2, False),  # two tables
+        ("<h2>Prices</h2>" + HTML.format(ONE_ROW), False),
+        (HTML.format(ONE_ROW) + "<p>Words.</p>", False),
+        (HTML.format(""), False),
+    ],
+)
+def test_a_piece_of_html_is_a_table_if_it_is_nothing_else(
+    markup: str, is_table: bool
+) -> None:
+    assert (html_table(markup, 0) is not None) is is_table

@@ -16,6 +16,7 @@ from structrag.chunks.pic.instructions import (
     InstructionSettings,
     instruction_flow,
     read_texts,
+    read_vectors,
 )
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.chunks.scopes import UnitScope
@@ -203,3 +204,11 @@ def test_a_long_instruction_is_the_mean_of_its_windows() -> None:
     assert first.vectors == pytest.approx(
         np.array([[0.5**0.5, 0.5**0.5, 0], [0, 0, 1]])
     )
+
+
+@pytest.mark.parametrize(
+    "value", [[], [[]], [[[1.0]]], [float("nan")], [float("inf")], "x", [[1], [1, 2]]]
+)
+def test_what_is_no_array_of_numbers_is_no_vector(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="instruction_vectors must be"):
+        read_vectors(value)

@@ -57,3 +57,10 @@ def test_a_prompt_that_is_repeated_again_and_again_is_one_echo() -> None:
     assert without_echo(PROMPT, f"{PROMPT}\n\n" * 3) == ""
     assert without_echo(PROMPT, PROMPT * 2 + " Dogs.") == "Dogs."
     assert without_echo(PROMPT, f"{PROMPT} Dogs. {PROMPT}") == f"Dogs. {PROMPT.strip()}"
+
+
+@pytest.mark.parametrize(
+    "answer", [PROMPT, PROMPT.strip(), CHATML.removesuffix(ANSWER)]
+)
+def test_an_echo_alone_is_no_answer(answer: str) -> None:
+    assert without_echo(PROMPT, answer) == ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+from doubles import REFUSAL
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +160,16 @@ def test_prose_that_denies_something_names_no_ids() -> None:
     for answer in ("[1] is not relevant, [2] is", "None, except paragraph 3"):
         assert parse_ids(answer, NINE) == ([], 0)
     assert parse_ids("Not relevant: 1, 3\nAnswer: 2", NINE) == ([2], 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "good"),
+    [
+        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.",
+        True), ("Keine.", True),
+        ("[1, 99]", True), ("[99]", True), (REFUSAL, False), ("", False), ("As an AI I do not "
+        "know.", False), ("Hello!", False),
+    ],
+)  # fmt: skip
+def test_ids(answer: str, good: bool) -> None:
+    assert usable_ids({1, 2, 3}, answer) is good

@@ -109,3 +109,38 @@ def test_a_refusal_is_no_summary(refusal: str) -> None:
     assert parse_answer(
         "merged", json.dumps({"summary": refusal, "keywords": refusal})
     ) == ("", [])
+
+
+MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "{[]: 1}",
+        "[" * 100_000,
+        "{" * 5_000 + "}" * 5_000,
+        "[" + "9" * 5_000 + "]",
+        "[\x00]",
+        "(" * 300,
+    ],
+)
+def test_hostile_answers_are_survived(answer: str) -> None:
+    for kind in ("merged", "summary", "keywords"):
+        parse_answer(kind, answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        MERGED,
+        f"```json\n{MERGED}\n```",
+        f"Of course, here it is:\n{MERGED}\nAnything else?",
+        "{'summary': 'A short summary.', 'keywords': ['pump', 'valve']}",
+        "{'summary': 'A short summary.', 'keywords': ('pump', 'valve')}",
+        '{"Summary": "A short summary. ", "KEYWORDS": "pump, valve"}',
+        '{"summary": "A short summary.", "keywords": ["pump", "valve", null, ["x"]], "more": {}}',
+    ],
+)
+def test_a_merged_answer_in_many_dresses(answer: str) -> None:
+    assert parse_answer("merged", answer) == ("A short summary.", ["pump", "valve"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,20 @@ def test_runs_of_styles_are_one_paragraph_with_all_their_places() -> None:
         (1, None),
         (2, None),
     ]
+
+
+def test_a_document_without_a_title_begins_at_level_one(tmp_path: Path) -> None:
+    content = manual()
+    content["texts"][0]["label"] = "text"
+    path = tmp_path / "manual.json"
+    path.write_text(json.dumps(content))
+    document = from_docling(path, id="m", meta={"team": "a"}).document
+    assert "\n# Cleaning" in document.text and document.title == "manual"
+    assert document.id == "m" and document.meta["team"] == "a"
+
+
+def test_a_caption_stands_once() -> None:
+    content = manual()
+    content["pictures"] = [{"label": "picture", "captions": ref("texts/10")}]
+    content["body"]["children"] = ref("pictures/0", "texts/10", "tables/0")
+    assert from_docling(content).document.text.count("Table 1") == 1

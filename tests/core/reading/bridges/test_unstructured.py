@@ -110,3 +110,9 @@ def test_each_type_has_its_markdown(
 def test_tables_of_html_by_example(markup: str, expected: str) -> None:
     elements = [element("Table", "words", text_as_html=markup)]
     assert from_unstructured(elements).document.text == expected
+
+
+@examples
+def test_a_record_has_a_type_and_a_text(record: Any) -> None:
+    with pytest.raises(InvalidParameter, match="elements must hold"):
+        from_unstructured([record])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from fixture_cases import examples
@@ -32,3 +33,11 @@ def shown(source: str, found: Iterable[Token]) -> list[str]:
         + source[start:end]
         for kind, name, start, end in found
     ]
+
+
+@examples
+def test_time_is_linear_on_hostile_input(piece: str) -> None:
+    source = piece * (1_000_000 // len(piece))
+    start = time.process_time()
+    read_html(source + ">")
+    assert time.process_time() - start < 20  # about 1 s; a quadratic reader needs hours

@@ -15,8 +15,9 @@ from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markdown_blocks import markdown_blocks
 from structrag.reading.paging import pages_between, written_starts
-from structrag.reading.pdf.layout import markdown_of_pages
-from structrag.reading.pdf.pages import Page
+from structrag.reading.pdf.layout import _Loose, _loose_note, markdown_of_pages
+from structrag.reading.pdf.pages import Grid, Page
+from structrag.reading.pdf.rows import Row
 from structrag.reading.pdf.running_heads import find_running_heads
 
 
@@ -254,3 +255,26 @@ def test_every_page_with_text_is_told(texts: list[str]) -> None:
         if text:
             start = found.text.index(f"w{i}")
             assert pages_between(meta, start, start + 2) == (i + 1, i + 1)
+
+
+def test_blank_and_turned_lines_are_in_no_cell() -> None:
+    grid = Grid((50, 150, 250), (190, 210, 230))
+    inside = [
+        line("a", 195),
+        line(" ", 195, 160),
+        line("b", 215),
+        line("c", 215, upright=False),
+    ]
+    found = draft(page(*inside, grids=(grid,))).text
+    assert found == "| a |\n| --- |\n| b |\n\nc\n"
+
+
+def row(text: str, left: float = 60, page: int = 1, size: float = 10) -> Row:
+    return Row(page, (), text, size, False, left, left + 100, 200, 200 + size, True)
+
+
+def test_a_loose_table_is_named_by_its_beginning() -> None:
+    (first, *_) = rows = (row("x" * 61), row("y"))
+    note = _loose_note(_Loose(rows))
+    assert note.startswith("2 rows of page 1 that may be a table")
+    assert note.endswith(f"from {'x' * 60!r} on.") and len(first.text) == 61

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from fixture_cases import examples
 from page_making import line
+from pdf_making import made, texts
 
 from structrag.reading.pdf.lines import (
     _WORD_GAP,
@@ -15,6 +19,7 @@ from structrag.reading.pdf.lines import (
 )
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.pieces import Piece, Turn, _Style
+from structrag.reading.pdf.reader import read_pdf
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
@@ -126,3 +131,36 @@ def test_turned_text_is_a_line_until_the_file_ends_it() -> None:
         ("next", False),
     ]
     assert [one.text for one in found(row, *turned)] == ["row", "label of", "next"]
+
+
+@pytest.fixture
+def dejavu() -> str:
+    matplotlib = pytest.importorskip("matplotlib")
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    pdfmetrics.registerFont(
+        TTFont(
+            "DejaVu",
+            Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf",
+        )
+    )
+    return "DejaVu"
+
+
+def test_hebrew_is_read_from_right_to_left(dejavu: str) -> None:
+    def draw(canvas: Any) -> None:
+        canvas.setFont(dejavu, 12)
+        canvas.drawRightString(500, 700, "שלום עולם"[::-1])  # drawn as it looks
+        canvas.drawRightString(300, 700, "שמאל"[::-1])
+        canvas.drawRightString(500, 680, "שורה שנייה"[::-1])
+
+    assert texts(read_pdf(made(draw))[0]) == ["שלום עולם", "שמאל", "שורה שנייה"]
+
+
+@examples
+def test_a_rule_parts_text_that_stands_beside_it(
+    rows: tuple[float, float], expected: list[str]
+) -> None:
+    lines, grid = [line("ab", 100, 60), line("cd", 100, 75)], Grid((50, 72, 99), rows)
+    assert [one.text for one in _joined(lines, [grid])] == expected

@@ -15,7 +15,7 @@ from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.files import find_files, read_file
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages
-from structrag.reading.pdf.reader import read_pdf
+from structrag.reading.pdf.reader import page_ranges, read_pdf
 from structrag.reading.sections import parse
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
@@ -248,3 +248,34 @@ def test_a_page_without_text_is_turned_as_the_file_says(rotation: int) -> None:
 
     first, second = read_pdf(made(draw))
     assert (second.width, second.height) == (first.width, first.height)
+
+
+@examples
+def test_chinese_and_japanese(font: str, text: str) -> None:
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+
+    pdfmetrics.registerFont(UnicodeCIDFont(font))
+
+    def draw(canvas: Any) -> None:
+        write(canvas, [text, text], 72, 700, 12, font)
+
+    pages = read_pdf(made(draw))
+    assert texts(pages[0]) == [text, text]
+    assert markdown_of_pages(pages).text == f"{text}{text}\n"
+
+
+def test_any_cut_gives_all_pages_or_an_error() -> None:
+    data = made(manual)
+    whole = [texts(page) for page in read_pdf(data)]
+    for cut in range(0, len(data), 97):
+        try:
+            pages = read_pdf(data[:cut])
+        except InvalidDocument:
+            continue
+        assert [texts(page) for page in pages] == whole
+
+
+def test_page_ranges() -> None:
+    assert page_ranges([1, 2, 3, 5, 7, 8]) == "1-3, 5, 7-8"
+    assert page_ranges([]) == ""

@@ -171,3 +171,16 @@ def test_cells_that_a_file_draws_by_columns_are_read_by_rows() -> None:
     ]
     ordered, _ = reading_order(cells, [])
     assert [line.text for line in ordered[:3]] == ["Seal 0", "Brass 0", "Price 0"]
+
+
+@examples
+def test_a_line_that_ends_behind_the_middle_of_the_gutter_divides_the_page(
+    right: float, is_across: bool
+) -> None:
+    """Text ends before 81, and begins again at 86: the middle is 83.5 from the left edge."""
+    lines = columns(50, 136, rows=20)
+    del lines[21]  # nothing stands beside the line that is made longer
+    lines[20] = replace(lines[20], right=50 + right)
+    above, line, below = lines[:20], lines[20], lines[21:]
+    divided = [*by_column(above), line, *by_column(below)]
+    assert read(lines) == (divided if is_across else by_column(lines))

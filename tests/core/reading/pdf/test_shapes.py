@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fixture_cases import examples
-from pdf_making import HEIGHT, WIDTH, made, write
+from pdf_making import HEIGHT, WIDTH, made, texts, write
 
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Box, Grid
@@ -152,3 +152,25 @@ def test_a_picture_is_seen_within_six_forms(forms: int, pictures: int) -> None:
         canvas.doForm(f"form{forms - 1}")
 
     assert len(shapes_of(draw)[0]) == pictures
+
+
+def test_the_grid_of_a_chart_is_no_table() -> None:
+    def draw(canvas: Any) -> None:
+        canvas.grid([100, 150, 200, 250, 300], [400, 450, 500, 550, 600])
+        write(canvas, ["peak"], 160, 470)
+        write(canvas, ["Time in hours"], 160, 380)
+
+    (page,) = read_pdf(made(draw))
+    assert page.grids == ()
+    assert texts(page) == ["peak", "Time in hours"]
+
+
+@examples
+def test_only_what_is_drawn_is_a_rule(fill: int, stroke: int, grids: int) -> None:
+    def draw(canvas: Any) -> None:
+        for x in (72, 152, 232):
+            canvas.rect(x, 500, 1, 60, fill=fill, stroke=stroke)
+        for y in (500, 530, 560):
+            canvas.rect(72, y, 160, 1, fill=fill, stroke=stroke)
+
+    assert len(shapes_of(draw)[1]) == grids

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from d3_making import Overlap
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag import D3Index, D3Retriever, read_text
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.outlines import Routing
 
 ANIMALS = "# Birds\n\nThe heron eats frogs.\n\n# Machines\n\nThe engine burns diesel.\n\n# Empty\n"
@@ -27,13 +26,13 @@ def index_of(*texts: str) -> D3Index:
     return index
 
 
-def estimate(question: str, text: str = ANIMALS, **options: Any) -> Estimate:
+def estimate(question: str, text: str = ANIMALS, **options: Any) -> D3Estimate:
     return D3Retriever(index_of(text), **options).estimate(question)
 
 
 def test_the_totals_add_up_the_stages() -> None:
     costs = {"route": StageCost(1, 10, 2, 3), "select": StageCost(2, 20, 4, 5)}
-    assert Estimate(costs).total == StageCost(3, 30, 6, 8)
+    assert D3Estimate(costs).total == StageCost(3, 30, 6, 8)
 
 
 @pytest.mark.parametrize(("question", "text"), [(" ", ANIMALS), (QUESTION, "")])
@@ -42,17 +41,12 @@ def test_a_blank_question_and_an_empty_index_cost_nothing(
 ) -> None:
     nothing = {"route": StageCost(), "select": StageCost()}
     model = ScriptedModel("1")
-    assert estimate(question, text, llm=model) == Estimate(nothing)
+    assert estimate(question, text, llm=model) == D3Estimate(nothing)
 
 
 def test_by_scores_the_parts_are_scored_then_all_paragraphs() -> None:
     cost = estimate(QUESTION, routing=Routing(share=0, least_tokens=0))
     assert cost.stages == {"route": StageCost(scored=2), "select": StageCost(scored=2)}
-
-
-def test_a_cross_encoder_scores_the_sections_with_paragraphs() -> None:
-    cost = estimate(QUESTION, router="cross_encoder", cross_encoder=Overlap())
-    assert cost.stages["route"] == StageCost(scored=2)
 
 
 @pytest.mark.parametrize("names", [False, True])
@@ -82,15 +76,6 @@ def test_a_strategy_that_asks_nothing_has_no_answers() -> None:
     model = ScriptedModel("1")
     cost = estimate(QUESTION, llm=model, strategy="lexical")
     assert cost.stages["select"] == StageCost(scored=2)
-
-
-def test_by_levels_what_is_below_all_sections_is_shown_too() -> None:
-    """One call for the first level, one for each of its sections with something below it."""
-    cost = estimate(
-        QUESTION, LEVELS, llm=ScriptedModel("1"), routing=Routing(drill="levels")
-    )
-    route = cost.stages["route"]
-    assert (route.calls, route.answer_tokens, route.scored) == (3, 768, 4)
 
 
 def test_only_what_is_searched_is_counted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from d3_making import section
@@ -10,6 +11,7 @@ from d3_making import section
 from structrag import D3Index, read_text
 from structrag.retrieval.d3.layout import (
     OutlineSection,
+    document_names,
     paths_of,
 )
 
@@ -131,3 +133,28 @@ def test_paths_begin_with_the_document_where_there_are_several(
     sections: list[OutlineSection], expected: list[tuple[str, ...]]
 ) -> None:
     assert paths_of(sections) == expected
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        ([section(0, "T"), section(1, "T", "U")], {"d": (("T",), 1)}),
+        ([section(0), section(1, "T")], {"d": (("T",), 1)}),
+        ([section(0, "T"), section(1, "U")], {"d": (("D",), 0)}),
+        ([untitled(section(0, "T")), untitled(section(1, "U"))], {"d": ((), 0)}),
+        ([replace(section(0, "T"), pseudo=True)], {"d": (("D",), 0)}),
+        ([section(0, " ")], {"d": (("D",), 0)}),
+        (
+            [section(0, "T", doc=A), section(1, "B", "U", doc=B), section(2, doc="c")],
+            {"a": (("A", "T"), 1), "b": (("B",), 1), "c": (("C",), 0)},
+        ),
+        (
+            [untitled(section(0, "T", doc=A)), untitled(section(1, doc=B))],
+            {"a": (("T",), 1), "b": (("b",), 0)},
+        ),
+    ],
+)
+def test_documents_are_called_by_their_titles(
+    sections: list[OutlineSection], expected: dict[str, Any]
+) -> None:
+    assert document_names(sections) == expected

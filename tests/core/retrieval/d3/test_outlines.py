@@ -89,14 +89,11 @@ def test_the_lowest_and_highest_settings_are_allowed() -> None:
     lowest = Routing(
         context_tokens=1,
         answer_tokens=0,
-        keep=0,
         share=0,
         least_tokens=0,
-        max_sections=1,
     )
-    assert (lowest.context_tokens, lowest.max_sections) == (1, 1)
-    highest = Routing(keep=1, share=1, max_sections=None)
-    assert (highest.keep, highest.share) == (1, 1)
+    assert lowest.context_tokens == 1
+    assert Routing(share=1).share == 1
 
 
 def test_the_papers_settings() -> None:

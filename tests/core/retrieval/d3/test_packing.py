@@ -75,3 +75,10 @@ def test_pieces_tile_any_text_and_fit(text: str, budget: int) -> None:
     assert all(
         count_tokens(text[a:b]) <= max(budget, 3) for a, b in pieces
     )  # as a single character may
+
+
+def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points() -> (
+    None
+):
+    text = "a e" + "\u0301" * 4000 + " b"
+    assert all(end - start <= 7 for start, end in cut_pieces(text, 7, len))

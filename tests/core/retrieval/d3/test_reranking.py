@@ -63,3 +63,19 @@ def test_180_tokens_are_embedded_at_once(tokens: int, windows: int) -> None:
         select_flow(QUESTION, chunks([text], ""), Selection(strategy="dense"))
     )
     assert len(embedder.texts) == windows
+
+
+def test_shares_are_probabilities_where_there_are_some() -> None:
+    assert shares([-0.1269, -0.9163], "monot5") == pytest.approx(
+        [0.8808, 0.4], abs=1e-4
+    )
+    assert shares([0.5], "monot5") == [1.0]
+    assert shares([0.3, 0.9], "cross_encoder") == [0.3, 0.9]
+    assert shares([0.0, 1.0], "cross_encoder") == [0.0, 1.0]
+    assert shares([], "cross_encoder") == []
+    assert shares([-2.0, 0.0], "cross_encoder") == pytest.approx(
+        [0.1192, 0.5], abs=1e-4
+    )
+    assert shares([0.0, 2.0], "cross_encoder") == pytest.approx([0.5, 0.8808], abs=1e-4)
+    assert shares([3.0, 1.5, 0.0], "lexical") == [1.0, 0.5, 0.0]
+    assert shares([0.2, 0.6, 0.4], "dense") == pytest.approx([0.0, 1.0, 0.5])

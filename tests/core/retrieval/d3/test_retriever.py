@@ -110,7 +110,6 @@ def test_without_a_model_the_paragraph_is_found_in_reading_order(
             "strategy": "lexical+monot5",
             "selection": Selection(monot5=Overlap(lambda x: x - 1)),
         },
-        {"strategy": "lexical", "join_adjacent": True},
         {"llm": answering("2, 3", "1, 2"), "strategy": "fused"},
         {"llm": answering("2, 3", "1, 2")},
     ],
@@ -148,7 +147,7 @@ def test_route_and_select_in_two_calls(index: D3Index) -> None:
     assert all(len(hit.chunk.text) and hit.score == 1.0 for hit in result.hits)
 
 
-def test_identical_paragraphs_are_two_and_neighbours_can_be_joined(
+def test_identical_paragraphs_are_two(
     index: D3Index,
 ) -> None:
     options: dict[str, Any] = {"llm": answering("2", "1-2")}
@@ -158,11 +157,6 @@ def test_identical_paragraphs_are_two_and_neighbours_can_be_joined(
     )
     assert len({hit.chunk.id for hit in apart}) == 2
     assert apart[0].chunk.text.strip() == apart[1].chunk.text.strip()
-    (one,) = D3Retriever(index, join_adjacent=True, **options).search(
-        "What does the heron eat?", where=where
-    )
-    assert one.chunk.text == TEXT[one.chunk.start : one.chunk.end]
-    assert one.chunk.extras["paragraphs"] == [hit.chunk.id for hit in apart]
 
 
 PROSE = "I believe it may be the second one."
@@ -214,7 +208,6 @@ def test_on_empty(index: D3Index) -> None:
         return retriever.result("What does the heron eat?", where=where)
 
     assert route("none").hits == ()
-    assert route("all").route.how == "all"
     assert route("lexical").route.how == "scores"
     assert route("lexical").hits
 
@@ -232,23 +225,6 @@ def test_a_model_that_raises_on_every_third_call(index: D3Index) -> None:
     assert sum(result.degraded for result in results) == 4
     assert all(result.hits for result in results)
     assert results[1].route.failures == ("OSError: down",)
-
-
-def test_the_cross_encoder_ranks_sections(index: D3Index) -> None:
-    class Owls:
-        def predict(self, pairs: Any, **options: Any) -> list[float]:
-            return [0.9 if "owl" in text else 0.1 for _, text in pairs]
-
-    retriever = D3Retriever(
-        index,
-        router="cross_encoder",
-        cross_encoder=Owls(),
-        routing=Routing(max_sections=1),
-    )
-    result = retriever.result("Who hunts mice?")
-    assert result.route.how == "cross_encoder"
-    assert [section.path for section in result.route.sections] == [("Other", "Birds")]
-    assert [hit.chunk.text.strip() for hit in result.hits] == ["The owl hunts mice."]
 
 
 @pytest.mark.parametrize(
@@ -286,13 +262,9 @@ def test_text_without_headings_that_fits_one_call_is_not_routed() -> None:
 
 
 def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
-    for drill, strategy in itertools.product(
-        ("outline", "levels"), ("base", "hierbase", "lexical", "fused")
-    ):
+    for strategy in ("base", "hierbase", "lexical", "fused"):
         model = answering("1-9", "1")
-        retriever = D3Retriever(
-            index, llm=model, strategy=strategy, routing=Routing(drill=drill)
-        )
+        retriever = D3Retriever(index, llm=model, strategy=strategy)
         estimate = retriever.estimate("What does the heron eat?")
         assert model.prompts == []
         cost = retriever.result("What does the heron eat?").cost
@@ -301,7 +273,6 @@ def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
                 assert getattr(cost[stage], name) <= getattr(
                     estimate.stages[stage], name
                 ), (
-                    drill,
                     strategy,
                     stage,
                     name,
@@ -361,7 +332,6 @@ def test_documents_change_whole_or_not_at_all() -> None:
 def test_settings_are_checked(index: D3Index) -> None:
     for options in (
         {"router": "llm"},
-        {"router": "cross_encoder"},
         {"router": "x"},
         {"strategy": "x"},
         {"k": 0},
@@ -414,7 +384,6 @@ def test_router_and_strategy_by_what_is_there(pumps: D3Index) -> None:
     assert chosen(llm=model, preset="paper") == ("llm", "base")
     assert chosen(preset="paper") == ("scores", "fused")
     assert chosen(llm=model, router="scores", strategy="fused") == ("scores", "fused")
-    assert chosen(cross_encoder=Overlap(), router="cross_encoder")[0] == "cross_encoder"
 
 
 def test_at_most_k_of_what_is_scored(pumps: D3Index) -> None:
@@ -452,12 +421,9 @@ def test_the_tokens_of_the_best_are_the_limit(pumps: D3Index, strategy: str) -> 
     assert len(texts(None)) == len(texts(1000)) >= 2
 
 
-def test_hits_name_their_route_and_neighbours_are_joined(pumps: D3Index) -> None:
+def test_hits_name_their_route(pumps: D3Index) -> None:
     apart = D3Retriever(pumps).search("pump")
     assert {hit.chunk.extras["route"] for hit in apart} == {"scores"}
-    (one, *_) = D3Retriever(pumps, join_adjacent=True).search("pump")
-    assert one.chunk.text.split() == ["One", "pump.", "Two", "pump", "pump."]
-    assert one.score == max(hit.score for hit in apart)
 
 
 def test_the_cache_is_the_indexs_where_there_is_no_other(tmp_path: Path) -> None:

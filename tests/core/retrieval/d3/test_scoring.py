@@ -92,19 +92,17 @@ LAYOUT = SectionLayout(
 
 @examples
 def test_parts_are_taken_up_to_a_share_of_the_tokens(
-    scores: dict[int, float], limits: tuple[float, float, int], expected: list[int]
+    scores: dict[int, float], limits: tuple[float, int], expected: list[int]
 ) -> None:
-    keep, share, least = limits
-    assert (
-        wide_route(scores, LAYOUT, keep=keep, share=share, least_tokens=least)
-        == expected
-    )
+    share, least = limits
+    assert wide_route(scores, LAYOUT, share=share, least_tokens=least) == expected
 
 
 @examples
 def test_the_best_rows_within_a_budget(
     k: int | None, max_tokens: int | None, expected: list[int]
 ) -> None:
-    scores, sizes = {5: 0.9, 3: 0.9, 8: 0.5, 9: 0.0}, {5: 4, 3: 4, 8: 2, 9: 1}
+    scores = {5: 0.9, 3: 0.9, 8: 0.5, 9: 0.0}
+    sizes = np.array([9, 9, 9, 4, 9, 4, 9, 9, 2, 1])
     assert within_budget(scores, sizes, k=k, max_tokens=max_tokens) == expected
-    assert within_budget({}, {}, k=k, max_tokens=max_tokens) == []
+    assert within_budget({}, sizes, k=k, max_tokens=max_tokens) == []

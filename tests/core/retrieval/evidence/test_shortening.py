@@ -42,3 +42,15 @@ def test_bad_input() -> None:
         shortener.shorten(["The pump."], None)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="order must be one of"):
         Shortener(order="best")
+
+
+def test_a_row_is_read_with_its_header() -> None:
+    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
+    texts = ["Cats sleep.", f"| part | stock |\n|---|---|\n{rows}"]
+    for context, shown in (("lead", "| part | stock |\n|---|---|"), ("none", "")):
+        shortener = Shortener(max_tokens=30, context=context)
+        best = min(
+            shortener.shorten(texts, "Which part has 287?"), key=lambda one: one.rank
+        )
+        assert "| part 41 | 287 pieces |" in texts[1][best.start : best.end]
+        assert best.context == shown

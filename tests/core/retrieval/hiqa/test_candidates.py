@@ -87,15 +87,15 @@ def test_a_pool_holds_the_best_of_both_routes_and_what_has_a_keyword() -> None:
     n = 2
     pool = index.run(source.flow(index.reader(), query, n, None))
     vector = HashEmbedder().embed([query], query=True)[0]
-    dense = [row for row, _ in index.store.search_dense("raw", vector, n)]
-    bm25 = [row for row, _ in index.store.search_lexical("raw", query, n)]
+    dense = [row for row, _ in index.store.reader().search_dense("raw", vector, n)]
+    bm25 = [row for row, _ in index.store.reader().search_lexical("raw", query, n)]
     named = pool.rows[pool.held.any(axis=0)].tolist()
     assert set(pool.rows.tolist()) == {*dense, *bm25, *named} and named
     (few,) = index.run(source.flow(index.reader(), query, 1, None)).ranks["dense"]
     assert few == dense[0]
     # all of them have a cosine and a score of BM25, whichever route found them
-    cosines = dict(index.store.search_dense("raw", vector, len(index)))
-    weights = dict(index.store.search_lexical("raw", query, len(index)))
+    cosines = dict(index.store.reader().search_dense("raw", vector, len(index)))
+    weights = dict(index.store.reader().search_lexical("raw", query, len(index)))
     for row, cosine, weight in zip(
         pool.rows.tolist(), pool.cosine, pool.bm25, strict=True
     ):

@@ -179,7 +179,7 @@ def content(retriever: HiQARetriever) -> Any:
     index = retriever.index
     table = retriever.source.keywords.table(index.reader())
     rows = {
-        key: {index.store.chunk(int(row)).id for row in found}
+        key: {index.store.reader().chunk(int(row)).id for row in found}
         for key, found in table.places.items()
     }
     return (

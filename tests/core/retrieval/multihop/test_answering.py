@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multihop_making import hits_for
+from multihop_making import QUESTION, hits_for, index_of
 
 from structrag.retrieval.multihop.answering import (
+    answer_flow,
+    beginning,
     evidence_text,
 )
 from structrag.text.tokens import count_tokens
@@ -22,3 +25,16 @@ def test_evidence_never_takes_more_than_its_tokens(
     assert count_tokens(text) <= limit
     assert shown == text.count("[")
     assert shown <= len(hits)
+
+
+def test_all_but_the_last_character_may_fit() -> None:
+    tokens = count_tokens("水泵漏")
+    assert tokens < count_tokens("水泵漏水")
+    assert beginning("水泵漏水", tokens) == "水泵漏"
+
+
+def test_without_evidence_nothing_is_asked() -> None:
+    model = ScriptedModel("Oslo")
+    answered = index_of(llm=model).run(answer_flow(QUESTION, []))
+    assert (answered.answer, answered.shown) == ("Unanswerable", 0)
+    assert model.prompts == []

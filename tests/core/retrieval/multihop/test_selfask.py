@@ -40,6 +40,7 @@ from structrag.retrieval.multihop.answering import (
 from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.retrieval.retriever import Retriever
+from structrag.text.tokens import count_tokens
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -289,3 +290,21 @@ def test_self_ask(tmp_path: Path) -> None:
         "final_answer",
     ]
     assert found[2][1] == 0
+
+
+@pytest.mark.parametrize("budget", [0, 200, 400, 800])
+def test_no_round_begins_beyond_the_token_budget(budget: int) -> None:
+    number = itertools.count()
+    model = ScriptedModel(
+        lambda prompt: (
+            f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+        )
+    )
+    result = call_settings(model, max_followups=50, token_budget=budget).answer(
+        QUESTION
+    )
+    assert result.stopped == "token_budget"
+    assert result.answer == "something"
+    asked = [prompt for prompt in model.prompts if is_next(prompt)]
+    assert sum(map(count_tokens, asked)) <= budget
+    assert (not asked) == (budget < 200)

@@ -1,0 +1,1 @@
+"""Text markups that stay the document's own text: their headings and blocks, with exact offsets."""

@@ -1,0 +1,372 @@
+"""Word files (DOCX) by their own XML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
+
+from structrag.reading.drafts import Draft
+from structrag.reading.office.docx_styles import (
+    Numbering,
+    Style,
+    Styles,
+    W,
+    is_on,
+    number,
+    outline_level,
+    value,
+)
+from structrag.reading.office.equations import linear
+from structrag.reading.office.package import Package, walk
+from structrag.reading.office.story import (
+    PAGE,
+    Paragraph,
+    Piece,
+    flat,
+    mark,
+    on_one_page,
+    table,
+    to_draft,
+)
+from structrag.reading.office.tables import Cell
+
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_VML = "{urn:schemas-microsoft-com:vml}"
+_COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+
+_NAMES_NOT_SHOWN = (
+    "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr sdtPr sdtEndPr instrText "
+    "delText delInstrText fldData annotationRef ffData"
+)
+_NOT_SHOWN = {f"{W}{name}" for name in _NAMES_NOT_SHOWN.split()}
+_SIGNS = {
+    f"{W}tab": "\t",
+    f"{W}ptab": "\t",
+    f"{W}cr": "\n",
+    f"{W}noBreakHyphen": "-",
+    f"{W}lastRenderedPageBreak": PAGE,
+}
+_NOTES = {
+    f"{W}footnoteReference": "footnotes",
+    f"{W}endnoteReference": "endnotes",
+    f"{W}commentReference": "comments",
+}
+# Of the fonts Symbol and Wingdings, by the last byte of the character.
+_SYMBOL = dict(
+    zip(
+        b"abgdezhqiklmnxoprstufcywABGDEZHQIKLMNXOPRSTUFCYW",
+        "αβγδεζηθικλμνξοπρστυφχψωΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ",
+        strict=True,
+    )
+) | {0xB1: "±", 0xB3: "≥", 0xA3: "≤", 0xB7: "•", 0xB4: "×", 0xA5: "∞", 0xAE: "→"}
+_WINGDINGS = {0xFC: "✓", 0xFB: "✗", 0xFE: "☑", 0xFD: "☒", 0xA8: "☐", 0xE0: "→"}
+
+
+def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft:
+    """A Word file as Markdown.
+
+    Automatic numbers of headings and lists are written out. Inserted text is kept, deleted and
+    hidden text left out; foot- and endnotes stand behind the paragraph that has their mark.
+
+    Args:
+        data: The file's bytes.
+        name: What errors call the file.
+        comments: Also keep comments, as notes.
+
+    Raises:
+        InvalidDocument: It is no Word file, or broken, encrypted or too large.
+    """
+    package = Package(data, name)
+    main = package.related("", "officeDocument") or "word/document.xml"
+    root = package.xml(main)
+    body = root.find(f"{W}body")
+    if root.tag != f"{W}document" or body is None:
+        package.refuse("it holds no Word document. Give it the suffix of what it is.")
+    reader = _Reader(package, main, {"footnotes", "endnotes"}, comments=comments)
+    walk(body, reader.enter, reader.leave)
+    pieces = reader.pieces
+    notes = {n: reader.note(element) for n, element in list(reader.noted.items())}
+    core = package.related("", "core-properties")
+    return to_draft(pieces, notes, reader.title or package.title(core))
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: list[list[Cell]] = field(default_factory=list)
+    header_rows: int = 0
+    column: int = 0
+    origins: dict[int, Cell] = field(default_factory=dict)  # cells that go on below
+    notes: set[int] = field(default_factory=set)
+    inside: list[Piece] = field(default_factory=list)  # of the last cell
+
+
+class _Reader:
+    """A walk through a document, with what is open."""
+
+    def __init__(
+        self, package: Package, main: str, kinds: set[str], *, comments: bool
+    ) -> None:
+        parts = {}
+        for kind in ("styles", "numbering", *sorted(kinds), "comments"):
+            part = package.related(main, kind)
+            if part and (kind != "comments" or comments):
+                parts[kind] = package.xml(part)
+        self.styles = Styles(parts.get("styles"))
+        self.numbering = Numbering(parts.get("numbering"))
+        self._notes = {
+            (kind, each.get(f"{W}id", "")): each
+            for kind in (*kinds, "comments")
+            for each in parts.get(kind, ())
+            if each.get(f"{W}type", "normal") == "normal"
+        }
+        self.title = ""
+        self.pieces: list[Piece] = []
+        self.noted: dict[int, Element] = {}
+        self._numbers: dict[Element, int] = {}
+        self._paragraph: Paragraph | None = None
+        self._style = Style()
+        self._bold = False
+        self._tables: list[_Table] = []
+        # What was open around cells and text boxes.
+        self._outer: list[
+            tuple[list[Piece], Paragraph | None, Style, list[_Table]]
+        ] = []
+        self._enter: dict[str, Callable[[Element], bool]] = {
+            f"{W}p": self._open_paragraph,
+            f"{W}r": self._open_run,
+            f"{W}t": self._text,
+            f"{W}br": self._break,
+            f"{W}sym": self._symbol,
+            f"{W}tbl": self._open_table,
+            f"{W}tr": self._open_row,
+            f"{W}tc": self._open_story,
+            f"{W}txbxContent": self._open_story,
+            f"{_COMPATIBLE}AlternateContent": self._choose,
+            f"{_MATH}oMath": self._equation,
+            f"{_MATH}oMathPara": self._equation,
+            f"{_DRAWING}docPr": self._alternative,
+            f"{_VML}shape": self._alternative,
+            f"{_VML}textpath": self._alternative,
+        }
+        self._enter |= dict.fromkeys(_NOT_SHOWN, lambda _: False)
+        self._enter |= dict.fromkeys(_SIGNS, self._sign)
+        self._enter |= dict.fromkeys(_NOTES, self._note)
+        self._leave = {
+            f"{W}p": self._close_paragraph,
+            f"{W}tbl": self._close_table,
+            f"{W}tr": self._close_row,
+            f"{W}tc": self._close_cell,
+            f"{W}txbxContent": self._close_box,
+        }
+
+    def enter(self, element: Element) -> bool:
+        action = self._enter.get(element.tag)
+        return action is None or action(element)
+
+    def leave(self, element: Element) -> None:
+        action = self._leave.get(element.tag)
+        if action:
+            action(element)
+
+    def note(self, element: Element) -> str:
+        """The text of a note. Marks inside have no number."""
+        self.pieces, self._notes = [], {}
+        walk(element, self.enter, self.leave)
+        author = element.get(f"{W}author", "")
+        text = flat(self.pieces).replace(PAGE, "")
+        return f"{author}: {text}" if author and text else text
+
+    def _add(self, text: str) -> None:
+        if self._paragraph is None:
+            self.pieces.append(Piece(text))
+        else:
+            self._paragraph.add(text, bold=self._bold)
+
+    def _open_paragraph(self, element: Element) -> bool:
+        if self._paragraph is None:  # else the mark between the two was deleted
+            self._paragraph = Paragraph()
+        properties = element.find(f"{W}pPr")
+        named = None if properties is None else properties.find(f"{W}pStyle")
+        self._style = self.styles.get(value(named, self.styles.default))
+        return True
+
+    def _close_paragraph(self, element: Element) -> None:
+        properties = element.find(f"{W}pPr")
+        paragraph = self._paragraph or Paragraph()
+        if properties is not None and (
+            properties.find(f"{W}rPr/{W}del") is not None
+            or properties.find(f"{W}rPr/{W}moveFrom") is not None
+        ):
+            return
+        self._paragraph = None
+        level = self._style.level
+        outline = None if properties is None else properties.find(f"{W}outlineLvl")
+        if outline is not None:
+            level = outline_level(value(outline))
+        label = self._label(properties)
+        depth = 0
+        if label is not None and not level:
+            depth = 1 + self._depth
+        is_title = self._style.is_title and not level and not self._outer
+        pieces = paragraph.pieces(
+            level=level, depth=depth, label=label or "", is_title=is_title
+        )
+        if is_title and not self.title and pieces:
+            self.title = " ".join(pieces[0].text.replace(PAGE, " ").split())
+        self.pieces += pieces
+
+    def _label(self, properties: Element | None) -> str | None:
+        """The number that Word shows before a paragraph; None: no list."""
+        style = self._style
+        num_id, self._depth = style.num_id, style.num_level
+        style_id = self.styles.default
+        if properties is not None:
+            style_id = value(properties.find(f"{W}pStyle"), style_id)
+            own = properties.find(f"{W}numPr")
+            if own is not None:
+                num_id = value(own.find(f"{W}numId"), num_id)
+                self._depth = number(own.find(f"{W}ilvl"), self._depth)
+        if num_id in ("", "0"):
+            return None
+        if self._depth < 0:
+            self._depth = self.numbering.level_of(num_id, style_id, self.styles)
+        return self.numbering.next_label(num_id, self._depth)
+
+    def _open_run(self, element: Element) -> bool:
+        self._bold = self._style.is_bold
+        properties = element.find(f"{W}rPr")
+        if properties is None:
+            return not self._style.is_hidden
+        style = self.styles.get(value(properties.find(f"{W}rStyle")))
+        bold = is_on(properties.find(f"{W}b"))
+        hidden = is_on(properties.find(f"{W}vanish"))
+        self._bold = (self._bold or style.is_bold) if bold is None else bold
+        if hidden is None:
+            hidden = style.is_hidden or self._style.is_hidden
+        return not hidden
+
+    def _text(self, element: Element) -> bool:
+        self._add(element.text or "")
+        return False
+
+    def _sign(self, element: Element) -> bool:
+        self._add(_SIGNS[element.tag])
+        return False
+
+    def _break(self, element: Element) -> bool:
+        self._add("\n")
+        return False
+
+    def _symbol(self, element: Element) -> bool:
+        code = element.get(f"{W}char", "")
+        try:
+            sign = chr(int(code, 16))
+        except (ValueError, OverflowError):
+            return False
+        if "\ue000" <= sign <= "\uf8ff":  # the place of a sign in its font
+            font = element.get(f"{W}font", "").lower()
+            known = _WINGDINGS if "wingdings" in font else _SYMBOL
+            sign = known.get(ord(sign) & 0xFF, "")
+        self._add(sign)
+        return False
+
+    def _note(self, element: Element) -> bool:
+        key = (_NOTES[element.tag], element.get(f"{W}id", ""))
+        note = self._notes.get(key)
+        if note is not None and self._paragraph is not None:
+            count = self._numbers.setdefault(note, len(self._numbers) + 1)
+            self.noted[count] = note
+            self._paragraph.notes.append(count)
+            self._paragraph.parts.append(mark(count))
+        return False
+
+    def _choose(self, element: Element) -> bool:
+        element[:] = element[:1]  # the fallback shows the same once more
+        return True
+
+    def _equation(self, element: Element) -> bool:
+        self._add(f" {linear(element)} ")
+        return False
+
+    def _alternative(self, element: Element) -> bool:
+        names = ("descr", "alt", "string")
+        text = next(filter(None, map(element.get, names)), "")
+        if text and self._paragraph is not None:
+            self._paragraph.after.append(Piece(" ".join(text.split())))
+        return True
+
+    def _open_story(self, element: Element) -> bool:
+        self._outer.append((self.pieces, self._paragraph, self._style, self._tables))
+        self.pieces, self._paragraph, self._tables = [], None, []
+        return True
+
+    def _close_story(self) -> list[Piece]:
+        if self._paragraph is not None:
+            self.pieces += self._paragraph.pieces()
+        inside = self.pieces
+        self.pieces, self._paragraph, self._style, self._tables = self._outer.pop()
+        return inside
+
+    def _close_box(self, element: Element) -> None:
+        inside = self._close_story()
+        (self.pieces if self._paragraph is None else self._paragraph.after).extend(
+            inside
+        )
+
+    def _open_table(self, element: Element) -> bool:
+        if self._paragraph is not None:  # of a deleted mark
+            self.pieces += self._paragraph.pieces()
+            self._paragraph = None
+        self._tables.append(_Table())
+        return True
+
+    def _open_row(self, element: Element) -> bool:
+        if not self._tables or element.find(f"{W}trPr/{W}del") is not None:
+            return False
+        open_table = self._tables[-1]
+        skipped = number(element.find(f"{W}trPr/{W}gridBefore"))
+        row = [Cell(columns=skipped)] if skipped else []
+        header = is_on(element.find(f"{W}trPr/{W}tblHeader"))
+        if header and open_table.header_rows == len(open_table.rows):
+            open_table.header_rows += 1
+        open_table.rows.append(row)
+        open_table.column = skipped
+        return True
+
+    def _close_cell(self, element: Element) -> None:
+        inside = self._close_story()
+        if not self._tables or not self._tables[-1].rows:
+            self.pieces += inside
+            return
+        open_table = self._tables[-1]
+        open_table.inside = inside
+        open_table.notes.update(note for piece in inside for note in piece.notes)
+        width = max(1, number(element.find(f"{W}tcPr/{W}gridSpan"), 1))
+        merge = element.find(f"{W}tcPr/{W}vMerge")
+        text = flat(inside)
+        origin = open_table.origins.pop(open_table.column, None)
+        if merge is not None and value(merge, "continue") != "restart" and origin:
+            origin.rows += 1
+            text = text.replace(PAGE, "")
+            if text:
+                origin.text = f"{origin.text} {text}".strip()
+        else:
+            origin = Cell(text, width)
+            open_table.rows[-1].append(origin)
+        if merge is not None:
+            open_table.origins[open_table.column] = origin
+        open_table.column += width
+
+    def _close_row(self, element: Element) -> None:
+        if self._tables and element.find(f"{W}trPr/{W}del") is None:
+            on_one_page(self._tables[-1].rows[-1])
+
+    def _close_table(self, element: Element) -> None:
+        done = self._tables.pop()
+        if sum(map(len, done.rows)) == 1:  # a frame around text
+            self.pieces += done.inside
+        elif any(done.rows):
+            header_rows = max(1, done.header_rows)
+            self.pieces.append(table(done.rows, header_rows, done.notes))

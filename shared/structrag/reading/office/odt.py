@@ -1,0 +1,484 @@
+"""Text documents of OpenDocument (ODT) by their own XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from xml.etree.ElementTree import Element
+
+from structrag.errors import InvalidDocument
+from structrag.reading.drafts import Draft
+from structrag.reading.office.counting import counted
+from structrag.reading.office.equations import linear, local
+from structrag.reading.office.package import Package, joined, walk
+from structrag.reading.office.story import (
+    PAGE,
+    Paragraph,
+    Piece,
+    flat,
+    mark,
+    on_one_page,
+    table,
+    to_draft,
+)
+from structrag.reading.office.tables import MOST_COLUMNS, Cell
+
+_BASE = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_OFFICE = _BASE % "office"
+_TEXT = _BASE % "text"
+_TABLE = _BASE % "table"
+_STYLE = _BASE % "style"
+_SVG = _BASE % "svg-compatible"
+_DRAW = _BASE % "drawing"
+_FO = _BASE % "xsl-fo-compatible"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_MATH = "{http://www.w3.org/1998/Math/MathML}math"
+
+_MOST_CELLS = 100_000  # of one table that a repeated row or cell may make
+_SPACE = re.compile(r"[ \t\r\n]+")
+_FORMS = {
+    "1": "decimal",
+    "a": "lowerLetter",
+    "A": "upperLetter",
+    "i": "lowerRoman",
+    "I": "upperRoman",
+}
+_NOT_SHOWN = {
+    f"{_TEXT}tracked-changes",
+    f"{_TEXT}note-citation",
+    f"{_TEXT}sequence-decls",
+    f"{_TEXT}variable-decls",
+    f"{_TEXT}user-field-decls",
+    f"{_TEXT}table-of-content-source",
+    f"{_TEXT}bibliography-source",
+    f"{_TEXT}alphabetical-index-source",
+    f"{_TEXT}illustration-index-source",
+    f"{_TEXT}table-index-source",
+    f"{_TEXT}object-index-source",
+    f"{_TEXT}user-index-source",
+    f"{_TABLE}covered-table-cell",
+    f"{_OFFICE}forms",
+    f"{_OFFICE}event-listeners",
+    f"{_DC}creator",
+    f"{_DC}date",
+}
+
+
+def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft:
+    """A text document of OpenDocument as Markdown.
+
+    Numbers of headings and lists are written out, deleted and hidden text is left out; notes stand
+    behind the paragraph that has their mark.
+
+    Args:
+        data: The file's bytes.
+        name: What errors call the file.
+        comments: Also keep comments, as notes.
+
+    Raises:
+        InvalidDocument: It is no such file, or broken, encrypted or too large.
+    """
+    package = Package(data, name)
+    manifest = "META-INF/manifest.xml"
+    if manifest in package and "encryption-data" in package.text(manifest):
+        package.refuse("it is encrypted. Save it without a password.")
+    root = package.xml("content.xml")
+    body = root.find(f"{_OFFICE}body/{_OFFICE}text")
+    if body is None:
+        package.refuse("it holds no text document. Give it the suffix of what it is.")
+    roots = [package.xml("styles.xml")] if "styles.xml" in package else []
+    reader = _Reader(package, _Styles([*roots, root]), comments=comments)
+    walk(body, reader.enter, reader.leave)
+    title = reader.title or package.title("meta.xml")
+    return to_draft(reader.pieces, reader.notes, title, reader.uncertain)
+
+
+def _count(element: Element, name: str, default: int = 1) -> int:
+    text = element.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 12 else default
+
+
+class _Styles:
+    """Styles of paragraphs and text, and how lists and headings are numbered."""
+
+    def __init__(self, roots: list[Element]) -> None:
+        self._styles: dict[tuple[str, str], Element] = {}
+        self.lists: dict[str, dict[int, Element]] = {}
+        self.outline: dict[int, Element] = {}
+        for root in roots:
+            for each in root.iter():
+                name = each.get(f"{_STYLE}name", "")
+                if each.tag == f"{_STYLE}style":
+                    self._styles[each.get(f"{_STYLE}family", ""), name] = each
+                elif each.tag == f"{_TEXT}list-style":
+                    self.lists[name] = _levels(each)
+                elif each.tag == f"{_TEXT}outline-style":
+                    self.outline = _levels(each)
+
+    def chain(self, family: str, name: str) -> list[Element]:
+        """The style and its parents, the nearest first."""
+        found: list[Element] = []
+        while (style := self._styles.get((family, name))) is not None:
+            if style in found:
+                break
+            found.append(style)
+            name = style.get(f"{_STYLE}parent-style-name", "")
+        return found
+
+    def says(self, chain: list[Element], name: str) -> str:
+        """A property of text, by the nearest style that says it."""
+        for style in chain:
+            properties = style.find(f"{_STYLE}text-properties")
+            if properties is not None and name in properties.attrib:
+                return properties.get(name, "")
+        return ""
+
+
+def _levels(root: Element) -> dict[int, Element]:
+    return {_count(each, f"{_TEXT}level"): each for each in root}
+
+
+@dataclass(slots=True)
+class _List:
+    style: str
+    counts: list[int]  # of this list and those around it
+    label: str | None = None  # of the open item; None once it is used
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: list[list[Cell]] = field(default_factory=list)
+    header_rows: int = 0
+    in_header: bool = False
+    cells: int = 0
+    pages: str = ""  # between rows
+    notes: set[int] = field(default_factory=set)
+    inside: list[Piece] = field(default_factory=list)
+
+
+class _Reader:
+    """A walk through a document, with what is open."""
+
+    def __init__(self, package: Package, styles: _Styles, *, comments: bool) -> None:
+        self._package = package
+        self._styles = styles
+        self._comments = comments
+        self.title = ""
+        self.pieces: list[Piece] = []
+        self.notes: dict[int, str] = {}
+        self.uncertain: list[str] = []
+        self._paragraphs: list[Paragraph] = []
+        self._bold: list[bool] = []
+        self._lists: list[_List] = []
+        self._last: dict[str, int] = {}  # where lists of a style stopped
+        self._outline: list[int] = []
+        self._tables: list[_Table] = []
+        self._outer: list[
+            tuple[list[Piece], list[Paragraph], list[_List], list[_Table]]
+        ] = []
+        self._enter: dict[str, Callable[[Element], bool]] = {
+            f"{_TEXT}p": self._open_paragraph,
+            f"{_TEXT}h": self._open_paragraph,
+            f"{_TEXT}span": self._open_span,
+            f"{_TEXT}s": self._spaces,
+            f"{_TEXT}tab": lambda _: self._add("\t"),
+            f"{_TEXT}line-break": lambda _: self._add("\n"),
+            f"{_TEXT}soft-page-break": self._page,
+            f"{_TEXT}list": self._open_list,
+            f"{_TEXT}list-item": self._open_item,
+            f"{_TEXT}section": lambda e: e.get(f"{_TEXT}display") != "none",
+            f"{_TEXT}hidden-text": lambda e: e.get(f"{_TEXT}is-hidden") == "false",
+            f"{_TEXT}note": self._open_note,
+            f"{_OFFICE}annotation": self._open_note,
+            f"{_TABLE}table": self._open_table,
+            f"{_TABLE}table-header-rows": self._open_header,
+            f"{_TABLE}table-row": self._open_row,
+            f"{_TABLE}table-cell": self._open_story,
+            f"{_SVG}title": self._alternative,
+            f"{_SVG}desc": self._alternative,
+            f"{_DRAW}object": self._object,
+            _MATH: self._equation,
+        }
+        self._enter |= dict.fromkeys(_NOT_SHOWN, lambda _: False)
+        self._leave: dict[str, Callable[[Element], None]] = {
+            f"{_TEXT}p": self._close_paragraph,
+            f"{_TEXT}h": self._close_paragraph,
+            f"{_TEXT}span": self._close_span,
+            f"{_TEXT}list": self._close_list,
+            f"{_TEXT}note": self._close_note,
+            f"{_OFFICE}annotation": self._close_note,
+            f"{_TABLE}table": self._close_table,
+            f"{_TABLE}table-header-rows": self._close_header,
+            f"{_TABLE}table-row": self._close_row,
+            f"{_TABLE}table-cell": self._close_cell,
+        }
+
+    def enter(self, element: Element) -> bool:
+        action = self._enter.get(element.tag)
+        goes_in = action is None or action(element)
+        if goes_in and element.text:
+            self._add(_SPACE.sub(" ", element.text))
+        return goes_in
+
+    def leave(self, element: Element) -> None:
+        action = self._leave.get(element.tag)
+        if action:
+            action(element)
+        if element.tail:
+            self._add(_SPACE.sub(" ", element.tail))
+
+    def _add(self, text: str) -> bool:
+        if self._paragraphs:
+            self._paragraphs[-1].add(text, bold=self._bold[-1])
+        return False
+
+    def _emit(self, pieces: list[Piece]) -> None:
+        (self._paragraphs[-1].after if self._paragraphs else self.pieces).extend(pieces)
+
+    def _looks(self, element: Element, family: str) -> tuple[bool, bool]:
+        """Whether its style is bold, and hidden."""
+        chain = self._styles.chain(family, element.get(f"{_TEXT}style-name", ""))
+        weight = self._styles.says(chain, f"{_FO}font-weight")
+        is_bold = weight == "bold" if weight else bool(self._bold and self._bold[-1])
+        return is_bold, self._styles.says(chain, f"{_TEXT}display") == "none"
+
+    def _open_paragraph(self, element: Element) -> bool:
+        is_bold, is_hidden = self._looks(element, "paragraph")
+        self._paragraphs.append(Paragraph())
+        self._bold.append(is_bold)
+        return not is_hidden
+
+    def _close_paragraph(self, element: Element) -> None:
+        paragraph = self._paragraphs.pop()
+        self._bold.pop()
+        chain = self._styles.chain("paragraph", element.get(f"{_TEXT}style-name", ""))
+        names = {
+            style.get(f"{_STYLE}{key}") for style in chain for key in _NAMES_OF_STYLE
+        }
+        is_title = "Title" in names and not self._outer
+        level = 0
+        if element.tag == f"{_TEXT}h":
+            level = _count(element, f"{_TEXT}outline-level")
+        elif not is_title:
+            given = [
+                _count(each, f"{_STYLE}default-outline-level", 0) for each in chain
+            ]
+            level = next(filter(None, given), 0)
+        label, depth = "", 0
+        if self._lists:
+            item = self._lists[-1]
+            label, depth = item.label or "", len(self._lists)
+            is_first, item.label = item.label is not None, None
+        elif level:
+            label = self._heading_label(element, level)
+        if level or is_title:
+            depth = 0
+        pieces = paragraph.pieces(
+            level=level, depth=depth, label=label, is_title=is_title
+        )
+        if is_title and not self.title and pieces:
+            self.title = " ".join(pieces[0].text.replace(PAGE, " ").split())
+        target = self._paragraphs[-1].after if self._paragraphs else self.pieces
+        if depth and not is_first and pieces and target and target[-1].depth:
+            before = target[-1]  # one more paragraph of the same item
+            target[-1] = replace(
+                before,
+                text=f"{before.text}\n{pieces[0].text}",
+                notes=before.notes + pieces[0].notes,
+            )
+            del pieces[0]
+        target += pieces
+
+    def _heading_label(self, element: Element, level: int) -> str:
+        if element.get(f"{_TEXT}is-list-header") == "true":
+            return ""
+        del self._outline[level:]
+        self._outline += [0] * (level - len(self._outline))
+        self._outline[-1] += 1
+        if element.get(f"{_TEXT}restart-numbering") == "true":
+            self._outline[-1] = _count(element, f"{_TEXT}start-value")
+        return self._label(self._styles.outline, self._outline) or ""
+
+    def _label(self, levels: dict[int, Element], counts: list[int]) -> str:
+        """The number as it is shown; "" for a bullet."""
+        depth = len(counts)
+        style = levels.get(depth)
+        if style is None or not style.get(f"{_STYLE}num-format"):
+            return ""
+        shown = _count(style, f"{_TEXT}display-levels")
+        numbers = []
+        for place in range(max(0, depth - shown), depth):
+            level = levels.get(place + 1, style)
+            form = _FORMS.get(level.get(f"{_STYLE}num-format", ""), "none")
+            numbers.append(counted(max(1, counts[place]), form))
+        inside = ".".join(filter(None, numbers))
+        before, after = (style.get(f"{_STYLE}num-{end}", "") for end in _AROUND)
+        return f"{before}{inside}{after}".strip()
+
+    def _open_span(self, element: Element) -> bool:
+        is_bold, is_hidden = self._looks(element, "text")
+        self._bold.append(is_bold)
+        return not is_hidden
+
+    def _close_span(self, element: Element) -> None:
+        self._bold.pop()
+
+    def _spaces(self, element: Element) -> bool:
+        return self._add(" " * min(_count(element, f"{_TEXT}c"), 100))
+
+    def _page(self, element: Element) -> bool:
+        if self._paragraphs:
+            self._paragraphs[-1].parts.append(PAGE)
+        elif self._tables:
+            self._tables[-1].pages += PAGE
+        else:
+            self.pieces.append(Piece(PAGE))
+        return False
+
+    def _open_list(self, element: Element) -> bool:
+        outer = self._lists[-1] if self._lists else None
+        style = element.get(f"{_TEXT}style-name", outer.style if outer else "")
+        depth = len(self._lists) + 1
+        level = self._styles.lists.get(style, {}).get(depth)
+        start = 1 if level is None else _count(level, f"{_TEXT}start-value")
+        goes_on = element.get(f"{_TEXT}continue-numbering") == "true"
+        if (goes_on or element.get(f"{_TEXT}continue-list")) and not outer:
+            start = self._last.get(style, start - 1) + 1
+        counts = [*(outer.counts if outer else []), start - 1]
+        self._lists.append(_List(style, counts))
+        return True
+
+    def _open_item(self, element: Element) -> bool:
+        if self._lists:
+            item = self._lists[-1]
+            item.counts[-1] = _count(
+                element, f"{_TEXT}start-value", item.counts[-1] + 1
+            )
+            levels = self._styles.lists.get(item.style, {})
+            item.label = self._label(levels, item.counts)
+        return True
+
+    def _close_list(self, element: Element) -> None:
+        done = self._lists.pop()
+        if not self._lists:
+            self._last[done.style] = done.counts[-1]
+
+    def _open_note(self, element: Element) -> bool:
+        if element.tag.startswith(_OFFICE) and not self._comments:
+            return False
+        return self._open_story(element)
+
+    def _close_note(self, element: Element) -> None:
+        is_comment = element.tag.startswith(_OFFICE)
+        if is_comment and not self._comments:
+            return
+        text = flat(self._close_story()).replace(PAGE, "")
+        author = element.findtext(f"{_DC}creator") if is_comment else None
+        number = len(self.notes) + 1
+        self.notes[number] = f"{author}: {text}" if author else text
+        if self._paragraphs:
+            self._paragraphs[-1].notes.append(number)
+            self._paragraphs[-1].parts.append(mark(number))
+        else:
+            self.pieces.append(Piece(mark(number), notes=(number,)))
+
+    def _open_story(self, element: Element) -> bool:
+        self._outer.append((self.pieces, self._paragraphs, self._lists, self._tables))
+        self.pieces, self._paragraphs, self._lists, self._tables = [], [], [], []
+        return True
+
+    def _close_story(self) -> list[Piece]:
+        inside = self.pieces
+        self.pieces, self._paragraphs, self._lists, self._tables = self._outer.pop()
+        return inside
+
+    def _open_table(self, element: Element) -> bool:
+        self._tables.append(_Table())
+        return True
+
+    def _open_header(self, element: Element) -> bool:
+        if self._tables:
+            self._tables[-1].in_header = True
+        return True
+
+    def _close_header(self, element: Element) -> None:
+        if self._tables:
+            self._tables[-1].in_header = False
+
+    def _open_row(self, element: Element) -> bool:
+        if self._tables:
+            self._tables[-1].rows.append([])
+        return bool(self._tables)
+
+    def _close_cell(self, element: Element) -> None:
+        inside = self._close_story()
+        if not self._tables or not self._tables[-1].rows:
+            self._emit(inside)
+            return
+        done = self._tables[-1]
+        text = flat(inside)
+        done.inside = inside
+        done.notes.update(note for piece in inside for note in piece.notes)
+        columns = _count(element, f"{_TABLE}number-columns-spanned")
+        rows = _count(element, f"{_TABLE}number-rows-spanned")
+        times = min(_count(element, f"{_TABLE}number-columns-repeated"), MOST_COLUMNS)
+        if text:
+            done.rows[-1] += [Cell(text, columns, rows) for _ in range(times)]
+        else:
+            done.rows[-1].append(Cell("", max(columns, times), rows))
+
+    def _close_row(self, element: Element) -> None:
+        if not self._tables:
+            return
+        done = self._tables[-1]
+        row = done.rows[-1]
+        if done.in_header and done.header_rows == len(done.rows) - 1:
+            done.header_rows += 1
+        on_one_page(row)
+        if row and done.pages:
+            row[0].text = done.pages + row[0].text
+            done.pages = ""
+        said = _count(element, f"{_TABLE}number-rows-repeated")
+        if said > 1 and any(cell.text for cell in row):
+            times = min(said, max(1, (_MOST_CELLS - done.cells) // len(row)))
+            if times < said:
+                self.uncertain.append(
+                    f"A table repeats a row {said:,} times; only {times:,} of them were kept."
+                )
+            plain = [replace(cell, text=cell.text.replace(PAGE, "")) for cell in row]
+            done.rows += [plain] * (times - 1)
+            done.cells += times * len(row)
+
+    def _close_table(self, element: Element) -> None:
+        done = self._tables.pop()
+        if sum(map(len, done.rows)) == 1:  # a frame around text
+            self._emit(done.inside)
+        elif any(done.rows):
+            self._emit([table(done.rows, max(1, done.header_rows), done.notes)])
+
+    def _alternative(self, element: Element) -> bool:
+        text = " ".join((element.text or "").split())
+        if text:
+            self._emit([Piece(text)])
+        return False
+
+    def _object(self, element: Element) -> bool:
+        part = f"{joined('', element.get(_HREF, ''))}/content.xml"
+        if part in self._package:
+            try:
+                root = self._package.xml(part)
+            except InvalidDocument:  # the rest of the document is no worse for it
+                self.uncertain.append(f"{part} could not be read and was left out.")
+                return True
+            if local(root.tag) == "math":
+                self._add(f" {linear(root)} ")
+        return True
+
+    def _equation(self, element: Element) -> bool:
+        return self._add(f" {linear(element)} ")
+
+
+_NAMES_OF_STYLE = ("name", "display-name")
+_AROUND = ("prefix", "suffix")

@@ -1,0 +1,203 @@
+"""The paragraphs, lists, tables and notes of an office file on their way to Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from structrag.reading.drafts import Draft
+from structrag.reading.escaping import assembled, escaped_lines, heading_line
+from structrag.reading.office.tables import Cell, pipe_table, spread
+
+PAGE = "\f"  # stands in a text where a page begins
+
+_MOST_LEVEL = 6  # of Markdown's headings
+_BLANK = re.compile(r"[ \t\u00a0]*\n[ \t\u00a0]*")
+_COUNTED = re.compile(r"\d{1,9}[.)]")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A paragraph, heading, list item or table.
+
+    Example:
+        >>> Piece("Safety", level=1, label="1").is_heading
+        True
+    """
+
+    text: str  # with line ends, and `PAGE` where a page begins
+    level: int = 0  # of a heading, from 1
+    depth: int = 0  # of a list item, from 1
+    label: str = ""  # its number; "" for a bullet
+    is_bold: bool = False
+    is_title: bool = False  # of the document: above all headings
+    notes: tuple[int, ...] = ()  # whose marks stand in it
+    rows: tuple[tuple[Cell, ...], ...] = ()  # of a table
+    header_rows: int = 1
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether a section begins with it."""
+        return self.level > 0 or self.is_title
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """An open paragraph; text is appended to `parts`."""
+
+    parts: list[str] = field(default_factory=list)
+    notes: list[int] = field(default_factory=list)
+    after: list[Piece] = field(default_factory=list)  # text boxes
+    plain: bool = False  # some of its text is not bold
+    bold: bool = False  # some of its text is bold
+
+    def add(self, text: str, *, bold: bool = False) -> None:
+        """Append a run of text."""
+        self.parts.append(text)
+        if text.strip():
+            self.bold |= bold
+            self.plain |= not bold
+
+    def pieces(
+        self, *, level: int = 0, depth: int = 0, label: str = "", is_title: bool = False
+    ) -> list[Piece]:
+        """It and its text boxes; a paragraph without text or mark is left out."""
+        text = _BLANK.sub("\n", "".join(self.parts).replace("\u00ad", ""))
+        text = text.strip(" \t\n\r\u00a0")
+        piece = Piece(
+            text,
+            level,
+            depth,
+            label,
+            self.bold and not self.plain,
+            is_title,
+            tuple(self.notes),
+        )
+        return [piece, *self.after] if text else self.after
+
+
+def mark(number: int) -> str:
+    """What stands in the text for a note."""
+    return f"[^{number}]"
+
+
+def table(rows: Sequence[Sequence[Cell]], header_rows: int, notes: set[int]) -> Piece:
+    """A table as a piece."""
+    return Piece(
+        "",
+        rows=tuple(map(tuple, rows)),
+        header_rows=header_rows,
+        notes=tuple(sorted(notes)),
+    )
+
+
+def flat(pieces: Iterable[Piece]) -> str:
+    """Pieces as one line, for a cell or a note."""
+    texts = []
+    for piece in pieces:
+        if piece.rows:
+            texts += ["; ".join(filter(None, row)) for row in spread(piece.rows)]
+        else:
+            texts.append(f"{piece.label} {piece.text}".strip(" "))
+    return " ".join(" ".join(filter(None, texts)).split("\n"))
+
+
+def to_draft(
+    pieces: Sequence[Piece],
+    notes: Mapping[int, str],
+    title: str = "",
+    uncertain: Iterable[str] = (),
+) -> Draft:
+    """The document.
+
+    A note stands behind the paragraph, list or table that has its mark. Bold paragraphs are marked
+    where there is no heading, so that they can stand for headings.
+    """
+    has_headings = any(piece.level for piece in pieces)
+    lowered = any(piece.is_title for piece in pieces)
+    parts: list[str] = []
+    items: list[str] = []
+    depths: list[int] = []  # of the open list
+    waiting: list[int] = []  # numbers of notes
+    written: set[int] = set()
+    pages = ""  # of pieces without text
+
+    def close() -> None:
+        if items:
+            parts.append("\n".join(items))
+        for number in waiting:
+            if number in notes and number not in written:
+                written.add(number)
+                parts.append(f"{mark(number)}: {notes[number]}")
+        for each in (items, depths, waiting):
+            each.clear()
+
+    for piece in pieces:
+        if not piece.depth:
+            close()
+        waiting += piece.notes
+        if not piece.rows and not piece.text.strip(f"{PAGE} \n"):
+            pages += piece.text
+            continue
+        if piece.depth:
+            while depths and depths[-1] >= piece.depth:
+                depths.pop()
+            depths.append(piece.depth)
+            items.append(pages + _item(piece, len(depths)))
+        else:
+            parts.append(
+                pages
+                + _written(piece, piece.level + lowered, mark_bold=not has_headings)
+            )
+        pages = ""
+    close()
+    text, page_starts = _paged(assembled(parts))
+    return Draft(text, uncertain=tuple(uncertain), page_starts=page_starts, title=title)
+
+
+def _written(piece: Piece, level: int, *, mark_bold: bool) -> str:
+    if piece.rows:
+        return pipe_table(spread(piece.rows), piece.header_rows)
+    if piece.is_heading:
+        words = f"{piece.label} {piece.text}".replace(PAGE, " ").split()
+        line = heading_line(min(level, _MOST_LEVEL), " ".join(words))
+        return PAGE * piece.text.count(PAGE) + line
+    if mark_bold and piece.is_bold and "\n" not in piece.text:
+        text = piece.text.replace(PAGE, "").strip().replace("*", "\\*")
+        return f"{PAGE * piece.text.count(PAGE)}**{text}**"
+    return _escaped(piece.text)
+
+
+def _escaped(text: str) -> str:
+    """Marks of pages stand in front where lines are escaped, or the mark would be in the way."""
+    plain = text.replace(PAGE, "")
+    escaped = "\n".join(escaped_lines(plain.strip().split("\n")))
+    return text if escaped == plain else PAGE * text.count(PAGE) + escaped
+
+
+def _item(piece: Piece, depth: int) -> str:
+    lines = _escaped(piece.text).split("\n")
+    sign = piece.label if _COUNTED.fullmatch(piece.label) else "-"
+    if piece.label and sign == "-":
+        lines[0] = f"{piece.label} {lines[0]}"
+    inside = "    " * depth
+    return f"{inside[4:]}{sign} " + f"\n{inside}".join(lines)
+
+
+def _paged(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The text without marks of pages, and where the pages begin."""
+    sheets = text.split(PAGE)
+    starts = [(0, 1)]
+    for page, sheet in enumerate(sheets[:-1], 2):
+        starts.append((starts[-1][0] + len(sheet), page))
+    return "".join(sheets), tuple(starts) if len(starts) > 1 else ()
+
+
+def on_one_page(rows: Sequence[Cell]) -> None:
+    """Keep of a row only the marks of its cell with the most: its cells stand side by side."""
+    most = max((cell.text.count(PAGE) for cell in rows), default=0)
+    for cell in rows:
+        cell.text = cell.text.replace(PAGE, "")
+    if most:
+        rows[0].text = PAGE * most + rows[0].text

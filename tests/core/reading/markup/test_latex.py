@@ -1,0 +1,71 @@
+"""Files that LaTeX inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from structrag import errors
+from structrag.reading.markup.latex import expand, headings
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.tex"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def test_inputs_are_read_below_the_root(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        main="\\section{A}\n\\input{sub/b}\n\\input sub/b \n% \\input{sub/b}\n\\verb|\\input{a}|",
+        sub__b="\\subsection{B}\n\\include{c}",
+        sub__c="Text of \\C.\n",
+    )
+    text = expand(tmp_path / "main.tex", tmp_path)
+    assert [heading.title for heading in headings(text)] == ["A", "B", "B"]
+    assert text.count("Text of \\C.") == 2
+    assert text.endswith("% \\input{sub/b}\n\\verb|\\input{a}|")
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("\\input{../outside}", "outside of"),
+        ("\\include{/etc/hostname}", "outside of"),
+        ("\\input{link}", "outside of"),
+        ("\\input{nowhere}", "not there"),
+        ("\\input{main}", "inputs itself"),
+        ("\\input{around}", "inputs itself"),
+        ("\\input{binary}", "text"),
+    ],
+)
+def test_what_is_refused_stays_as_it_is_written(
+    tmp_path: Path, command: str, reason: str
+) -> None:
+    root = tmp_path / "root"
+    write(tmp_path, outside="secret")
+    write(root, main=f"A {command} B", around="\\input{main}", binary="\0\0")
+    (root / "link.tex").symlink_to(tmp_path / "outside.tex")
+    with pytest.warns(UserWarning, match=reason):
+        text = expand(root / "main.tex", root)
+    assert "secret" not in text
+    assert text.startswith("A \\in") and text.endswith(" B")
+
+
+def test_inputs_that_double_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.reading.markup.latex.MAX_BYTES", 20_000)
+    for i in range(40):
+        write(tmp_path, **{f"f{i}": f"\\input{{f{i + 1}}}" * 2 + "x" * 100})
+    write(tmp_path, f40="end")
+    with pytest.warns(UserWarning, match="too long"):
+        assert len(expand(tmp_path / "f0.tex", tmp_path)) < 60_000
+
+
+def test_a_main_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidDocument):
+        expand(tmp_path / "none.tex", tmp_path)
