@@ -44,7 +44,7 @@ class D3Retriever(IndexRetriever):
     `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
     `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any),
     `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen:
-    "llm", "scores", "evidence", "direct" or "all"). What a question
+    "llm", "scores", "evidence", "direct" or "none"). What a question
     costs is in `result`, what it would cost in `estimate`.
 
     Raises:

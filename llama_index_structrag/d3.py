@@ -48,7 +48,7 @@ class D3Retriever(IndexRetriever):
 
     Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
-    `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "all").
+    `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
     What a question costs is in `result` and
     in the event `RetrievalCostEvent`, what it would cost in `estimate`.
 

@@ -24,12 +24,12 @@ from structrag.evaluation.passages import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
 from structrag.reading.files import (
-    FORMATS,
     find_files,
     kinds_of,
     other_files,
     read_file,
 )
+from structrag.reading.formats import format_names
 from structrag.reading.opening import PDF_READERS
 from structrag.records import Document
 from structrag.text.plurals import pluralise
@@ -65,7 +65,8 @@ Paths = Annotated[
 Format = Annotated[
     str,
     typer.Option(
-        help="auto, markdown, html or text.", callback=one_of("--format", FORMATS)
+        help=f"One of {', '.join(format_names())}.",
+        callback=one_of("--format", format_names()),
     ),
 ]
 Reader = Annotated[

@@ -47,7 +47,8 @@ from structrag.ingestion.workers import (
 )
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.progress import ProgressLine
-from structrag.reading.files import FORMATS, find_files
+from structrag.reading.files import find_files
+from structrag.reading.formats import check_format
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.text.plurals import pluralise
@@ -209,7 +210,7 @@ def ingest(
     if workers is not None:
         check_at_least("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
-    check_choice("format", format, FORMATS)
+    check_format(format)
     check_reader(reader)
     check_at_least("save_every", save_every, 0)
     check_at_least("max_seconds", max_seconds, 0.001)

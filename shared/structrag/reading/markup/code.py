@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from structrag.errors import MissingExtra, check_choice, require
@@ -28,7 +29,7 @@ SUFFIXES = {
     "bash": (".sh", ".bash"),
 }
 _DEFINITION = re.compile(
-    r"(?:class|module|method|singleton_method|internal_module|type_spec|macro_definition"
+    r"(?:variable_declarator|class|module|method|singleton_method|internal_module|type_spec|macro_definition"
     r"|(?:abstract_class|class|struct|interface|trait|enum|record|annotation_type|method"
     r"|constructor|function|generator_function|namespace)_declaration"
     r"|(?:function|class|method|namespace)_definition"
@@ -116,6 +117,11 @@ def _parser(language: str) -> Any:
     return sitter.Parser(sitter.Language(getattr(module, name)()))
 
 
+@lru_cache(maxsize=4096)
+def _is(pattern: re.Pattern[str], kind: str) -> bool:
+    return pattern.fullmatch(kind) is not None
+
+
 def _definitions(root: Any, data: bytes) -> list[tuple[int, str, int, int]]:
     """Level, name and the bytes of the heading of each definition, in order."""
     found = []
@@ -124,7 +130,7 @@ def _definitions(root: Any, data: bytes) -> list[tuple[int, str, int, int]]:
         node, level, start = stack.pop()
         kind = node.type
         is_definition = False
-        if _DEFINITION.fullmatch(kind) or kind.endswith("variable_declarator"):
+        if _is(_DEFINITION, kind):
             name = _name(node, data)
             if name:
                 is_definition = True
@@ -132,15 +138,15 @@ def _definitions(root: Any, data: bytes) -> list[tuple[int, str, int, int]]:
         inner: list[tuple[Any, int, int]] = []
         lead, row = -1, -2  # row: of the end of the comment above
         for child in node.named_children:
-            if _LEADING.fullmatch(child.type):
+            if _is(_LEADING, child.type):
                 if row < 0 or child.start_point[0] > row + 1:
                     lead = child.start_byte
                 row = child.end_point[0]
                 continue
             begin = lead if 0 <= child.start_point[0] - row <= 1 else child.start_byte
-            if not inner and not is_definition and _WRAPPER.fullmatch(kind):
+            if not inner and not is_definition and _is(_WRAPPER, kind):
                 begin = min(begin, start)
-            if _NESTING.fullmatch(child.type) or _DEFINITION.fullmatch(child.type):
+            if _is(_NESTING, child.type) or _is(_DEFINITION, child.type):
                 inner.append((child, level + is_definition, begin))
             row = -2
         stack += reversed(inner)

@@ -56,7 +56,10 @@ _KINDS: dict[str, BlockKind] = {
 
 
 def headings(text: str) -> list[Heading]:
-    """The section titles, in order; levels by the order in which their lines first occur."""
+    """The section titles, in order; levels by the order in which their lines first occur.
+
+    A title that skips a level, an error to docutils, is a heading all the same.
+    """
     lines = lines_of(text)
     styles: dict[str, int] = {}
     found = []
@@ -91,7 +94,7 @@ def _element(lines: Lines, i: int, before: Element | None) -> Element:
     if line[0] == " ":
         return Element(indented(lines, i), "quote")
     if _RULE.fullmatch(line):
-        return _ruled(lines, i) or _text(lines, i)
+        return _ruled(lines, i) or _titled(lines, i) or _text(lines, i)
     if not line[0].isalnum():
         element = _marked(lines, i, line)
         if element:

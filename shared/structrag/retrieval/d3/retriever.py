@@ -33,16 +33,16 @@ from structrag.retrieval.d3.results import (
     Details,
     hits_of,
     scores_by_strategy,
-    with_extras,
 )
 from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_flow
 from structrag.retrieval.d3.scoring import (
+    check_evidence,
     embedded_by,
     paragraph_scores_flow,
+    paragraph_sentence_flow,
     within_budget,
 )
 from structrag.retrieval.d3.selection import Evidence, Selection
-from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_flow
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.retriever import Retriever, check_index
 
@@ -246,8 +246,7 @@ class D3Retriever(Retriever):
         chunks = [
             scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions
         ]
-        hits = hits_of(chunks, evidence.scores, details, evidence.shares)
-        hits = [with_extras(hit, {"route": routed.route.how}) for hit in hits]
+        hits = hits_of(chunks, evidence, details, routed.route.how)
         return D3Result(
             question,
             tuple(hits),

@@ -21,7 +21,7 @@ from structrag.retrieval.evidence.quantised import (
     quantise,
     unit_rows,
 )
-from structrag.retrieval.evidence.units import find_units
+from structrag.retrieval.evidence.units import Units, find_units
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
     Windows,
@@ -85,26 +85,27 @@ def _empty(dtype: Any, width: int | None = None) -> NDArray[Any]:
     return np.zeros(0 if width is None else (0, width), dtype=dtype)
 
 
+_NO_INTS, _ONE_ZERO = _empty(np.int32), np.zeros(1, dtype=np.int32)
 # Of a document without text
 NO_ATOMS = Record(
-    starts=_empty(np.int32),
-    ends=_empty(np.int32),
-    tokens=_empty(np.int32),
-    blocks=_empty(np.int32),
-    sections=_empty(np.int32),
-    block_tokens=_empty(np.int32),
+    starts=_NO_INTS,
+    ends=_NO_INTS,
+    tokens=_NO_INTS,
+    blocks=_NO_INTS,
+    sections=_NO_INTS,
+    block_tokens=_NO_INTS,
     stem_keys=_empty(np.uint64),
-    stem_atoms=_empty(np.int32),
-    stem_counts=_empty(np.int32),
-    stem_lengths=_empty(np.int32),
+    stem_atoms=_NO_INTS,
+    stem_counts=_NO_INTS,
+    stem_lengths=_NO_INTS,
     title_keys=_empty(np.uint64),
-    title_sections=_empty(np.int32),
+    title_sections=_NO_INTS,
     token_rows=_empty(np.uint8, 0),
     token_scales=_empty(np.float32),
-    token_firsts=np.zeros(1, dtype=np.int32),
-    piece_ids=_empty(np.int32),
-    piece_counts=_empty(np.int32),
-    encoder_spans=np.zeros(1, dtype=np.int32),
+    token_firsts=_ONE_ZERO,
+    piece_ids=_NO_INTS,
+    piece_counts=_NO_INTS,
+    encoder_spans=_ONE_ZERO,
     sums=_empty(np.int8, 0),
     lengths=_empty(np.float32, len(SUM_WIDTHS) + 1),
 )
@@ -112,12 +113,10 @@ NO_ATOMS = Record(
 
 def read_units(outline: Outline, read_options: ReadOptions) -> Record:
     """A document's record without any vectors."""
-    text = outline.document.text
     units = find_units(outline, read_options)
-    texts = [
-        text[start:end] for start, end in zip(units.starts, units.ends, strict=True)
-    ]
-    stems = count_stems(texts, language=read_options.language)
+    stems = count_stems(
+        texts_of_atoms(outline.document.text, units), language=read_options.language
+    )
     # The title leads: of a page whose headings all have one level it says what the page is about.
     paths = [
         " ".join((outline.document.title, *section.path))
@@ -218,7 +217,7 @@ def with_vectors_of_all(records: Sequence[Record], vectors: Array) -> list[Recor
     ]
 
 
-def texts_of_atoms(text: str, record: Record) -> list[str]:
+def texts_of_atoms(text: str, record: Record | Units) -> list[str]:
     """The texts of a document's atoms."""
     return [
         text[start:end] for start, end in zip(record.starts, record.ends, strict=True)

@@ -443,9 +443,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken
-            for place, passage in enumerate(
-                sorted(passages, key=lambda one: one.rank), start=1
-            )
+            for place, passage in enumerate(passages, start=1)
         ]
 
     def _question_flow(self, query: str, fitted_embedder: Any) -> Flow[Question]:

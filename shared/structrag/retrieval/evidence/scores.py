@@ -164,10 +164,11 @@ def stem_scores(
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
     titles, weight_of_all = np.zeros(len(pool)), 0.0
-    is_first = _section_starts(pool)
+    # Each window counts, and of a section the first of its units.
+    is_first = pool.section_windows.firsts == np.arange(len(pool))
     counted = [slice(None)] * (len(windows) - 1) + [is_first]
     norms = [
-        _norms(lengths, lengths[of])
+        BM25.norm(lengths, float(lengths[of].sum()) / max(1, len(lengths[of])))
         for lengths, of in zip(pool.stem_lengths, counted, strict=True)
     ]
     for key, times in zip(stem_keys(counts), counts.values(), strict=True):
@@ -184,19 +185,6 @@ def stem_scores(
             weight = times * float(idf(len(of_windows), np.count_nonzero(of_windows)))
             scores[number] += weight * tf / (tf + norms[number])
     return scores, titles / weight_of_all if weight_of_all else titles
-
-
-def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
-    """What BM25 adds to a count below the line. By the text's length beside the mean of those
-    `counted`."""
-    norms: FloatArray = BM25.norm(lengths, float(counted.sum()) / max(1, len(counted)))
-    return norms
-
-
-def _section_starts(pool: Corpus) -> BoolArray:
-    """Which atoms stand for their section in counts: the first ones."""
-    starts: BoolArray = pool.section_windows.firsts == np.arange(len(pool))
-    return starts
 
 
 def _matched(

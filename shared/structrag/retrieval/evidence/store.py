@@ -33,7 +33,7 @@ from structrag.retrieval.evidence.record import (
     with_vectors_of_all,
 )
 from structrag.retrieval.evidence.required_context import RequiredContext
-from structrag.text.arrays import Int32Array
+from structrag.text.arrays import Int32Array, bytes_text, text_bytes
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
@@ -66,8 +66,8 @@ class StoredDocument:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a store keeps of it as arrays."""
         return {
-            "text": _bytes(self.text),
-            "paths": _bytes(json.dumps(self.paths)),
+            "text": text_bytes(self.text),
+            "paths": text_bytes(json.dumps(self.paths)),
             "body_starts": np.array(self.body_starts, dtype=np.int32),
             "piece_spans": np.array(self.encoder_spans, dtype=np.int32).reshape(-1, 2),
             "leads": np.array(self.required, dtype=np.int32).reshape(
@@ -336,25 +336,25 @@ class _DocumentTable:
 
 def _stored(reader: Reader, doc_id: str) -> StoredDocument:
     record = reader.stored(doc_id).record
-    encoder_spans = reader.array(doc_id, "piece_spans")
-    starts = reader.array(doc_id, "body_starts")
-    required = reader.array(doc_id, "leads")
+
+    def rows(name: str) -> list[Any]:
+        array = reader.array(doc_id, name)
+        return [] if array is None else array.tolist()
+
+    def text(name: str) -> str:
+        array = reader.array(doc_id, name)
+        return "" if array is None else bytes_text(array)
+
     return StoredDocument(
         id=record["id"],
         title=record["title"],
         format=record["format"],
         meta=record["meta"],
-        text=_text(reader.array(doc_id, "text")),
-        paths=tuple(
-            map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))
-        ),
-        body_starts=() if starts is None else tuple(starts.tolist()),
-        encoder_spans=()
-        if encoder_spans is None
-        else tuple(map(tuple, encoder_spans.tolist())),
-        required=()
-        if required is None
-        else tuple(RequiredContext(*row) for row in required.tolist()),
+        text=text("text"),
+        paths=tuple(map(tuple, json.loads(text("paths") or "[]"))),
+        body_starts=tuple(rows("body_starts")),
+        encoder_spans=tuple(map(tuple, rows("piece_spans"))),
+        required=tuple(RequiredContext(*row) for row in rows("leads")),
         source=_source_map(reader.array(doc_id, "source_runs")),
     )
 
@@ -384,11 +384,3 @@ def _record(reader: Reader, doc_id: str) -> Record:
         array = reader.array(doc_id, name)
         arrays[name] = nothing if array is None else array
     return Record(**arrays)
-
-
-def _bytes(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _text(content: NDArray[Any] | None) -> str:
-    return "" if content is None else content.tobytes().decode("utf-8", "surrogatepass")

@@ -14,7 +14,6 @@ from structrag.retrieval.fusion import maxnorm, minmax, round_robin
 from structrag.text.arrays import BoolArray, FloatArray, IntArray
 
 ROUTES = ("dense", "bm25", "keywords")  # also the order of the three parts of a score
-RRF_C = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +61,6 @@ def weighted_parts(pool: Candidates, weights: Sequence[float]) -> FloatArray:
     return parts
 
 
-def rank_parts(pool: Candidates) -> FloatArray:
-    """1 / (60 + rank) of each segment by route, (3, n). 0 where a route did not find it. Their sum
-    is reciprocal rank fusion."""
-    parts = np.zeros((len(ROUTES), len(pool.rows)))
-    for i, route in enumerate(ROUTES):
-        ranks = pool.ranks.get(route, {})
-        for j, row in enumerate(pool.rows.tolist()):
-            if row in ranks:
-                parts[i, j] = 1 / (RRF_C + ranks[row])
-    return parts
-
-
 def best_score(
     pool: Candidates, weights: Sequence[float], routes: Sequence[str]
 ) -> float:
@@ -85,13 +72,6 @@ def best_score(
         if route in routes:
             best += weight * most[route]
     return best or 1.0
-
-
-def best_rank_score(pool: Candidates, routes: Sequence[str]) -> float:
-    """What a segment that is first on every route has by ranks. The route "keywords" counts where
-    the query has some."""
-    counted = [route for route in routes if route != "keywords" or pool.keywords]
-    return len(counted) / (RRF_C + 1) or 1.0
 
 
 def keyword_ranks(rows: IntArray, counts: IntArray) -> dict[int, int]:
