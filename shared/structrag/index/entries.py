@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -271,6 +272,7 @@ def serialise_row(row: ChunkRow) -> bytes:
     return dump_json({**fields, "path": list(row.chunk.path), "views": texts})
 
 
+@lru_cache(maxsize=2048)  # what is found once is mostly found again
 def parse_row(line: bytes) -> ChunkRow:
     """The row that `serialise_row` wrote."""
     record = parse_json(line)
