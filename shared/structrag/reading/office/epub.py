@@ -36,6 +36,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         ),
         "",
     )
+    if not root_file:
+        package.refuse(f"its {_CONTAINER} names no book. Make the file again.")
     root = package.xml(root_file)
     items = {each.get("id"): each for each in root.iter() if local(each) == "item"}
     encrypted = _encrypted(package)

@@ -6,7 +6,7 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 from xml.etree.ElementTree import Element
 
 from structrag.reading.drafts import Draft
@@ -226,15 +226,12 @@ class _Sheet:
 
     def _write(self, region: _Region) -> None:
         rows = list(region.rows)
-        while rows and (len(rows) == 1 or region.left < region.right):
-            texts = [self.cells[rows[0], column] for column in region.rows[rows[0]]]
-            if sum(map(bool, texts)) != 1 or any(
-                (rows[0], column) in self.numbers for column in region.rows[rows[0]]
-            ):
-                break
-            self._line(rows.pop(0), region)
-        count = sum(len(region.rows[row]) for row in rows)
         left, right = region.left, region.right
+        titles = list(takewhile(lambda row: self._is_title(row, region), rows))
+        for row in titles:
+            self._line(row, region)
+        rows = rows[len(titles) :]
+        count = sum(len(region.rows[row]) for row in rows)
         if (
             left == right
             or len(rows) * (right - left + 1) > _EMPTY_SHARE * count + 1_000
@@ -252,6 +249,11 @@ class _Sheet:
             )
             labels = [self.label(row, left, right) for row in rows]
             self.placed.table(grid, labels, int(has_header))
+
+    def _is_title(self, row: int, region: _Region) -> bool:
+        places = [(row, column) for column in region.rows[row]]
+        texts = list(filter(None, map(self.cells.__getitem__, places)))
+        return len(texts) == 1 and self.numbers.isdisjoint(places)
 
     def _line(self, row: int, region: _Region) -> None:
         columns = region.rows[row]
