@@ -30,9 +30,10 @@ from benchmarks.quality_tables import markdown_table
 from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
 from structrag.retrieval.d3.routing import SearchedPart
-from structrag.retrieval.d3.scoring import fused_scores, part_scores_flow
-from structrag.retrieval.d3.sentences import (
+from structrag.retrieval.d3.scoring import (
+    fused_scores,
     paragraph_sentence_flow,
+    part_scores_flow,
     part_sentence_scores,
 )
 from structrag.text.tokens import count_tokens

@@ -57,7 +57,7 @@ from structrag.evaluation import (
 from structrag.evaluation.measure import Span, spans_of
 from structrag.model_calls.requests import Flow, TokenVectors
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Question, Ranking
 from structrag.text.tokens import TokenCounter
@@ -238,9 +238,9 @@ def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) ->
 class Once(EvidenceRetriever):
     """Ranks the atoms of a pool once for a question, whatever the budget."""
 
-    last: tuple[Pool, str, Ranking] | None = None
+    last: tuple[Corpus, str, Ranking] | None = None
 
-    def _ranking(self, pool: Pool, question: Question) -> Ranking:
+    def _ranking(self, pool: Corpus, question: Question) -> Ranking:
         if (
             self.last is None
             or self.last[0] is not pool

@@ -27,11 +27,11 @@ from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever
 from structrag.evaluation import span_recall
 from structrag.evaluation.measure import Span, SpanMeasure
-from structrag.model_calls.requests import Array, TokenVectors
+from structrag.model_calls.requests import TokenVectors
 from structrag.reading.settings import ReadOptions
 from structrag.retrieval.evidence import adding, quantised, record
 from structrag.retrieval.evidence import corpus as pools
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
 from structrag.retrieval.evidence.quantised import Quantised, Quantiser, unit_rows
 from structrag.retrieval.evidence.scores import (
@@ -49,6 +49,7 @@ from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.text.arrays import Array
 
 FloatArray = NDArray[np.floating[Any]]
 # Questions of a set, at even distances, on which ways to keep vectors are measured.
@@ -230,7 +231,7 @@ class Bench:
         ranking: NDArray[np.int64],
         choice: Choice,
         documents: Sequence[StoredDocument],
-        pool: Pool,
+        pool: Corpus,
     ) -> Iterator[tuple[int, float]]:
         """Each budget with the recall of what fits into it."""
         before = np.concatenate([[0], np.cumsum(pool.tokens)])
@@ -248,7 +249,7 @@ class Bench:
             value = span_recall(asked.gold, spans, self.measure, mode=asked.mode)
             yield budget, round(value or 0.0, 6)
 
-    def signals(self, number: int, asked: Asked, pool: Pool) -> Signals:
+    def signals(self, number: int, asked: Asked, pool: Corpus) -> Signals:
         """What the question matches, from an earlier run where there was one."""
         path = self.folder / f"{number}.npz"
         if not path.is_file():
@@ -266,14 +267,14 @@ class Bench:
             return Signals(**{name: kept[name] for name in kept.files})
 
 
-def _span(passage: Passage, documents: Sequence[StoredDocument], pool: Pool) -> Span:
+def _span(passage: Passage, documents: Sequence[StoredDocument], pool: Corpus) -> Span:
     number, place = pool.place(passage.first)
     of, last = pool.records[number], place + passage.stop - passage.first - 1
     return documents[number].id, int(of.starts[place]), int(of.ends[last])
 
 
 def matched(
-    pool: Pool, text: str, tokens: TokenVectors, quantiser: Quantiser | None
+    pool: Corpus, text: str, tokens: TokenVectors, quantiser: Quantiser | None
 ) -> Signals:
     """What a question matches in a pool."""
     assert quantiser is not None
@@ -303,7 +304,7 @@ def matched(
 
 
 def _rematched(
-    signals: Signals, choice: Choice, documents: Sequence[StoredDocument], pool: Pool
+    signals: Signals, choice: Choice, documents: Sequence[StoredDocument], pool: Corpus
 ) -> Signals:
     """What is matched where tokens are matched or weighted as the library does not."""
     matches, weights = signals.matches, signals.weights
@@ -316,7 +317,7 @@ def _rematched(
     return replace(signals, tokens=ideas.in_windows(pool, matches, weights)[None])
 
 
-def order(signals: Signals, choice: Choice, pool: Pool) -> NDArray[np.int64]:
+def order(signals: Signals, choice: Choice, pool: Corpus) -> NDArray[np.int64]:
     """The atoms by their scores, as `rank` orders them."""
     n = len(signals.titles)
     parts = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.packing import AROUND
 from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
@@ -35,7 +35,10 @@ def is_content(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def with_headings(
-    pool: Pool, documents: Sequence[StoredDocument], matches: FloatArray, factor: float
+    pool: Corpus,
+    documents: Sequence[StoredDocument],
+    matches: FloatArray,
+    factor: float,
 ) -> FloatArray:
     """Each atom's best cosines (atoms, k), or `factor` times those of the headings above it."""
     above = []
@@ -65,7 +68,7 @@ def by_reach(weights: FloatArray, matches: FloatArray, power: float) -> FloatArr
     return reached / reached.sum() if reached.sum() > 0 else weights
 
 
-def in_windows(pool: Pool, matches: FloatArray, weights: FloatArray) -> FloatArray:
+def in_windows(pool: Corpus, matches: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted means of the best cosines in each window: shape (widths, atoms)."""
     kinds = [pool.windows[width] for width in MAX_WIDTHS]
     return np.stack(weighted_maxima(matches.astype(np.float32), weights, kinds))
@@ -81,7 +84,7 @@ def over_widths(matched: Sequence[FloatArray], best: int | None) -> FloatArray:
 
 
 def covering(
-    pool: Pool,
+    pool: Corpus,
     matches: FloatArray,
     weights: FloatArray,
     scores: FloatArray,

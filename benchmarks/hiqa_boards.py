@@ -37,7 +37,7 @@ MORE: dict[str, dict[str, Any]] = {  # with the path only
     "dense + keywords": {"routes": ("dense", "keywords")},
     "BM25 + keywords": {"routes": ("bm25", "keywords")},
     "all three, alpha and beta auto": {"alpha": "auto", "beta": "auto"},
-    "all three, reciprocal ranks": {"fusion": "rrf"},
+    "all three, reciprocal ranks": {"kind": hiqa_peers.ReciprocalRanks},
 }
 DEFAULT = "all three (default)"
 TUNED = "all three, tuned on 20 other questions"

@@ -231,7 +231,9 @@ def systems(index: Index) -> dict[str, Search]:
         "BM25": hiqa_peers.route(index, "bm25"),
         "HiQARetriever": hiqa_peers.hiqa(index),
         "HiQARetriever, pool of 100": hiqa_peers.hiqa(index, 100),
-        "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(index, fusion="rrf"),
+        "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(
+            index, kind=hiqa_peers.ReciprocalRanks
+        ),
         "MultiViewRetriever": hiqa_peers.multiview(index),
     }
     return own | hiqa_peers.peers(index)

@@ -8,14 +8,19 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from benchmarks.hiqa_scores import Ranking, Search
+from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.snapshot import Reader
 from structrag.model_calls.requests import Flow
-from structrag.retrieval.hiqa.candidates import PoolSource
+from structrag.retrieval.hiqa.candidates import CandidateSource
 from structrag.retrieval.hiqa.keywords import KeywordTable
 from structrag.retrieval.hiqa.retriever import POOL, HiQARetriever
+from structrag.retrieval.hiqa.scores import ROUTES, Candidates
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.text.arrays import FloatArray
 
 LANGCHAIN = "LangChain EnsembleRetriever"
 LLAMA = "LlamaIndex QueryFusionRetriever, {}"
@@ -31,15 +36,34 @@ PACKAGES = (
 )
 
 
-def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
+def hiqa(
+    index: Index,
+    n: int = POOL,
+    kind: type[HiQARetriever] = HiQARetriever,
+    **settings: Any,
+) -> Search:
     """`HiQARetriever` with these settings, its first `n` hits."""
-    retriever = HiQARetriever(index, **settings)
+    retriever = kind(index, **settings)
     return lambda question: [
         (hit.chunk, hit.score) for hit in retriever.search(question, n)
     ]
 
 
-class QuestionAlone(PoolSource):
+class ReciprocalRanks(HiQARetriever):
+    """The three rankings put together by the sum of 1 / (60 + rank)."""
+
+    def _parts(
+        self, reader: CorpusReader, pool: Candidates
+    ) -> tuple[FloatArray, float]:
+        parts = np.zeros((len(ROUTES), len(pool.rows)))
+        for i, route in enumerate(ROUTES):
+            ranks = pool.ranks.get(route, {})
+            for j, row in enumerate(pool.rows.tolist()):
+                parts[i, j] = 1 / (60 + ranks[row]) if row in ranks else 0
+        return parts, len(ROUTES) / 61
+
+
+class QuestionAlone(CandidateSource):
     """The segments of a question by its own vector, as published."""
 
     def query_vectors(
@@ -150,7 +174,7 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
     )
 
     def search(question: str) -> Ranking:
-        chunks = index.store
+        chunks = index.store.reader()
         return [
             (chunks.chunk(chunks.row_of(found.node.node_id)), float(found.score or 0.0))
             for found in both.retrieve(question)

@@ -159,7 +159,10 @@ def systems(
             "HiQARetriever, alpha and beta auto",
             hiqa_peers.hiqa(index, alpha="auto", beta="auto"),
         ),
-        ("HiQARetriever, reciprocal ranks", hiqa_peers.hiqa(index, fusion="rrf")),
+        (
+            "HiQARetriever, reciprocal ranks",
+            hiqa_peers.hiqa(index, kind=hiqa_peers.ReciprocalRanks),
+        ),
         ("MultiViewRetriever, raw view", hiqa_peers.multiview(index, views=("raw",))),
         ("MultiViewRetriever, three views", hiqa_peers.multiview(index)),
         *hiqa_peers.peers(index).items(),

@@ -14,12 +14,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
+import multiprocessing
 import os
 import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -242,6 +245,11 @@ def plain_pdfplumber(data: bytes) -> str:
         return "\n\n".join(page.extract_text() for page in pdf.pages)
 
 
+def by_us(data: bytes) -> str:
+    """Our Markdown."""
+    return pdf_document(data).text
+
+
 def by_liteparse(data: bytes) -> str:
     """Markdown by liteparse, without OCR."""
     import liteparse
@@ -291,7 +299,7 @@ PEERS: Mapping[str, Callable[[bytes], str]] = {
     if find_spec(name)
 }
 READERS: Mapping[str, Callable[[bytes], str]] = {
-    OURS: lambda data: pdf_document(data).text,
+    OURS: by_us,
     "pdfplumber's extract_text (no headings)": plain_pdfplumber,
     **PEERS,
 }
@@ -341,6 +349,36 @@ def ratio_with_interval(
     return f"{whole:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
+def read_apart(
+    read: Callable[[bytes], str], files: Sequence[bytes]
+) -> Iterator[tuple[str | None, float]]:
+    """The text and the CPU seconds of each file, read in a process that a file may crash; None for
+    the text of a file that is not read."""
+    pool = None
+    for data in files:
+        if pool is None:
+            pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+            pool.submit(timed, read, printed([Block("paragraph", "Warm.")], 1)).result()
+        try:
+            yield pool.submit(timed, read, data).result()
+        except BrokenProcessPool:
+            pool.shutdown()
+            pool = None
+            yield None, 0.0
+    if pool:
+        pool.shutdown()
+
+
+def timed(read: Callable[[bytes], str], data: bytes) -> tuple[str | None, float]:
+    """A file's text, None where it cannot be read, and the CPU seconds it took."""
+    start = time.process_time()
+    try:
+        text = read(data)
+    except Exception:  # noqa: BLE001 - the peers raise errors of any kind
+        return None, time.process_time() - start
+    return text, time.process_time() - start
+
+
 def outlines_table(files: Sequence[bytes]) -> str:
     """The section on real files with bookmarks."""
     truths = [bookmarks_of(data) for data in files]
@@ -356,15 +394,10 @@ def outlines_table(files: Sequence[bytes]) -> str:
     for label, read in READERS_OF_OUTLINES.items():
         scores: list[tuple[int, int, int, float, int]] = []
         failed = 0
-        for data, titles, pages in chosen:
-            start = time.process_time()
-            try:
-                text = read(data)
-            except Exception:  # noqa: BLE001 - the peers raise errors of any kind
-                text = ""
-                failed += 1
-            seconds = time.process_time() - start
-            both, found = headings_in_both(titles, text)
+        texts = read_apart(read, [data for data, _, _ in chosen])
+        for (_, titles, pages), (text, seconds) in zip(chosen, texts, strict=True):
+            failed += text is None
+            both, found = headings_in_both(titles, text or "")
             scores.append((both, len(titles), found, seconds, pages))
         rights, truth, given, times, counts = zip(*scores, strict=True)
         cells = (

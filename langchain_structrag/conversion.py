@@ -15,7 +15,7 @@ from structrag.integrations.documents import (
     document_name,
     read_document,
 )
-from structrag.integrations.metadata import PAGE_LABEL_KEY, page_label
+from structrag.integrations.metadata import PAGE_LABEL_KEY, page_label, place_notes
 from structrag.integrations.offsets import trusted_start
 from structrag.integrations.origins import Origin, parent_of, under_titles
 from structrag.reading.paging import pages_between
@@ -53,14 +53,15 @@ def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
     """The pages of a chunk, as LangChain's loaders name them.
 
     They come from the metadata of its document: `page` and `last_page`, counted from 0, and
-    `page_label`, counted from 1. {} where nobody knows.
+    `page_label`, counted from 1; `place`, such as "slide 4". {} where nobody knows.
     """
     pages = pages_between(meta, chunk.start, chunk.end)
+    places = place_notes(meta, chunk)
     if pages is None:
-        return {}
+        return places
     first, last = pages
     values = (first - 1, last - 1, page_label(meta, chunk))
-    return dict(zip(PAGE_NOTES, values, strict=True))
+    return {**dict(zip(PAGE_NOTES, values, strict=True)), **places}
 
 
 def as_host(document: Document) -> HostDocument:

@@ -14,7 +14,7 @@ from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.usage import Usage
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
@@ -44,7 +44,7 @@ class D3Retriever(IndexRetriever):
     `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
     `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any),
     `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen:
-    "llm", "scores", "evidence", "direct" or "all"). What a question
+    "llm", "scores", "evidence", "direct" or "none"). What a question
     costs is in `result`, what it would cost in `estimate`.
 
     Raises:
@@ -125,7 +125,7 @@ class D3Retriever(IndexRetriever):
         """`results` on an event loop."""
         return await self._d3().aresults(questions, k, where=where)
 
-    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
         nothing."""
         return self._d3().estimate(question, where=where)

@@ -10,11 +10,12 @@ from langchain_core.embeddings import Embeddings
 
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.flow import ask
-from structrag.model_calls.requests import Array, Embed, Embedder, Flow
+from structrag.model_calls.requests import Embed, Embedder, Flow
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
 from structrag.model_calls.usage import Usage
 from structrag.models.embedders import as_fixed_embedder
+from structrag.text.arrays import Array
 
 
 class StructragEmbeddings(Embeddings):

@@ -14,7 +14,6 @@ from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
 from langchain_structrag.options import FormatterArguments, further_settings
 from langchain_structrag.reading import DocumentQueue
-from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.integrations.documents import is_pdf
@@ -22,7 +21,7 @@ from structrag.integrations.formatted import format_notes, formatter_of
 from structrag.integrations.metadata import PAGES_KEY, without_page_starts
 from structrag.model_calls.settings import ASKING, CallSettings
 from structrag.model_calls.usage import Usage
-from structrag.reading.files import FORMATS
+from structrag.reading.formats import check_format
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -92,7 +91,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         **settings: Unpack[FormatterArguments],
     ) -> None:
         others = further_settings(HiQAFormatter, settings, FormatterArguments)
-        self._format = check_choice("format", format, FORMATS)
+        self._format = check_format(format)
         self._add_report = add_report
         self._metadata_lists = metadata_lists
         self._password = password

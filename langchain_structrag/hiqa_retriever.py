@@ -78,8 +78,6 @@ class HiQARetriever(IndexRetriever):
     """Whether names in titles and file names are keywords too.
 
     "bodies": those of the text as well. Or a function that finds names in a title."""
-    fusion: str | None = None
-    """Either "score" (the default) or "rrf"."""
     routes: Sequence[str] | None = None
     """Some of "dense", "bm25" and "keywords"; None: all."""
     diversify: str | None = None

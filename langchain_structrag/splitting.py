@@ -18,7 +18,7 @@ from langchain_structrag.conversion import (
     page_notes,
     to_split,
 )
-from structrag.errors import InvalidParameter, check_at_least, check_choice, require
+from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.integrations.documents import stable_uuid
 from structrag.integrations.metadata import (
     SEGMENT_TEXT_KEY,
@@ -30,7 +30,7 @@ from structrag.integrations.metadata import (
 )
 from structrag.integrations.offsets import TrimmedLength, trimmed
 from structrag.integrations.origins import REPLACED_KEYS, Origin
-from structrag.reading.files import FORMATS
+from structrag.reading.formats import check_format
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.text.tokens import huggingface_counter, tiktoken_counter
@@ -96,7 +96,7 @@ class StructureSplitter(TextSplitter):
             add_start_index,
             strip_whitespace,
         )
-        self._format = check_choice("format", format, FORMATS)
+        self._format = check_format(format)
         self._add_context = add_context
         self._metadata_lists = metadata_lists
 

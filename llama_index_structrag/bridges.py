@@ -11,9 +11,9 @@ from structrag.integrations.documents import HostDocument, document_name, json_v
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
 from structrag.integrations.pages import joined_pages
 from structrag.reading.bridges.placed import PlacedDocument
-from structrag.reading.paging import PAGE_STARTS
+from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 
-_HIDDEN = [FORMAT_KEY, PAGES_KEY, PAGE_STARTS]
+_HIDDEN = [FORMAT_KEY, PAGES_KEY, PAGE_STARTS, PLACE_STARTS]
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:

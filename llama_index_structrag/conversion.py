@@ -34,11 +34,12 @@ from structrag.integrations.metadata import (
     heading_notes,
     oversize_notes,
     page_label,
+    place_notes,
     source_notes,
     without_page_starts,
 )
 from structrag.integrations.offsets import trimmed
-from structrag.reading.paging import PAGE_STARTS
+from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 from structrag.records import Chunk, Document, Hit
 
 INDEX_TEXT_KEY = (
@@ -53,6 +54,7 @@ EMBED_EXCLUDED_KEY = (
 HIDDEN_KEYS = (
     EMBED_EXCLUDED_KEY,
     PAGE_STARTS,
+    PLACE_STARTS,
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
     "heading_path",
@@ -105,12 +107,12 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
-    """Tell the pages of a chunk as `page_label`. Nothing is told where the document's metadata does
-    not know them. Embedding models do not see it."""
+    """Tell the pages of a chunk as `page_label`, and its `place` such as "slide 4". Nothing is told
+    where the document's metadata does not know them. Embedding models do not see it."""
     label = page_label(meta, chunk)
-    if label:
-        node.metadata[PAGE_LABEL_KEY] = label
-        node.excluded_embed_metadata_keys.append(PAGE_LABEL_KEY)
+    notes = {**({PAGE_LABEL_KEY: label} if label else {}), **place_notes(meta, chunk)}
+    node.metadata.update(notes)
+    node.excluded_embed_metadata_keys += notes
 
 
 def make_node(

@@ -19,7 +19,7 @@ from llama_index_structrag.retrieving import (
 from structrag.integrations.kinds import D3, RetrieverKind
 from structrag.model_calls.usage import Usage
 from structrag.records import Hit
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.index import D3AddReport
 from structrag.retrieval.d3.results import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
@@ -48,7 +48,7 @@ class D3Retriever(IndexRetriever):
 
     Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
-    `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "all").
+    `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
     What a question costs is in `result` and
     in the event `RetrievalCostEvent`, what it would cost in `estimate`.
 
@@ -98,7 +98,7 @@ class D3Retriever(IndexRetriever):
         results = await self.retriever.aresults(questions, **self._limits())
         return [_reported(result) for result in results]
 
-    def estimate(self, question: str) -> Estimate:
+    def estimate(self, question: str) -> D3Estimate:
         """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
         nothing."""
         return self.retriever.estimate(question, where=self.where)

@@ -63,7 +63,7 @@ class HiQARetriever(IndexRetriever):
     Args:
         index: The structrag `Index` to search.
         similarity_top_k: How many nodes; fewer where fewer were found.
-        preset, alpha, beta, keywords, detect_keywords, fusion, routes, diversify, view, order,
+        preset, alpha, beta, keywords, detect_keywords, routes, diversify, view, order,
             compare_rest: As for structrag's `HiQARetriever`.
         lexical: A LlamaIndex retriever over `segments()` in the place of BM25; see
             `llama_index_structrag.hiqa_retriever.LexicalRoute`.

@@ -13,9 +13,16 @@ from llama_index.core.schema import Document
 from structrag.errors import InvalidDocument
 from structrag.integrations.loading import FileReading, LoadedText
 from structrag.integrations.metadata import FORMAT_KEY, PAGES_KEY
-from structrag.reading.paging import PAGE_STARTS
+from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 
-_HIDDEN = (FORMAT_KEY, PAGES_KEY, PAGE_STARTS, "pages_without_text", "undecodable")
+_HIDDEN = (
+    FORMAT_KEY,
+    PAGES_KEY,
+    PAGE_STARTS,
+    PLACE_STARTS,
+    "pages_without_text",
+    "undecodable",
+)
 
 
 class StructragReader(BaseReader):

@@ -9,7 +9,7 @@ from doubles import HashTokens
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import fit_quantiser
 from structrag.retrieval.evidence.record import (
     Record,
@@ -37,9 +37,9 @@ def record(document: Document, read_options: ReadOptions = WORDS) -> Record:
     )
 
 
-def pool(documents: Sequence[Document]) -> Pool:
+def pool(documents: Sequence[Document]) -> Corpus:
     """The pool of documents."""
-    return Pool([record(document) for document in documents])
+    return Corpus([record(document) for document in documents])
 
 
 def question(text: str) -> Question:

@@ -113,6 +113,8 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
 
 # Arguments that are no more -> what to do instead.
 REMOVED_ARGUMENTS = {
+    "cross_encoder": "It selects paragraphs: selection=Selection(strategy='cross_encoder', ...).",
+    "join_adjacent": "Leave it out: hits that follow each other have offsets that touch.",
     "choose_views": "Leave it out: views are extracted, or written by llm=.",
     "dimensions": "Leave it out: vectors keep all of theirs.",
     "function_words": "Leave it out: the vectors of all words are kept.",

@@ -65,6 +65,7 @@ MUTABLE = {
     "retrieval._State",
     "reading._Cell",
     "reading._List",
+    "reading._State",
     "reading._Table",
 }
 # Some keep what they computed, some wrap a model that users may extend.
@@ -94,7 +95,7 @@ WITHOUT_SLOTS = {
     "reading.Joiner",
     "reading.Paragraph",
     "reading._Run",
-    "retrieval.PoolSource",
+    "retrieval.CandidateSource",
 }
 
 

@@ -151,13 +151,15 @@ def test_k_where_and_strategies() -> None:
 
 def test_it_is_the_core_retriever() -> None:
     retriever = made(
-        llm=MODEL, preset="paper", routing=Routing(answer_format="ids", on_empty="all")
+        llm=MODEL,
+        preset="paper",
+        routing=Routing(answer_format="ids", on_empty="lexical"),
     )
     core = CoreRetriever(
         retriever.index,
         llm=names_what_it_is_told,
         preset="paper",
-        routing=Routing(answer_format="ids", on_empty="all"),
+        routing=Routing(answer_format="ids", on_empty="lexical"),
     )
     assert [h.chunk.id for h in core.search(QUESTION)] == [
         d.id for d in retriever.invoke(QUESTION)

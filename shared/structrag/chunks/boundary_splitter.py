@@ -22,8 +22,8 @@ from structrag.model_calls.flow import memoised
 from structrag.model_calls.requests import Flow
 from structrag.reading.settings import ReadingSettings, ReadOptions
 from structrag.records import Chunk, Document
+from structrag.text.arrays import FloatArray
 from structrag.text.cutting import Piece
-from structrag.text.vectors import FloatArray
 
 
 class BoundarySettings(ReadingSettings, total=False):

@@ -14,7 +14,8 @@ from structrag.chunks.units import Unit
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Chunk
-from structrag.text.vectors import FloatArray, unit_vectors
+from structrag.text.arrays import FloatArray
+from structrag.text.vectors import unit_vectors
 
 # What encoders of 256 tokens and more read whole.
 WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500

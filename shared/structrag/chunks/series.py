@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
-from structrag.text.vectors import FloatArray, similarity, unit_vectors
+from structrag.text.arrays import FloatArray
+from structrag.text.vectors import similarity, unit_vectors
 
 BoolArray = NDArray[np.bool_]
 RunMean = Callable[[Run], float]

@@ -36,7 +36,7 @@ from structrag.cli.tables import (
     report_text,
 )
 from structrag.errors import InvalidParameter, require
-from structrag.evaluation.estimates import Estimate
+from structrag.evaluation.estimates import MeanEstimate
 from structrag.evaluation.labelled import (
     BUDGETS,
     DEPTHS,
@@ -206,8 +206,8 @@ def _evidence(evaluation: Evaluation) -> str:
 def _table(
     evaluation: Evaluation,
     names: Sequence[str],
-    values: Callable[[MethodScores], Mapping[str, Estimate]],
-    shown: Callable[[Estimate], str],
+    values: Callable[[MethodScores], Mapping[str, MeanEstimate]],
+    shown: Callable[[MeanEstimate], str],
     sized: str = "",
 ) -> ReportTable:
     """One row a method. `sized`, such as "first 5", adds the mean tokens of so many chunks."""

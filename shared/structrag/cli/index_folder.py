@@ -158,19 +158,13 @@ class IndexFolder:
 
     # -- files in and out
 
-    def update(
-        self,
-        paths: Sequence[Path] = (),
-        *,
-        format: str = "auto",
-        reader: str = "layout",
-        isolated: bool = True,
-    ) -> Changes:
+    def update(self, paths: Sequence[Path] = (), **how: Any) -> Changes:
         """Read new or changed files, and remove those that are gone.
 
         Args:
             paths: Files and folders; those named before count too. What was finished before an
                 error or an interruption is kept.
+            how: format, reader and isolated, as `read_document` takes them.
 
         Raises:
             InvalidDocument: nothing is there, a named file cannot be read, or no file could be.
@@ -178,7 +172,7 @@ class IndexFolder:
         if not paths and not self.memory.roots:
             raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
-        states = self._states(paths, format, reader)
+        states = self._states(paths, **how)
         known = self.memory.files
         changed = [
             name for name, state in states.items() if not state.is_same(known.get(name))
@@ -190,13 +184,7 @@ class IndexFolder:
                 group = changed[start : start + GROUP]
                 documents = []
                 for number, name in enumerate(group, start=start + 1):
-                    document = read_or_leave_out(
-                        Path(name),
-                        name in named,
-                        format=format,
-                        reader=reader,
-                        isolated=isolated,
-                    )
+                    document = read_or_leave_out(Path(name), name in named, **how)
                     if document is not None:
                         documents.append(document)
                     else:
@@ -218,9 +206,7 @@ class IndexFolder:
         workers: int | None = None,
         *,
         runner: str = "process",
-        format: str = "auto",
-        reader: str = "layout",
-        isolated: bool = True,
+        **how: Any,
     ) -> IngestReport:
         """`update` by several processes, for many files; each makes its own models.
 
@@ -234,7 +220,7 @@ class IndexFolder:
             raise InvalidParameter(
                 "A folder is needed for an index that several processes fill."
             )
-        states = self._states(paths, format, reader)
+        states = self._states(paths, **how)
         self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
         self.folder.mkdir(parents=True, exist_ok=True)
         self._write_memory()  # what a search goes by, if this is broken off
@@ -246,9 +232,7 @@ class IndexFolder:
             self.memory.max_tokens,
             workers,
             runner=runner,
-            format=format,
-            reader=reader,
-            isolated=isolated,
+            **how,
         )
         self.index = self._opened(
             embedder_of(self.memory.embedder), {"progress": show_progress}
@@ -277,7 +261,11 @@ class IndexFolder:
         )
 
     def _states(
-        self, paths: Sequence[Path], format: str, reader: str
+        self,
+        paths: Sequence[Path],
+        format: str = "auto",
+        reader: str = "layout",
+        **_: Any,
     ) -> dict[str, FileState]:
         """The files of these paths and of those named before, each with its state."""
         roots = filter(Path.exists, map(Path, self.memory.roots))

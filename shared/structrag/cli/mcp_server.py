@@ -83,25 +83,13 @@ class Library:
 
     Args:
         kept: The index; it is brought up to date when it is used.
-        paths, format, reader, isolated: As in `IndexFolder.update`.
+        paths, how: As in `IndexFolder.update`.
     """
 
-    def __init__(
-        self,
-        kept: IndexFolder,
-        paths: Sequence[Path],
-        *,
-        format: str = "auto",
-        reader: str = "layout",
-        isolated: bool = True,
-    ) -> None:
+    def __init__(self, kept: IndexFolder, paths: Sequence[Path], **how: Any) -> None:
         self.kept = kept
         self.paths: list[Path] = list(paths)
-        self.how: dict[str, Any] = {
-            "format": format,
-            "reader": reader,
-            "isolated": isolated,
-        }
+        self.how = how
         self.base: str = _base(self.paths)
         # By file: time of its change, document.
         self._read: dict[str, tuple[int, Document]] = {}

@@ -24,12 +24,12 @@ from structrag.evaluation.passages import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
 from structrag.reading.files import (
-    FORMATS,
     find_files,
     kinds_of,
     other_files,
     read_file,
 )
+from structrag.reading.formats import format_names
 from structrag.reading.opening import PDF_READERS
 from structrag.records import Document
 from structrag.text.plurals import pluralise
@@ -65,7 +65,8 @@ Paths = Annotated[
 Format = Annotated[
     str,
     typer.Option(
-        help="auto, markdown, html or text.", callback=one_of("--format", FORMATS)
+        help=f"One of {', '.join(format_names())}.",
+        callback=one_of("--format", format_names()),
     ),
 ]
 Reader = Annotated[
@@ -168,9 +169,7 @@ def embedder_of(name: str) -> Any:
         ) from error
 
 
-def one_document(
-    command: str, file: Path, *, format: str, reader: str, isolated: bool
-) -> Document:
+def one_document(command: str, file: Path, **how: Any) -> Document:
     """The document of a command that takes one file.
 
     Raises:
@@ -178,17 +177,11 @@ def one_document(
     """
     if file.is_dir():
         raise InvalidDocument(f"{command} takes one file; {str(file)!r} is a folder.")
-    return read_document(file, format=format, reader=reader, isolated=isolated)
+    return read_document(file, **how)
 
 
-def documents(
-    paths: Sequence[Path],
-    *,
-    format: str = "auto",
-    reader: str = "layout",
-    isolated: bool = True,
-) -> list[Document]:
-    """Every readable file, once.
+def documents(paths: Sequence[Path], **how: Any) -> list[Document]:
+    """Every readable file, once, read as `read_document` takes it.
 
     A file in a folder that holds no text is named and left out; those of other kinds are counted.
 
@@ -198,9 +191,7 @@ def documents(
     files = files_of(paths)
     read = []
     for number, file in enumerate(files, start=1):
-        document = read_or_leave_out(
-            file, file in paths, format=format, reader=reader, isolated=isolated
-        )
+        document = read_or_leave_out(file, file in paths, **how)
         if document is not None:
             read.append(document)
         if len(files) > 1:
@@ -243,15 +234,13 @@ def _other_kinds(paths: Iterable[Path], without: Path | None) -> str:
     return kinds_of(files)
 
 
-def read_or_leave_out(
-    file: Path, is_named: bool, *, format: str, reader: str, isolated: bool
-) -> Document | None:
+def read_or_leave_out(file: Path, is_named: bool, **how: Any) -> Document | None:
     """One file, or None if it cannot be read.
 
     That is said, unless the user named the file itself.
     """
     try:
-        return read_document(file, format=format, reader=reader, isolated=isolated)
+        return read_document(file, **how)
     except StructragError as error:
         if is_named:
             raise
@@ -259,7 +248,9 @@ def read_or_leave_out(
         return None
 
 
-def read_document(file: Path, *, format: str, reader: str, isolated: bool) -> Document:
+def read_document(
+    file: Path, *, format: str = "auto", reader: str = "layout", isolated: bool = True
+) -> Document:
     """One file; PDFs in their own process unless docling reads them."""
     return read_file(
         file, format=format, reader=reader, isolated=isolated and reader != "docling"

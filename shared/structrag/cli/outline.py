@@ -12,6 +12,18 @@ from structrag.records import Document, Section
 from structrag.text.plurals import pluralise
 from structrag.text.tokens import count_tokens
 
+FIELDS = (
+    "ordinal",
+    "level",
+    "title",
+    "path",
+    "start",
+    "body_start",
+    "body_end",
+    "end",
+    "parent",
+)
+
 
 def outline(
     file: File,
@@ -31,17 +43,7 @@ def outline(
 
 
 def _record(section: Section) -> dict[str, Any]:
-    return {
-        "ordinal": section.ordinal,
-        "level": section.level,
-        "title": section.title,
-        "path": list(section.path),
-        "start": section.start,
-        "body_start": section.body_start,
-        "body_end": section.body_end,
-        "end": section.end,
-        "parent": section.parent,
-    }
+    return {name: getattr(section, name) for name in FIELDS}
 
 
 def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:

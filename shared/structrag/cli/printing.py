@@ -55,13 +55,5 @@ def path_of(chunk: Chunk, title: str = "") -> str:
 
 def chunk_record(chunk: Chunk) -> dict[str, Any]:
     """A chunk as JSON values, its extras beside its fields."""
-    return {
-        "id": chunk.id,
-        "path": list(chunk.path),
-        "start": chunk.start,
-        "end": chunk.end,
-        "n_tokens": chunk.n_tokens,
-        "context": chunk.context,
-        "text": chunk.text,
-        **dict(chunk.extras),
-    }
+    names = ("id", "path", "start", "end", "n_tokens", "context", "text")
+    return {**{name: getattr(chunk, name) for name in names}, **chunk.extras}

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from structrag.evaluation.estimates import Estimate
+from structrag.evaluation.estimates import MeanEstimate
 
 WIDTH = 110  # of prose in plain text
 
@@ -70,12 +70,12 @@ def table_text(table: ReportTable, *, markdown: bool) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
 
 
-def percent(value: Estimate) -> str:
+def percent(value: MeanEstimate) -> str:
     """A share in percent with its interval."""
     return f"{100 * value.mean:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
 
 
-def points(value: Estimate) -> str:
+def points(value: MeanEstimate) -> str:
     """A difference of shares in points with its interval. Of two that are equal everywhere it is a
     plain 0."""
     if value.mean == value.low == value.high == 0:

@@ -66,23 +66,18 @@ def spans_at_budget(
     `sizes` beyond the text's own (a context shown in front) are spent first. Without it the cut is
     proportional in characters.
     """
-    counted: Sequence[int]
-    if callable(sizes):
-        counted = [
-            sizes(measure.text(doc_id)[start:end]) for doc_id, start, end in ranking
-        ]
-    else:
-        counted = _checked(sizes, len(ranking))
-    spans = []
-    handed = tokens_taken(counted, budget, cut=cut)
-    for (doc_id, start, end), size, taken in zip(
-        ranking, counted, handed, strict=False
-    ):
-        if taken < size:
-            text = measure.text(doc_id)[start:end] if token_spans else ""
-            end = start + _characters_of(taken, end - start, text, size, token_spans)
-        spans.append((doc_id, start, end))
-    return spans
+    lengths = _kept_lengths(
+        [end - start for _, start, end in ranking],
+        lambda i: measure.text(ranking[i][0])[slice(*ranking[i][1:])],
+        budget,
+        sizes,
+        cut,
+        token_spans,
+    )
+    return [
+        (doc_id, start, start + length)
+        for (doc_id, start, _), length in zip(ranking, lengths, strict=False)
+    ]
 
 
 def recall_at_budget(
@@ -128,35 +123,40 @@ def texts_at_budget(
         >>> texts_at_budget(["ten of it!", "ten of it!"], 15, sizes=len)
         ['ten of it!', 'ten o']
     """
-    counted = (
-        [sizes(text) for text in texts]
-        if callable(sizes)
-        else _checked(sizes, len(texts))
+    lengths = _kept_lengths(
+        list(map(len, texts)), texts.__getitem__, budget, sizes, cut, token_spans
     )
-    fitting = []
-    handed = tokens_taken(counted, budget, cut=cut)
-    for text, size, taken in zip(texts, counted, handed, strict=False):
-        if taken < size:
-            text = text[: _characters_of(taken, len(text), text, size, token_spans)]
-        fitting.append(text)
-    return fitting
+    return [text[:length] for text, length in zip(texts, lengths, strict=False)]
 
 
-def _checked(sizes: Sequence[int], expected: int) -> Sequence[int]:
-    if len(sizes) != expected:
+def _kept_lengths(
+    lengths: Sequence[int],
+    text_of: Callable[[int], str],
+    budget: int,
+    sizes: Sizes,
+    cut: str,
+    token_spans: TokenSpans | None,
+) -> list[int]:
+    """How many characters are left of each chunk that fits."""
+    if callable(sizes):
+        sizes = [sizes(text_of(i)) for i in range(len(lengths))]
+    elif len(sizes) != len(lengths):
         raise InvalidParameter(
-            f"sizes must have one entry per ranked chunk, here {expected}; got {len(sizes)}."
+            f"sizes must have one entry per ranked chunk, here {len(lengths)}; got {len(sizes)}."
         )
-    return sizes
+    kept = []
+    for i, taken in enumerate(tokens_taken(sizes, budget, cut=cut)):
+        length, size = lengths[i], sizes[i]
+        if taken < size and token_spans is None:
+            length = length * taken // size
+        elif taken < size and token_spans is not None:
+            length = _characters_of(taken, size, token_spans(text_of(i)))
+        kept.append(length)
+    return kept
 
 
-def _characters_of(
-    taken: int, length: int, text: str, size: int, token_spans: TokenSpans | None
-) -> int:
+def _characters_of(taken: int, size: int, tokens: Sequence[tuple[int, int]]) -> int:
     """How many of a chunk's characters its first tokens hold."""
-    if token_spans is None:
-        return length * taken // size
-    tokens = token_spans(text)
     # Tokens beyond the text's own are a context in front of it, which is spent first.
     of_text = taken - max(0, size - len(tokens))
     if of_text <= 0 or not tokens:

@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import check_at_least
-from structrag.evaluation.estimates import Estimate, estimates
+from structrag.evaluation.estimates import MeanEstimate, estimates
 from structrag.evaluation.measure import Span, spans_of
 from structrag.evaluation.needs import model_calls, split_counted
 from structrag.evaluation.passages import Passages
@@ -26,6 +26,7 @@ from structrag.evaluation.selftest import (
     selftest_scores,
 )
 from structrag.evaluation.spans import chunking_error
+from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
 from structrag.models.embedders import as_embedder
 from structrag.reading.outline import Outline
@@ -71,9 +72,9 @@ class SelfTestReport:
     headings: int  # in the documents
     left_out: Mapping[str, int]  # why a heading was not asked -> how many
     # Method -> kind of question ("heading", "reference") -> mean recall, in [0, 1].
-    recall: Mapping[str, Mapping[str, Estimate]]
+    recall: Mapping[str, Mapping[str, MeanEstimate]]
     # The same, as the difference to the first method.
-    difference: Mapping[str, Mapping[str, Estimate]]
+    difference: Mapping[str, Mapping[str, MeanEstimate]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +167,13 @@ def _measured(
     chunks: dict[str, Sequence[Chunk]] = {}
     embedded = 0
     seconds = 0.0
-    for number, document in enumerate(documents, start=1):
+    for document in counted(progress, name, documents):
         # Every method pays for reading the document's structure.
         unparsed = copy(document)
         began = perf_counter()
         chunks[document.id], n_embedded = split_counted(splitter, unparsed, runner)
         seconds += perf_counter() - began
         embedded += n_embedded
-        if progress is not None:
-            progress(name, number, len(documents))
     all_chunks = list(chain.from_iterable(chunks.values()))
     sizes = [chunk.n_tokens for chunk in all_chunks]
     middle, high = np.quantile(sizes, [0.5, 0.95]).tolist()
@@ -229,8 +228,8 @@ def _tested(
 ) -> SelfTestReport:
     """The self-test of every method's chunks."""
     base: dict[str, list[float]] = {}  # the first method's scores
-    recall: dict[str, dict[str, Estimate]] = {}
-    difference: dict[str, dict[str, Estimate]] = {}
+    recall: dict[str, dict[str, MeanEstimate]] = {}
+    difference: dict[str, dict[str, MeanEstimate]] = {}
     for name, of_method in chunks.items():
         scores = selftest_scores(
             test, documents, of_method, embedder=embedder, progress=progress

@@ -9,12 +9,12 @@ from structrag.evaluation.aggregate import paired_bootstrap
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class MeanEstimate:
     """A mean with the 95% interval of a bootstrap over the questions.
 
     Example:
         >>> estimate([0.5, 0.5])
-        Estimate(mean=0.5, low=0.5, high=0.5, n=2)
+        MeanEstimate(mean=0.5, low=0.5, high=0.5, n=2)
     """
 
     mean: float
@@ -23,7 +23,7 @@ class Estimate:
     n: int  # questions
 
 
-def estimate(scores: Sequence[float]) -> Estimate:
+def estimate(scores: Sequence[float]) -> MeanEstimate:
     """The mean of one score a question, with its interval.
 
     It would stay in the interval had other such questions been asked.
@@ -34,7 +34,9 @@ def estimate(scores: Sequence[float]) -> Estimate:
     return estimated_difference(scores, [0.0] * len(scores))
 
 
-def estimated_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
+def estimated_difference(
+    first: Sequence[float], second: Sequence[float]
+) -> MeanEstimate:
     """The mean of first - second over the same questions.
 
     They come in the same order. Both ends are 0 for a system and itself.
@@ -43,12 +45,12 @@ def estimated_difference(first: Sequence[float], second: Sequence[float]) -> Est
         InvalidParameter: lengths differ, or there is no score.
     """
     interval = paired_bootstrap(first, second)
-    return Estimate(interval.difference, interval.low, interval.high, interval.n)
+    return MeanEstimate(interval.difference, interval.low, interval.high, interval.n)
 
 
 def estimates(
     scores: Mapping[str, Sequence[float]], base: Mapping[str, Sequence[float]]
-) -> tuple[dict[str, Estimate], dict[str, Estimate]]:
+) -> tuple[dict[str, MeanEstimate], dict[str, MeanEstimate]]:
     """By name the mean of the scores, and their mean difference to those of `base`."""
     means, differences = {}, {}
     for name, values in scores.items():

@@ -10,7 +10,7 @@ import numpy as np
 
 from structrag.chunks.model_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.evaluation.estimates import Estimate, estimates
+from structrag.evaluation.estimates import MeanEstimate, estimates
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.needs import split_counted
 from structrag.evaluation.passages import PassageRanking, Passages, search_passages
@@ -21,6 +21,7 @@ from structrag.evaluation.searched import (
     search_all,
 )
 from structrag.evaluation.spans import span_recall
+from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
@@ -58,8 +59,10 @@ class MethodScores:
 
     name: str
     chunks: int  # of `Passages` sentences, rows and headings
-    recall: Mapping[str, Estimate]
-    difference: Mapping[str, Estimate]  # to the first method, over the same questions
+    recall: Mapping[str, MeanEstimate]
+    difference: Mapping[
+        str, MeanEstimate
+    ]  # to the first method, over the same questions
     tokens: Mapping[str, float]  # "first 5" -> the mean tokens of so many chunks
     scores: Mapping[str, tuple[float, ...]]  # of each question, in their order
 
@@ -202,12 +205,10 @@ def _split(
     progress: Progress | None,
 ) -> Chunks:
     runner = runner_for(embedder)
-    chunks = {}
-    for number, document in enumerate(documents, start=1):
-        chunks[document.id], _ = split_counted(splitter, document, runner)
-        if progress is not None:
-            progress(name, number, len(documents))
-    return chunks
+    return {
+        document.id: split_counted(splitter, document, runner)[0]
+        for document in counted(progress, name, documents)
+    }
 
 
 def _scores(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
+from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -68,14 +69,12 @@ def search_passages(
     """Search all documents of the retriever for every question, within each limit. `progress` is
     called as ("questions", done, questions)."""
     rankings = []
-    for number, question in enumerate(questions, start=1):
+    for question in counted(progress, "questions", questions):
         by_k = {k: retriever.search(question, k) for k in depths}
         by_budget = {
             budget: retriever.search(question, max_tokens=budget) for budget in budgets
         }
         rankings.append(PassageRanking(by_k, by_budget))
-        if progress is not None:
-            progress("questions", number, len(questions))
     return rankings
 
 

@@ -12,6 +12,7 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.budget import spans_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
 from structrag.index.index import Index
+from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
 from structrag.records import Chunk, Document
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -88,12 +89,10 @@ def search_all(
     # Twice as many as fill the budget on average.
     first = max(k, 2 * budget * len(sizes) // max(1, sum(sizes)), 1)
     retriever = MultiViewRetriever(index)
-    rankings = []
-    for number, question in enumerate(questions, start=1):
-        rankings.append(_search(retriever, question, first, budget))
-        if progress is not None:
-            progress("questions", number, len(questions))
-    return rankings
+    return [
+        _search(retriever, question, first, budget)
+        for question in counted(progress, "questions", questions)
+    ]
 
 
 def _search(

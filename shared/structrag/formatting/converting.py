@@ -16,8 +16,10 @@ from structrag.formatting.joining import (
 )
 from structrag.formatting.windows import Window, again, last_words, message, windows
 from structrag.model_calls.flow import ask
+from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Ask, Failed, Flow, Progress
 from structrag.reading.escaping import assembled
+from structrag.text.plurals import pluralise
 
 COMPONENT = "hiqa.format/1"
 FORMATTING = "formatting"  # what `progress` is told
@@ -70,13 +72,11 @@ def convert_flow(text: str, span: Span, settings: Converting) -> Flow[Converted]
     result = Converted()
     all_windows = windows(text, settings.window_words, settings.padding_words)
     parts: list[str] = []
-    for window in all_windows:
+    for window in counted(settings.progress, FORMATTING, all_windows):
         previous = parts[-1] if parts else ""
         parts.append(
             (yield from _window_flow(text, window, previous, span, settings, result))
         )
-        if settings.progress is not None:
-            settings.progress(FORMATTING, window.number, len(all_windows))
     parts, closed = with_closed_fences(parts)
     for i in closed:
         result.uncertain.append(
@@ -165,21 +165,18 @@ def _accepted(core: str, answer: str, window: Window, result: Converted) -> str:
     if invented:
         shown = " ".join(invented[:12])
         result.uncertain.append(
-            f"Window {window.number}: the answer has {_count(len(invented))} that the source has "
-            f"not, such as {shown!r}."
+            f"Window {window.number}: the answer has {pluralise(len(invented), 'word')} that the "
+            f"source has not, such as {shown!r}."
         )
     if passages:
         count = sum(len(forms(passage)) for passage in passages)
         result.restored += count
         shown = ", ".join(repr(passage[:60]) for passage in passages[:3])
         result.uncertain.append(
-            f"Window {window.number}: the model left out {_count(count)}, put back: {shown}."
+            f"Window {window.number}: the model left out {pluralise(count, 'word')}, put back: "
+            f"{shown}."
         )
     return answer
-
-
-def _count(words: int) -> str:
-    return f"{words} word{'s' if words != 1 else ''}"
 
 
 def _joined(text: str, all_windows: Sequence[Window], parts: Sequence[str]) -> str:

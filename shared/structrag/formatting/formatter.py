@@ -179,12 +179,8 @@ class HiQAFormatter:
         Each window is calibrated by the whole of the one before (equation 1). The paper prints no
         prompt and gives no window sizes; these are ours.
         """
-        arguments: dict[str, Any] = {
-            "prompt": PAPER_PROMPT,
-            "whole_previous": True,
-            **changes,
-        }
-        return cls(llm, **arguments)
+        preset = HiQAFormatterOptions(prompt=PAPER_PROMPT, whole_previous=True)
+        return cls(llm, **(preset | changes))
 
     @classmethod
     def code(
@@ -192,14 +188,10 @@ class HiQAFormatter:
     ) -> HiQAFormatter:
         """Near the paper's code: windows of 500 words, 50 of padding. Windows there are 3,000
         characters. The instruction stands before and after."""
-        arguments: dict[str, Any] = {
-            "prompt": PAPER_PROMPT,
-            "window_words": 500,
-            "padding_words": 50,
-            "repeat_prompt": True,
-            **changes,
-        }
-        return cls(llm, **arguments)
+        preset = HiQAFormatterOptions(
+            prompt=PAPER_PROMPT, window_words=500, padding_words=50, repeat_prompt=True
+        )
+        return cls(llm, **(preset | changes))
 
     @property
     def usage(self) -> Usage:

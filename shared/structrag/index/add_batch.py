@@ -18,17 +18,10 @@ from structrag.index.views import ViewSettings, ViewTexts, view_flow
 from structrag.model_calls.failures import fallbacks_of
 from structrag.model_calls.flow import ask, gather, record_failures, reuse_answers
 from structrag.model_calls.progress import TellDocuments
-from structrag.model_calls.requests import (
-    Array,
-    Embed,
-    Embedder,
-    Failed,
-    Flow,
-    Request,
-    T,
-)
+from structrag.model_calls.requests import Embed, Embedder, Failed, Flow, Request, T
 from structrag.model_calls.usage import COUNTS, Usage, fallbacks_line
 from structrag.records import Block, Chunk, Document
+from structrag.text.arrays import Array
 from structrag.text.cutting import Cutter
 from structrag.text.plurals import pluralise
 from structrag.text.tokens import TokenCounter

@@ -13,8 +13,6 @@ from structrag.errors import (
     InvalidAnswer,
     InvalidParameter,
     UnknownDocument,
-    check_at_least,
-    check_choice,
 )
 from structrag.index.corpus import CorpusReader
 from structrag.index.dense import unit_vectors
@@ -29,7 +27,7 @@ from structrag.index.engine_rows import (
     views_of,
 )
 from structrag.index.entries import DocumentRow, parse_row
-from structrag.index.snapshot import Settings
+from structrag.index.snapshot import Settings, check_search
 from structrag.records import Chunk, Document
 
 SCORE_DIGITS = 6  # float32 products agree to so many
@@ -227,7 +225,7 @@ class EngineReader(CorpusReader, ABC):
         A row's score is the best of its windows. Raises InvalidAnswer for a vector of another
         dimension, or with NaN or infinity.
         """
-        self._check_search(view, n)
+        check_search(view, n, self.views)
         chosen = self.select(where)
         width = self._width(view)
         if n <= 0 or width is None or (chosen and chosen.is_empty):
@@ -248,17 +246,13 @@ class EngineReader(CorpusReader, ABC):
         self, view: str, query: str, n: int, where: Any = None
     ) -> list[tuple[int, float]]:
         """The best rows by BM25, to six decimals; equal ones by row."""
-        self._check_search(view, n)
+        check_search(view, n, self.views)
         chosen = self.select(where)
         terms = self.settings.tokenizer(query)
         if n <= 0 or not terms or (chosen and chosen.is_empty):
             return []
         matching = self._matching(view, terms, n, chosen)
         return _ranked({row: round(score, SCORE_DIGITS) for row, score in matching}, n)
-
-    def _check_search(self, view: str, n: int) -> None:
-        check_choice("view", view, self.views)
-        check_at_least("n", n, 0)
 
 
 def _checked_query(vector: ArrayLike, width: int, view: str) -> NDArray[np.float32]:

@@ -21,6 +21,7 @@ from structrag.errors import (
     require,
 )
 from structrag.index.engine_store import tenant_of
+from structrag.index.storage import take_lock
 from structrag.model_calls.failures import WHILE_ADDING, raised_by
 
 SECONDS = 60.0  # that a call may take, all its tries together; MILVUS_TIMEOUT
@@ -273,12 +274,8 @@ def check_file(place: str) -> bool:
 
 def _is_locked(folder: Path) -> bool:
     try:
-        import fcntl  # not on Windows
-    except ImportError:
-        return True
-    try:
         with open(folder / "LOCK") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(file.fileno())
     except FileNotFoundError:
         return False
     except OSError:

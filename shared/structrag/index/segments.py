@@ -64,7 +64,7 @@ class PendingDocument:
         return size
 
 
-class Lines:
+class StoredLines:
     """Lines of JSON, parsed when asked for. `bounds` are the bytes where each line begins and where
     the last one ends."""
 
@@ -73,7 +73,7 @@ class Lines:
         self.bounds = bounds
 
     @classmethod
-    def of(cls, lines: Iterable[bytes]) -> Lines:
+    def of(cls, lines: Iterable[bytes]) -> StoredLines:
         lines = list(lines)
         text = np.frombuffer(b"".join(lines), dtype=np.uint8)
         return cls(Column(text), Column(_bounds(map(len, lines))))
@@ -144,7 +144,7 @@ def hash_of(chunk_id: str) -> np.uint64:
 class TermFile:
     """The sorted terms of a segment in a file. A term's place is its number."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: StoredLines) -> None:
         self._lines = lines
 
     @cached_property
@@ -177,7 +177,7 @@ class LevelTable:
 
     # (documents + 1,): the first row of each document, and the end of the last.
     bounds: IntArray
-    rows: Lines
+    rows: StoredLines
     ids: ChunkIds
     postings: Mapping[str, Postings]  # by view
     vectors: Mapping[str, VectorTable]
@@ -200,7 +200,7 @@ class Segment:
     """Documents with their rows."""
 
     keys: IntArray  # (documents,) ascending: their order in the index
-    documents: Lines
+    documents: StoredLines
     vocabulary: Vocabulary
     levels: Mapping[str, LevelTable]
     # name -> first item of each document with the end of the last, and the items
@@ -294,14 +294,14 @@ def segment_of(
             postings[view] = to_postings(terms, len(vocabulary))
         tables[name] = LevelTable(
             _bounds(len(level.rows) for level in of_documents),
-            Lines.of(map(serialise_row, rows)),
+            StoredLines.of(map(serialise_row, rows)),
             ChunkIds.of(np.array(hashes, dtype=np.uint64)),
             postings,
             {view: _joined_vectors(of_documents, view, dtype) for view in views},
         )
     return Segment(
         np.array([document.key for document in ordered], dtype=np.int64),
-        Lines.of(_document_line(document.entry.document) for document in ordered),
+        StoredLines.of(_document_line(document.entry.document) for document in ordered),
         dict(vocabulary),
         tables,
         _joined_arrays([document.entry.arrays for document in ordered]),
@@ -458,7 +458,7 @@ class Merge:
         return to_postings(join_rows(parts), n_terms)
 
     @staticmethod
-    def _lines(parts: Sequence[Lines], runs: Sequence[Sequence[int]]) -> _Lines:
+    def _lines(parts: Sequence[StoredLines], runs: Sequence[Sequence[int]]) -> _Lines:
         pieces, lengths = [np.empty(0, dtype=np.uint8)], []
         for i, first, last in runs:
             text, of_lines = parts[i].part(first, last)
@@ -515,7 +515,7 @@ class Merge:
         documents = [segment.documents for segment in self.segments]
         text, bounds = self._lines(documents, self.runs.tolist())
         encoded = (term.encode("utf-8", "surrogatepass") for term in self.terms)
-        terms = Lines.of(encoded)
+        terms = StoredLines.of(encoded)
         arrays: dict[str, Pieces] = {
             "keys": [self.keys],
             "documents": text,
@@ -584,8 +584,8 @@ def _assembled(
 ) -> Segment:
     """The segment whose arrays `column` gives by their names."""
 
-    def lines(place: str) -> Lines:
-        return Lines(column(place), column(f"{place}.bounds"))
+    def lines(place: str) -> StoredLines:
+        return StoredLines(column(place), column(f"{place}.bounds"))
 
     levels = {}
     for level, views in meta["levels"].items():

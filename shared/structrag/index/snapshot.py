@@ -388,7 +388,7 @@ class Reader:
         Equal scores are ordered by row; chunks without a vector are not found. Raises InvalidAnswer
         for a query vector of another dimension or with NaN or infinity.
         """
-        self._check_search(view, n)
+        check_search(view, n, self.views)
         return self.dense(view).search(vector, n, self.select(where))
 
     def search_lexical(
@@ -399,12 +399,14 @@ class Reader:
         Equal scores are ordered by row. Only scores above 0 are found; with `lexical="okapi"` every
         chunk that has the view is ranked.
         """
-        self._check_search(view, n)
+        check_search(view, n, self.views)
         return self.lexical(view).search(query, n, self.select(where))
 
-    def _check_search(self, view: str, n: int) -> None:
-        check_choice("view", view, self.views)
-        check_at_least("n", n, 0)
+
+def check_search(view: str, n: int, views: Sequence[str]) -> None:
+    """Raise InvalidParameter for a view that is not there, and for a number below 0."""
+    check_choice("view", view, views)
+    check_at_least("n", n, 0)
 
 
 def _ranges(firsts: IntArray, sizes: IntArray) -> IntArray:

@@ -302,32 +302,19 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     turn. The system gives the lock back when its holder ends, however that happens; for one that
     is stopped or hangs nobody waits longer than PATIENCE, and SaveFailed is raised.
     """
-    try:
-        import fcntl
-    # Windows, where folders cannot be opened: a file stands for the folder.
-    except ImportError:
-        import msvcrt
-
-        lock: Any = msvcrt  # whose names exist on Windows only
-        with open(place / ".lock", "ab") as file:
-            try:
-                lock.locking(file.fileno(), lock.LK_LOCK if wait else lock.LK_NBLCK, 1)
-            except OSError:
-                if not wait:
-                    raise _NameTaken from None
-                raise
-            yield
-        return
-    descriptor = os.open(place, os.O_RDONLY)
+    if os.name == "nt":  # where folders cannot be opened: a file stands for the folder
+        descriptor = os.open(place / ".lock", os.O_RDWR | os.O_CREAT)
+    else:
+        descriptor = os.open(place, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            take_lock(descriptor)
+        except OSError:
             if not wait:
                 raise _NameTaken from None
             try:
                 # In a thread that may be left behind: what it gets later ends with the descriptor.
-                within(PATIENCE, "lock", fcntl.flock, descriptor, fcntl.LOCK_EX)
+                within(PATIENCE, "lock", take_lock, descriptor, True)
             except TimedOut:
                 raise SaveFailed(
                     f"Another process has been writing to {str(place)!r} for {PATIENCE:g} seconds, "
@@ -337,6 +324,20 @@ def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def take_lock(descriptor: int, wait: bool = False) -> None:
+    """Lock an open file or folder until it is closed. Raises OSError where another process has the
+    lock, unless it is to be waited for."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        system: Any = msvcrt  # whose names exist on Windows only
+        system.locking(descriptor, system.LK_LOCK if wait else system.LK_NBLCK, 1)
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _check_place(place: Path) -> None:

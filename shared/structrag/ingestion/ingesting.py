@@ -26,7 +26,7 @@ from structrag.index.document_index import check_same_config
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.opening import Address, engine_of, open_store
-from structrag.index.storage import MANIFEST
+from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.shared_model import BATCH_SIZE
@@ -47,7 +47,8 @@ from structrag.ingestion.workers import (
 )
 from structrag.model_calls.naming import setting_name
 from structrag.model_calls.progress import ProgressLine
-from structrag.reading.files import FORMATS, find_files
+from structrag.reading.files import find_files
+from structrag.reading.formats import check_format
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.text.plurals import pluralise
@@ -175,8 +176,8 @@ def ingest(
             `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
             afterwards. With `shared_model` it is given the embedder.
         workers: Processes; None: one a core. Each holds the models, unless there is `shared_model`.
-        one_model: Whether this process embeds for all workers, as on an accelerator, which is fed
-            with what they split. `embedding` is anything that `as_embedder` takes then.
+        shared_model: Whether this process embeds for all workers, as on an accelerator, which is
+            fed with what they split. `embedding` is anything that `as_embedder` takes then.
         runner: "process": workers are processes of this machine. "ray" (extra `ray`): they are
             actors of the Ray cluster at RAY_ADDRESS, or of one that is started here, a core each;
             with `shared_model` so is the model, one for each free GPU. All machines need the same
@@ -209,7 +210,7 @@ def ingest(
     if workers is not None:
         check_at_least("workers", workers, 1)
     check_choice("runner", runner, RUNNERS)
-    check_choice("format", format, FORMATS)
+    check_format(format)
     check_reader(reader)
     check_at_least("save_every", save_every, 0)
     check_at_least("max_seconds", max_seconds, 0.001)
@@ -735,7 +736,7 @@ def _only_one(place: Path) -> Iterator[None]:
         file = open(lock, "ab")  # noqa: SIM115 - it is closed below
     with file:
         try:
-            _take_lock(file.fileno())
+            take_lock(file.fileno())
         except OSError:
             raise busy from None
         if not lock.exists() or not os.path.samestat(
@@ -759,16 +760,3 @@ def _writing(path: Path) -> Iterator[None]:
             f"{shown(path)} cannot be written: {error.strerror}. What was saved before is whole. "
             "Free some space, or choose another store, and begin the ingestion again."
         ) from error
-
-
-def _take_lock(descriptor: int) -> None:
-    """Raises OSError where another process has it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        system: Any = msvcrt  # whose names exist on Windows only
-        system.locking(descriptor, system.LK_NBLCK, 1)
-        return
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

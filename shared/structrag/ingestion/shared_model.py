@@ -105,8 +105,8 @@ class ModelServer:
         self.embedder: Any = as_embedder(embedding)
         if hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                "one_model needs an embedding that is a model; LSA is fitted to all documents, "
-                "and needs no process of its own. Leave one_model out."
+                "shared_model needs an embedding that is a model; LSA is fitted to all documents, "
+                "and needs no process of its own. Leave shared_model out."
             )
         self.facts: ModelFacts = ModelFacts(
             name=self.embedder.name,

@@ -9,6 +9,7 @@ from typing import TypeVar
 from structrag.errors import StructragError
 from structrag.model_calls.failures import WHILE_ADDING
 from structrag.reading.opening import shown
+from structrag.text.plurals import pluralise
 
 E = TypeVar("E", bound=StructragError)
 
@@ -53,9 +54,7 @@ def _cause(error: StructragError) -> str:
 
 def _named(paths: Sequence[str]) -> str:
     first, more = shown(Path(paths[0])), len(paths) - 1
-    if not more:
-        return first
-    return f"{first} and {more:,} more file{'s' if more > 1 else ''}"
+    return f"{first} and {pluralise(more, 'more file')}" if more else first
 
 
 def _reworded(error: E, sentence: str) -> E:

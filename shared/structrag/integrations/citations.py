@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.integrations.documents import file_of
-from structrag.integrations.metadata import PAGE_LABEL_KEY, titles_of
+from structrag.integrations.metadata import PAGE_LABEL_KEY, PLACE_KEY, titles_of
 from structrag.text.heading_path import SEPARATOR
 
 NOTHING = "Nothing was found."
@@ -37,6 +37,7 @@ class Citation:
         path: Titles that lead to it, joined by " > ".
         start, end: Characters of the document; None where unknown.
         pages: Of a PDF, from 1, such as "3" or "3-4"; "" where unknown.
+        place: In the file's own terms, such as "slide 4"; "" where unknown.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Citation:
     start: int | None = None
     end: int | None = None
     pages: str = ""
+    place: str = ""
 
     def shown(self, number: int) -> str:
         """The passage below a line that says where it stands."""
@@ -54,7 +56,9 @@ class Citation:
         page = (
             f"page{'s' if '-' in self.pages else ''} {self.pages}" if self.pages else ""
         )
-        where = ", ".join(filter(None, (self.source, page, self.path, place)))
+        where = ", ".join(
+            filter(None, (self.source, page, self.place, self.path, place))
+        )
         return f"[{number}] {where or 'unknown source'}\n{self.text.strip()}"
 
 
@@ -65,7 +69,13 @@ def citation_of(
     source = file_of(metadata) or str(metadata.get("structrag_document") or "")
     path = SEPARATOR.join(titles_of(metadata.get("heading_path")))
     return Citation(
-        text, source, path, start, end, str(metadata.get(PAGE_LABEL_KEY) or "")
+        text,
+        source,
+        path,
+        start,
+        end,
+        str(metadata.get(PAGE_LABEL_KEY) or ""),
+        str(metadata.get(PLACE_KEY) or ""),
     )
 
 

@@ -21,11 +21,9 @@ from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from structrag.errors import check_choice
 from structrag.integrations.metadata import FORMAT_KEY
 from structrag.reading.file_titles import own_title
 from structrag.reading.files import (
-    FORMATS,
     PDF_SUFFIX,
     SUFFIXES,
     format_of_file,
@@ -38,6 +36,7 @@ from structrag.reading.flat import (
     is_flat,
     warn_of_flat,
 )
+from structrag.reading.formats import check_format, format_names
 from structrag.records import Document
 
 FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
@@ -99,7 +98,7 @@ def read_document(
     Raises:
         InvalidParameter: `format` is none of these.
     """
-    check_choice("format", format, FORMATS)
+    check_format(format)
     if format == "auto":
         format = metadata_format(host.metadata, host.text)
     title, file = host.metadata.get("title"), file_of(host.metadata)
@@ -187,7 +186,7 @@ def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
     type, then the suffix of the file. HTML is believed only of a text that begins with a tag: many
     loaders have rendered pages to text.
     """
-    if metadata.get(FORMAT_KEY) in FORMATS:
+    if metadata.get(FORMAT_KEY) in format_names():
         return str(metadata[FORMAT_KEY])
     types = [_media_type(metadata[key]) for key in TYPE_KEYS if metadata.get(key)]
     by_type = next((MEDIA_TYPES[name] for name in types if name in MEDIA_TYPES), None)

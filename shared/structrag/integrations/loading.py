@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,13 @@ from structrag.reading.files import (
     find_files,
     format_of_file,
     other_files,
+    registered_format,
+    with_inputs,
 )
 from structrag.reading.flat import warn_if_flat
+from structrag.reading.formats import by_media_type, converted, draft_facts
 from structrag.reading.opening import MAX_BYTES, check_reader, file_bytes
+from structrag.records import Document
 from structrag.text.plurals import pluralise
 
 MOST_NAMES = 5  # of files left out for one reason; the others are a number
@@ -37,9 +41,10 @@ class LoadedText:
 
     Attributes:
         text: As it stands in the file; of a PDF Markdown made by its layout. HTML keeps its markup.
-        metadata: `text_format` ("markdown", "html" or "text"), by which splitters and retrievers
-            know how to read it; of a PDF `title`, `pages` and `pages_without_text` (their numbers,
-            with commas between); `undecodable` characters if there are any.
+        metadata: `text_format` ("markdown", "html", "text" or the name of another markup), by which
+            splitters and retrievers know how to read it; of files that become Markdown `title`,
+            `page_starts` and `place_starts`; of a PDF `title`, `pages` and `pages_without_text`
+            (their numbers, with commas between); `undecodable` characters if there are any.
     """
 
     text: str
@@ -71,7 +76,12 @@ class FileReading:
         """Read a file. Raises InvalidDocument if it cannot be read."""
         if is_pdf(path):
             return self._load_pdf(path)
-        return load_bytes(file_bytes(path, MAX_BYTES), str(path))
+        isolated = self._load_isolated(path) if self.isolated else None
+        if isolated:
+            return isolated
+        loaded = load_bytes(file_bytes(path, MAX_BYTES), str(path))
+        text = with_inputs(path, loaded.text, loaded.metadata[FORMAT_KEY])
+        return replace(loaded, text=text)
 
     def load_bytes(
         self, data: bytes, name: str, media_type: str | None = None
@@ -80,6 +90,15 @@ class FileReading:
         if is_pdf(name, media_type):
             return self._load_pdf(data)
         return load_bytes(data, name, media_type)
+
+    def _load_isolated(self, path: Path) -> LoadedText | None:
+        """A file that becomes Markdown, read in a process of its own; None for any other."""
+        from structrag.reading.pdf.isolation import isolated_document
+
+        format = registered_format(path.name, file_bytes(path, MAX_BYTES))
+        if format is None:
+            return None
+        return _of_document(isolated_document(path, format=format.name))
 
     def load_all(self, path: Path) -> Iterator[tuple[Path, LoadedText]]:
         """The file, or those of a folder, each with its text.
@@ -128,13 +147,16 @@ class FileReading:
         )
         document = read(source, reader=self.reader, **options)
         warn_if_flat(document, "PDF")
-        facts = {key: value for key, value in document.meta.items() if key != "source"}
-        if "pages_without_text" in facts:  # a string, since stores take no lists
-            facts["pages_without_text"] = ", ".join(
-                map(str, facts["pages_without_text"])
-            )
-        title = {"title": document.title} if document.title else {}
-        return LoadedText(document.text, {FORMAT_KEY: "markdown", **title, **facts})
+        return _of_document(document)
+
+
+def _of_document(document: Document) -> LoadedText:
+    """A file that has become Markdown."""
+    facts = {key: value for key, value in document.meta.items() if key != "source"}
+    if "pages_without_text" in facts:  # a string, since stores take no lists
+        facts["pages_without_text"] = ", ".join(map(str, facts["pages_without_text"]))
+    title = {"title": document.title} if document.title else {}
+    return LoadedText(document.text, {FORMAT_KEY: "markdown", **title, **facts})
 
 
 def _told(path: Path, read: int, left_out: dict[str, list[str]]) -> str:
@@ -152,10 +174,18 @@ def _told(path: Path, read: int, left_out: dict[str, list[str]]) -> str:
 def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedText:
     """The text of a file that is no PDF. It is read by its media type, its suffix or what it looks
     like."""
+    bare = (media_type or "").partition(";")[0].strip().lower()
+    by_type = by_media_type(bare)
+    registered = by_type or registered_format(name, data)
+    if registered and not registered.is_markup:
+        draft = converted(registered, data, name)
+        facts: dict[str, Any] = {FORMAT_KEY: "markdown"}
+        facts |= {"title": draft.title} if draft.title else {}
+        return LoadedText(draft.text, {**facts, **draft_facts(draft)})
     text, undecodable = decoded(data, name)
-    kind = MEDIA_TYPES.get((media_type or "").partition(";")[0].strip().lower())
+    kind = by_type.name if by_type else MEDIA_TYPES.get(bare)
     format = kind or format_of_file(name, text)
-    facts: dict[str, Any] = {FORMAT_KEY: format}
+    facts = {FORMAT_KEY: format}
     if undecodable:
         facts["undecodable"] = undecodable
     return LoadedText(text, facts)

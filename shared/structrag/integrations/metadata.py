@@ -12,10 +12,16 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from structrag.reading.paging import PAGE_STARTS, pages_between
+from structrag.reading.paging import (
+    PAGE_STARTS,
+    PLACE_STARTS,
+    pages_between,
+    place_between,
+)
 from structrag.records import Chunk, Hit
 from structrag.text.heading_path import SEPARATOR
 
+PLACE_KEY = "place"  # "slide 4", "cell 12"
 FORMAT_KEY = "text_format"  # what a formatter has made of a text
 FORMAT_REPORT_KEY = "format_report"  # and how
 PAGES_KEY = "pages"  # of a PDF
@@ -146,9 +152,25 @@ def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
+def place_notes(meta: Mapping[str, Any], chunk: Chunk) -> dict[str, str]:
+    """`place`, where a chunk stands in its file in the user's terms; {} where nobody knows.
+
+    Example:
+        >>> meta = {"place_starts": '[[0, "slide 1"], [90, "slide 2"]]'}
+        >>> place_notes(meta, Chunk("d:0-95", "d", "d#0", 80, 95, ""))
+        {'place': 'slide 1 to slide 2'}
+    """
+    place = place_between(meta, chunk.start, chunk.end)
+    return {PLACE_KEY: place} if place else {}
+
+
 def without_page_starts(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata without what it says of all pages at once. A chunk has its own."""
-    return {key: value for key, value in meta.items() if key != PAGE_STARTS}
+    """Metadata without what it says of all pages and places at once. A chunk has its own."""
+    return {
+        key: value
+        for key, value in meta.items()
+        if key not in (PAGE_STARTS, PLACE_STARTS)
+    }
 
 
 def oversize_notes(chunk: Chunk) -> dict[str, bool]:

@@ -15,9 +15,9 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter
+from structrag.text.arrays import Array
 
 
 def cache_key(*parts: str) -> str:
@@ -91,7 +91,7 @@ class Cache:
             {key: json.dumps(value).encode("ascii") for key, value in values.items()}
         )
 
-    def get_vector(self, key: str) -> NDArray[np.float32] | None:
+    def get_vector(self, key: str) -> Array | None:
         """The vector kept under the key, or None."""
         value = self._read(key)
         if not value or len(value) % 4:
@@ -99,7 +99,7 @@ class Cache:
         vector = np.frombuffer(value, dtype="<f4")
         return vector if np.isfinite(vector).all() else None
 
-    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+    def put_vectors(self, vectors: Mapping[str, Array]) -> None:
         """Keep vectors, all or none."""
         self._write(
             {

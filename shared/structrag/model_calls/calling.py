@@ -121,9 +121,9 @@ def call_models(calls: Calls[T], timeout: float | None) -> T:
 
     Example:
         >>> from structrag.model_calls.calling import ModelCall
-        >>> def call_settings():
+        >>> def one_question():
         ...     return (yield ModelCall("model", "yes", "upper", ()))
-        >>> call_models(call_settings(), timeout=5)
+        >>> call_models(one_question(), timeout=5)
         'YES'
     """
     turn = advance(calls, None)

@@ -168,7 +168,7 @@ def jobs_of(calls: Sequence[Call], most: int) -> list[list[Call]]:
     return jobs
 
 
-def call_settings(job: Sequence[Call]) -> Calls[list[Any]]:
+def ask_models(job: Sequence[Call]) -> Calls[list[Any]]:
     """What the model answers to each call, or `Failed`.
 
     `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets

@@ -34,10 +34,10 @@ class DryRun:
 
     Example:
         >>> from structrag import FunctionModel
-        >>> def call_settings():
+        >>> def one_question():
         ...     return (yield [Ask("one"), Ask("two"), Ask("one")])
         >>> run = DryRun(Runner(llm=FunctionModel(str.upper, name="upper")))
-        >>> run.run(call_settings())
+        >>> run.run(one_question())
         ['', '', '']
         >>> run.stages[""].calls
         2

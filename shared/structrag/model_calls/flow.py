@@ -48,10 +48,10 @@ def drive(flow: Generator[R, Any, T], answer: Callable[[R], Any]) -> T:
     """Run steps to their result; `answer` is called with what they yield.
 
     Example:
-        >>> def call_settings():
+        >>> def one_question():
         ...     (answer,) = yield ["Is it so?"]
         ...     return answer.upper()
-        >>> drive(call_settings(), lambda requests: ["yes" for _ in requests])
+        >>> drive(one_question(), lambda requests: ["yes" for _ in requests])
         'YES'
     """
     turn = advance(flow, None)
@@ -92,10 +92,10 @@ def ask(request: Request) -> Flow[Any]:
 
     Example:
         >>> from structrag.model_calls.requests import Ask
-        >>> def call_settings():
+        >>> def one_question():
         ...     answer = yield from ask(Ask("Is it so?"))
         ...     return answer.upper()
-        >>> drive(call_settings(), lambda requests: ["yes" for _ in requests])
+        >>> drive(one_question(), lambda requests: ["yes" for _ in requests])
         'YES'
     """
     return (yield [request])[0]
@@ -118,13 +118,13 @@ def handle(flow: Flow[T], answer: Callable[[Request], Flow[Any]]) -> Flow[T]:
 
     Example:
         >>> from structrag.model_calls.requests import Ask
-        >>> def call_settings():
+        >>> def one_question():
         ...     return (yield [Ask("one"), Ask("two")])
         >>> def known_one(request):
         ...     if request.prompt == "one":
         ...         return "1"
         ...     return (yield from ask(request))
-        >>> drive(handle(call_settings(), known_one), lambda requests: ["?" for _ in requests])
+        >>> drive(handle(one_question(), known_one), lambda requests: ["?" for _ in requests])
         ['1', '?']
     """
     turn = advance(flow, None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 DOCUMENTS = "documents"  # the stage of which the others are steps
 SECONDS_BETWEEN_LINES = 10  # where no line is written over
@@ -102,3 +104,19 @@ def _columns() -> int:
 def _write(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
+
+
+def counted(
+    progress: Callable[[str, int, int], object] | None, what: str, items: Sequence[T]
+) -> Iterator[T]:
+    """The items. `progress` is told after each how many are done with.
+
+    Example:
+        >>> list(counted(lambda *told: print(told), "files", ["a.md"]))
+        ('files', 1, 1)
+        ['a.md']
+    """
+    for number, item in enumerate(items, start=1):
+        yield item
+        if progress is not None:
+            progress(what, number, len(items))

@@ -6,11 +6,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+from structrag.text.arrays import Array, Int32Array
 
 T = TypeVar("T")
-Array = NDArray[np.float32]
 # (chunk id, or row of our own index; score), best first.
 Ranking = list[tuple[str | int, float]]
 Progress = Callable[[str, int, int], None]  # what is being done, done so far, total
@@ -174,9 +172,9 @@ class TokenVectors:
     Special tokens such as [CLS] and a prompt in front are left out, so a blank text has none.
     """
 
-    ids: NDArray[np.int32]  # (n,) which token of the vocabulary
+    ids: Int32Array  # (n,) which token of the vocabulary
     # (n, 2) start and end of each, in characters of the text; ascending.
-    spans: NDArray[np.int32]
+    spans: Int32Array
     vectors: Array  # (n, d) of the last layer, as the model gives them
     # (d,) of the text as a whole, in the space where it can be compared with sums of token vectors
     vector: Array

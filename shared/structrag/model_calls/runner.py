@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.calling import Calls, ModelCall, acall_models, call_models
-from structrag.model_calls.calls import CALLS, Call, call_settings, jobs_of
+from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
 from structrag.model_calls.counted import CallTokens, tokens_of
 from structrag.model_calls.failures import AT_A_QUESTION, raised_by
 from structrag.model_calls.flow import adrive, drive, in_thread
@@ -274,7 +274,7 @@ class Runner:
             )
 
     def _asking(self, job: list[Call]) -> Calls[list[Any]]:
-        answers = yield from call_settings(job)
+        answers = yield from ask_models(job)
         return [self._finished(*pair) for pair in zip(job, answers, strict=True)]
 
     def _finished(self, call: Call, answer: Any) -> Any:

@@ -14,7 +14,6 @@ from structrag.model_calls.calling import Calls, ModelCall
 from structrag.model_calls.failures import AT_A_QUESTION, WHILE_ADDING, raised_by
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
-    Array,
     Embed,
     EmbedTokens,
     Progress,
@@ -22,6 +21,7 @@ from structrag.model_calls.requests import (
     TokenVectors,
 )
 from structrag.model_calls.usage import Usage
+from structrag.text.arrays import Array
 from structrag.text.tokens import count_tokens
 
 NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)

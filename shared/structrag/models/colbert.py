@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.model_calls.requests import Array, TokenVectors
+from structrag.model_calls.requests import TokenVectors
 from structrag.models.token_vectors import TokenReader, without_surrogates
 from structrag.models.weights import weights_settings
+from structrag.text.arrays import Array
 
 
 @dataclass(eq=False)

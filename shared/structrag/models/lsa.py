@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.model_calls.requests import Array
+from structrag.text.arrays import Array, bytes_text, text_bytes
 from structrag.text.terms import Tokenizer
 
 _ONE_AT_A_TIME = threading.Lock()  # the number of threads is changed for a moment
@@ -35,8 +35,8 @@ class LsaFit:
     def __init__(
         self,
         terms: Sequence[str],
-        weights: NDArray[np.float32],
-        term_vectors: NDArray[np.float32] | None = None,
+        weights: Array,
+        term_vectors: Array | None = None,
     ) -> None:
         self.terms = terms
         self.weights = weights
@@ -52,7 +52,7 @@ class LsaFit:
             len(self.terms) if self.term_vectors is None else self.term_vectors.shape[1]
         )
 
-    def vector(self, counts: Mapping[str, int]) -> NDArray[np.float32]:
+    def vector(self, counts: Mapping[str, int]) -> Array:
         """The unit vector of a text's terms; zeros without a known term."""
         numbers = self._numbers
         by_number = {
@@ -144,8 +144,8 @@ class LsaEmbedder:
         if self.fitted is None:
             return {}
         arrays: dict[str, NDArray[Any]] = {
-            "tokenizer": _bytes(self._tokenizer_name()),
-            "terms": _bytes("\n".join(self.fitted.terms)),
+            "tokenizer": text_bytes(self._tokenizer_name()),
+            "terms": text_bytes("\n".join(self.fitted.terms)),
             "weights": self.fitted.weights,
         }
         if self.fitted.term_vectors is not None:
@@ -157,21 +157,13 @@ class LsaEmbedder:
         needed = {"tokenizer", "terms", "weights"}
         if (
             not needed <= arrays.keys()
-            or _text(arrays["tokenizer"]) != self._tokenizer_name()
+            or bytes_text(arrays["tokenizer"]) != self._tokenizer_name()
         ):
             return None
-        terms = _text(arrays["terms"]).split("\n")
+        terms = bytes_text(arrays["terms"]).split("\n")
         return replace(
             self, fitted=LsaFit(terms, arrays["weights"], arrays.get("term_vectors"))
         )
 
     def _tokenizer_name(self) -> str:
         return json.dumps([self.dimensions, self.tokenizer.to_json()])
-
-
-def _bytes(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _text(content: NDArray[Any]) -> str:
-    return content.tobytes().decode("utf-8", "surrogatepass")

@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Ask, Choose, Failed, Flow, Request
+from structrag.text.arrays import BoolArray, FloatArray
 from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
-
-FloatArray = NDArray[np.float64]
 
 # what the margins of a model were read from; the last two: there is no model, or one that gives
 # neither
@@ -140,18 +139,15 @@ def window_similarity(
     return _cosines(dots, lengths, inside)
 
 
-def _cosines(
-    dots: FloatArray, lengths: FloatArray, inside: NDArray[np.bool_]
-) -> FloatArray:
+def _cosines(dots: FloatArray, lengths: FloatArray, inside: BoolArray) -> FloatArray:
     """The cosines of products and lengths; 0 for nothing, NaN between scopes."""
     cosines = np.divide(dots, lengths, out=np.zeros(len(dots)), where=lengths > 1e-9)
-    same: FloatArray = np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
-    return same
+    return np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
 
 
 def window_bounds(
     n: int, window: int, scopes: Sequence[tuple[int, int]] | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+) -> tuple[NDArray[np.intp], NDArray[np.intp], BoolArray]:
     """The windows before and after each gap between n rows.
 
     For each gap: the first row of the window before it, the row behind the window after it, and
@@ -242,8 +238,7 @@ def word_margins(
 def _dots(left: Any, right: Any) -> FloatArray:
     """The products of the rows of two sparse matrices."""
     sums = left.multiply(right).sum(axis=1)
-    dots: FloatArray = np.asarray(sums, dtype=np.float64).ravel()
-    return dots
+    return np.asarray(sums, dtype=np.float64).ravel()
 
 
 def two_way(

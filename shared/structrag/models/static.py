@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structrag.errors import InvalidParameter, require
-from structrag.model_calls.requests import Array
+from structrag.text.arrays import Array
 from structrag.text.tokens import without_lone_surrogates
 
 BATCH = 256

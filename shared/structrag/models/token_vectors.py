@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.model_calls.requests import Array, TokenEncoder, TokenVectors
+from structrag.model_calls.requests import TokenEncoder, TokenVectors
 from structrag.models.loading import batch_of, load_labelled, pad_of
 from structrag.models.weights import pooling_mode, weights_settings
+from structrag.text.arrays import Array
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it

@@ -19,6 +19,15 @@ from structrag.errors import (
     check_choice,
 )
 from structrag.reading.decoding import decoded
+from structrag.reading.formats import (
+    Format,
+    by_look,
+    by_suffix,
+    check_format,
+    converted_document,
+    format_named,
+    known_suffixes,
+)
 from structrag.reading.markdown_source import without_payloads
 from structrag.reading.opening import (
     MAX_BYTES,
@@ -38,7 +47,6 @@ if TYPE_CHECKING:
 
     from structrag.reading.pdf.isolation import Isolation
 
-FORMATS = ("auto", "html", "markdown", "text")
 PDF_SUFFIX = ".pdf"
 SUFFIXES = {
     ".md": "markdown",
@@ -49,7 +57,6 @@ SUFFIXES = {
     ".xhtml": "html",
     ".txt": "text",
     ".text": "text",
-    ".rst": "text",  # its underlined headings are found as those of plain text
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
 OFFICE_SUFFIXES = frozenset(
@@ -64,6 +71,7 @@ OFFICE_SUFFIXES = frozenset(
         ".pptx",
         ".rtf",
         ".xls",
+        ".xlsb",
         ".xlsx",
     ]
 )
@@ -123,7 +131,8 @@ def read_text(
         text: Markdown and plain text are taken as they are, but for the base64 of embedded files,
             of which `data:image/png` stays (`meta["embedded_files"]` counts them); HTML is rendered
             to its visible text once. Offsets refer to that text, `layout.source_map` leads back.
-        format: "markdown", "html", "text", or "auto" to look at the text.
+        format: "markdown", "html", "text", the name of another format
+            (`structrag.reading.formats`), or "auto" to look at the text.
         id: Identity in an index; default `meta["source"]`, else derived from the text.
         title: Default: the front matter's title, HTML's `<title>`, the only level-1 heading when it
             comes first, the stem of `meta["source"]`, else empty.
@@ -133,7 +142,7 @@ def read_text(
     Raises:
         InvalidParameter: `format` is unknown or `text` is not a string.
     """
-    check_choice("format", format, FORMATS)
+    check_format(format)
     if not isinstance(text, str):
         raise InvalidParameter(
             f"text must be a string; got {type(text).__name__}. To read a file use "
@@ -141,6 +150,20 @@ def read_text(
         )
     meta = dict(meta or {})
     chosen = detect_format(text) if format == "auto" else format
+    registered = format_named(chosen)
+    if registered and registered.is_markup:
+        title = title or registered.reader().title(text) or _stem(meta)
+        return Document(text, id, title, chosen, meta)
+    if registered and not registered.is_text:
+        raise InvalidParameter(
+            f"format must be one of text; {format!r} is one of binary files. Read the file with "
+            "structrag.read_file(path)."
+        )
+    if registered:
+        data = text.encode("utf-8", "surrogatepass")
+        return converted_document(
+            registered, data, "The text", id=id, title=title, meta=meta
+        )
     if chosen != "html":
         text, source_map, embedded = without_payloads(text)
         layout = None if source_map is None else Layout((), (), source_map)
@@ -167,6 +190,7 @@ class FileOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     drop_navigation: bool
     password: str | None
+    images_to: str | os.PathLike[str] | None
 
 
 def read_file(
@@ -188,11 +212,15 @@ def read_file(
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
-    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
+    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`). `images_to` is a
+    folder for the pictures of a PDF as PNG files, which its image blocks then name. A file of
+    another format (`structrag.reading.formats`: Word, slides, sheets, books, notebooks, mails ...)
+    becomes Markdown as well, or stays as it is where its markup is text.
 
-    A PDF can be made to crash its reader or to fill the memory. `isolated` reads it in a process of
-    its own, with limits of memory and time, so that such a file is an InvalidDocument: True for
-    those of `Isolation()`, or an `Isolation`. It is for "layout".
+    A file can be made to crash its reader or to fill the memory. `isolated` reads a PDF, or one
+    that becomes Markdown, in a process of its own, with limits of memory and time, so that such a
+    file is an InvalidDocument: True for those of `Isolation()`, or an `Isolation`. Of the readers
+    of PDF it is for "layout".
 
     A long PDF or page of HTML without any heading is warned of.
 
@@ -223,11 +251,24 @@ def read_file(
         document = _read_pdf(path, format, reader, isolated, settings)
         warn_if_flat(document, "PDF")
         return document
-    text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
+    data = file_bytes(path, max_bytes)
+    for of_pdf in ("password", "images_to"):
+        settings.pop(of_pdf, None)
+    meta = {"source": str(path), **(settings.pop("meta", None) or {})}
+    if registered := registered_format(path.name, data, format):
+        settings.pop("drop_navigation", None)
+        if isolated:
+            from structrag.reading.pdf.isolation import isolated_document
+
+            limits = None if isolated is True else isolated
+            return isolated_document(
+                path, limits=limits, format=registered.name, meta=meta, **settings
+            )
+        return converted_document(registered, data, shown(path), meta=meta, **settings)
+    text, undecodable = decoded(data, str(path))
     if format == "auto":
         format = format_of_file(path.name, text)
-    settings.pop("password", None)  # of PDF files
-    meta = {"source": str(path), **(settings.pop("meta", None) or {})}
+    text = with_inputs(path, text, format)
     if undecodable:
         meta["undecodable"] = undecodable
     document = read_text(text, format=format, meta=meta, **settings)
@@ -275,8 +316,9 @@ def find_files(
         else:
             left_out(place, sentence)
 
+    suffixes = {*SUFFIXES, PDF_SUFFIX, *known_suffixes()}
     for file in sorted(_files_under(path, report)):
-        if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX} or not _is_regular(file):
+        if file.suffix.lower() not in suffixes or not _is_regular(file):
             continue
         if (
             not follow_links
@@ -306,9 +348,8 @@ def other_files(path: str | bytes | os.PathLike[Any]) -> list[Path]:
         return []
     # find_files has said what cannot be listed.
     files = _files_under(path, lambda *_: None)
-    return [
-        file for file in files if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX}
-    ]
+    suffixes = {*SUFFIXES, PDF_SUFFIX, *known_suffixes()}
+    return [file for file in files if file.suffix.lower() not in suffixes]
 
 
 def kinds_of(files: Iterable[Path]) -> str:
@@ -347,6 +388,28 @@ def _is_regular(file: Path) -> bool:
         return False
 
 
+def with_inputs(path: Path, text: str, format: str) -> str:
+    """The text of a file with the files that it inputs, where its format has such: LaTeX's. They
+    are read below its own folder only; what stands elsewhere is left out with a warning."""
+    registered = format_named(format)
+    expand = getattr(registered.reader(), "expand", None) if registered else None
+    return text if expand is None else str(expand(path, path.parent))
+
+
+def registered_format(name: str, data: bytes, format: str = "auto") -> Format | None:
+    """Who converts a file to Markdown: by `format`, the suffix, or what its bytes look like.
+
+    None for text, whatever its markup, and for a format that is built in.
+    """
+    check_format(format)
+    if format != "auto":
+        found = format_named(format)
+    else:
+        suffix = Path(name).suffix.lower()
+        found = by_suffix(suffix) or (None if suffix in SUFFIXES else by_look(data))
+    return None if found is None or found.is_markup else found
+
+
 def format_of_file(name: str, text: str) -> str:
     """The format of a file by its name, and by its text where the name tells little.
 
@@ -366,8 +429,16 @@ def format_of_file(name: str, text: str) -> str:
     known = SUFFIXES.get(suffix, "")
     if known in ("markdown", "html"):
         return known
+    registered = by_suffix(suffix)
+    if registered and registered.is_markup:
+        return registered.name
     is_code_name = bool(_CODE_NAMES.fullmatch(Path(name).name))
-    by_others = suffix == PDF_SUFFIX or suffix in OFFICE_SUFFIXES or "://" in name
+    by_others = (
+        suffix == PDF_SUFFIX
+        or suffix in OFFICE_SUFFIXES
+        or registered is not None
+        or "://" in name
+    )
     if not known and (by_others or not (suffix or is_code_name)):
         return detect_format(text)
     sample = text[:_SAMPLE]

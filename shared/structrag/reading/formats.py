@@ -1,19 +1,25 @@
 """The formats that are read beside Markdown, HTML, plain text and PDF: one line each.
 
-A text markup stays the document's text: its module has `headings(text)`, `blocks(text, start, end)`
-and `title(text)`. Any other format becomes Markdown: its module has `to_markdown(data, name)`,
-which gives a `Draft`.
+A text markup stays the document's text. Its module has `headings(text)`, `blocks(text, start, end)`
+and `title(text)`, and may have `expand(path, root)`: the text with the files that it inputs. Any
+other format becomes Markdown: its module has `to_markdown(data, name)`, which gives a `Draft`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_choice
+from structrag.reading.drafts import Draft
+from structrag.reading.markdown import markdown_headings
+from structrag.reading.markup import code
+from structrag.reading.outline import title_of_headings
+from structrag.reading.paging import written_places, written_starts
+from structrag.records import Document
 
 BUILT_IN = ("markdown", "html", "text")
 
@@ -29,23 +35,27 @@ class Format:
     Attributes:
         name: What `read_text(format=)` and `read_file(format=)` call it.
         suffixes: Of its files, in lower case, with the dot.
-        module: Who reads it: a module, or the name of one, which is imported when it is needed.
+        module: Who reads it: a module or an object with its functions, or the name of a module,
+            which is imported when it is needed.
         media_types: As web servers and loaders call it.
         is_markup: Whether the text itself is the document; otherwise the file's bytes become
             Markdown.
+        is_text: Whether its files are text, though they become Markdown, so that `read_text` takes
+            them.
         looks_like: Whether the first 4,096 bytes of a file are of this format; asked of files
             without a known suffix. None: only the suffix tells.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    module: str | ModuleType
+    module: Any
     media_types: tuple[str, ...] = ()
     is_markup: bool = False
+    is_text: bool = False
     looks_like: Callable[[bytes], bool] | None = None
 
     def reader(self) -> Any:
-        """The module that reads it."""
+        """The module or object that reads it."""
         return (
             import_module(self.module) if isinstance(self.module, str) else self.module
         )
@@ -84,6 +94,45 @@ def format_names() -> tuple[str, ...]:
     return ("auto", *sorted((*BUILT_IN, *_FORMATS)))
 
 
+def check_format(format: str, parameter: str = "format") -> str:
+    """The name of a format, or "auto". Raises InvalidParameter for any other."""
+    return check_choice(parameter, format, format_names())
+
+
+def converted(format: Format, data: bytes, name: str) -> Draft:
+    """The Markdown of a file's bytes, by the module of its format. `name` is for errors."""
+    draft: Draft = format.reader().to_markdown(data, name)
+    return draft
+
+
+def converted_document(
+    format: Format,
+    data: bytes,
+    name: str,
+    *,
+    id: str = "",
+    title: str = "",
+    meta: Mapping[str, Any],
+) -> Document:
+    """A file's bytes as a Markdown document. The title is the given one, else that which the file
+    says, else its only heading of the first level, else the stem of its name."""
+    draft = converted(format, data, name)
+    facts = {**meta, **draft_facts(draft)}
+    title = title or draft.title or title_of_headings(markdown_headings(draft.text))
+    title = title or Path(str(facts.get("source", ""))).stem
+    return Document(draft.text, id=id, title=title, format="markdown", meta=facts)
+
+
+def draft_facts(draft: Draft) -> dict[str, Any]:
+    """What metadata says of a file that became Markdown: where its pages and places begin."""
+    return {**written_starts(draft.page_starts), **written_places(draft.places)}
+
+
+def known_suffixes() -> set[str]:
+    """The suffixes of all registered formats."""
+    return {suffix for format in _FORMATS.values() for suffix in format.suffixes}
+
+
 def by_suffix(suffix: str) -> Format | None:
     """The registered format with files of this suffix."""
     return next((f for f in _FORMATS.values() if suffix.lower() in f.suffixes), None)
@@ -99,3 +148,51 @@ def by_look(data: bytes) -> Format | None:
     start = data[:4096]
     looking = (f for f in _FORMATS.values() if f.looks_like)
     return next((f for f in looking if f.looks_like and f.looks_like(start)), None)
+
+
+def _is_zip_with(part: bytes) -> Callable[[bytes], bool]:
+    """Whether a file is a zip archive that names a part among its first bytes."""
+    return lambda start: start.startswith(b"PK\x03\x04") and part in start
+
+
+_OFFICE = "structrag.reading.office"
+_MARKUP = "structrag.reading.markup"
+_OPEN_XML = "application/vnd.openxmlformats-officedocument"
+for _format in (
+    Format(
+        "docx",
+        (".docx", ".docm", ".dotx", ".dotm"),
+        f"{_OFFICE}.docx",
+        (f"{_OPEN_XML}.wordprocessingml.document",),
+        looks_like=_is_zip_with(b"word/"),
+    ),
+    Format(
+        "odt",
+        (".odt", ".ott"),
+        f"{_OFFICE}.odt",
+        ("application/vnd.oasis.opendocument.text",),
+        looks_like=_is_zip_with(b"opendocument.text"),
+    ),
+    Format(
+        "rtf",
+        (".rtf",),
+        f"{_OFFICE}.rtf",
+        ("application/rtf", "text/rtf"),
+        is_text=True,
+        looks_like=lambda start: start.startswith(b"{\\rtf"),
+    ),
+    Format("rst", (".rst",), f"{_MARKUP}.rst", ("text/x-rst",), is_markup=True),
+    Format("asciidoc", (".adoc", ".asciidoc"), f"{_MARKUP}.asciidoc", is_markup=True),
+    Format("org", (".org",), f"{_MARKUP}.org", ("text/org",), is_markup=True),
+    Format(
+        "mediawiki", (".mediawiki", ".wiki"), f"{_MARKUP}.mediawiki", is_markup=True
+    ),
+    Format(
+        "latex", (".tex", ".latex"), f"{_MARKUP}.latex", ("text/x-tex",), is_markup=True
+    ),
+):
+    register_format(_format)
+for _language, _suffixes in code.SUFFIXES.items():
+    register_format(
+        Format(_language, _suffixes, code.reader(_language), is_markup=True)
+    )

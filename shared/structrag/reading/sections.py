@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from structrag.errors import InvalidParameter
+from structrag.reading.formats import format_named
 from structrag.reading.numbering import (
     Number,
     Value,
@@ -42,7 +43,7 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
             or `read_file`.
     """
     check_document(document)
-    guessed = plain_headings or document.format in ("markdown", "html")
+    guessed = plain_headings or document.format != "text"
     outline = _memory.find(document, guessed)
     if outline is None:
         outline = _parse(document, guessed)
@@ -66,6 +67,12 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         find_blocks = partial(html_blocks_between, document.layout)
         headings = nest_by_number(list(document.layout.headings))
         return build_outline(document, headings, find_blocks)
+    registered = format_named(document.format)
+    if registered and registered.is_markup:
+        reader = registered.reader()
+        return build_outline(
+            document, reader.headings(text), partial(reader.blocks, text)
+        )
     from structrag.reading.plain import plain_blocks
     from structrag.reading.plain import plain_headings as find_headings
 

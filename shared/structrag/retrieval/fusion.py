@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import xxhash
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from structrag.errors import InvalidAnswer, check_at_least
 from structrag.index.ranking import SCORE_DIGITS, as_ranking
+from structrag.text.arrays import FloatArray
 
 Key = TypeVar("Key", bound=Hashable)
 C = 60  # of reciprocal rank fusion, as Cormack et al. (2009) chose it
-FloatArray = NDArray[np.float64]
 
 
 def minmax(scores: ArrayLike, *, constant: float | None = None) -> FloatArray:
@@ -33,8 +33,7 @@ def minmax(scores: ArrayLike, *, constant: float | None = None) -> FloatArray:
     if low == high:
         constant = float(high > 0) if constant is None else constant
         return np.full(len(values), constant)
-    result: FloatArray = (values - low) / (high - low)
-    return result
+    return (values - low) / (high - low)
 
 
 def maxnorm(scores: ArrayLike) -> FloatArray:
@@ -42,8 +41,7 @@ def maxnorm(scores: ArrayLike) -> FloatArray:
     infinity."""
     values = np.maximum(_finite(scores), 0.0)
     highest = float(values.max(initial=0.0))
-    result: FloatArray = values / highest if highest > 0 else values
-    return result
+    return values / highest if highest > 0 else values
 
 
 def sum_of_parts(
@@ -73,8 +71,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Iterable[Key]]) -> list[Key]:
 
 def reciprocal_ranks(n: int) -> FloatArray:
     """1 / (60 + rank) for ranks 1 to n. `reciprocal_rank_fusion` adds these up."""
-    parts: FloatArray = 1 / (C + np.arange(1, n + 1, dtype=np.float64))
-    return parts
+    return 1 / (C + np.arange(1, n + 1, dtype=np.float64))
 
 
 def union_size(k: float) -> int:

@@ -15,7 +15,6 @@ from structrag.index.routes import ranked_rows
 from structrag.model_calls.requests import Flow, T
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
-    FloatArray,
     alternating,
     maxnorm,
     minmax,
@@ -26,6 +25,7 @@ from structrag.retrieval.fusion import (
     union_size,
 )
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
+from structrag.text.arrays import FloatArray
 
 ROUTES = ("dense", "bm25")
 FUSIONS = ("minmax", "union")

@@ -9,10 +9,11 @@ from math import log
 import numpy as np
 import regex
 
+from structrag.text.arrays import FloatArray
 from structrag.text.sentences import LANGUAGES, sentence_spans
 from structrag.text.terms import stop_words, tokenizer_for
 from structrag.text.tokens import count_tokens
-from structrag.text.vectors import FloatArray, central, unit_vectors
+from structrag.text.vectors import central, unit_vectors
 
 _MOST_COLUMNS = 4096  # of TF-IDF vectors
 _PHRASE_BREAK = regex.compile(r"[^\p{L}\p{M}\p{N}\s'’_/-]+|\n")

@@ -10,6 +10,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.text.arrays import Int32Array
 from structrag.text.terms import tokenizer_for
 
 Keys = NDArray[np.uint64]
@@ -26,9 +27,9 @@ class StemCounts:
     """
 
     keys: Keys  # (p,) of the stems, in the order of `texts`
-    texts: NDArray[np.int32]  # (p,) which text, ascending
-    counts: NDArray[np.int32]  # (p,) how often
-    lengths: NDArray[np.int32]  # (texts,) stems of each text, repeats counted
+    texts: Int32Array  # (p,) which text, ascending
+    counts: Int32Array  # (p,) how often
+    lengths: Int32Array  # (texts,) stems of each text, repeats counted
 
 
 def stems(text: str, *, language: str = "english") -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from structrag.text.arrays import FloatArray
 
 
 def unit_vectors(vectors: ArrayLike) -> FloatArray:

@@ -10,7 +10,7 @@ from cli_running import MANUAL, run
 from fixture_cases import examples
 
 from structrag.cli.eval import _parts
-from structrag.evaluation.estimates import Estimate
+from structrag.evaluation.estimates import MeanEstimate
 from structrag.evaluation.labelled import Evaluation, MethodScores
 
 QUESTIONS = [
@@ -194,10 +194,10 @@ def test_mistakes_in_the_settings(
 def evaluation_of(count: int, *names: str) -> Evaluation:
     """An evaluation of `count` questions at 500 tokens and the first chunk."""
     recall = {
-        "500 tokens": Estimate(0.5, 0.25, 0.75, count),
-        "first 1": Estimate(0.4, 0.3, 0.5, count),
+        "500 tokens": MeanEstimate(0.5, 0.25, 0.75, count),
+        "first 1": MeanEstimate(0.4, 0.3, 0.5, count),
     }
-    difference = {point: Estimate(0.1, -0.1, 0.3, count) for point in recall}
+    difference = {point: MeanEstimate(0.1, -0.1, 0.3, count) for point in recall}
     return Evaluation(
         documents=2,
         questions=("q",) * count,

@@ -1009,7 +1009,7 @@ def test_a_lock_of_an_ingestion_that_ends_at_this_moment_is_none(
         if is_replaced:
             lock.touch()
 
-    monkeypatch.setattr("structrag.ingestion.ingesting._take_lock", take)
+    monkeypatch.setattr("structrag.ingestion.ingesting.take_lock", take)
     run = partial(ingest, [], tmp_path / "index", make=makers.index)
     with pytest.raises(InvalidParameter, match="another ingestion writes to"):
         run()

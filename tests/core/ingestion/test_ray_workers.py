@@ -152,7 +152,7 @@ def test_what_is_raised_elsewhere_is_raised_here(
     with pytest.raises(InvalidParameter, match="it raised OSError: no weights here"):
         run(make=makers.raising)
     with pytest.raises(
-        InvalidParameter, match="one_model needs an embedding that is a model"
+        InvalidParameter, match="shared_model needs an embedding that is a model"
     ):
         run(shared_model=True)
     with pytest.raises(
@@ -278,7 +278,7 @@ def runner_over(
     monkeypatch: pytest.MonkeyPatch, ray: FakeRay, **options: Any
 ) -> RayRunner:
     monkeypatch.setitem(sys.modules, "ray", ray)
-    return RayRunner(options.get("embedding"), options.get("one_model", False))
+    return RayRunner(options.get("embedding"), options.get("shared_model", False))
 
 
 @examples

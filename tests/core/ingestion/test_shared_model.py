@@ -92,7 +92,7 @@ def test_the_index_is_that_of_one_process(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_with_a_make_of_its_own(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 5)
-    arguments = {"make": makers.index_with, "one_model": True, "workers": 1}
+    arguments = {"make": makers.index_with, "shared_model": True, "workers": 1}
     ingest(
         tmp_path / "files", tmp_path / "index", HashEmbedder(max_tokens=40), **arguments
     )
@@ -109,7 +109,7 @@ def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(
     files[1].write_text("# It\n\nIs REFUSED.")
     arguments: dict[str, Any] = {
         "make": makers.index_with,
-        "one_model": True,
+        "shared_model": True,
         "workers": 1,
     }
     target = tmp_path / "index"
@@ -132,7 +132,7 @@ def test_a_text_that_is_refused_fails_the_worker_alone_that_asked_for_it() -> No
 def test_lsa_is_refused(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     with pytest.raises(
-        InvalidParameter, match="one_model needs an embedding that is a model"
+        InvalidParameter, match="shared_model needs an embedding that is a model"
     ):
         ingest(tmp_path / "files", tmp_path / "index", shared_model=True)
     assert not (tmp_path / "index").exists()

@@ -47,7 +47,7 @@ def test_what_cannot_be_read_is_left_out_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_word_files_and_a_folder_with_nothing_to_read_are_told(tmp_path: Path) -> None:
-    for name in ("a.docx", "b.DOCX", "c.pptx", "d.csv", "e.py"):
+    for name in ("a.doc", "b.DOC", "c.ppt", "d.dat", "e.bin"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "f.md").write_text("# Pumps")
     for found in (1, 0):
@@ -55,8 +55,8 @@ def test_word_files_and_a_folder_with_nothing_to_read_are_told(tmp_path: Path) -
             assert len(list(FileReading().load_all(tmp_path))) == found
         (warning,) = [str(warning.message) for warning in caught]
         assert f"{found} file" in warning and "5 left out" in warning
-        assert "a.docx, b.DOCX, c.pptx: read by docling" in warning
-        assert "d.csv, e.py: no Markdown" in warning
+        assert "a.doc, b.DOC, c.ppt: read by docling" in warning
+        assert "d.dat, e.bin: no Markdown" in warning
         (tmp_path / "f.md").unlink(missing_ok=True)
 
 

@@ -55,7 +55,7 @@ class Server:
 
 def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | None:
     return tried(
-        weighing.steps(("1", "2"), lambda answer: answer),
+        weighing.flow(("1", "2"), lambda answer: answer),
         lambda parameters: server.ask(prompt, parameters),
     )
 
@@ -67,7 +67,7 @@ async def test_it_is_so_on_an_event_loop_too() -> None:
         return server.ask("x" * 101, parameters)
 
     with pytest.raises(Refused, match="context size"):
-        await atried(weighing.steps(("1", "2"), lambda answer: answer), ask)
+        await atried(weighing.flow(("1", "2"), lambda answer: answer), ask)
     assert weighing.works is None
 
 
@@ -90,7 +90,7 @@ async def test_a_schema_that_is_refused_is_not_given_again() -> None:
         return server.ask("short", parameters)
 
     for count in (2, 3):
-        assert await atried(answers.steps(SCHEMA), ask) == []
+        assert await atried(answers.flow(SCHEMA), ask) == []
         assert answers.takes is False and len(server.calls) == count
     assert server.calls[-1] == {}
 
@@ -168,9 +168,7 @@ class Known:
 
 def test_answers_without_either_option_have_no_margin() -> None:
     weighing = LogProbabilities()
-    assert (
-        tried(weighing.steps(("1", "2"), lambda _: [("x", -0.1)]), Known({0})) is None
-    )
+    assert tried(weighing.flow(("1", "2"), lambda _: [("x", -0.1)]), Known({0})) is None
     assert weighing.works == 0
 
 
@@ -191,18 +189,18 @@ class Formatting:
 
 def test_a_schema_that_was_taken_is_given_again() -> None:
     answers, model = JsonAnswers(), Formatting(None, Refused("too long"))
-    assert tried(answers.steps({}), model) == "{}" and answers.takes
+    assert tried(answers.flow({}), model) == "{}" and answers.takes
     with pytest.raises(Refused):  # for its prompt
-        tried(answers.steps({}), model)
+        tried(answers.flow({}), model)
     assert (answers.takes, model.formatted) == (True, [True, True])
 
 
 def test_errors_of_a_schemas_first_call_decide_nothing() -> None:
     answers = JsonAnswers()
     with pytest.raises(ConnectionError):
-        tried(answers.steps({}), Formatting(ConnectionError("down")))
+        tried(answers.flow({}), Formatting(ConnectionError("down")))
     with pytest.raises(Refused):  # the prompt is too long, with and without a schema
-        tried(answers.steps({}), Formatting(Refused("too long"), Refused("too long")))
+        tried(answers.flow({}), Formatting(Refused("too long"), Refused("too long")))
     assert answers.takes is None
 
 
@@ -224,7 +222,7 @@ def test_only_refused_parameters_are_tried_otherwise(status: int, n: int) -> Non
         raise Failed("no")
 
     with pytest.raises(Failed):
-        tried(LogProbabilities().steps(("1", "2"), lambda answer: answer), call)
+        tried(LogProbabilities().flow(("1", "2"), lambda answer: answer), call)
     assert len(calls) == n
 
 
@@ -245,7 +243,7 @@ def test_a_margin_is_of_what_both_options_have_together(
 ) -> None:
     top = [("1", math.log(0.4)), ("2", math.log(0.1)), ("x", math.log(0.01))]
     weighing = LogProbabilities(**options)
-    answer = tried(weighing.steps(("1", "2"), lambda _: top), Known({0}))
+    answer = tried(weighing.flow(("1", "2"), lambda _: top), Known({0}))
     assert answer == pytest.approx(margin)
 
 

@@ -253,12 +253,12 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     assert kinds_of([]) == ""
 
 
-def test_restructured_text_is_plain_text_in_folders_too(tmp_path: Path) -> None:
+def test_restructured_text_is_read_in_folders_too(tmp_path: Path) -> None:
     path = tmp_path / "guide.rst"
     path.write_text("Guide\n=====\n\nSee [it](x.md).\n\nUse\n---\n\nPress it.\n")
     assert list(find_files(tmp_path)) == [path]
     document = read_file(path)
-    assert document.format == "text"
+    assert document.format == "rst"
     chunks = ContentAwareSplitter(max_tokens=20).split(document)
     assert [chunk.path for chunk in chunks] == [("Guide",), ("Guide", "Use")]
 

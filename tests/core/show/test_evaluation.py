@@ -12,7 +12,7 @@ from question_making import DOCUMENTS, questions_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.evaluation.estimates import Estimate
+from structrag.evaluation.estimates import MeanEstimate
 from structrag.evaluation.labelled import Evaluation, MethodScores, evaluate
 from structrag.show.evaluation import plot_evaluation
 
@@ -76,7 +76,7 @@ def test_an_interval_that_leaves_out_its_mean_is_drawn(tmp_path: Path) -> None:
 def measured(name: str, *recalls: tuple[float, float, float]) -> MethodScores:
     """A method with (mean, low, high) at 500, 1000 and more tokens."""
     estimates = {
-        f"{500 * 2**i} tokens": Estimate(*recall, n=10)
+        f"{500 * 2**i} tokens": MeanEstimate(*recall, n=10)
         for i, recall in enumerate(recalls)
     }
     return MethodScores(name, 1, estimates, {}, {}, {})

@@ -23,11 +23,11 @@ from structrag.models.margins import (
     RATING,
     SPLIT_OPTION,
     UNUSABLE,
-    FloatArray,
     similarity_margins,
     weigh_flow,
     word_margins,
 )
+from structrag.text.arrays import FloatArray
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
 # Margins are from -1 to 1, positive: the two texts belong together.

@@ -16,8 +16,9 @@ from structrag.chunks.scopes import UnitScope
 from structrag.errors import InvalidParameter
 from structrag.model_calls.requests import Embed, Flow
 from structrag.records import Document
+from structrag.text.arrays import FloatArray
 from structrag.text.heading_path import SEPARATOR
-from structrag.text.vectors import FloatArray, central
+from structrag.text.vectors import central
 
 Rows = tuple[tuple[float, ...], ...]
 

@@ -22,8 +22,9 @@ from structrag.chunks.series import (
     threshold_of,
     weighted_mean,
 )
+from structrag.text.arrays import FloatArray
 from structrag.text.cutting import Piece
-from structrag.text.vectors import FloatArray, similarity
+from structrag.text.vectors import similarity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from structrag.model_calls.answer_parsing.json import (
-    first_value,
-    without_fences,
-    without_thoughts,
-)
+from structrag.model_calls.answer_parsing.json import bare, first_value
 from structrag.model_calls.answer_parsing.lists import is_refusal
 
 # What models that can be held to a JSON schema are asked for.
@@ -64,7 +60,7 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
     choice = sorted(set(allowed))
     ids: set[int] = set()
     dropped = 0
-    for first, last in dict.fromkeys(_items(_plain(answer))):
+    for first, last in dict.fromkeys(_items(bare(answer))):
         inside = choice[bisect_left(choice, first) : bisect_right(choice, last)]
         ids.update(inside)
         dropped += len(inside) < last - first + 1
@@ -74,17 +70,13 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
 def usable_ids(allowed: Collection[int], answer: str, *, empty: bool = False) -> bool:
     """Whether an answer names ids, shown or not, or says that there are none. An apology or a
     refusal says nothing, and an empty answer says "none" only with `empty`."""
-    text = _plain(answer)
+    text = bare(answer)
     ids, dropped = parse_ids(answer, allowed)
     if ids or dropped or not text:
         return bool(text) or empty
     return isinstance(first_value(text), dict | list) or (
         _NONE.match(text) is not None and not is_refusal(text)
     )
-
-
-def _plain(answer: str) -> str:
-    return without_fences(without_thoughts(answer)).strip()
 
 
 def _items(text: str) -> list[Item]:

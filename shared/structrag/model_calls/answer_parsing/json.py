@@ -21,6 +21,11 @@ def without_thoughts(answer: str) -> str:
     return answer.rpartition("</think>")[2]
 
 
+def bare(answer: str) -> str:
+    """The answer without thoughts and fences, and without white space around it."""
+    return without_fences(without_thoughts(answer)).strip()
+
+
 def bracketed(text: str) -> Iterator[str]:
     """The text between the outer braces, then between the outer brackets."""
     for opening, closing in ("{}", "[]"):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from structrag.model_calls.answer_parsing.json import (
+    bare,
     first_value,
-    without_fences,
     without_thoughts,
 )
 
@@ -147,8 +147,7 @@ def _items(answer: str) -> Iterable[str]:
         value = lists[0] if lists else list(value.values())
     if isinstance(value, list | tuple):
         return [item.replace("\n", " ") for item in value if isinstance(item, str)]
-    plain = without_fences(without_thoughts(answer))
-    return [part for part in _ITEMS.split(plain) if part.strip()]
+    return [part for part in _ITEMS.split(bare(answer)) if part.strip()]
 
 
 def _normal(name: str) -> str:

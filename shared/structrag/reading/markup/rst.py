@@ -56,7 +56,10 @@ _KINDS: dict[str, BlockKind] = {
 
 
 def headings(text: str) -> list[Heading]:
-    """The section titles, in order; levels by the order in which their lines first occur."""
+    """The section titles, in order; levels by the order in which their lines first occur.
+
+    A title that skips a level, an error to docutils, is a heading all the same.
+    """
     lines = lines_of(text)
     styles: dict[str, int] = {}
     found = []
@@ -91,7 +94,7 @@ def _element(lines: Lines, i: int, before: Element | None) -> Element:
     if line[0] == " ":
         return Element(indented(lines, i), "quote")
     if _RULE.fullmatch(line):
-        return _ruled(lines, i) or _text(lines, i)
+        return _ruled(lines, i) or _titled(lines, i) or _text(lines, i)
     if not line[0].isalnum():
         element = _marked(lines, i, line)
         if element:
@@ -135,6 +138,10 @@ def _ruled(lines: Lines, i: int) -> Element | None:
     return Element(i + 3, title=_tidy(title), style=rule[0] * 2)
 
 
+def _is_item(lines: Lines, item: re.Pattern[str], i: int) -> bool:
+    return bool(item.match(lines[i].text))
+
+
 def _is_numbered(lines: Lines, i: int) -> bool:
     """Whether a number begins an item: not if text of its own paragraph follows."""
     if not _NUMBER.match(lines[i].text):
@@ -151,7 +158,7 @@ def _marked(lines: Lines, i: int, line: str) -> Element | None:
         return code(i, paragraph(lines, i))
     for item in (_BULLET, _FIELD, _OPTION):
         if item.match(line):
-            return items(lines, i, lambda j, item=item: item.match(lines[j].text))
+            return items(lines, i, partial(_is_item, lines, item))
     if _is_numbered(lines, i):
         return items(lines, i, partial(_is_numbered, lines))
     if line.startswith("| ") or line == "|":

@@ -35,7 +35,6 @@ _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
 _VML = "{urn:schemas-microsoft-com:vml}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 _NAMES_NOT_SHOWN = (
     "del moveFrom pPr rPr tblPr tblGrid trPr tcPr sectPr sdtPr sdtEndPr instrText "
@@ -89,11 +88,8 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     walk(body, reader.enter, reader.leave)
     pieces = reader.pieces
     notes = {n: reader.note(element) for n, element in list(reader.noted.items())}
-    title = reader.title
     core = package.related("", "core-properties")
-    if not title and core:
-        title = " ".join((package.xml(core).findtext(_TITLE) or "").split())
-    return to_draft(pieces, notes, title)
+    return to_draft(pieces, notes, reader.title or package.title(core))
 
 
 @dataclass(slots=True)

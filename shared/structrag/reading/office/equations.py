@@ -10,6 +10,7 @@ def linear(root: Element) -> str:
     """An equation as a line.
 
     Example:
+        >>> from xml.etree import ElementTree
         >>> linear(ElementTree.fromstring("<mfrac><mi>a</mi><mn>2</mn></mfrac>"))
         'a/2'
     """

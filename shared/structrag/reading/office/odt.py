@@ -91,10 +91,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     roots = [package.xml("styles.xml")] if "styles.xml" in package else []
     reader = _Reader(package, _Styles([*roots, root]), comments=comments)
     walk(body, reader.enter, reader.leave)
-    title = reader.title
-    if not title and "meta.xml" in package:
-        found = package.xml("meta.xml").iter(f"{_DC}title")
-        title = " ".join("".join(each.text or "" for each in found).split())
+    title = reader.title or package.title("meta.xml")
     return to_draft(reader.pieces, reader.notes, title, reader.uncertain)
 
 

@@ -18,6 +18,7 @@ from structrag.errors import InvalidDocument
 
 MOST_BYTES = 500_000_000  # of all parts that are read, unpacked
 MOST_DEPTH = 500  # of elements inside each other
+MOST_TAGS = 10_000_000  # of one part; they take about 1 GB of memory
 
 _OTHERS = (  # the first bytes of files that are often given a wrong suffix
     (b"%PDF", "it is a PDF file"),
@@ -37,6 +38,7 @@ _BROKEN = (
     RuntimeError,
     ValueError,
 )
+_DC_TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 
 
@@ -60,8 +62,14 @@ class Package:
     """A zip package in memory. Raises InvalidDocument for what is none, or encrypted.
 
     Example:
-        >>> package = Package(data, "report.docx")
+        >>> import io
+        >>> from zipfile import ZipFile
+        >>> file = io.BytesIO()
+        >>> with ZipFile(file, "w") as archive:
+        ...     archive.writestr("word/document.xml", "<document/>")
+        >>> package = Package(file.getvalue(), "report.docx")
         >>> package.xml("word/document.xml").tag
+        'document'
 
     Args:
         data: The file's bytes.
@@ -144,6 +152,14 @@ class Package:
             data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data)
         return safe_xml(data, self.name, part)
 
+    def title(self, part: str) -> str:
+        """The `dc:title` in a part; "" where there is none, or the part cannot be read."""
+        try:
+            found = self.xml(part).iter(_DC_TITLE) if part in self else ()
+        except InvalidDocument:  # the document is no worse for it
+            return ""
+        return " ".join(next((each.text or "" for each in found), "").split())
+
     def relations(self, part: str = "") -> list[Relation]:
         """What a part refers to, or the package itself for ""; parts that are missing too."""
         folder, file = posixpath.split(part)
@@ -206,7 +222,9 @@ class _Builder(ElementTree.TreeBuilder):
 
 def safe_xml(data: bytes, name: str = "", part: str = "its XML") -> Element:
     """The root element of XML that may be hostile. Raises InvalidDocument for a document type
-    (entities stand there), for what is not well-formed, and for elements more than 500 deep."""
+    (entities stand there), what is not well-formed, more than 500 levels and 10 million tags."""
+    if data.count(b"<") > MOST_TAGS:
+        refuse(name, f"{part} has more than {MOST_TAGS:,} tags. Split the file.")
     parser = ElementTree.XMLParser(target=_Builder(name, part))
     try:
         parser.feed(data)

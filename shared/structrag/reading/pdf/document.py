@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ def pdf_document(
     id: str = "",
     title: str = "",
     meta: dict[str, Any] | None = None,
+    images_to: str | os.PathLike[str] | None = None,
 ) -> Document:
     """A PDF as a Markdown document.
 
@@ -32,9 +34,10 @@ def pdf_document(
     up, else the first heading, else the stem of the file's name. `meta["pages"]` counts the pages;
     `meta["page_starts"]` says where they begin, for `pages_between`; `meta["pages_without_text"]`
     lists the scanned ones, from 1, if there are any. Pages that a reader gives as Markdown are
-    joined by a blank line. Raises what `pages_of` raises.
+    joined by a blank line. `images_to` is a folder for the pictures as PNG files, which their image
+    blocks then name (`read_pdf`). Raises what `pages_of` raises.
     """
-    pages = pages_of(source, reader=reader, password=password)
+    pages = pages_of(source, reader=reader, password=password, images_to=images_to)
     laid_out = [page for page in pages if isinstance(page, Page)]
     draft = markdown_of_pages(laid_out) if laid_out else _joined(pages)
     text = draft.text

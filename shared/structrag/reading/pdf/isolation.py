@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from structrag import errors
@@ -20,8 +21,10 @@ from structrag.errors import (
     StructragError,
     check_at_least,
 )
+from structrag.reading.formats import converted_document, format_named
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.reading.pdf.document import pdf_document
+from structrag.reading.pdf.pictures import folder_for_images
 from structrag.reading.pdf.reader import Source, check_password
 from structrag.records import Document
 
@@ -63,13 +66,15 @@ def isolated_document(
     source: Source,
     *,
     limits: Isolation | None = None,
+    format: str = "pdf",
     reader: str = "layout",
     password: str | None = None,
     id: str = "",
     title: str = "",
     meta: Mapping[str, Any] | None = None,
+    images_to: str | os.PathLike[str] | None = None,
 ) -> Document:
-    """`pdf_document` in a process of its own.
+    """A PDF, or a file of another format that becomes Markdown, read in a process of its own.
 
     What kills that process is an InvalidDocument here. It is started anew for each file, with the
     interpreter of this one (`sys.executable`), which takes a part of a second. `limits` are those
@@ -87,16 +92,24 @@ def isolated_document(
         )
     _check_reader(reader)
     check_password(password)
+    folder = folder_for_images(images_to)
     meta = dict(meta or {})
     request = {
         "modules": sys.path,
         "source": None if isinstance(source, bytes) else str(path_of(source)),
         "max_memory": limits.max_memory,
         "max_seconds": limits.max_seconds,
-        "reading": {"reader": reader, "password": password, "title": title},
+        "format": format,
+        "reading": {
+            "reader": reader,
+            "password": password,
+            "title": title,
+            "images_to": None if folder is None else str(folder),
+        },
         "meta": {"source": str(meta["source"])} if "source" in meta else {},
     }
-    name = "The PDF" if isinstance(source, bytes) else shown(path_of(source))
+    kind = "PDF" if format == "pdf" else "file"
+    name = f"The {kind}" if isinstance(source, bytes) else shown(path_of(source))
     data = source if isinstance(source, bytes) else b""
     reply = _reply(json.dumps(request).encode() + b"\n" + data, limits, name)
     if "error" in reply:
@@ -169,9 +182,7 @@ def answer(request: Mapping[str, Any]) -> None:
     source = sys.stdin.buffer.read() if request["source"] is None else request["source"]
     reply: dict[str, Any]
     try:
-        document = pdf_document(
-            source, meta=dict(request["meta"]), **request["reading"]
-        )
+        document = _read(request, source)
         reply = {
             "text": document.text,
             "title": document.title,
@@ -181,6 +192,23 @@ def answer(request: Mapping[str, Any]) -> None:
         reply = {"error": type(error).__name__, "message": str(error)}
     with os.fdopen(output, "wb") as file:
         file.write(json.dumps(reply).encode())
+
+
+def _read(request: Mapping[str, Any], source: str | bytes) -> Document:
+    meta = dict(request["meta"])
+    registered = format_named(request.get("format", "pdf"))
+    if registered is None:
+        return pdf_document(source, meta=meta, **request["reading"])
+    title = request["reading"]["title"]
+    if isinstance(source, bytes):
+        return converted_document(
+            registered, source, "The file", title=title, meta=meta
+        )
+    meta = {"source": source, **meta}
+    data = Path(source).read_bytes()
+    return converted_document(
+        registered, data, shown(Path(source)), title=title, meta=meta
+    )
 
 
 def _limit(max_memory: int | None, max_seconds: float) -> None:

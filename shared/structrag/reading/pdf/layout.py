@@ -35,6 +35,7 @@ from structrag.reading.pdf.paragraphs import (
     paragraphs_of,
     spacing_of,
 )
+from structrag.reading.pdf.picture_places import picture_places
 from structrag.reading.pdf.rows import Joiner, Row, row_of, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
 from structrag.reading.plain import plain_headings
@@ -115,9 +116,10 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     stay behind it. Running heads, page numbers, watermarks and the numbers of lines in the margin
     are left out (`Draft.removed`) and named in `Draft.uncertain`, with everything else that may be
     wrong: guessed hyphens, tables left as text, large type that is no heading, pages that are
-    pictures. `Draft.page_starts` says where each page begins; within a paragraph to a few
-    characters. Apart from what is left out, bullet signs
-    and line-end hyphens all text is there, in the order of the pages' lines. No page, or none with
+    pictures. A picture with an alternative text, a caption or a file becomes an image block: before
+    its caption, else behind the text above it. `Draft.page_starts` says where each page begins;
+    within a paragraph to a few characters. Apart from what is left out, bullet signs and line-end
+    hyphens all text is there, in the order of the pages' lines. No page, or none with
     text, gives "".
     """
     heads = find_running_heads(pages)
@@ -137,7 +139,7 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
         of_page = list(_parts(lines, page.grids, number, joiner, has_code))
         parts += _with_titles(of_page, page.headings)
     lines = [line for lines in bodies for line in lines]
-    blocks, notes = _blocks(_joined_tables(parts), lines, joiner)
+    blocks, notes = _blocks(_joined_tables(parts), lines, joiner, pages)
     uncertain = (
         *heads.notes,
         *marks.notes,
@@ -293,7 +295,10 @@ def _ruled_table(
 
 
 def _blocks(
-    parts: Sequence[_Part], lines: Sequence[Line], joiner: Joiner
+    parts: Sequence[_Part],
+    lines: Sequence[Line],
+    joiner: Joiner,
+    pages: Sequence[Page],
 ) -> tuple[list[_Text], list[str]]:
     """Markdown blocks, and what is uncertain about them. `lines` are all of the text."""
     rows = _text_rows(parts)
@@ -306,7 +311,13 @@ def _blocks(
     blocks: list[_Text] = []
     notes: list[str] = []
     items: list[tuple[Paragraph, _Text]] = []
-    for group, read, level in zip(groups, texts, levels, strict=True):
+    pictures = picture_places(
+        pages, [() if isinstance(group, _Table) else group.rows for group in groups]
+    )
+    for i, (group, read, level) in enumerate(zip(groups, texts, levels, strict=True)):
+        if i in pictures:
+            blocks += [*_list(items), *_images(pictures[i])]
+            items = []
         if isinstance(group, Paragraph) and group.mark and not level:
             items.append((group, read))
             continue
@@ -326,7 +337,12 @@ def _blocks(
             written = _plain_lines(read.text.split("\n"))
             notes += _large_note(group.rows[0], read.text, body)
         blocks.append(read.as_written(written))
-    return [*blocks, *_list(items)], notes
+    return [*blocks, *_list(items), *_images(pictures.get(len(groups), ()))], notes
+
+
+def _images(pictures: Iterable[tuple[int, str]]) -> Iterator[_Text]:
+    for page, markdown in pictures:
+        yield _Text(markdown, ((0, page),))
 
 
 def _levels(groups: Sequence[_Group], texts: Sequence[_Text], body: Body) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 from unicodedata import normalize
@@ -13,9 +13,14 @@ from unicodedata import normalize
 from structrag.reading.pdf.pages import NamedHeading
 from structrag.reading.pdf.pieces import objects_of
 from structrag.reading.pdf.rows import Row
+from structrag.reading.pdf.structure_tree import (
+    elements_below,
+    marks_of,
+    structure_of,
+    type_of,
+)
 
 _FEWEST = 3  # bookmarks that are an outline; fewer lead to a cover or a contents page
-_MOST = 20_000  # of a page's elements that are looked at
 _HEADING_TAG = re.compile(r"H([1-6]?)")
 _MOST_ROWS = 5  # of one heading
 _CUT = 25  # letters of a bookmark from which on its end may be cut off
@@ -45,21 +50,12 @@ def bookmarks(pdf: Any) -> list[list[NamedHeading]] | None:
 
 def tagged_headings(raw: Any, page: Any, textpage: Any) -> list[NamedHeading]:
     """The headings that the tags of a page name, in the order of its structure."""
-    tree = raw.FPDF_StructTree_GetForPage(page.raw)
-    if not tree:
-        return []
-    try:
-        roots = [
-            raw.FPDF_StructTree_GetChildAtIndex(tree, i)
-            for i in range(raw.FPDF_StructTree_CountChildren(tree))
-        ]
+    with structure_of(raw, page.raw) as roots:
         tagged = [
-            (int(tag[1] or 1), _marks(raw, element))
-            for element in _elements(raw, roots)
-            if (tag := _HEADING_TAG.fullmatch(_type_of(raw, element)))
+            (int(tag[1] or 1), marks_of(raw, element))
+            for element in elements_below(raw, roots)
+            if (tag := _HEADING_TAG.fullmatch(type_of(raw, element)))
         ]
-    finally:
-        raw.FPDF_StructTree_Close(tree)
     if not tagged:
         return []
     texts = _marked_texts(raw, page.raw, textpage)
@@ -68,39 +64,6 @@ def tagged_headings(raw: Any, page: Any, textpage: Any) -> list[NamedHeading]:
         for level, marks in tagged
     ]
     return [NamedHeading(level, title) for level, title in titles if title]
-
-
-def _elements(raw: Any, roots: list[Any]) -> Iterator[Any]:
-    """The elements of a structure in order, at most so many; those below a heading too."""
-    waiting = list(reversed([root for root in roots if root]))
-    seen = 0
-    while waiting and seen < _MOST:
-        element = waiting.pop()
-        seen += 1
-        yield element
-        count = raw.FPDF_StructElement_CountChildren(element)
-        children = (
-            raw.FPDF_StructElement_GetChildAtIndex(element, i) for i in range(count)
-        )
-        waiting += reversed([child for child in children if child])
-
-
-def _marks(raw: Any, element: Any) -> list[int]:
-    """The marked contents of an element, in order."""
-    marks = []
-    for part in _elements(raw, [element]):
-        for i in range(raw.FPDF_StructElement_CountChildren(part)):
-            mark = raw.FPDF_StructElement_GetChildMarkedContentID(part, i)
-            if mark >= 0:
-                marks.append(mark)
-    return marks
-
-
-def _type_of(raw: Any, element: Any) -> str:
-    length = raw.FPDF_StructElement_GetType(element, None, 0)
-    buffer = ctypes.create_string_buffer(max(length, 2))
-    raw.FPDF_StructElement_GetType(element, buffer, length)
-    return buffer.raw[: length - 2].decode("utf-16-le", "replace")
 
 
 def _marked_texts(raw: Any, page: Any, textpage: Any) -> dict[int, str]:

@@ -61,6 +61,14 @@ class NamedHeading(NamedTuple):
     top: float | None = None  # points from the page's top, where the file says it
 
 
+class Picture(NamedTuple):
+    """A picture that is large enough to matter: no rule, sign, background or repeated logo."""
+
+    box: Box
+    alt: str = ""  # what the file says it shows
+    file: str = ""  # where it was written, if it was
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page. `lines` are in reading order: down the first column, then down the second; the
@@ -69,6 +77,7 @@ class Page:
     lines: tuple[Line, ...]
     width: float  # points
     height: float  # points
-    images: tuple[Box, ...] = ()  # pictures
+    images: tuple[Box, ...] = ()  # everything that is a picture, of any size
     grids: tuple[Grid, ...] = ()  # ruled tables that hold text
     headings: tuple[NamedHeading, ...] = ()  # in reading order
+    pictures: tuple[Picture, ...] = ()  # those that have a place in the text

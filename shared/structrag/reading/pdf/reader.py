@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,6 +16,13 @@ from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.named_headings import bookmarks, tagged_headings
 from structrag.reading.pdf.pages import NamedHeading, Page
+from structrag.reading.pdf.pictures import (
+    Found,
+    folder_for_images,
+    read_pictures,
+    without_repeated,
+    written_pictures,
+)
 from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
 from structrag.reading.pdf.reading_order import reading_order
 from structrag.reading.pdf.shapes import read_shapes
@@ -24,26 +32,42 @@ Source = str | os.PathLike[str] | bytes
 _PDFIUM = Lock()  # PDFium may be called by one thread at a time
 
 
-def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
+def read_pdf(
+    source: Source,
+    *,
+    password: str | None = None,
+    images_to: str | os.PathLike[str] | None = None,
+) -> list[Page]:
     """The pages of a PDF with their lines, pictures and ruled tables.
 
     Args:
         source: A path, or the bytes of the file.
         password: For an encrypted file; the user's or the owner's.
+        images_to: A folder, made if need be, for `Page.pictures` as PNG files of 200 pixels an
+            inch, named by the file, page and number ("pump-page-3-picture-1.png"; without "pump-"
+            where `source` is bytes). A file of that name is replaced. None: no files.
 
     Lines are in reading order. A page that only shows a picture (a scan) has no lines;
     `markdown_of_pages` reports it. Characters that the file gives no Unicode for come as U+FFFD.
-    Nothing is rendered, no script of the file is run.
+    Nothing is rendered but pictures for `images_to`, no script of the file is run.
 
     Raises:
         InvalidDocument: the file is missing, empty, no PDF, damaged, cut off, encrypted (and no
             password or a wrong one was given), without pages, or no page holds text (a scan: OCR is
             needed).
-        InvalidParameter: `source` is neither a path nor bytes, or `password` is no string.
+        InvalidParameter: `source` is neither a path nor bytes, `password` is no string, or
+            `images_to` is no folder that can be written to.
         MissingExtra: pypdfium2 is not installed.
     """
+    folder = folder_for_images(images_to)
     with _opened(source, password) as (pdfium, pdf, name):
-        return _pages(pdfium, pdf, name)
+        pages, found = _pages(pdfium, pdf, name)
+        stem = "" if isinstance(source, bytes) else f"{Path(source).stem}-"
+        pictures = written_pictures(pdf, without_repeated(found), folder, stem)
+    return [
+        replace(page, pictures=shown)
+        for page, shown in zip(pages, pictures, strict=True)
+    ]
 
 
 def title_of_pdf(source: Source, *, password: str | None = None) -> str:
@@ -151,18 +175,22 @@ def _opens(raw: Any, data: bytes, password: str | None) -> bool:
     return bool(handle)
 
 
-def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
-    pages = []
+def _pages(pdfium: Any, pdf: Any, name: str) -> tuple[list[Page], list[list[Found]]]:
+    """The pages, and the pictures found on each."""
+    pages: list[Page] = []
+    pictures: list[list[Found]] = []
     named = bookmarks(pdf)
     for i in range(len(pdf)):
         try:
-            pages.append(_page(pdfium.raw, pdf[i], None if named is None else named[i]))
+            page, found = _page(pdfium.raw, pdf[i], None if named is None else named[i])
         except pdfium.PdfiumError as error:
             raise InvalidDocument(
                 f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
             ) from error
+        pages.append(page)
+        pictures.append(found)
     if any(page.lines for page in pages):
-        return pages
+        return pages, pictures
     scans = [i for i, page in enumerate(pages, start=1) if page.images]
     if scans:
         raise InvalidDocument(
@@ -176,8 +204,11 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
     )
 
 
-def _page(raw: Any, page: Any, bookmarked: list[NamedHeading] | None) -> Page:
-    """A page with what its bookmarks name, or its tags where the file has no bookmarks."""
+def _page(
+    raw: Any, page: Any, bookmarked: list[NamedHeading] | None
+) -> tuple[Page, list[Found]]:
+    """A page with what its bookmarks name, or its tags where the file has no bookmarks; and its
+    pictures."""
     textpage = page.get_textpage()
     try:
         pieces, quarters = read_pieces(raw, textpage.raw)
@@ -186,6 +217,7 @@ def _page(raw: Any, page: Any, bookmarked: list[NamedHeading] | None) -> Page:
         turn = Turn(quarters, tuple(page.get_bbox()))
         pieces += left_out_repeats(raw, page.raw, pieces)
         images, grids = read_shapes(raw, page.raw, turn)
+        found = read_pictures(raw, page.raw, turn) if images else []
         lines, tables = reading_order(lines_of(pieces, turn, grids), grids)
         if bookmarked is None:
             named = tagged_headings(raw, page, textpage.raw)
@@ -200,9 +232,10 @@ def _page(raw: Any, page: Any, bookmarked: list[NamedHeading] | None) -> Page:
         textpage.close()
         page.close()
     width, height = turn.size
-    return Page(
+    laid_out = Page(
         tuple(lines), width, height, images, tuple(tables), headings=tuple(named)
     )
+    return laid_out, found
 
 
 def page_ranges(numbers: list[int]) -> str:

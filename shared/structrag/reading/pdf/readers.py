@@ -19,7 +19,11 @@ PdfReader: TypeAlias = "str | Callable[[Source], Pages | str] | Any"
 
 
 def pages_of(
-    source: Source, *, reader: PdfReader = "layout", password: str | None = None
+    source: Source,
+    *,
+    reader: PdfReader = "layout",
+    password: str | None = None,
+    images_to: str | os.PathLike[str] | None = None,
 ) -> list[Page] | list[str]:
     """The pages of a PDF as a reader gives them.
 
@@ -30,12 +34,14 @@ def pages_of(
             docling's `DocumentConverter`, or a function that is called with `source` and returns
             Markdown, a list with the Markdown of each page, or a list of `Page`.
         password: For an encrypted file; "layout" takes one.
+        images_to: A folder for the pictures as files, as in `read_pdf`; for "layout".
 
     Returns:
         Pages with lines, for `markdown_of_pages`; or one string of Markdown for each page.
 
     Raises:
-        InvalidParameter: `reader` is none of these, gave something else, or takes no password.
+        InvalidParameter: `reader` is none of these, gave something else, or takes no password or
+            no `images_to`.
         InvalidDocument: the file cannot be read, or no page holds text.
         MissingExtra: the package of the reader is not installed.
     """
@@ -45,13 +51,18 @@ def pages_of(
             check_file(path_of(source))
         check_reader(reader)
         if reader == "layout":
-            return read_pdf(source, password=password)
+            return read_pdf(source, password=password, images_to=images_to)
         docling: Any = require("docling.document_converter", extra="docling")
         reader = docling.DocumentConverter()
     if password is not None:
         raise InvalidParameter(
             "password is for the reader 'layout'; decrypt the file, or open it with the password "
             "in a reader of your own."
+        )
+    if images_to is not None:
+        raise InvalidParameter(
+            "images_to is for the reader 'layout'; leave it out, or write the pictures in a reader "
+            "of your own."
         )
     if hasattr(reader, "convert"):
         return _with_text(_converted(reader, source), source)

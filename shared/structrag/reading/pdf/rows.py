@@ -14,6 +14,8 @@ from structrag.text.scripts import SPACELESS
 
 # It begins at the first part of a word with hyphens: from each part it would take quadratic time.
 _BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")
+# An option of a command, a web address, a path or an e-mail address: its hyphens are its own.
+_ADDRESS = re.compile(r"\W*?(?:--\w|\w+://|www\.|~?\.{0,2}/\w|[\w.+-]+@\w)")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")
@@ -126,8 +128,14 @@ class Joiner:
         if broken and after[0].islower():
             first = _FIRST_WORD.match(after)
             if first and not self.hyphens.is_suspended(broken["word"], first[0]):
-                keeps = self.hyphens.keep(broken["word"], first[0])
+                keeps = _is_address(before) or self.hyphens.keep(
+                    broken["word"], first[0]
+                )
                 return (before if keeps else before[:-1]) + after
         elif broken and after[0].isalnum():
             return before + after  # a capital or a digit: the hyphen is the word's
         return f"{before}{space_between(before, after)}{after}"
+
+
+def _is_address(before: str) -> bool:
+    return _ADDRESS.match(before.rpartition(" ")[2]) is not None

@@ -35,7 +35,7 @@ def read_shapes(
     down: list[_Rule] = []
     budget = _MOST_SEGMENTS
     for item in objects_of(raw, page):
-        if _shows_image(raw, item):
+        if shows_image(raw, item):
             bounds = bounds_of(raw, item)
             if bounds:
                 images.append(turn.rectangle(*bounds))
@@ -48,7 +48,7 @@ def read_shapes(
     return tuple(images), tuple(find_grids(_merged(across), _merged(down)))
 
 
-def _shows_image(raw: Any, item: Any, depth: int = 0) -> bool:
+def shows_image(raw: Any, item: Any, depth: int = 0) -> bool:
     """Whether an object is a picture or a form that shows one."""
     kind = raw.FPDFPageObj_GetType(item)
     if kind == raw.FPDF_PAGEOBJ_IMAGE:
@@ -56,7 +56,7 @@ def _shows_image(raw: Any, item: Any, depth: int = 0) -> bool:
     if kind != raw.FPDF_PAGEOBJ_FORM or depth > 5:
         return False
     for i in range(raw.FPDFFormObj_CountObjects(item)):
-        if _shows_image(raw, raw.FPDFFormObj_GetObject(item, i), depth + 1):
+        if shows_image(raw, raw.FPDFFormObj_GetObject(item, i), depth + 1):
             return True
     return False
 

@@ -24,7 +24,7 @@ from structrag.retrieval.d3.selection import ASKING, Selection
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class D3Estimate:
     """Stage ("route", "select") -> its cost at most.
 
     No model was asked and nothing embedded for it. All sections are taken to be chosen, and answers
@@ -47,7 +47,7 @@ def estimate(
     strategy: str,
     routing: Routing,
     selection: Selection,
-) -> Estimate:
+) -> D3Estimate:
     """The estimate for a retriever with these settings (`D3Retriever.estimate`)."""
     route = select = StageCost()
     if question.strip() and scope.outline:
@@ -57,7 +57,7 @@ def estimate(
         if strategy not in ("fused", "evidence"):
             paragraphs = [scope.paragraphs.chunk(row) for row in scope.all_rows]
             select = selection_cost(question, paragraphs, selection)
-    return Estimate({"route": route, "select": select})
+    return D3Estimate({"route": route, "select": select})
 
 
 def _route_cost(

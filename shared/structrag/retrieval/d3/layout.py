@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.selection import Selection
 from structrag.index.snapshot import Reader
+from structrag.text.arrays import BoolArray, IntArray, running_totals
 from structrag.text.heading_path import is_same_title
 
 
@@ -52,10 +52,10 @@ class SectionLayout:
     changes: int  # of the index when this was put together
     sections: tuple[OutlineSection, ...]  # by row of the section store
     # (number of parts, 2): the paragraph rows [first, last) of each.
-    parts: NDArray[np.int64]
-    tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
+    parts: IntArray
+    tokens: IntArray  # (number of paragraphs,): how many each has
     # document -> its first paragraph row, and where its paragraphs start and end, in characters
-    documents: Mapping[str, tuple[int, NDArray[np.int64], NDArray[np.int64]]]
+    documents: Mapping[str, tuple[int, IntArray, IntArray]]
 
     def section_of(self, paragraph: int) -> int:
         """The place in `sections` of the one that holds a paragraph row. It is the last one with
@@ -79,7 +79,7 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Section
         starts.setdefault(chunk.doc_id, (row, []))[1].append(chunk.start)
         ends.setdefault(chunk.doc_id, []).append(chunk.end)
         tokens.append(chunk.n_tokens)
-    sums = np.concatenate([[0], np.cumsum(np.array(tokens, dtype=np.int64))])
+    sums = running_totals(tokens)
 
     after = 0  # where the paragraphs of a document without any would be
 
@@ -186,7 +186,7 @@ def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[i
         yield i
 
 
-def row_mask(selection: Selection | None, n_rows: int) -> NDArray[np.bool_]:
+def row_mask(selection: Selection | None, n_rows: int) -> BoolArray:
     """What `Store.select` gave as a mask over the rows."""
     mask = np.zeros(n_rows, dtype=bool)
     mask[slice(None) if selection is None else selection] = True

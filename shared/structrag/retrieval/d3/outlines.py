@@ -19,7 +19,7 @@ from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_
 from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
-ON_EMPTY = ("none", "lexical", "all")
+ON_EMPTY = ("none", "lexical")
 # a position, and the one before it in the same call -> what is shown
 Entry = Callable[[int, int | None], str]
 
@@ -60,7 +60,7 @@ class Routing:
             "* Section: " with its whole path, by which the model names it; a name stands for all
             parts of a section.
         on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a
-            language model chooses, "all".
+            language model chooses.
         context_tokens: The language model's context window; an outline that does not fit is shown
             in several calls.
         answer_tokens: Reserved for the answer.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.records import Chunk, Hit
@@ -58,24 +57,22 @@ class D3Result:
 
 
 def hits_of(
-    chunks: Sequence[Chunk],
-    scores: Sequence[float] | None,
-    details: Sequence[Details] = (),
-    shares: Sequence[float] | None = None,
+    chunks: Sequence[Chunk], evidence: Evidence, details: Sequence[Details], how: str
 ) -> list[Hit]:
     """Hits in the order of the chunks, ranked by score, then place.
 
-    Without scores they are ranked by place, and each has 1.0. `shares` are the scores from 0 to 1
-    that hits have; None: `scores`.
+    Without scores they are ranked by place, and each has 1.0. `how` they were routed to is noted
+    in their chunks.
     """
-    values = list(scores) if scores is not None else [1.0] * len(chunks)
+    values = evidence.scores or [1.0] * len(chunks)
+    shares = evidence.shares or values
     order = sorted(range(len(chunks)), key=lambda i: -round(values[i], SCORE_DIGITS))
     ranks = {i: rank for rank, i in enumerate(order, start=1)}
     hits = []
     for i, chunk in enumerate(chunks):
-        route_scores, parts = details[i] if details else ({}, {})
-        share = values[i] if shares is None else shares[i]
-        hits.append(Hit(chunk, share, ranks[i], scores=route_scores, parts=parts))
+        scores, parts = details[i] if details else ({}, {})
+        chunk = replace(chunk, extras={**chunk.extras, "route": how})
+        hits.append(Hit(chunk, shares[i], ranks[i], scores=scores, parts=parts))
     return hits
 
 
@@ -86,8 +83,3 @@ def scores_by_strategy(evidence: Evidence) -> list[Details]:
     name = evidence.scored_by
     pairs = zip(evidence.scores, evidence.shares, strict=True)
     return [({name: score}, {name: share}) for score, share in pairs]
-
-
-def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
-    """The hit with more `extras` of its chunk."""
-    return replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras}))

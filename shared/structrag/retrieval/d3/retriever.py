@@ -24,7 +24,7 @@ from structrag.model_calls.usage import Usage
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, model_counter
-from structrag.retrieval.d3.estimating import Estimate, estimate
+from structrag.retrieval.d3.estimating import D3Estimate, estimate
 from structrag.retrieval.d3.evidence import select_flow
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
@@ -33,16 +33,16 @@ from structrag.retrieval.d3.results import (
     Details,
     hits_of,
     scores_by_strategy,
-    with_extras,
 )
 from structrag.retrieval.d3.routing import Routed, SearchedPart, routed_flow
 from structrag.retrieval.d3.scoring import (
+    check_evidence,
     embedded_by,
     paragraph_scores_flow,
+    paragraph_sentence_flow,
     within_budget,
 )
 from structrag.retrieval.d3.selection import Evidence, Selection
-from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_flow
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.retriever import Retriever, check_index
 
@@ -194,7 +194,7 @@ class D3Retriever(Retriever):
         """`results` on an event loop."""
         return await self.arun(self._results_flow(questions, k, where))
 
-    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+    def estimate(self, question: str, *, where: Any = None) -> D3Estimate:
         """What `result` would cost at most, by stage. Asks no model and embeds nothing."""
         check_query(question)
         return estimate(
@@ -246,8 +246,7 @@ class D3Retriever(Retriever):
         chunks = [
             scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions
         ]
-        hits = hits_of(chunks, evidence.scores, details, evidence.shares)
-        hits = [with_extras(hit, {"route": routed.route.how}) for hit in hits]
+        hits = hits_of(chunks, evidence, details, routed.route.how)
         return D3Result(
             question,
             tuple(hits),

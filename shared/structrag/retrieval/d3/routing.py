@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.snapshot import Reader
 from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
@@ -26,9 +25,13 @@ from structrag.retrieval.d3.layout import (
 )
 from structrag.retrieval.d3.outlines import RouterCall, Routing, windows
 from structrag.retrieval.d3.reranking import keep
-from structrag.retrieval.d3.scoring import part_scores_flow, wide_route
+from structrag.retrieval.d3.scoring import (
+    part_scores_flow,
+    part_sentence_scores,
+    wide_route,
+)
 from structrag.retrieval.d3.selection import CallStats, Selection, empty_is_none
-from structrag.retrieval.d3.sentences import part_sentence_scores
+from structrag.text.arrays import BoolArray
 
 COMPONENT = "d3.route/1"
 BY_SCORES = ("scores", "evidence")  # routers that score parts of sections
@@ -51,7 +54,7 @@ class SearchedPart:
         self.places: list[int] = np.flatnonzero(
             row_mask(sections.select(where), len(sections))
         ).tolist()
-        self.part_mask: NDArray[np.bool_] = row_mask(parts.select(where), len(parts))
+        self.part_mask: BoolArray = row_mask(parts.select(where), len(parts))
         self.outline: list[OutlineSection] = [
             self.layout.sections[place] for place in self.places
         ]
@@ -103,7 +106,7 @@ class RouteResult:
     Attributes:
         sections: Those with paragraphs to look into, in reading order.
         how: "llm", "scores" (BM25 and vectors), "evidence" (best sentences), "cross_encoder",
-            "direct" (too little text to route), "all" or "none".
+            "direct" (too little text to route) or "none".
         scores: One a section, in [0, 1] unless a cross-encoder's; None: there are none.
         answers: Of the language model, as they came; "" for a failed call.
         cost: Calls, tokens, and the sections or parts of sections that were scored.
@@ -169,11 +172,7 @@ def routed_flow(
         scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
     else:
         scores = part_sentence_scores(sentences, scope.layout)
-    routed = by_scores(scope, scores, routing, router)
-    if routed.rows or routing.on_empty != "all":
-        return routed
-    route = RouteResult(tuple(scope.outline), "all", cost=routed.route.cost)
-    return Routed(route, scope.all_rows)
+    return by_scores(scope, scores, routing, router)
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
@@ -227,44 +226,23 @@ def _llm_flow(question: str, scope: SearchedPart, routing: Routing) -> Flow[Rout
         for window in tally.failed:
             chosen.update(stand_in(window.positions, by_section))
     positions = with_children(scope.outline, chosen)
-    if positions:
-        return Routed(
-            _route(scope, positions, tally, len(scores)), scope.rows(positions)
-        )
-    if routing.on_empty == "none":
-        return Routed(_route(scope, [], tally, len(scores)), [])
-    if routing.on_empty == "all":
-        route = _route(scope, range(len(scope.outline)), tally, len(scores), "all")
-        return Routed(route, scope.all_rows)
-    if not scores:
-        scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
-    routed = by_scores(scope, scores, routing)
-    route = _route(scope, [], tally, len(scores), routed.route.how)
-    route = replace(route, sections=routed.route.sections, scores=routed.route.scores)
-    return replace(routed, route=route)
-
-
-def _route(
-    scope: SearchedPart,
-    positions: Sequence[int],
-    tally: RouteTally,
-    scored: int,
-    how: str | None = None,
-) -> RouteResult:
-    """The result of a route by the language model.
-
-    `how` says whose it is in the end, if another's.
-    """
-    return RouteResult(
-        sections=tuple(scope.outline[i] for i in positions),
-        how=how or ("llm" if positions else "none"),
+    how = "llm" if positions else "none"
+    sections = tuple(scope.outline[i] for i in positions)
+    routed = Routed(RouteResult(sections, how), scope.rows(positions))
+    if not positions and routing.on_empty == "lexical":
+        if not scores:
+            scores = yield from part_scores_flow(scope.parts, question, scope.part_mask)
+        routed = by_scores(scope, scores, routing)
+    route = replace(
+        routed.route,
         answers=tuple(tally.answers),
-        cost=tally.cost + StageCost(scored=scored),
+        cost=tally.cost + StageCost(scored=len(scores)),
         dropped=tally.dropped,
         windows=tally.windows,
         degraded=len(tally.failed),
         failures=tuple(tally.failures),
     )
+    return replace(routed, route=route)
 
 
 def route_flow(

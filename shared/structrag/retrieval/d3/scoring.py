@@ -8,17 +8,18 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from structrag.errors import InvalidParameter
 from structrag.index.levels import query_vectors
-from structrag.index.ranking import FloatArray, best_positions
+from structrag.index.ranking import best_positions
 from structrag.index.snapshot import Reader
 from structrag.model_calls.flow import ask, handle
 from structrag.model_calls.requests import Embed, Flow, Request, T
 from structrag.retrieval.d3.layout import SectionLayout
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.text.arrays import BoolArray, FloatArray, IntArray, running_totals
 
-Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
@@ -45,7 +46,7 @@ class ParagraphScore:
 
 
 def route_scores(
-    reader: Reader, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: BoolArray
 ) -> dict[str, dict[int, float]]:
     """Route ("bm25", "dense") -> row of the mask -> its own score. A row that the route did not
     find is left out."""
@@ -56,7 +57,7 @@ def route_scores(
 
 
 def fused_scores(
-    reader: Reader, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: BoolArray
 ) -> dict[int, dict[str, float]]:
     """Row of the mask -> "bm25" and "dense", in [0, 1] each. They are normalised over the rows of
     the mask, as they are summed. A row that a route did not find has 0 from it."""
@@ -64,7 +65,7 @@ def fused_scores(
 
 
 def _normalised(
-    by_route: Mapping[str, Mapping[int, float]], mask: Mask
+    by_route: Mapping[str, Mapping[int, float]], mask: BoolArray
 ) -> dict[int, dict[str, float]]:
     scores = {row: {"bm25": 0.0, "dense": 0.0} for row in np.flatnonzero(mask).tolist()}
     for name, normalise in (("bm25", maxnorm), ("dense", minmax)):
@@ -75,7 +76,7 @@ def _normalised(
 
 
 def part_scores_flow(
-    reader: Reader, question: str, mask: Mask
+    reader: Reader, question: str, mask: BoolArray
 ) -> Flow[dict[int, float]]:
     """The score of each part of the mask, in [0, 1]. It is the mean of BM25 and cosine, both
     normalised. The index texts of parts begin with the heading path."""
@@ -105,7 +106,7 @@ def wide_route(
     values = np.array([scores[row] for row in rows])
     if not len(rows) or values.max() <= 0:
         return []
-    sums = np.concatenate([[0], np.cumsum(layout.tokens)])
+    sums = running_totals(layout.tokens)
     sizes = [int(sums[last] - sums[first]) for first, last in layout.parts[rows]]
     room = max(share * sum(sizes), least_tokens)
     chosen: list[int] = []
@@ -149,7 +150,7 @@ def paragraph_scores_flow(
 
 def within_budget(
     scores: Mapping[int, float],
-    sizes: NDArray[np.int64],
+    sizes: IntArray,
     *,
     k: int | None,
     max_tokens: int | None,
@@ -167,3 +168,59 @@ def within_budget(
         chosen.append(row)
         left -= int(sizes[row])
     return chosen
+
+
+def check_evidence(evidence: Any) -> None:
+    """Raise InvalidParameter unless it is None or an `EvidenceRetriever`."""
+    if evidence is not None and not isinstance(evidence, EvidenceRetriever):
+        raise InvalidParameter(
+            "evidence must be an EvidenceRetriever over the documents of the index; got "
+            f"{type(evidence).__name__}."
+        )
+
+
+def paragraph_sentence_flow(
+    evidence: EvidenceRetriever, question: str, layout: SectionLayout, where: Any
+) -> Flow[dict[int, float]]:
+    """Paragraph row -> the score of its best sentence.
+
+    Scores are in [0, 1] over the documents searched. Rows of other documents are left out.
+
+    Raises:
+        InvalidParameter: a document of the index is not in `evidence`.
+    """
+    missing = layout.documents.keys() - set(evidence.document_ids)
+    if missing:
+        raise InvalidParameter(
+            "evidence must hold every document of the index; it lacks "
+            f"{', '.join(map(repr, sorted(missing)[:3]))}. Add them with evidence.add(...)."
+        )
+    flow = evidence.sentence_scores_flow(question, where=where)
+    by_document = yield from embedded_by(evidence.embedder, flow)
+    best: dict[int, float] = {}
+    for doc_id, scored in by_document.items():
+        if doc_id not in layout.documents:
+            continue
+        first, starts, ends = layout.documents[doc_id]
+        places = np.searchsorted(starts, scored.starts, "right") - 1
+        # Else a heading, or left out.
+        inside = (places >= 0) & (scored.starts < ends[places])
+        for place, score in zip(
+            places[inside].tolist(), scored.scores[inside], strict=True
+        ):
+            row = first + place
+            best[row] = max(best.get(row, -np.inf), float(score))
+    scaled = minmax(list(best.values())).tolist()
+    return dict(zip(best, scaled, strict=True))
+
+
+def part_sentence_scores(
+    paragraphs: Mapping[int, float], layout: SectionLayout
+) -> dict[int, float]:
+    """Part row -> the best of its paragraphs' scores. A part without one is left out."""
+    parts: dict[int, float] = {}
+    for part, (first, last) in enumerate(layout.parts.tolist()):
+        scores = [paragraphs[row] for row in range(first, last) if row in paragraphs]
+        if scores:
+            parts[part] = max(scores)
+    return parts

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.index.lexical import idf
-from structrag.model_calls.requests import Array
 from structrag.retrieval.evidence.quantised import (
     Quantised,
     Quantiser,
@@ -21,12 +20,18 @@ from structrag.retrieval.evidence.record import Record, section_runs
 from structrag.retrieval.evidence.windows import (
     MAX_WIDTHS,
     SUM_WIDTHS,
-    FloatArray,
-    IntArray,
     Windows,
     middles_of,
     window_sums,
     windows,
+)
+from structrag.text.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    running_totals,
 )
 from structrag.text.stems import Keys
 
@@ -38,7 +43,7 @@ _ROWS = 8192  # atoms whose vectors are widened at once
 _SUMS_BYTES = 256 << 20  # of atoms' sums in float32 that a pool keeps
 
 
-class Pool:
+class Corpus:
     """Records put together.
 
     Units, blocks and sections are numbered through all documents, in the order of `records`. What
@@ -53,26 +58,22 @@ class Pool:
         shared: How many records were taken over.
     """
 
-    def __init__(self, records: Sequence[Record], before: Pool | None = None) -> None:
+    def __init__(self, records: Sequence[Record], before: Corpus | None = None) -> None:
         self.records: tuple[Record, ...] = tuple(records)
         sizes = [len(record) for record in records]
         # The first atom of each record.
-        self.firsts: IntArray = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        self.tokens: IntArray = _joined([record.tokens for record in records], np.int64)
+        self.firsts: IntArray = running_totals(sizes)
+        self.tokens: IntArray = self._column("tokens", np.int64)
         self.blocks: IntArray = _numbered(
             [record.blocks for record in records],
             [len(record.block_tokens) for record in records],
         )
-        self.block_tokens: IntArray = _joined(
-            [record.block_tokens for record in records], np.int64
-        )
+        self.block_tokens: IntArray = self._column("block_tokens", np.int64)
         spans = [int(record.sections.max(initial=-1)) + 1 for record in records]
         self.sections: IntArray = _numbered(
             [record.sections for record in records], spans
         )
-        self.section_offsets: IntArray = np.concatenate(
-            [[0], np.cumsum(spans, dtype=np.int64)]
-        )
+        self.section_offsets: IntArray = running_totals(spans)
         self.shared: int = before.begins_like(records) if before is not None else 0
         if before is not None and self.shared:
             self._take_over(before)
@@ -86,9 +87,9 @@ class Pool:
         most = min(len(self.records), len(records))
         return next((i for i, (one, other) in pairs if not _is_same(one, other)), most)
 
-    def _take_over(self, before: Pool) -> None:
+    def _take_over(self, before: Corpus) -> None:
         """Join an earlier pool's results with the other records'."""
-        rest = Pool(self.records[self.shared :])
+        rest = Corpus(self.records[self.shared :])
         units = int(self.firsts[self.shared])
         sections = int(self.section_offsets[self.shared])
         if "windows" in vars(before):
@@ -105,6 +106,9 @@ class Pool:
             self._postings = _merged(before._postings, rest._postings, units)
         if "_titles" in vars(before):
             self._titles = _merged(before._titles, rest._titles, sections)
+
+    def _column(self, name: str, dtype: Any) -> NDArray[Any]:
+        return _joined([getattr(record, name) for record in self.records], dtype)
 
     def __len__(self) -> int:
         """The number of atoms."""
@@ -140,9 +144,9 @@ class Pool:
     # -- vectors
 
     @cached_property
-    def lengths(self) -> NDArray[np.float32]:
+    def lengths(self) -> Array:
         """Of the sums over `summed`: shape (atoms, windows + 1)."""
-        return _joined([record.lengths for record in self.records], np.float32)
+        return self._column("lengths", np.float32)
 
     def cosines(self, vector: Array) -> list[FloatArray]:
         """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
@@ -174,13 +178,13 @@ class Pool:
         return dots
 
     @cached_property
-    def _sums(self) -> NDArray[np.float32] | None:
+    def _sums(self) -> Array | None:
         """The atoms' sums in float32, as widening takes longer than multiplying. None where they
         would take too much memory, or differ in width."""
-        widths = {record.sums.shape[1] for record in self.records if len(record)}
-        if len(widths) != 1 or len(self) * next(iter(widths)) * 4 > _SUMS_BYTES:
-            return None
         sums = [record.sums for record in self.records if len(record)]
+        widths = {one.shape[1] for one in sums}
+        if len(widths) != 1 or len(self) * widths.pop() * 4 > _SUMS_BYTES:
+            return None
         return unit_rows(_joined(sums, np.float32))
 
     # -- tokens
@@ -190,7 +194,7 @@ class Pool:
         """Whether there are vectors of tokens."""
         return any(len(record.token_rows) for record in self.records)
 
-    def token_weights(self, ids: NDArray[np.int32]) -> FloatArray:
+    def token_weights(self, ids: Int32Array) -> FloatArray:
         """The idf of a question's tokens, by the pieces that hold them."""
         n = sum(int(record.encoder_spans[0]) for record in self.records)
         held, counts = self._piece_counts
@@ -202,25 +206,23 @@ class Pool:
         return weights
 
     @cached_property
-    def _piece_counts(self) -> tuple[NDArray[np.int32], FloatArray]:
+    def _piece_counts(self) -> tuple[Int32Array, FloatArray]:
         """Tokens, ascending, and how many pieces hold each."""
-        ids = _joined([record.piece_ids for record in self.records], np.int32)
+        ids = self._column("piece_ids", np.int32)
         held, places = np.unique(ids, return_inverse=True)
-        counts = _joined([record.piece_counts for record in self.records], np.float64)
+        counts = self._column("piece_counts", np.float64)
         df: FloatArray = np.zeros(len(held))
         np.add.at(df, places, counts)
         return held, df
 
-    def matches(
-        self, units: IntArray, queries: Array, quantiser: Quantiser
-    ) -> NDArray[np.float32]:
+    def matches(self, units: IntArray, queries: Array, quantiser: Quantiser) -> Array:
         """The best cosine of each query token within each atom. `units` ascend. `queries` (k, d)
         are unit vectors. Gives (len(atoms), k). An atom without a token matches nothing: -1."""
         turned = queries @ quantiser.axes
         best = np.full((len(units), len(queries)), _NO_MATCH, dtype=np.float32)
         for places, parts, counts in self._token_batches(units):
             scores = products(parts, turned, quantiser.bits)
-            starts = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.int64)
+            starts = running_totals(counts[:-1])
             best[places] = np.maximum.reduceat(scores, starts, axis=0)
         return best
 
@@ -272,9 +274,9 @@ class Pool:
     # -- stems
 
     @cached_property
-    def _postings(self) -> tuple[Keys, IntArray, NDArray[np.int32]]:
+    def _postings(self) -> tuple[Keys, IntArray, Int32Array]:
         """Stems, their atoms and how often, ordered by stem and atom."""
-        keys = _joined([record.stem_keys for record in self.records], np.uint64)
+        keys = self._column("stem_keys", np.uint64)
         units = _joined(
             [
                 record.stem_atoms + np.int64(first)
@@ -282,31 +284,28 @@ class Pool:
             ],
             np.int64,
         )
-        counts = _joined([record.stem_counts for record in self.records], np.int32)
+        counts = self._column("stem_counts", np.int32)
         order = np.argsort(keys, kind="stable")
         return keys[order], units[order], counts[order]
 
-    def stem_counts(self, key: np.uint64) -> NDArray[np.int32]:
+    def stem_counts(self, key: np.uint64) -> Int32Array:
         """How often each atom holds a stem."""
         keys, units, counts = self._postings
-        first, last = (
-            np.searchsorted(keys, key, "left"),
-            np.searchsorted(keys, key, "right"),
-        )
+        held = _of_key(keys, key)
         of_atoms = np.zeros(len(self), dtype=np.int32)
-        of_atoms[units[first:last]] = counts[first:last]
+        of_atoms[units[held]] = counts[held]
         return of_atoms
 
     @cached_property
     def stem_lengths(self) -> list[FloatArray]:
         """Stems in each atom's window, for each of `summed`."""
-        lengths = _joined([record.stem_lengths for record in self.records], np.float64)
+        lengths = self._column("stem_lengths", np.float64)
         return [window_sums(lengths, of) for of in self.summed]
 
     @cached_property
     def _titles(self) -> tuple[Keys, IntArray]:
         """Stems of titles and the sections below these, ordered by stem."""
-        keys = _joined([record.title_keys for record in self.records], np.uint64)
+        keys = self._column("title_keys", np.uint64)
         sections = [
             np.where(
                 record.title_sections < next_offset - offset,
@@ -326,17 +325,17 @@ class Pool:
         order = np.argsort(keys, kind="stable")
         return keys[order], numbers[order]
 
-    def titled(self, key: np.uint64) -> NDArray[np.bool_]:
+    def titled(self, key: np.uint64) -> BoolArray:
         """Which atoms have a stem in the titles above them."""
         keys, sections = self._titles
-        first, last = (
-            np.searchsorted(keys, key, "left"),
-            np.searchsorted(keys, key, "right"),
-        )
         has = np.zeros(int(self.section_offsets[-1]), dtype=bool)
-        has[sections[first:last]] = True
-        units: NDArray[np.bool_] = has[self.sections]
-        return units
+        has[sections[_of_key(keys, key)]] = True
+        return has[self.sections]
+
+
+def _of_key(keys: Keys, key: np.uint64) -> slice:
+    first = np.searchsorted(keys, key, "left")
+    return slice(int(first), int(np.searchsorted(keys, key, "right")))
 
 
 def _is_same(one: Record, other: Record) -> bool:
@@ -376,6 +375,5 @@ def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 
 def _numbered(numbers: Sequence[NDArray[Any]], counts: Sequence[int]) -> IntArray:
     """Numbers of each record, made different from those of the records before."""
-    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    pairs = zip(numbers, offsets, strict=False)
+    pairs = zip(numbers, running_totals(counts), strict=False)
     return _joined([of + offset for of, offset in pairs], np.int64)

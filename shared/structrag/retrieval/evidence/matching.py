@@ -8,20 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structrag.model_calls.requests import (
-    Array,
-    EmbedTokens,
-    Flow,
-    TokenEncoder,
-    TokenVectors,
-)
+from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
+from structrag.text.arrays import Array, IntArray
 from structrag.text.stems import stems
 
 _WORD = re.compile(r"\w+")
@@ -66,7 +60,7 @@ class SentenceMatch:
 class PlacedTokens:
     """Tokens with their places in a document, in reading order."""
 
-    starts: NDArray[np.int64]
+    starts: IntArray
     vectors: Array  # (n, d)
 
 
@@ -129,7 +123,7 @@ def explain_flow(
     query: str,
     hits: Sequence[Hit],
     documents: Sequence[StoredDocument],
-    pool: Pool,
+    pool: Corpus,
     ranking: Ranking,
     encoder: TokenEncoder | None,
     language: str,
@@ -190,7 +184,7 @@ def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
     ]
 
 
-def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
+def _sentences(pool: Corpus, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
     """The atoms that lie in a chunk, with their places. The places are within the chunk."""
     record = pool.records[number]
     for unit in np.flatnonzero(

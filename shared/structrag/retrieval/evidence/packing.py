@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
+from structrag.text.arrays import running_totals
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,7 +45,7 @@ Size = Callable[[int, int], float]
 
 
 def units(
-    pool: Pool, ranking: Iterable[int], whole_block: int = WHOLE_BLOCK
+    pool: Corpus, ranking: Iterable[int], whole_block: int = WHOLE_BLOCK
 ) -> Iterator[tuple[int, Run]]:
     """Each atom with the run of new atoms it brings, by rank.
 
@@ -70,7 +71,7 @@ def units(
 
 
 def pack(
-    pool: Pool,
+    pool: Corpus,
     ranking: Iterable[int],
     size: Size,
     *,
@@ -199,10 +200,10 @@ class _Merging(_Taken):
         joins: Callable[[int], bool],
         limit: float,
         most: float,
-        pool: Pool,
+        pool: Corpus,
     ) -> None:
         super().__init__(size, joins, limit, most)
-        self.before = np.concatenate([[0], np.cumsum(pool.tokens)]).tolist()  # tokens
+        self.before = running_totals(pool.tokens).tolist()  # tokens
 
     def with_run(self, run: Run, unit: int, rank: int) -> Self:
         """These passages and the run of a unit, the nearest merged."""

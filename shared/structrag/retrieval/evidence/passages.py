@@ -9,16 +9,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block, Chunk, Hit
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.packing import Passage
 from structrag.retrieval.evidence.required_context import RequiredContext
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
 from structrag.retrieval.packing import reader_text
+from structrag.text.arrays import IntArray
 from structrag.text.heading_path import heading_context
 
 PATH_TOKENS = 64  # of a heading path that is shown
@@ -31,7 +31,7 @@ class PassageReader:
     def __init__(
         self,
         documents: Sequence[StoredDocument],
-        pool: Pool,
+        pool: Corpus,
         read_options: ReadOptions,
         context: str = "lead",
     ) -> None:
@@ -40,7 +40,7 @@ class PassageReader:
         self.read_options = read_options
         self.context = context
         self._sizes: dict[tuple[int, int], int] = {}
-        self._leads: dict[str, NDArray[np.int64]] = {}  # by document
+        self._leads: dict[str, IntArray] = {}  # by document
 
     def tokens(self, first: int, stop: int) -> int:
         """Tokens of a run of atoms, with the context in front."""

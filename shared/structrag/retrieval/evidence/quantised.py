@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.model_calls.requests import Array
+from structrag.text.arrays import Array
 
 Number = TypeVar("Number", np.float32, np.float64)
 Codes = NDArray[np.uint8]
@@ -45,7 +45,7 @@ class Quantised:
     """Unit vectors as rows of packed codes. The scales bring what is unpacked back to length 1."""
 
     rows: Codes  # (n, bytes)
-    scales: NDArray[np.float32]  # (n,)
+    scales: Array  # (n,)
 
 
 def fit_quantiser(vectors: Array) -> Quantiser:
@@ -109,8 +109,7 @@ def _bits(turned: Array, deviations: Array) -> Codes:
 def _codes(values: Array, bits: Any) -> Array:
     """The whole numbers below values, as far as bits hold them."""
     half = 2.0 ** (np.asarray(bits, dtype=np.float32) - 1)
-    codes: Array = np.clip(np.floor(values), -half, half - 1)
-    return codes
+    return np.clip(np.floor(values), -half, half - 1)
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.chunks.fixed import FixedSplitter
-from structrag.model_calls.requests import Array, TokenVectors
+from structrag.model_calls.requests import TokenVectors
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
@@ -21,7 +21,7 @@ from structrag.retrieval.evidence.quantised import (
     quantise,
     unit_rows,
 )
-from structrag.retrieval.evidence.units import find_units
+from structrag.retrieval.evidence.units import Units, find_units
 from structrag.retrieval.evidence.windows import (
     SUM_WIDTHS,
     Windows,
@@ -29,6 +29,7 @@ from structrag.retrieval.evidence.windows import (
     window_sums,
     windows,
 )
+from structrag.text.arrays import Array, BoolArray, FloatArray, Int32Array
 from structrag.text.stems import count_stems
 
 PIECE = 200  # estimated tokens that the encoder is given at once
@@ -46,30 +47,30 @@ class Record:
     """
 
     # atoms: see `Units`
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    tokens: NDArray[np.int32]
-    blocks: NDArray[np.int32]
-    sections: NDArray[np.int32]
-    block_tokens: NDArray[np.int32]
+    starts: Int32Array
+    ends: Int32Array
+    tokens: Int32Array
+    blocks: Int32Array
+    sections: Int32Array
+    block_tokens: Int32Array
     # stems: which (a hash), in which atom, how often; how many an atom holds
     stem_keys: NDArray[np.uint64]
-    stem_atoms: NDArray[np.int32]
-    stem_counts: NDArray[np.int32]
-    stem_lengths: NDArray[np.int32]
+    stem_atoms: Int32Array
+    stem_counts: Int32Array
+    stem_lengths: Int32Array
     # stems of the document's title and the headings above each section
     title_keys: NDArray[np.uint64]
-    title_sections: NDArray[np.int32]
+    title_sections: Int32Array
     # tokens of the encoder: kept vectors, the first of each atom, which are in how many pieces
     token_rows: NDArray[np.uint8]  # (t, bytes): see `Quantised`
-    token_scales: NDArray[np.float32]  # (t,)
-    token_firsts: NDArray[np.int32]  # (atoms + 1,)
-    piece_ids: NDArray[np.int32]
-    piece_counts: NDArray[np.int32]
-    encoder_spans: NDArray[np.int32]  # (1,) how many there are
+    token_scales: Array  # (t,)
+    token_firsts: Int32Array  # (atoms + 1,)
+    piece_ids: Int32Array
+    piece_counts: Int32Array
+    encoder_spans: Int32Array  # (1,) how many there are
     # sums of vectors by atom: directions, and their lengths over each window and the section
     sums: NDArray[np.int8]  # (atoms, d)
-    lengths: NDArray[np.float32]  # (atoms, windows + 1)
+    lengths: Array  # (atoms, windows + 1)
 
     def __len__(self) -> int:
         """The number of atoms."""
@@ -84,26 +85,27 @@ def _empty(dtype: Any, width: int | None = None) -> NDArray[Any]:
     return np.zeros(0 if width is None else (0, width), dtype=dtype)
 
 
+_NO_INTS, _ONE_ZERO = _empty(np.int32), np.zeros(1, dtype=np.int32)
 # Of a document without text
 NO_ATOMS = Record(
-    starts=_empty(np.int32),
-    ends=_empty(np.int32),
-    tokens=_empty(np.int32),
-    blocks=_empty(np.int32),
-    sections=_empty(np.int32),
-    block_tokens=_empty(np.int32),
+    starts=_NO_INTS,
+    ends=_NO_INTS,
+    tokens=_NO_INTS,
+    blocks=_NO_INTS,
+    sections=_NO_INTS,
+    block_tokens=_NO_INTS,
     stem_keys=_empty(np.uint64),
-    stem_atoms=_empty(np.int32),
-    stem_counts=_empty(np.int32),
-    stem_lengths=_empty(np.int32),
+    stem_atoms=_NO_INTS,
+    stem_counts=_NO_INTS,
+    stem_lengths=_NO_INTS,
     title_keys=_empty(np.uint64),
-    title_sections=_empty(np.int32),
+    title_sections=_NO_INTS,
     token_rows=_empty(np.uint8, 0),
     token_scales=_empty(np.float32),
-    token_firsts=np.zeros(1, dtype=np.int32),
-    piece_ids=_empty(np.int32),
-    piece_counts=_empty(np.int32),
-    encoder_spans=np.zeros(1, dtype=np.int32),
+    token_firsts=_ONE_ZERO,
+    piece_ids=_NO_INTS,
+    piece_counts=_NO_INTS,
+    encoder_spans=_ONE_ZERO,
     sums=_empty(np.int8, 0),
     lengths=_empty(np.float32, len(SUM_WIDTHS) + 1),
 )
@@ -111,12 +113,10 @@ NO_ATOMS = Record(
 
 def read_units(outline: Outline, read_options: ReadOptions) -> Record:
     """A document's record without any vectors."""
-    text = outline.document.text
     units = find_units(outline, read_options)
-    texts = [
-        text[start:end] for start, end in zip(units.starts, units.ends, strict=True)
-    ]
-    stems = count_stems(texts, language=read_options.language)
+    stems = count_stems(
+        texts_of_atoms(outline.document.text, units), language=read_options.language
+    )
     # The title leads: of a page whose headings all have one level it says what the page is about.
     paths = [
         " ".join((outline.document.title, *section.path))
@@ -157,7 +157,7 @@ def with_tokens(
     encoder_spans: EncoderSpans,
     tokens: Sequence[TokenVectors],
     quantiser: Quantiser,
-    counted: Sequence[NDArray[np.bool_]] | None = None,
+    counted: Sequence[BoolArray] | None = None,
 ) -> Record:
     """The record with the token vectors of its pieces, and their sums.
 
@@ -217,14 +217,14 @@ def with_vectors_of_all(records: Sequence[Record], vectors: Array) -> list[Recor
     ]
 
 
-def texts_of_atoms(text: str, record: Record) -> list[str]:
+def texts_of_atoms(text: str, record: Record | Units) -> list[str]:
     """The texts of a document's atoms."""
     return [
         text[start:end] for start, end in zip(record.starts, record.ends, strict=True)
     ]
 
 
-def with_sums(record: Record, sums: NDArray[np.float64]) -> Record:
+def with_sums(record: Record, sums: FloatArray) -> Record:
     """The record with these sums of vectors by atom, shape (atoms, d)."""
     columns = [
         _lengths(sums, windows(middles_of(record.tokens), width))
@@ -246,6 +246,6 @@ def section_runs(sections: NDArray[Any]) -> Windows:
     return Windows(bounds[run], bounds[run + 1])
 
 
-def _lengths(sums: NDArray[np.float64], of: Windows) -> NDArray[Any]:
+def _lengths(sums: FloatArray, of: Windows) -> NDArray[Any]:
     lengths: NDArray[Any] = np.linalg.norm(window_sums(sums, of), axis=1)
     return lengths

@@ -9,9 +9,6 @@ from functools import partial
 from itertools import chain, filterfalse, islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from structrag.errors import (
     IndexDamaged,
     InvalidParameter,
@@ -40,7 +37,7 @@ from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.settings import ReadOptions
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.adding import EvidenceAdding
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.limits import ORDERS, SearchLimits, search_limits
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_flow
 from structrag.retrieval.evidence.packing import pack
@@ -54,6 +51,7 @@ from structrag.retrieval.evidence.store import (
 )
 from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.retriever import Retriever
+from structrag.text.arrays import FloatArray, Int32Array
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -339,7 +337,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         shelf = self.level.shelf()
         if doc_id not in shelf.documents:
             raise UnknownDocument.named(doc_id)
-        pool = Pool([shelf.records[doc_id]])
+        pool = Corpus([shelf.records[doc_id]])
         return PassageReader(
             [shelf.documents[doc_id]], pool, self.read_options, self.context
         )
@@ -445,9 +443,7 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken
-            for place, passage in enumerate(
-                sorted(passages, key=lambda one: one.rank), start=1
-            )
+            for place, passage in enumerate(passages, start=1)
         ]
 
     def _question_flow(self, query: str, fitted_embedder: Any) -> Flow[Question]:
@@ -475,9 +471,9 @@ def _never(_: int) -> bool:
 class SentenceScores:
     """A document's sentences, rows and headings with their scores. They are in reading order."""
 
-    starts: NDArray[np.int32]  # (n,) in characters of the document
+    starts: Int32Array  # (n,) in characters of the document
     # (n,) of one search, higher is better, in no fixed range.
-    scores: NDArray[np.float64]
+    scores: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,7 +481,7 @@ class _Ranked:
     """The documents that a question is asked of, and their atoms by how well they answer it."""
 
     documents: Sequence[StoredDocument]
-    pool: Pool
+    pool: Corpus
     ranking: Ranking
 
 

@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.lexical import Bm25, idf
-from structrag.model_calls.requests import Array
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
-from structrag.retrieval.evidence.windows import (
-    MAX_WIDTHS,
-    FloatArray,
-    IntArray,
-    Windows,
-    weighted_maxima,
-)
+from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.fusion import maxnorm, minmax
+from structrag.text.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    running_totals,
+)
 from structrag.text.stems import stem_keys, stems
 
 BM25 = Bm25(k1=1.2, b=0.75)
@@ -55,7 +55,7 @@ class Question:
     text: str
     vector: Array | None = None  # (d,), in the space of the pool's sums
     tokens: Array | None = None  # (k, d) as the encoder gives them
-    ids: NDArray[np.int32] | None = None  # (k,)
+    ids: Int32Array | None = None  # (k,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,13 @@ class Ranking:
 class Unmatched:
     """The atoms that have only the scores of the first stage."""
 
-    units: NDArray[np.bool_]  # of all atoms, by number
+    units: BoolArray  # of all atoms, by number
     # Takes the highest score of a first stage to that of the last matched atom.
     scale: float
 
 
 def rank(
-    pool: Pool,
+    pool: Corpus,
     question: Question,
     quantiser: Quantiser | None = None,
     *,
@@ -138,7 +138,7 @@ def rank(
     )
 
 
-def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
+def _vectors(pool: Corpus, question: Question) -> dict[str, FloatArray]:
     """The question's cosines with windows and sections of atoms, in [0, 1]."""
     if question.vector is None:
         return {}
@@ -147,7 +147,7 @@ def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
     return {"vectors": mean, "section vectors": minmax(section, constant=0)}
 
 
-def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
+def _stems(pool: Corpus, text: str, language: str) -> dict[str, FloatArray]:
     """BM25 of the atoms' windows and sections, divided by their maxima. With the share of the
     question that stands in titles."""
     scores, share = stem_scores(pool, text, language)
@@ -156,7 +156,7 @@ def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
 
 
 def stem_scores(
-    pool: Pool, text: str, language: str = "english"
+    pool: Corpus, text: str, language: str = "english"
 ) -> tuple[list[FloatArray], FloatArray]:
     """BM25 of a question for each of `pool.summed`. With the share of its stems that stands in the
     titles."""
@@ -164,10 +164,11 @@ def stem_scores(
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
     titles, weight_of_all = np.zeros(len(pool)), 0.0
-    is_first = _section_starts(pool)
+    # Each window counts, and of a section the first of its units.
+    is_first = pool.section_windows.firsts == np.arange(len(pool))
     counted = [slice(None)] * (len(windows) - 1) + [is_first]
     norms = [
-        _norms(lengths, lengths[of])
+        BM25.norm(lengths, float(lengths[of].sum()) / max(1, len(lengths[of])))
         for lengths, of in zip(pool.stem_lengths, counted, strict=True)
     ]
     for key, times in zip(stem_keys(counts), counts.values(), strict=True):
@@ -177,7 +178,7 @@ def stem_scores(
         titles += weight * pool.titled(key)
         if not held.any():
             continue
-        before = np.concatenate([[0], np.cumsum(held)])
+        before = running_totals(held)
         for number, of in enumerate(windows):
             tf = (before[of.stops] - before[of.firsts]).astype(np.float64)
             of_windows = tf[counted[number]]
@@ -186,21 +187,8 @@ def stem_scores(
     return scores, titles / weight_of_all if weight_of_all else titles
 
 
-def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
-    """What BM25 adds to a count below the line. By the text's length beside the mean of those
-    `counted`."""
-    norms: FloatArray = BM25.norm(lengths, float(counted.sum()) / max(1, len(counted)))
-    return norms
-
-
-def _section_starts(pool: Pool) -> NDArray[np.bool_]:
-    """Which atoms stand for their section in counts: the first ones."""
-    starts: NDArray[np.bool_] = pool.section_windows.firsts == np.arange(len(pool))
-    return starts
-
-
 def _matched(
-    pool: Pool, question: Question, quantiser: Quantiser, chosen: IntArray
+    pool: Corpus, question: Question, quantiser: Quantiser, chosen: IntArray
 ) -> FloatArray:
     """The windows' mean of matched tokens, in [0, 1]; chosen atoms only. The range of a window's
     matches is that of the chosen atoms and of a sample of all."""
@@ -216,7 +204,7 @@ def _matched(
 
 
 def token_weights(
-    pool: Pool, question: Question, power: float = IDF_POWER
+    pool: Corpus, question: Question, power: float = IDF_POWER
 ) -> FloatArray:
     """What each token weighs, by how few pieces hold it; together 1."""
     assert question.ids is not None  # noqa: S101
@@ -226,7 +214,7 @@ def token_weights(
 
 
 def token_scores(
-    pool: Pool,
+    pool: Corpus,
     question: Question,
     quantiser: Quantiser,
     units: IntArray,
@@ -275,11 +263,9 @@ def _highest(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> f
 
 
 def _total(parts: Mapping[str, FloatArray], n: int) -> FloatArray:
-    total: FloatArray = np.sum(list(parts.values()), axis=0) if parts else np.zeros(n)
-    return total
+    return np.sum(list(parts.values()), axis=0) if parts else np.zeros(n)
 
 
 def _by_score(scores: FloatArray | Sequence[float]) -> IntArray:
     """Units by score, equal ones (to nine decimals) in reading order."""
-    order: IntArray = np.argsort(-np.round(scores, 9), kind="stable")
-    return order
+    return np.argsort(-np.round(scores, 9), kind="stable")

@@ -23,7 +23,7 @@ from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
 from structrag.records import Document, SourceMap
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import Quantiser
 from structrag.retrieval.evidence.record import (
     NO_ATOMS,
@@ -33,6 +33,7 @@ from structrag.retrieval.evidence.record import (
     with_vectors_of_all,
 )
 from structrag.retrieval.evidence.required_context import RequiredContext
+from structrag.text.arrays import Int32Array, bytes_text, text_bytes
 
 KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
@@ -65,8 +66,8 @@ class StoredDocument:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a store keeps of it as arrays."""
         return {
-            "text": _bytes(self.text),
-            "paths": _bytes(json.dumps(self.paths)),
+            "text": text_bytes(self.text),
+            "paths": text_bytes(json.dumps(self.paths)),
             "body_starts": np.array(self.body_starts, dtype=np.int32),
             "piece_spans": np.array(self.encoder_spans, dtype=np.int32).reshape(-1, 2),
             "leads": np.array(self.required, dtype=np.int32).reshape(
@@ -124,7 +125,7 @@ class EvidenceSnapshot:
         documents: Mapping[str, StoredDocument],
         records: Mapping[str, Record],
         fitted_embedder: Any = None,
-        earlier: Iterable[Pool] = (),
+        earlier: Iterable[Corpus] = (),
         prints: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
         self.changes = changes
@@ -133,11 +134,11 @@ class EvidenceSnapshot:
         self.fitted_embedder = fitted_embedder
         self.prints = prints
         self._earlier = tuple(earlier)  # pools of documents that may still be the same
-        self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
+        self._pools: OrderedDict[tuple[str, ...], Corpus] = OrderedDict()
         self._lock = RLock()
 
     @property
-    def pools(self) -> tuple[Pool, ...]:
+    def pools(self) -> tuple[Corpus, ...]:
         """Those that were made, else those that it may grow from."""
         with self._lock:
             return tuple(self._pools.values()) or self._earlier
@@ -155,7 +156,7 @@ class EvidenceSnapshot:
             self.prints,
         )
 
-    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Pool]:
+    def select(self, where: Condition | None) -> tuple[list[StoredDocument], Corpus]:
         """The documents that meet a condition, and their atoms. Raises InvalidParameter for a key
         that no document has, and for a function that raises."""
         ids = list(self.documents)
@@ -172,13 +173,13 @@ class EvidenceSnapshot:
                 self._pools.popitem(last=False)
         return [self.documents[doc_id] for doc_id in ids], pool
 
-    def _grown(self, records: list[Record]) -> Pool:
+    def _grown(self, records: list[Record]) -> Corpus:
         """The pool of some records, grown from what begins most like it."""
         pools = (*self._earlier, *self._pools.values())
         before = max(pools, key=lambda pool: pool.begins_like(records), default=None)
         # one is enough: what else is asked grows from the new one
         self._earlier = tuple(pool for pool in self._earlier if pool is not before)
-        return Pool(records, before)
+        return Corpus(records, before)
 
 
 class EvidenceLevel:
@@ -335,30 +336,30 @@ class _DocumentTable:
 
 def _stored(reader: Reader, doc_id: str) -> StoredDocument:
     record = reader.stored(doc_id).record
-    encoder_spans = reader.array(doc_id, "piece_spans")
-    starts = reader.array(doc_id, "body_starts")
-    required = reader.array(doc_id, "leads")
+
+    def rows(name: str) -> list[Any]:
+        array = reader.array(doc_id, name)
+        return [] if array is None else array.tolist()
+
+    def text(name: str) -> str:
+        array = reader.array(doc_id, name)
+        return "" if array is None else bytes_text(array)
+
     return StoredDocument(
         id=record["id"],
         title=record["title"],
         format=record["format"],
         meta=record["meta"],
-        text=_text(reader.array(doc_id, "text")),
-        paths=tuple(
-            map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))
-        ),
-        body_starts=() if starts is None else tuple(starts.tolist()),
-        encoder_spans=()
-        if encoder_spans is None
-        else tuple(map(tuple, encoder_spans.tolist())),
-        required=()
-        if required is None
-        else tuple(RequiredContext(*row) for row in required.tolist()),
+        text=text("text"),
+        paths=tuple(map(tuple, json.loads(text("paths") or "[]"))),
+        body_starts=tuple(rows("body_starts")),
+        encoder_spans=tuple(map(tuple, rows("piece_spans"))),
+        required=tuple(RequiredContext(*row) for row in rows("leads")),
         source=_source_map(reader.array(doc_id, "source_runs")),
     )
 
 
-def _runs(source: SourceMap | None) -> NDArray[np.int32]:
+def _runs(source: SourceMap | None) -> Int32Array:
     """A source map as an array, a row for each run."""
     if source is None:
         return np.zeros((0, 3), dtype=np.int32)
@@ -368,7 +369,7 @@ def _runs(source: SourceMap | None) -> NDArray[np.int32]:
     return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
 
-def _source_map(runs: NDArray[np.int32] | None) -> SourceMap | None:
+def _source_map(runs: Int32Array | None) -> SourceMap | None:
     """The source map of an array; None where there is none."""
     if runs is None:
         return None
@@ -383,11 +384,3 @@ def _record(reader: Reader, doc_id: str) -> Record:
         array = reader.array(doc_id, name)
         arrays[name] = nothing if array is None else array
     return Record(**arrays)
-
-
-def _bytes(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _text(content: NDArray[Any] | None) -> str:
-    return "" if content is None else content.tobytes().decode("utf-8", "surrogatepass")

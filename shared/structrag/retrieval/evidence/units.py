@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.chunks.divisions import excluded_sections
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Block
+from structrag.text.arrays import Int32Array
 from structrag.text.sentences import safe_cuts, sentence_spans
 
-IntArray = NDArray[np.int32]
 Span = tuple[int, int]
 
 LONGEST, NEAR = 650, 500  # characters: longer atoms are cut near so many
@@ -44,13 +43,13 @@ class Units:
         ([0, 1, 1], [1, 1, 1])
     """
 
-    starts: IntArray  # in characters
-    ends: IntArray
-    tokens: IntArray  # of the reader, at least 1
+    starts: Int32Array  # in characters
+    ends: Int32Array
+    tokens: Int32Array  # of the reader, at least 1
     # Number of its block, from 0 and without gaps; a heading is its own.
-    blocks: IntArray
-    sections: IntArray  # ordinal of its section
-    block_tokens: IntArray  # (blocks,) of the reader, of the whole block
+    blocks: Int32Array
+    sections: Int32Array  # ordinal of its section
+    block_tokens: Int32Array  # (blocks,) of the reader, of the whole block
 
     def __len__(self) -> int:
         return len(self.starts)

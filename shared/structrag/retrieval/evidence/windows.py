@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from structrag.text.arrays import Array, FloatArray, IntArray
 
 # Reader tokens. The narrowest window is the atom alone.
 SUM_WIDTHS = (1, 60, 120, 240, 480)  # over which vectors and terms are summed
@@ -50,8 +49,7 @@ def windows(middles: NDArray[Any], width: int) -> Windows:
 def middles_of(tokens: NDArray[Any]) -> FloatArray:
     """The middle of each atom in its document, in reader tokens."""
     sizes = np.asarray(tokens, dtype=np.float64)
-    middles: FloatArray = np.cumsum(sizes) - sizes / 2
-    return middles
+    return np.cumsum(sizes) - sizes / 2
 
 
 def window_sums(values: NDArray[Any], of: Windows) -> NDArray[Any]:
@@ -64,7 +62,7 @@ def window_sums(values: NDArray[Any], of: Windows) -> NDArray[Any]:
 
 
 def weighted_maxima(
-    matches: NDArray[np.float32], weights: FloatArray, of: Sequence[Windows]
+    matches: Array, weights: FloatArray, of: Sequence[Windows]
 ) -> list[FloatArray]:
     """Each window's weighted sum of its columns' maxima, for each kind.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from structrag.text.arrays import BoolArray, Int32Array, running_totals
 
 
-def is_word(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
+def is_word(text: str, spans: Int32Array) -> BoolArray:
     """Which tokens are no punctuation; all of them where all are.
 
     Example:
@@ -14,6 +15,6 @@ def is_word(text: str, spans: NDArray[np.int32]) -> NDArray[np.bool_]:
         [True, False]
     """
     counts = np.fromiter(map(str.isalnum, text), dtype=bool, count=len(text))
-    before = np.concatenate([[0], np.cumsum(counts)])
-    words: NDArray[np.bool_] = before[spans[:, 1]] > before[spans[:, 0]]
+    before = running_totals(counts)
+    words: BoolArray = before[spans[:, 1]] > before[spans[:, 0]]
     return words if words.any() else np.ones(len(words), dtype=bool)

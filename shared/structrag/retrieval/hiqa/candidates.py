@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
@@ -17,15 +16,16 @@ from structrag.index.routes import ranked_rows
 from structrag.index.selection import Selection
 from structrag.model_calls.requests import Flow, Ranking, Route, Search
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
-from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
+from structrag.retrieval.hiqa.scores import Candidates, keyword_ranks
+from structrag.text.arrays import IntArray
 
 Scores = dict[int, float]  # row -> score, best first
 
-_NO_ROWS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+_NO_ROWS: IntArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class PoolSource:
+class CandidateSource:
     """Where the segments of a query come from."""
 
     index: Index
@@ -37,7 +37,9 @@ class PoolSource:
     near_only: bool = False
     compare_rest: bool = True  # with the query without its keywords too
 
-    def flow(self, reader: CorpusReader, query: str, n: int, where: Any) -> Flow[Pool]:
+    def flow(
+        self, reader: CorpusReader, query: str, n: int, where: Any
+    ) -> Flow[Candidates]:
         """The pool of a query in a reader of the index.
 
         A blank query has an empty one. It has the best `n` by vectors and the best `n` by BM25. As
@@ -72,7 +74,9 @@ class PoolSource:
             return pool
         return self._reordered(reader, pool, rest)
 
-    def _reordered(self, reader: CorpusReader, pool: Pool, rest: Any) -> Pool:
+    def _reordered(
+        self, reader: CorpusReader, pool: Candidates, rest: Any
+    ) -> Candidates:
         """Order the chunks with a keyword by the rest of the query.
 
         To their cosine is added the one with `rest`, the vector of the query without its keywords,
@@ -155,7 +159,7 @@ class PoolSource:
         reader: CorpusReader,
         query: str,
         vector: Any,
-        pooled: NDArray[np.int64],
+        pooled: IntArray,
         dense: Scores,
         bm25: Scores,
         n: int,
@@ -212,19 +216,19 @@ def _within(
 
 
 def _pool(
-    rows: NDArray[np.int64],
+    rows: IntArray,
     cosines: Scores,
     weights: Scores,
     rankings: Mapping[str, Scores],
     table: KeywordTable | None,
     keys: list[str],
-) -> Pool:
+) -> Candidates:
     held = table.held(keys, rows) if table else np.zeros((0, len(rows)), dtype=bool)
     ranks: dict[str, dict[int, int]] = {}
     for route, ranking in rankings.items():
         ranks[route] = {row: rank for rank, row in enumerate(ranking, start=1)}
     ranks["keywords"] = keyword_ranks(rows, held.sum(axis=0))
-    return Pool(
+    return Candidates(
         rows,
         np.array([cosines.get(row, np.nan) for row in rows.tolist()], dtype=np.float64),
         np.array([weights.get(row, 0.0) for row in rows.tolist()], dtype=np.float64),

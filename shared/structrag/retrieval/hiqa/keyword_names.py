@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import regex
-from numpy.typing import NDArray
 
+from structrag.text.arrays import BoolArray, IntArray
 from structrag.text.names import names_by_form
 from structrag.text.scripts import SPACELESS
 
@@ -148,9 +148,7 @@ class Names:
         return list(shown)
 
 
-def inside_longer(
-    rows: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def inside_longer(rows: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
     """Whether a longer span of its row contains each span `[start, end)`. All are (n,). Spans must
     differ, and none may be empty."""
     order = np.lexsort((-ends, starts, rows))

@@ -17,7 +17,6 @@ from threading import RLock
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.corpus import CorpusReader
@@ -32,6 +31,7 @@ from structrag.retrieval.hiqa.keyword_names import (
     pieces,
     title_names,
 )
+from structrag.text.arrays import BoolArray, IntArray
 from structrag.text.names import names_by_form
 
 NameFinder = Callable[[str], Iterable[str]]
@@ -92,7 +92,7 @@ class Scan:
     names: tuple[tuple[str, str], ...]  # detected, (key, as written)
     text: str  # its segments' pieces
     n_searched: int  # how many of all names ever seen have been looked for
-    spans: NDArray[np.int64]  # (4, n): segment, first piece, end, number of the name
+    spans: IntArray  # (4, n): segment, first piece, end, number of the name
     n_segments: int
     depth: int  # headings above its segments, at most 3 each, summed
     pages: float
@@ -108,7 +108,7 @@ class KeywordTable:
     # How many hold it, in a segment's index text or in their title.
     documents: Mapping[str, int]
     # the positions of the segments that hold it, ascending
-    places: Mapping[str, NDArray[np.int64]]
+    places: Mapping[str, IntArray]
     n_rows: int
     n_documents: int
     # headings above a segment, at most 3, on average over all segments, divided by 3
@@ -116,14 +116,14 @@ class KeywordTable:
     # of a document on average: its metadata "pages", or one for 500 tokens; at least 1 each
     pages: float
     # The row at each position; None: the same.
-    row_numbers: NDArray[np.int64] | None = None
+    row_numbers: IntArray | None = None
 
     def found_in(self, text: str) -> list[str]:
         """The keys of the keywords in a text, in their order there. One inside a longer one does
         not count."""
         return self.names.longest(pieces(text))
 
-    def held(self, keys: Sequence[str], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def held(self, keys: Sequence[str], rows: IntArray) -> BoolArray:
         """Which of `rows` (n,) hold which keywords, (len(keys), n)."""
         positions = rows
         if self.row_numbers is not None:
@@ -140,7 +140,7 @@ class KeywordTable:
 
     def best(
         self, keys: Sequence[str], n: int, where: Selection | None = None
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """The `n` rows within `where` that hold the most of these keywords. Each holds at least
         one. Equals are ordered by row. `where` is of positions."""
         if not keys or n <= 0:
@@ -300,7 +300,7 @@ class Keywords:
             searched.append(scan)
         return searched
 
-    def _spans(self, scan: Scan, names: Names) -> NDArray[np.int64]:
+    def _spans(self, scan: Scan, names: Names) -> IntArray:
         """The spans of a scan with those of more names."""
         if len(names.keys) <= _FEW:
             whole = scan.text.replace(_PIECE, "")
@@ -332,7 +332,7 @@ def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
     return {key: written[key] for key in best if counts[key] >= FEWEST_SEGMENTS}
 
 
-_NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)
+_NO_SPANS: IntArray = np.empty((4, 0), dtype=np.int64)
 
 
 def _table(
@@ -368,8 +368,8 @@ def _table(
 
 def _frequency(
     scans: Sequence[Scan],
-    owners: NDArray[np.int64],
-    names: NDArray[np.int64],
+    owners: IntArray,
+    names: IntArray,
     numbers: Mapping[str, int],
 ) -> dict[str, int]:
     """Key -> how many documents hold it, in segments or titles.
@@ -408,9 +408,9 @@ def _written(
 def _places_by_key(
     keys: Iterable[str],
     numbers: Mapping[str, int],
-    rows: NDArray[np.int64],
-    spans: NDArray[np.int64],
-) -> dict[str, NDArray[np.int64]]:
+    rows: IntArray,
+    spans: IntArray,
+) -> dict[str, IntArray]:
     """Key -> the segments that hold it outside longer keywords, ascending."""
     is_keyword = np.zeros(len(numbers), dtype=bool)
     is_keyword[[numbers[key] for key in keys]] = True
@@ -431,9 +431,7 @@ def _pages(document: Document, chunks: Sequence[Chunk]) -> float:
     return max(1.0, sum(chunk.n_tokens for chunk in chunks) / PAGE_TOKENS)
 
 
-def _distinct(
-    places: NDArray[np.int64], numbers: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _distinct(places: IntArray, numbers: IntArray) -> IntArray:
     """The different pairs of place and number, (2, m). By number, then place."""
     size = int(places.max(initial=0)) + 1
     pairs = np.unique(numbers * size + places)

@@ -15,23 +15,21 @@ from structrag.index.index import Index
 from structrag.index.ranking import best_positions
 from structrag.model_calls.requests import Flow, Route, T
 from structrag.records import Chunk, Hit
-from structrag.retrieval.hiqa.candidates import PoolSource
+from structrag.retrieval.hiqa.candidates import CandidateSource
 from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import (
     ROUTES,
-    FloatArray,
-    Pool,
+    Candidates,
     alpha_for,
     auto_alpha,
     auto_beta,
-    best_rank_score,
     best_score,
     in_turn,
-    rank_parts,
     weighted_parts,
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_flow
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
+from structrag.text.arrays import FloatArray
 
 # Chunks from the vectors and from BM25 each; with those by keyword at most 150.
 POOL = 50
@@ -68,11 +66,10 @@ class HiQARetriever(Retriever):
     answer rise and those that only repeat the name fall (ours: `compare_rest`; not in the presets
     "paper" and "code", nor where a host's store has the vectors).
 
-    A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords" (with
-    fusion "rrf" those of 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them:
-    the cosine, the BM25 score and |C|, where there is one. Its `routes` are the ranks on the routes
-    that found it (on "keywords" equal counts share a rank). `chunk.extras["keywords"]` are the
-    keywords that it holds of the query.
+    A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords". Its
+    `scores` are what is behind them: the cosine, the BM25 score and |C|, where there is one. Its
+    `routes` are the ranks on the routes that found it (on "keywords" equal counts share a rank).
+    `chunk.extras["keywords"]` are the keywords that it holds of the query.
 
     A blank query and an empty index have no hits. The first search after documents have changed
     also looks for the keywords in the new ones.
@@ -84,7 +81,7 @@ class HiQARetriever(Retriever):
         preset: "default"; "paper" for equation 2 as printed, the cosine of the whole query alone;
             or "code" for what the published code does: the 50 nearest by vectors only, BM25 among
             these, v + 0.5 r, groups as in `diversify` for every question that names a keyword.
-            "code" takes no alpha, beta, fusion, routes, lexical or compare_rest.
+            "code" takes no alpha, beta, routes, lexical or compare_rest.
         alpha: Weight of the vectors against BM25, from 0 to 1, default 0.5; or "auto": 0.4 + 0.2 x
             structure, structure being the number of headings above a chunk (at most 3), averaged
             over all chunks and divided by 3, since the paper raises alpha in well-structured
@@ -100,8 +97,6 @@ class HiQARetriever(Retriever):
             form, for documents whose titles say no name, or by a model with a `BodyNames`; or a
             function that finds names in a title, such as `ner_entities(pipeline)`. Where none are
             found beta counts for nothing, and a warning says so once (four documents or more).
-        fusion: "score", or "rrf" for reciprocal rank fusion (c = 60) of the three rankings, which
-            knows no alpha and beta.
         routes: Some of "dense", "bm25" and "keywords"; default all.
         diversify: "round_robin" for questions that compare: where a query names several keywords,
             hits come in turn from the chunks with several of them, with the first alone, with the
@@ -128,7 +123,6 @@ class HiQARetriever(Retriever):
         beta: float | str | None = None,
         keywords: Iterable[str] | None = None,
         detect_keywords: Detection = True,
-        fusion: str | None = None,
         routes: Sequence[str] | None = None,
         diversify: str | None = None,
         view: str = "raw",
@@ -141,7 +135,6 @@ class HiQARetriever(Retriever):
             _check_left_out(
                 alpha=alpha,
                 beta=beta,
-                fusion=fusion,
                 routes=routes,
                 lexical=lexical,
                 compare_rest=compare_rest,
@@ -152,18 +145,13 @@ class HiQARetriever(Retriever):
         check_index(index, Index)
         self.index = index
         self.k: int = checked_k(k)
-        self.fusion: str = check_choice("fusion", fusion or "score", ("score", "rrf"))
-        if self.fusion == "rrf" and (alpha is not None or beta is not None):
-            raise InvalidParameter(
-                "alpha and beta are for fusion 'score'; 'rrf' takes none. Leave them out."
-            )
         self.alpha = _checked_weight("alpha", ALPHA if alpha is None else alpha, 1.0)
         self.beta = _checked_weight("beta", BETA if beta is None else beta, inf)
         if diversify is not None:
             check_choice("diversify", diversify, ("round_robin",))
         self.diversify = diversify
         self.order: str = check_choice("order", order, ("score", "document"))
-        self.source: PoolSource = PoolSource(
+        self.source: CandidateSource = CandidateSource(
             index,
             check_choice("view", view, index.views),
             checked_names("routes", routes, ROUTES),
@@ -199,11 +187,11 @@ class HiQARetriever(Retriever):
             hits = [hits[i] for i in np.argsort(pool.rows[best[:most]])]
         return hits
 
-    def _parts(self, reader: CorpusReader, pool: Pool) -> tuple[FloatArray, float]:
+    def _parts(
+        self, reader: CorpusReader, pool: Candidates
+    ) -> tuple[FloatArray, float]:
         """The parts of the scores, and the highest possible score."""
         routes = self.source.routes
-        if self.fusion == "rrf":
-            return rank_parts(pool), best_rank_score(pool, routes)
         weights = CODE_WEIGHTS
         if self.preset != "code":
             alpha, beta = self._weights_of(reader)
@@ -219,7 +207,7 @@ class HiQARetriever(Retriever):
         """`run` on an event loop."""
         return await self.index.arun(flow)
 
-    def pool_flow(self, query: str, *, where: Any = None) -> Flow[Pool]:
+    def pool_flow(self, query: str, *, where: Any = None) -> Flow[Candidates]:
         """The chunks among which a search chooses, with scores."""
         check_query(query)
         n = self._pool_size()
@@ -253,12 +241,12 @@ class HiQARetriever(Retriever):
         return self._tuned(await self.index.arun(self._tune_flow(questions)))
 
     def _tune_flow(self, questions: Iterable[LabelledQuestion]) -> Flow[TuningReport]:
-        if self.fusion != "score" or self.preset != "default":
+        if self.preset != "default":
             raise InvalidParameter(
-                "tune needs a retriever that uses alpha and beta: fusion='score', preset='default'."
+                "tune needs a retriever that uses alpha and beta: preset='default'."
             )
 
-        def pool_flow(question: LabelledQuestion) -> Flow[Pool]:
+        def pool_flow(question: LabelledQuestion) -> Flow[Candidates]:
             return self.pool_flow(question.question, where=question.where)
 
         return tune_flow(questions, pool_flow, self.index.store.reader())
@@ -274,7 +262,7 @@ class HiQARetriever(Retriever):
         return max(POOL, self.k if k is None else checked_k(k))
 
 
-def _hit(chunk: Chunk, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
+def _hit(chunk: Chunk, pool: Candidates, parts: FloatArray, i: int, rank: int) -> Hit:
     row = int(pool.rows[i])
     keywords = [pool.keywords[number] for number in np.flatnonzero(pool.held[:, i])]
     return Hit(
@@ -289,7 +277,7 @@ def _hit(chunk: Chunk, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
     )
 
 
-def _scores(pool: Pool, i: int) -> dict[str, float]:
+def _scores(pool: Candidates, i: int) -> dict[str, float]:
     """Route -> its score of one segment, where it has one."""
     scores: dict[str, float] = {}
     if not np.isnan(pool.cosine[i]):

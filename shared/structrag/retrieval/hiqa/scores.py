@@ -9,37 +9,34 @@ from itertools import islice
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.retrieval.fusion import maxnorm, minmax, round_robin
-
-FloatArray = NDArray[np.float64]
+from structrag.text.arrays import BoolArray, FloatArray, IntArray
 
 ROUTES = ("dense", "bm25", "keywords")  # also the order of the three parts of a score
-RRF_C = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class Candidates:
     """The n segments that one query's routes found, and their scores."""
 
-    rows: NDArray[np.int64]  # (n,), of the index, ascending
+    rows: IntArray  # (n,), of the index, ascending
     cosine: FloatArray  # (n,); NaN where no cosine is known
     bm25: FloatArray  # (n,); 0 where the route found nothing
     keywords: tuple[str, ...]  # of the query, as written
-    held: NDArray[np.bool_]  # (keywords, n): which segment holds which of them
+    held: BoolArray  # (keywords, n): which segment holds which of them
     # route -> row -> rank from 1, where the route itself found the row
     ranks: Mapping[str, Mapping[int, int]]
-    # (n,); what is added to the cosine of those that hold a keyword (see `PoolSource`)
+    # (n,); what is added to the cosine of those that hold a keyword (see `CandidateSource`)
     shift: FloatArray | float = 0.0
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> IntArray:
         """|C|: how many of the query's keywords each segment holds, (n,)."""
         return self.held.sum(axis=0)  # type: ignore[no-any-return]
 
 
-def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
+def normalised(pool: Candidates) -> tuple[FloatArray, FloatArray]:
     """v and r of equation 2, (n,) each, in [0, 1]. v is the min-max of the cosines, r BM25 divided
     by its maximum; both are 0 where the route has no score."""
     has_cosine = ~np.isnan(pool.cosine)
@@ -48,14 +45,14 @@ def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
     return v, maxnorm(pool.bm25)
 
 
-def alpha_for(pool: Pool, alpha: float) -> float:
+def alpha_for(pool: Candidates, alpha: float) -> float:
     """`alpha`, but 0 without cosines, and 1 without a BM25 hit."""
     if np.isnan(pool.cosine).all():
         return 0.0
     return alpha if (pool.bm25 > 0).any() else 1.0
 
 
-def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
+def weighted_parts(pool: Candidates, weights: Sequence[float]) -> FloatArray:
     """v, r and ln(1 + |C|) times their weights, (3, n). With alpha, 1 - alpha and beta their sum is
     equation 2. The logarithm is the natural one."""
     v, r = normalised(pool)
@@ -64,19 +61,9 @@ def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
     return parts
 
 
-def rank_parts(pool: Pool) -> FloatArray:
-    """1 / (60 + rank) of each segment by route, (3, n). 0 where a route did not find it. Their sum
-    is reciprocal rank fusion."""
-    parts = np.zeros((len(ROUTES), len(pool.rows)))
-    for i, route in enumerate(ROUTES):
-        ranks = pool.ranks.get(route, {})
-        for j, row in enumerate(pool.rows.tolist()):
-            if row in ranks:
-                parts[i, j] = 1 / (RRF_C + ranks[row])
-    return parts
-
-
-def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> float:
+def best_score(
+    pool: Candidates, weights: Sequence[float], routes: Sequence[str]
+) -> float:
     """What a segment would have that is first on every route. It holds all of the query's keywords.
     `weights` are of v, r and ln(1 + |C|). 1 where that is 0."""
     most = {"dense": 1.0, "bm25": 1.0, "keywords": float(np.log1p(len(pool.keywords)))}
@@ -87,14 +74,7 @@ def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> f
     return best or 1.0
 
 
-def best_rank_score(pool: Pool, routes: Sequence[str]) -> float:
-    """What a segment that is first on every route has by ranks. The route "keywords" counts where
-    the query has some."""
-    counted = [route for route in routes if route != "keywords" or pool.keywords]
-    return len(counted) / (RRF_C + 1) or 1.0
-
-
-def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[int, int]:
+def keyword_ranks(rows: IntArray, counts: IntArray) -> dict[int, int]:
     """Row -> rank by |C|, for rows with at least one keyword. Equal counts share the best of their
     ranks."""
     above = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")
@@ -123,7 +103,7 @@ def auto_beta(n_documents: int, mean_pages: float) -> float:
     return min(0.4, 0.1 * (1 + log(1 + n_documents / mean_pages)))
 
 
-def in_turn(order: Sequence[int], held: NDArray[np.bool_], k: int) -> list[int]:
+def in_turn(order: Sequence[int], held: BoolArray, k: int) -> list[int]:
     """The first `k` positions, in turn from the published code's groups.
 
     `order` has the positions best first. Groups: segments with several of the keywords, then those

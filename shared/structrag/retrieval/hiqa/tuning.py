@@ -14,7 +14,8 @@ from structrag.index.ranking import SCORE_DIGITS
 from structrag.model_calls.flow import gather
 from structrag.model_calls.requests import Flow
 from structrag.records import Chunk
-from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
+from structrag.retrieval.hiqa.scores import Candidates, alpha_for, normalised
+from structrag.text.arrays import FloatArray
 from structrag.text.plurals import pluralise
 
 Relevant = str | tuple[str, int, int]  # a document's id, or a span of one in characters
@@ -64,7 +65,7 @@ class TuningReport:
 
 def tune_flow(
     questions: Iterable[LabelledQuestion],
-    pool_flow: Callable[[LabelledQuestion], Flow[Pool]],
+    pool_flow: Callable[[LabelledQuestion], Flow[Candidates]],
     reader: CorpusReader,
 ) -> Flow[TuningReport]:
     """Try 99 pairs of alpha and beta, both from 0 to 1, on labelled questions.
@@ -122,7 +123,7 @@ def _is_relevant(chunk: Chunk, relevant: Collection[Relevant]) -> bool:
     return False
 
 
-def _reciprocal_ranks(pool: Pool, relevant: Any) -> FloatArray:
+def _reciprocal_ranks(pool: Candidates, relevant: Any) -> FloatArray:
     """1 / rank of the first relevant segment for every pair of weights, (99,)."""
     if not relevant.any():
         return np.zeros(len(GRID))

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from structrag.model_calls.answer_parsing.json import bare
 from structrag.model_calls.answer_parsing.lists import parse_answer, plain_text
 
 LONGEST_FOLLOW_UP = 600  # characters of a follow-up question that are kept
 
-_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(
     r"(?P<follow_up>\bfollow[\s-]?up(?:\s+question)?(?:\s+\d+)?[\s*_]*[:：])|"
     r"(?P<final>\b(?:so,?\s+)?(?:the\s+)?final\s+answer(?:\s+is)?[\s*_]*[:：]|"
@@ -67,7 +67,7 @@ def read_reply(reply: str) -> Reply:
     either: the first line that ends with a question mark is a follow-up, other prose the final
     answer. A follow-up is kept to 600 characters. Empty replies and refusals are neither.
     """
-    text = _bare(reply)
+    text = bare(reply)
     for kind, content in (*_in_json(text), *_behind_markers(text)):
         # "Follow up: none" asks nothing, while "unknown" may well be a final answer.
         if content.strip() and not (kind == "follow_up" and is_nothing(content)):
@@ -84,7 +84,7 @@ def read_reply(reply: str) -> Reply:
 def read_answer(reply: str) -> str:
     """A short answer without what stands around it. That is reasoning, a code fence, a JSON object,
     or "Answer:"."""
-    text = _bare(reply)
+    text = bare(reply)
     values = [value for kind, value in _in_json(text) if kind == "final"]
     answer = values[0] if values else _ANSWER_LABEL.sub("", text)
     return answer.strip().strip("*_").strip()
@@ -105,10 +105,6 @@ def _reply(kind: Literal["follow_up", "final"], text: str) -> Reply:
         cut = text[:LONGEST_FOLLOW_UP]
         text = cut.rpartition(" ")[0] or cut  # behind a whole word, if there is one
     return Reply(kind, text)
-
-
-def _bare(reply: str) -> str:
-    return _FENCE.sub("", reply.rpartition("</think>")[2]).strip()
 
 
 def _in_json(text: str) -> Iterator[tuple[Literal["follow_up", "final"], str]]:

@@ -12,6 +12,7 @@ from structrag.chunks.model_splitter import Explanation, ReadingSplitter, runner
 from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
+from structrag.model_calls.progress import counted
 from structrag.model_calls.requests import Progress
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
@@ -102,12 +103,10 @@ def _splits(
     progress: Progress | None,
 ) -> list[_Split]:
     """All documents by one splitter."""
-    splits = []
-    for document in documents:
-        splits.append(_split(splitter, document, embedder))
-        if progress is not None:
-            progress(name, len(splits), len(documents))
-    return splits
+    return [
+        _split(splitter, document, embedder)
+        for document in counted(progress, name, documents)
+    ]
 
 
 def _split(splitter: Any, document: Document, embedder: Any) -> _Split:

@@ -132,6 +132,18 @@ def test_broken_and_deep_xml_are_refused() -> None:
     assert safe_xml(b"<a>" * 500 + b"</a>" * 500).tag == "a"
 
 
+def test_xml_of_too_many_tags_is_refused() -> None:
+    with pytest.raises(InvalidDocument, match="more than 10,000,000 tags"):
+        safe_xml(b"<a>" + b"<b/>" * 10_000_000 + b"</a>")
+
+
+def test_a_title_that_cannot_be_read_is_none() -> None:
+    title = '<m xmlns:d="http://purl.org/dc/elements/1.1/"><d:title>Of {}</d:title></m>'
+    parts = {"a": title.format("\n pumps"), "b": "<m>", "c": "<m/>"}
+    package = Package(packed(parts))
+    assert [package.title(part) for part in "abcd"] == ["Of pumps", "", "", ""]
+
+
 def test_a_walk_visits_in_order_and_leaves_out_what_is_not_entered() -> None:
     seen = []
 

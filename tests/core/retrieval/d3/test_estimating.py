@@ -9,7 +9,7 @@ from doubles import HashEmbedder, ScriptedModel
 
 from structrag import D3Index, D3Retriever, read_text
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.estimating import D3Estimate
 from structrag.retrieval.d3.outlines import Routing
 
 ANIMALS = "# Birds\n\nThe heron eats frogs.\n\n# Machines\n\nThe engine burns diesel.\n\n# Empty\n"
@@ -26,13 +26,13 @@ def index_of(*texts: str) -> D3Index:
     return index
 
 
-def estimate(question: str, text: str = ANIMALS, **options: Any) -> Estimate:
+def estimate(question: str, text: str = ANIMALS, **options: Any) -> D3Estimate:
     return D3Retriever(index_of(text), **options).estimate(question)
 
 
 def test_the_totals_add_up_the_stages() -> None:
     costs = {"route": StageCost(1, 10, 2, 3), "select": StageCost(2, 20, 4, 5)}
-    assert Estimate(costs).total == StageCost(3, 30, 6, 8)
+    assert D3Estimate(costs).total == StageCost(3, 30, 6, 8)
 
 
 @pytest.mark.parametrize(("question", "text"), [(" ", ANIMALS), (QUESTION, "")])
@@ -41,7 +41,7 @@ def test_a_blank_question_and_an_empty_index_cost_nothing(
 ) -> None:
     nothing = {"route": StageCost(), "select": StageCost()}
     model = ScriptedModel("1")
-    assert estimate(question, text, llm=model) == Estimate(nothing)
+    assert estimate(question, text, llm=model) == D3Estimate(nothing)
 
 
 def test_by_scores_the_parts_are_scored_then_all_paragraphs() -> None:

@@ -208,7 +208,6 @@ def test_on_empty(index: D3Index) -> None:
         return retriever.result("What does the heron eat?", where=where)
 
     assert route("none").hits == ()
-    assert route("all").route.how == "all"
     assert route("lexical").route.how == "scores"
     assert route("lexical").hits
 

@@ -93,25 +93,6 @@ def test_the_papers_router_reads_its_prompt() -> None:
 
 
 @examples
-def test_an_answer_that_names_nothing_routes_to_all_or_nothing(
-    on_empty: str, how: str
-) -> None:
-    index = D3Index()
-    index.add(
-        [
-            read_text(
-                "# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown"
-            )
-        ]
-    )
-    retriever = D3Retriever(
-        index, llm=ScriptedModel("none"), routing=Routing(on_empty=on_empty)
-    )
-    route = retriever.result("Why?").route
-    assert (route.how, len(route.sections)) == (how, 2 if how == "all" else 0)
-
-
-@examples
 def test_text_without_headings_that_just_fits_a_call_is_not_routed(
     room: int, expected: bool
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.record import read_units
 from structrag.text.stems import stem_keys
@@ -66,7 +66,7 @@ def test_sums_of_exactly_the_memory_are_kept(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_many_tokens_are_multiplied_in_batches() -> None:
     text = "".join(f"Word {i} here stands. " for i in range(6000))  # 24,000 tokens
-    whole = Pool([record(read_text(text), ReadOptions())])
+    whole = Corpus([record(read_text(text), ReadOptions())])
     asked = question("word 5999 stands")
     assert asked.tokens is not None
     matches = whole.matches(np.arange(len(whole)), unit_rows(asked.tokens), QUANTISER)
@@ -76,7 +76,7 @@ def test_many_tokens_are_multiplied_in_batches() -> None:
 def test_titles_of_sections_behind_the_last_atom_are_of_no_other_document() -> None:
     excluded = ReadOptions(exclude_titles=["pumps"])
     documents = [read_text("text\n\n# Pumps\n\nmore", title="A"), read_text("other")]
-    both = Pool(
+    both = Corpus(
         [read_units(excluded.outline(document), excluded) for document in documents]
     )
     assert not both.titled(stem_keys(["pump"])[0]).any()
@@ -100,12 +100,12 @@ def test_a_pool_that_takes_over_is_like_one_made_afresh(
     old: list[int], new: list[int], same: int
 ) -> None:
     records = [record(read_text(text, id=str(i))) for i, text in enumerate(TEXTS)]
-    before = Pool([records[i] for i in old])
+    before = Corpus([records[i] for i in old])
     changed = [*before.records[:same], *(records[i] for i in new)]
     worked_out = ("windows", "stem_lengths", "_postings", "_titles")
     for name in worked_out:
         getattr(before, name)
-    grown, fresh = Pool(changed, before), Pool(changed)
+    grown, fresh = Corpus(changed, before), Corpus(changed)
     assert grown.shared >= min(same, len(old))
     assert set(worked_out) <= set(vars(grown)) or not grown.shared
     for width, of in fresh.windows.items():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.passages import PassageReader
 from structrag.retrieval.evidence.required_context import find_required_context
 from structrag.retrieval.evidence.store import stored_document
@@ -24,7 +24,7 @@ def reader(*, context: str = "none") -> PassageReader:
     documents = (DOCUMENT, OTHER)
     stored = [stored_document(WORDS.outline(document), []) for document in documents]
     return PassageReader(
-        stored, Pool([record(one) for one in documents]), WORDS, context
+        stored, Corpus([record(one) for one in documents]), WORDS, context
     )
 
 
@@ -51,7 +51,7 @@ def test_rows_come_with_their_caption_and_header(
     stored = stored_document(
         WORDS.outline(TABLE), [], find_required_context(WORDS.outline(TABLE), WORDS)
     )
-    of_table = PassageReader([stored], Pool([record(TABLE)]), WORDS, context)
+    of_table = PassageReader([stored], Corpus([record(TABLE)]), WORDS, context)
     chunk = of_table.chunk(first, 5)
     assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith(
         "two | 8 |"
@@ -83,7 +83,7 @@ def test_passages_of_html_have_their_place_in_the_markup() -> None:
     markup = "<title>x</title><h1>Pumps</h1><p>They <b>leak</b>.</p><pre>  a &amp; b\n  c</pre>"
     page = read_text(markup, id="page", format="html")
     stored = [stored_document(WORDS.outline(page), [])]
-    of_page = PassageReader(stored, Pool([record(page)]), WORDS, "none")
+    of_page = PassageReader(stored, Corpus([record(page)]), WORDS, "none")
     for chunk in of_page.blocks(0):
         place = markup[chunk.extras["source_start"] : chunk.extras["source_end"]]
         shown = read_text(f"<div>{place}</div>", format="html").text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import read_text
-from structrag.retrieval.evidence.corpus import Pool
+from structrag.retrieval.evidence.corpus import Corpus
 from structrag.retrieval.evidence.scores import (
     Question,
     rank,
@@ -21,15 +21,15 @@ DOCUMENT = read_text(TEXT, id="a")
 
 def test_the_only_atom_of_a_shortlist_is_measured_by_a_sample_of_all() -> None:
     ranking = rank(MANY, question("Which blue pumps leak?"), QUANTISER, shortlist=1)
-    assert ranking.parts["tokens"][ranking.atoms[0]] > 0.9
+    assert ranking.parts["tokens"][ranking.units[0]] > 0.9
 
 
 def test_equal_scores_stand_in_reading_order() -> None:
     found = rank(pool([DOCUMENT]), Question("zzz"))
-    assert found.atoms.tolist() == list(range(6))
+    assert found.units.tolist() == list(range(6))
 
 
-def many() -> Pool:
+def many() -> Corpus:
     lines = [
         f"The {word} number {i} is kept dry."
         for i in range(90)
@@ -52,9 +52,9 @@ def test_shares_are_from_0_to_1_and_fall_with_the_rank(
     text = f"Which blue pumps leak {words}"
     asked = question(text) if has_tokens else Question(text)
     found = rank(MANY, asked, QUANTISER, shortlist=shortlist)
-    shares = [found.share(atom) for atom in found.atoms.tolist()]
+    shares = [found.share(atom) for atom in found.units.tolist()]
     assert all(0 <= share <= 1 + 1e-9 for share in shares)
     assert all(before >= after - 1e-9 for before, after in pairwise(shares))
     assert all(
-        set(found.shares(atom)) == set(found.parts) for atom in found.atoms[:3].tolist()
+        set(found.shares(atom)) == set(found.parts) for atom in found.units[:3].tolist()
     )

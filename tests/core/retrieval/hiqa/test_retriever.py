@@ -272,8 +272,6 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
         ({"alpha": True}, "alpha must be .*; got True"),
         ({"beta": -1}, "beta must be 'auto' or a finite number at least 0; got -1"),
         ({"beta": float("inf")}, "beta must be .* at least 0; got inf"),
-        ({"fusion": "rrf", "beta": 0.5}, "alpha and beta are for fusion 'score'"),
-        ({"preset": "code", "fusion": "rrf"}, "preset 'code' fixes fusion; leave"),
         (
             {"preset": "code", "alpha": 0.0, "routes": ("dense",)},
             "preset 'code' fixes alpha, routes; leave",
@@ -359,9 +357,8 @@ def test_reading_order() -> None:
     }
 
 
-@pytest.mark.parametrize("fusion", ["score", "rrf"])
-def test_the_first_hits_do_not_depend_on_k(fusion: str) -> None:
-    retriever = HiQARetriever(manuals(), fusion=fusion)
+def test_the_first_hits_do_not_depend_on_k() -> None:
+    retriever = HiQARetriever(manuals())
     everything = shown(retriever.search("warranty of the Nova D13 and its camera", 50))
     assert len(everything) == 50
     for k in (1, 2, 7, 30):
@@ -423,8 +420,6 @@ def test_scores_are_the_routes_own() -> None:
         ({"beta": -1}, "beta"),
         ({"beta": float("nan")}, "beta"),
         ({"beta": float("inf")}, "beta"),
-        ({"fusion": "sum"}, "fusion"),
-        ({"fusion": "rrf", "alpha": 0.5}, "alpha"),
         ({"preset": "papers"}, "preset"),
         ({"preset": "code", "compare_rest": False}, "compare_rest"),
         ({"preset": "code", "beta": 0.2}, "beta"),
@@ -528,16 +523,16 @@ bodies = st.lists(
 
 
 @settings(max_examples=40, deadline=None)
-@given(bodies, st.randoms(use_true_random=False), st.sampled_from(["score", "rrf"]))
+@given(bodies, st.randoms(use_true_random=False))
 def test_the_order_of_documents_decides_among_equals_only(
-    texts: list[str], random: Any, fusion: str
+    texts: list[str], random: Any
 ) -> None:
     documents = [Document(text, id=f"d{i}") for i, text in enumerate(texts)]
     found = []
     for _ in range(2):
         index = Index(embedder=HashEmbedder(), views=("raw",))
         index.add(documents)
-        retriever = HiQARetriever(index, k=20, keywords=["Q7", "R8"], fusion=fusion)
+        retriever = HiQARetriever(index, k=20, keywords=["Q7", "R8"])
         found.append(
             {
                 hit.chunk.doc_id: hit.score
@@ -545,9 +540,7 @@ def test_the_order_of_documents_decides_among_equals_only(
             }
         )
         random.shuffle(documents)
-    if fusion == "score":
-        assert found[0] == pytest.approx(found[1])
-    assert set(found[0]) == set(found[1])
+    assert found[0] == pytest.approx(found[1])
 
 
 @settings(max_examples=30, deadline=None)
@@ -577,13 +570,11 @@ def test_sync_equals_async_and_twice_is_the_same(
             {"alpha": 0.2, "beta": 0.9},
             {"beta": "auto"},
             {"beta": 0},
-            {"fusion": "rrf"},
             {"preset": "paper"},
             {"routes": ["dense"]},
             {"routes": ["keywords", "bm25"]},
             {"routes": ["keywords"]},
             {"routes": ["keywords"], "beta": 0},
-            {"routes": ["dense", "keywords"], "fusion": "rrf"},
         ]
     ),
 )
@@ -738,7 +729,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"k": 120},
     {"preset": "paper"},
     {"preset": "code"},
-    {"fusion": "rrf", "order": "document"},
+    {"order": "document"},
     {"alpha": "auto", "beta": "auto", "diversify": "round_robin"},
     {
         "routes": ["keywords", "bm25"],

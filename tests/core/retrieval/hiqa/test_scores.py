@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from structrag.index.ranking import best_positions
 from structrag.retrieval.hiqa.scores import (
-    Pool,
+    Candidates,
     weighted_parts,
 )
 
 
-def pool(cosine: Sequence[float], bm25: Sequence[float], held: Any = ()) -> Pool:
+def pool(cosine: Sequence[float], bm25: Sequence[float], held: Any = ()) -> Candidates:
     rows = np.arange(len(cosine), dtype=np.int64)
     matrix = np.array(held, dtype=bool).reshape(len(held), len(cosine))
     names = tuple(f"name {i}" for i in range(len(matrix)))
-    return Pool(
+    return Candidates(
         rows,
         np.array(cosine, dtype=float),
         np.array(bm25, dtype=float),
@@ -31,7 +31,7 @@ def pool(cosine: Sequence[float], bm25: Sequence[float], held: Any = ()) -> Pool
     )
 
 
-def scores(given_pool: Pool, alpha: float, beta: float) -> Any:
+def scores(given_pool: Candidates, alpha: float, beta: float) -> Any:
     return weighted_parts(given_pool, (alpha, 1 - alpha, beta)).sum(axis=0)
 
 
@@ -45,7 +45,7 @@ cells = st.integers(-40, 40).map(lambda i: i / 40)
 
 
 @st.composite
-def pools(draw: st.DrawFn) -> Pool:
+def pools(draw: st.DrawFn) -> Candidates:
     n = draw(st.integers(1, 12))
     cosine = draw(
         st.lists(st.one_of(cells, st.just(float("nan"))), min_size=n, max_size=n)
@@ -60,14 +60,14 @@ def pools(draw: st.DrawFn) -> Pool:
 weights = st.integers(0, 10).map(lambda i: i / 10)
 
 
-def moved(given_pool: Pool, **changes: Any) -> Pool:
-    fields = {name: getattr(given_pool, name) for name in Pool.__slots__}
-    return Pool(**{**fields, **changes})
+def moved(given_pool: Candidates, **changes: Any) -> Candidates:
+    fields = {name: getattr(given_pool, name) for name in Candidates.__slots__}
+    return Candidates(**{**fields, **changes})
 
 
 @given(pools(), weights, weights, st.sampled_from([0.25, 0.5, 2, 8]), cells)
 def test_an_affine_map_of_the_cosines_changes_no_order(
-    given_pool: Pool, alpha: float, beta: float, a: float, b: float
+    given_pool: Candidates, alpha: float, beta: float, a: float, b: float
 ) -> None:
     other = moved(given_pool, cosine=a * given_pool.cosine + b)
     assert order(scores(given_pool, alpha, beta)) == order(
@@ -75,7 +75,7 @@ def test_an_affine_map_of_the_cosines_changes_no_order(
     ) or _constant(given_pool)
 
 
-def _constant(given_pool: Pool) -> bool:
+def _constant(given_pool: Candidates) -> bool:
     """Some segments have one cosine and others none: whether it is above 0 decides between 1 and 0
     then."""
     known = given_pool.cosine[~np.isnan(given_pool.cosine)]
@@ -84,7 +84,7 @@ def _constant(given_pool: Pool) -> bool:
 
 @given(pools(), weights, weights, st.sampled_from([0.25, 0.5, 2, 8]))
 def test_a_factor_on_bm25_changes_nothing(
-    given_pool: Pool, alpha: float, beta: float, factor: float
+    given_pool: Candidates, alpha: float, beta: float, factor: float
 ) -> None:
     other = moved(given_pool, bm25=factor * given_pool.bm25)
     assert scores(other, alpha, beta) == pytest.approx(scores(given_pool, alpha, beta))
@@ -92,7 +92,7 @@ def test_a_factor_on_bm25_changes_nothing(
 
 @given(pools(), weights, weights, st.data())
 def test_one_more_keyword_never_lowers_a_score(
-    given_pool: Pool, alpha: float, beta: float, data: st.DataObject
+    given_pool: Candidates, alpha: float, beta: float, data: st.DataObject
 ) -> None:
     lifted = data.draw(st.integers(0, len(given_pool.rows) - 1))
     extra = np.zeros((1, len(given_pool.rows)), dtype=bool)
@@ -108,7 +108,9 @@ def test_one_more_keyword_never_lowers_a_score(
 
 
 @given(pools(), weights)
-def test_one_route_alone_gives_its_own_order(given_pool: Pool, alpha: float) -> None:
+def test_one_route_alone_gives_its_own_order(
+    given_pool: Candidates, alpha: float
+) -> None:
     known = np.nan_to_num(given_pool.cosine, nan=-2)
     if not np.isnan(given_pool.cosine).any():
         assert order(scores(given_pool, 1, 0)) == order(known)

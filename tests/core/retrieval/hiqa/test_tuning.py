@@ -149,7 +149,7 @@ def test_what_cannot_be_tuned_by_is_named(questions: Any, named: str) -> None:
         HiQARetriever(INDEX).tune(questions)
 
 
-@pytest.mark.parametrize("options", [{"fusion": "rrf"}, {"preset": "code"}])
+@pytest.mark.parametrize("options", [{"preset": "paper"}, {"preset": "code"}])
 def test_a_retriever_without_alpha_and_beta_is_not_tuned(options: Any) -> None:
     with pytest.raises(InvalidParameter, match="alpha and beta"):
         HiQARetriever(INDEX, **options).tune([LabelledQuestion("pump", {"d1"})])
