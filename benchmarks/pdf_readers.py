@@ -54,7 +54,7 @@ _ANCHOR = re.compile(r"[ \t]*\{ *#[\w-]+ *\}[ \t]*$", re.MULTILINE)
 FEWEST_BOOKMARKS = 3
 # The number or label that stands before a title on the page, or in the bookmark alone.
 _NUMBER = re.compile(
-    r"(?:[a-z]|\d+|[ivx]+|chapter|appendix|section|part)(?: \d+)* (?=.)"
+    r"^(?:[a-z]|\d+|[ivx]+|chapter|appendix|section|part)(?: \d+)* (?=.)"
 )
 MEASURES = (
     "words found",
@@ -311,7 +311,7 @@ READERS_OF_OUTLINES: Mapping[str, Callable[[bytes], str]] = {
 
 def outline_title(title: str) -> str:
     """A title as it is compared: its words, without the number before them."""
-    return _NUMBER.sub("", " ".join(words_of(title)), count=1)
+    return _NUMBER.sub("", " ".join(words_of(title)))
 
 
 def bookmarks_of(data: bytes) -> tuple[list[str], int]:

@@ -37,7 +37,7 @@ def content(path: Path) -> dict[str, Any]:
     reader = store.reader()
     return {
         "ids": store.document_ids,
-        "prints": [store.fingerprint(doc_id) for doc_id in store.document_ids],
+        "prints": [store.stored(doc_id).fingerprint for doc_id in store.document_ids],
         "chunks": {
             level: store.reader(level).chunks() for level in store.settings.levels
         },

@@ -80,7 +80,7 @@ def answers(store: Store) -> list[object]:
     """Everything a user can see of a store."""
     rows = range(len(store))
     searches: list[object] = []
-    for view in store.views:
+    for view in store.reader().views:
         for word in [*WORDS, "apple plum fig", "nothing"]:
             searches.append(store.reader().search_lexical(view, word, 50))
             searches.append(store.reader().search_lexical(view, word, 1))
@@ -90,12 +90,12 @@ def answers(store: Store) -> list[object]:
     chunks = [
         (
             store.reader().chunk(row),
-            [store.reader().view_text(row, view) for view in store.views],
+            [store.reader().view_text(row, view) for view in store.reader().views],
         )
         for row in rows
     ]
     facts = [
-        (store.document(i), store.fingerprint(i), store.degraded(i))
+        (store.document(i), store.stored(i).fingerprint, store.stored(i).degraded)
         for i in store.document_ids
     ]
     places = [store.reader().select({"doc_id": i}) for i in store.document_ids]

@@ -105,8 +105,8 @@ def answers(index: Index, queries: Sequence[str] = QUERIES) -> list[Any]:
     facts = [
         (
             name,
-            index.store.fingerprint(name),
-            index.store.degraded(name),
+            index.store.stored(name).fingerprint,
+            index.store.stored(name).degraded,
             index.store.document(name),
         )
         for name in index.document_ids

@@ -290,13 +290,6 @@ class DenseIndex:
             concatenated(positions, np.int64), concatenated(scores, np.float64), n
         )
 
-    def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
-        """The score of every row, -inf for a row without a vector. Shape (n_rows,), float64."""
-        scores = np.full(n_rows, -np.inf)
-        for row, score in self.search(vector, n_rows):
-            scores[row] = score
-        return scores
-
     def _query(self, vector: ArrayLike) -> NDArray[np.float32]:
         query = np.asarray(vector)
         if query.ndim != 1 or (self.parts and query.shape != (self.dimension,)):

@@ -113,11 +113,6 @@ class Store:
     # -- documents
 
     @property
-    def views(self) -> tuple[str, ...]:
-        """Those of the first level."""
-        return tuple(next(iter(self.settings.levels.values())))
-
-    @property
     def document_ids(self) -> list[str]:
         """In row order."""
         return self.reader().document_ids
@@ -127,37 +122,27 @@ class Store:
         return len(self.reader())
 
     def __contains__(self, doc_id: object) -> bool:
-        return isinstance(doc_id, str) and self._stored(doc_id) is not None
+        return isinstance(doc_id, str) and self.stored(doc_id) is not None
 
     def document(self, doc_id: str) -> Document:
         """The document's id, title, format and meta; its `text` is empty. Raises UnknownDocument
         if unknown."""
-        stored = self._stored(doc_id)
+        stored = self.stored(doc_id)
         if stored is None:
             raise UnknownDocument.named(doc_id)
         return Document(text="", **stored.record)
 
-    def fingerprint(self, doc_id: str) -> str | None:
-        """What the document's entry was made from; None for an unknown document."""
-        stored = self._stored(doc_id)
-        return stored.fingerprint if stored else None
-
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
         """The fingerprints of those documents that are there with all their views."""
-        stored = {doc_id: self._stored(doc_id) for doc_id in doc_ids}
+        stored = {doc_id: self.stored(doc_id) for doc_id in doc_ids}
         return {
             doc_id: document.fingerprint
             for doc_id, document in stored.items()
             if document is not None and not document.degraded
         }
 
-    def degraded(self, doc_id: str) -> int:
-        """How many views of a document are to be made again. They lack what a failed call should
-        have given. 0 for a document that is not there."""
-        stored = self._stored(doc_id)
-        return stored.degraded if stored else 0
-
-    def _stored(self, doc_id: str) -> DocumentRow | None:
+    def stored(self, doc_id: str) -> DocumentRow | None:
+        """What is kept of a document; None for one that is not there."""
         with self._lock:
             pending = self._pending.get(doc_id)
             if pending is not None:
@@ -197,7 +182,7 @@ class Store:
         the same, and as many views are to be made again. Vectors and arrays are not compared."""
         with self._lock:
             doc_id = entry.document.id
-            stored = self._stored(doc_id)
+            stored = self.stored(doc_id)
             if stored is None or stored.fingerprint != entry.fingerprint:
                 return False
             if stored.degraded != entry.degraded:
@@ -401,9 +386,7 @@ class Store:
 
     def _tidy(self) -> None:
         """Drop dead segments, and join small ones of about one size."""
-        self._keep(
-            [i for i, alive in enumerate(self._live) if alive is None or alive.any()]
-        )
+        self._drop_dead()
         while True:
             crowd = self._crowd()
             if not crowd:
@@ -415,6 +398,12 @@ class Store:
             segments = [self._segments[i] for i in crowd]
             live = [self._live[i] for i in crowd]
             self._install(segments, live, Merge(segments, live).in_memory())
+
+    def _drop_dead(self) -> None:
+        """Drop segments without a living document."""
+        self._keep(
+            [i for i, alive in enumerate(self._live) if alive is None or alive.any()]
+        )
 
     def _keep(self, numbers: Sequence[int]) -> None:
         self._segments = [self._segments[i] for i in numbers]
@@ -488,13 +477,7 @@ class Store:
         they are. Equal content gives an equal saved index then, whatever its history."""
         with self._lock:
             self._flush()
-            self._keep(
-                [
-                    i
-                    for i, alive in enumerate(self._live)
-                    if alive is None or alive.any()
-                ]
-            )
+            self._drop_dead()
             if not self._segments:
                 self._snapshot = None
                 return

@@ -8,7 +8,7 @@ import gc
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
@@ -60,9 +60,6 @@ class Collected(Store):
         prints = dict(self.present)
         prints |= {doc_id: entry.fingerprint for doc_id, entry in self.entries.items()}
         return {doc_id: prints[doc_id] for doc_id in doc_ids if doc_id in prints}
-
-    def known(self, doc_ids: Iterable[str]) -> set[str]:
-        return {doc_id for doc_id in doc_ids if doc_id in self}
 
     def unchanged_ids(self, entries: Sequence[Entry]) -> set[str]:
         return set()

@@ -161,10 +161,25 @@ _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 for _format in (
     Format(
         "docx",
-        (".docx", ".docm", ".dotx"),
+        (".docx", ".docm", ".dotx", ".dotm"),
         f"{_OFFICE}.docx",
         (f"{_OPEN_XML}.wordprocessingml.document",),
         looks_like=_is_zip_with(b"word/"),
+    ),
+    Format(
+        "odt",
+        (".odt", ".ott"),
+        f"{_OFFICE}.odt",
+        ("application/vnd.oasis.opendocument.text",),
+        looks_like=_is_zip_with(b"opendocument.text"),
+    ),
+    Format(
+        "rtf",
+        (".rtf",),
+        f"{_OFFICE}.rtf",
+        ("application/rtf", "text/rtf"),
+        is_text=True,
+        looks_like=lambda start: start.startswith(b"{\\rtf"),
     ),
     Format("rst", (".rst",), f"{_MARKUP}.rst", ("text/x-rst",), is_markup=True),
     Format("asciidoc", (".adoc", ".asciidoc"), f"{_MARKUP}.asciidoc", is_markup=True),

@@ -89,31 +89,29 @@ def plain_source(text: str) -> str:
 
 
 def _stretches(source: str) -> Iterator[tuple[int, int]]:
-    unclosed: set[str] = set()  # what was looked for in vain is not looked for again
-    position = 0
+    """What only looks like Markdown; a formula never goes over a heading."""
+    limits: dict[str, int] = {}  # up to where an opener was looked for in vain
+    position = heading = 0
     while match := _OPENERS.search(source, position):
-        position = match.end()
+        position, opener = match.end(), match["opener"]
+        if heading <= match.start():
+            following = _HEADING.search(source, match.start())
+            heading = following.start() + 1 if following else len(source)
+        limit = len(source) if opener == "{/*" else heading
         if match["fence"]:
             position = fence_end(source, match["fence"], position)
         elif match["settings"]:
             yield match.span()
-        elif match["opener"] not in unclosed:
-            closer = _CLOSERS[match["opener"]]
-            end = source.find(closer, position)
+        elif limits.get(opener) != limit:
+            closer = _CLOSERS[opener]
+            end = source.find(closer, position, limit)
             if end < 0:
-                unclosed.add(match["opener"])
-            elif _is_stretch(source, match["opener"], position, end):
+                limits[opener] = limit
+            elif "\n" in source[position:end]:
                 position = line_end(source, end + len(closer)) - 1
                 yield match.start(), position
             else:
                 position = end + len(closer)
-
-
-def _is_stretch(source: str, opener: str, start: int, end: int) -> bool:
-    """Whether it goes over lines; a formula never over a heading."""
-    if "\n" not in source[start:end]:
-        return False
-    return opener == "{/*" or not _HEADING.search(source, start, end)
 
 
 def line_end(source: str, position: int) -> int:

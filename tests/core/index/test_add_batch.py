@@ -100,7 +100,7 @@ def test_indexing_finishes(name: str, preset: str) -> None:
     fell_back = sum(report.usage["fallbacks"].values())
     # Only what failed is made again; what was answered badly has its answer.
     assert (
-        index.store.degraded("d") == (fell_back if name in FAILING else 0)
+        index.store.stored("d").degraded == (fell_back if name in FAILING else 0)
         and fell_back > 0
     )
     assert "views fell back to the extractive default" in str(report)
@@ -252,7 +252,9 @@ def test_an_answer_that_cannot_be_used_is_not_asked_for_again(
         first.usage["fallbacks"] == {"summary": 1, "keywords": 1}
         and first.usage["calls"] == 2
     )
-    assert index.store.degraded(document.id) == 0 and not any(index.kept.values())
+    assert index.store.stored(document.id).degraded == 0 and not any(
+        index.kept.values()
+    )
     again = index.add([document])
     assert (
         again.unchanged == 1
@@ -508,7 +510,7 @@ def test_what_a_splitter_and_the_views_lack_is_counted_together() -> None:
         report = index.add([read_text(text, format="markdown", id="d")])
     counts = report.usage["fallbacks"]
     assert counts["chunks"] == 1 and counts["keywords"] > 0
-    assert index.store.degraded("d") == counts["chunks"] + counts["keywords"]
+    assert index.store.stored("d").degraded == counts["chunks"] + counts["keywords"]
 
 
 def test_vectors_of_a_splitter_stay_out_of_other_views() -> None:

@@ -175,7 +175,7 @@ def test_a_fit_is_kept_with_its_vectors_until_documents_change() -> None:
         len(embedder.fits) == 1
         and restored.fitted_embedder.total == reader.fitted_embedder.total == 11
     )
-    for view in store.views:
+    for view in store.reader().views:
         assert restored.search_dense(view, [1, 2], 9) == reader.search_dense(
             view, [1, 2], 9
         )

@@ -53,16 +53,16 @@ def test_rows_follow_documents_and_chunk_starts() -> None:
         row for row, _ in store.reader().search_lexical("keywords", "apple", 9)
     ] == [0]
     assert store.reader().search_dense("keywords", [1.0], 9) == []
-    assert (store.fingerprint("b"), store.degraded("b"), "b" in store) == (
+    assert (
+        store.stored("b").fingerprint,
+        store.stored("b").degraded,
+        "b" in store,
+    ) == (
         "print of b",
         3,
         True,
     )
-    assert (store.fingerprint("z"), store.degraded("z"), "z" in store) == (
-        None,
-        0,
-        False,
-    )
+    assert store.stored("z") is None and "z" not in store
     assert store.document("a") == Document(
         "", id="a", title="A", meta={"year": 2020, "tags": ["x", "y"]}
     )
@@ -231,8 +231,11 @@ def test_a_store_holds_what_was_put_and_nothing_else() -> None:
     assert not store.holds(replace(put, degraded=put.degraded + 1))
     assert not store.holds(entry("d", ["apple pie"]))
     assert not store.holds(entry("d", ["apple pie", "plum cake"]))
-    assert (store.fingerprint("d"), store.degraded("d")) == ("print of d", 2)
-    assert (store.fingerprint("x"), store.degraded("x")) == (None, 0)
+    assert (store.stored("d").fingerprint, store.stored("d").degraded) == (
+        "print of d",
+        2,
+    )
+    assert store.stored("x") is None
 
 
 def test_segments_are_joined_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,8 +64,8 @@ def test_both_frameworks_give_one_document_one_fingerprint() -> None:
     second = llama_index.MultiViewRetriever.from_documents(
         [LlamaDocument(text=text, metadata=metadata, id_="a")]
     )
-    fingerprint = first.index.store.fingerprint("a")
-    assert fingerprint == second.index.store.fingerprint("a") is not None
+    fingerprint = first.index.store.stored("a").fingerprint
+    assert fingerprint == second.index.store.stored("a").fingerprint is not None
 
 
 class Kind(str, Enum):

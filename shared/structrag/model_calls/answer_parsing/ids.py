@@ -38,7 +38,9 @@ _NAMED = re.compile(
 # An id and why it is one: "2: it names the pump".
 _REASONED = re.compile(r"^[ \t*#-]*(\d+)[ \t]*:\s", re.MULTILINE)
 _LABEL = re.compile(r"^[ \t>*-]*\(?(\d{1,9})[.)](?=\s|\Z)", re.MULTILINE)
-_MARKER = re.compile(r"^\W*(?:final )?(?:answer|ids?)\W{0,3}:", re.I | re.MULTILINE)
+_MARKER = re.compile(
+    r"^[^\w\n]*(?:final )?(?:answer|ids?)\W{0,3}:", re.I | re.MULTILINE
+)
 _NONE = re.compile(
     r"\W*(?:(?:no(?!\W{0,2}\d)|none|nothing|n/a|not|keine?r?|aucune?|ninguna?)\b|"
     r"there (?:is|are) no\b|无|没有)",

@@ -46,7 +46,7 @@ def test_what_adding_did_is_counted_and_said() -> None:
     assert (report.sections, report.paragraphs) == (3, 3)
     assert "1 document added, 0 replaced, 0 unchanged; 3 sections" in str(report)
     assert str(report).endswith("fell back: chunks 1 (OSError: down)")
-    assert len(failing.prompts) == 1 and index.store.degraded("report") == 1
+    assert len(failing.prompts) == 1 and index.store.stored("report").degraded == 1
 
 
 def test_what_a_failed_call_left_is_made_again() -> None:
@@ -56,7 +56,7 @@ def test_what_a_failed_call_left_is_made_again() -> None:
     model.script = "A heron waits for frogs."
     report = index.add([document()])
     assert (report.added, report.replaced, report.unchanged) == (0, 1, 0)
-    assert "fell back" not in str(report) and index.store.degraded("report") == 0
+    assert "fell back" not in str(report) and index.store.stored("report").degraded == 0
     summaries = [chunk.extras["summary"] for chunk in index.sections.chunks()]
     assert "A heron waits for frogs." in summaries
     assert index.add([document()]).unchanged == 1 and len(model.prompts) == 2
@@ -73,7 +73,9 @@ def test_answers_of_a_document_are_kept_until_all_of_it_is_answered() -> None:
     index = D3Index(llm=model)
     for asked in (2, 3):
         index.add([document(TWO_LONG)])
-        assert len(model.prompts) == asked and index.store.degraded("report") == 1
+        assert (
+            len(model.prompts) == asked and index.store.stored("report").degraded == 1
+        )
     model.script = "Herons wait for frogs."
     index.add([document(TWO_LONG)])
     assert len(model.prompts) == 4 and not any(index.kept.values())
