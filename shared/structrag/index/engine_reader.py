@@ -136,9 +136,6 @@ class EngineReader(CorpusReader, ABC):
             line for _, line in sorted(self._lines(self._of_document(doc_id)).items())
         ]
 
-    def _lines_of(self, doc_ids: Sequence[str]) -> dict[int, bytes]:
-        return self._lines(self._of_documents(doc_ids))
-
     @property
     def row_numbers(self) -> NDArray[np.int64]:
         """All rows, ascending."""
@@ -160,7 +157,7 @@ class EngineReader(CorpusReader, ABC):
             lines: dict[int, list[bytes]] = {
                 head.key: [] for head in self.heads(some).values()
             }
-            for row, line in sorted(self._lines_of(some).items()):
+            for row, line in sorted(self._lines(self._of_documents(some)).items()):
                 lines[key_of(id_of_row(row))].append(line)
             for doc_id in some:
                 head = self._known[doc_id]

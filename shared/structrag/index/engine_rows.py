@@ -99,9 +99,8 @@ def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
         )
     prepared = prepare(entry, settings.levels, settings.dtype)
     (level,) = prepared.levels.values()
-    windows = max(
-        (int(np.bincount(owner).max()) for _, owner in _owned(level)), default=0
-    )
+    owners = [owner for _, owner in level.vectors.values() if len(owner)]
+    windows = max((int(np.bincount(owner).max()) for owner in owners), default=0)
     if len(level.rows) >= 1 << CHUNK_BITS or windows > 1 << WINDOW_BITS:
         raise InvalidParameter(
             f"document {entry.document.id!r} must have fewer than {1 << CHUNK_BITS:,} chunks of at "
@@ -109,10 +108,6 @@ def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
             f"{len(level.rows):,}, with up to {windows:,}. Cut the document into several."
         )
     return prepared
-
-
-def _owned(level: LevelRows) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
-    return ((matrix, owner) for matrix, owner in level.vectors.values() if len(owner))
 
 
 def rows_by_document(

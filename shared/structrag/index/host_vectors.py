@@ -59,7 +59,7 @@ class HostVectors:
             return {}
         return {
             doc_id: self._leftovers.get(doc_id, [])
-            + self._pairs(_chunks_of(doc_id, store))
+            + self._pairs(store.chunks(doc_id) if doc_id in store else [])
             for doc_id in doc_ids
         }
 
@@ -96,7 +96,3 @@ class HostVectors:
 def _name(store: DenseStore) -> str:
     """How errors name a host's store. As what an adapter wraps, where it says so."""
     return str(getattr(store, "label", f"vector store {type(store).__name__}"))
-
-
-def _chunks_of(doc_id: str, store: CorpusStore) -> list[Chunk]:
-    return store.chunks(doc_id) if doc_id in store else []

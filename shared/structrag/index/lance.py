@@ -309,17 +309,16 @@ def _check_place(place: str) -> None:
     if not _is_local(place):
         return
     folder = Path(place)
-    if folder.exists() and (not folder.is_dir() or not _is_free(folder)):
+    # An interrupted creation leaves these.
+    ours = {".lock", f"{CHUNKS}.lance"}
+    if folder.exists() and (
+        not folder.is_dir() or not {path.name for path in folder.iterdir()} <= ours
+    ):
         raise InvalidParameter(
             f"store must be new, an empty folder or a store of structrag; {place!r} holds "
             "something else, and nothing in it was changed. Choose another folder."
         )
     folder.mkdir(parents=True, exist_ok=True)
-
-
-def _is_free(folder: Path) -> bool:
-    """Whether a folder has nothing, or what an interrupted creation has left."""
-    return {path.name for path in folder.iterdir()} <= {".lock", f"{CHUNKS}.lance"}
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -57,11 +57,10 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         """The settings as they are saved."""
-        bm25 = self.bm25
         return {
             "levels": {name: list(views) for name, views in self.levels.items()},
             "dtype": self.dtype,
-            "bm25": {"method": bm25.method, "k1": bm25.k1, "b": bm25.b},
+            "bm25": asdict(self.bm25),
             "tokenizer": self.tokenizer.to_json(),
         }
 

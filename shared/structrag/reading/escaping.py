@@ -39,11 +39,11 @@ def heading_line(level: int, title: str) -> str:
     return f"{signs} {escaped}"
 
 
-def fenced(text: str) -> str:
+def fenced(text: str, language: str = "") -> str:
     """The text as a code block. Its fence is longer than any inside."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def assembled(parts: list[str]) -> str:

@@ -231,7 +231,8 @@ class MultiViewRetriever(Retriever):
         best = self._best()
         rows = [row for row, _ in chosen]
         ranks = _ranks(fused.routes, set(rows))
-        fused_ranks = _ranks(fused.rankings, set(rows))
+        same = fused.rankings is fused.routes
+        fused_ranks = ranks if same else _ranks(fused.rankings, set(rows))
         hits: list[tuple[int, Hit]] = []
         chunks = reader.chunks_at(rows)
         for rank, ((row, score), chunk) in enumerate(

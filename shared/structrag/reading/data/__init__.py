@@ -1,0 +1,1 @@
+"""Formats of data and messages: tables as text, and others."""

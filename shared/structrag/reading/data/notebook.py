@@ -1,0 +1,120 @@
+"""Jupyter notebooks (nbformat 3 and 4)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from structrag.reading.data.placed import placed_draft
+from structrag.reading.drafts import Draft
+from structrag.reading.escaping import escaped_lines, fenced, heading_line
+from structrag.reading.office.package import refuse
+from structrag.text.plurals import pluralise
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
+_IMAGES = ("png", "jpeg", "svg", "pdf")  # keys of nbformat 3
+
+
+def to_markdown(data: bytes, name: str = "") -> Draft:
+    """A notebook as Markdown. Places are "cell 1" and so on.
+
+    Markdown cells stand as they are, code and the texts that it printed are fenced, raw cells are
+    text without headings. Images of outputs are left out and counted.
+
+    Raises:
+        InvalidDocument: It is no notebook, or its JSON is broken or too deep.
+    """
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        refuse(name, f"it is no JSON, as notebooks are ({error}). Save it again.")
+    cells = _cells(notebook)
+    if cells is None:
+        refuse(name, 'it is JSON without a list of "cells". Save it as a notebook.')
+    facts = _dict(notebook.get("metadata"))
+    language = _language(facts)
+    blocks: list[tuple[str, str]] = []
+    images = 0
+    for count, cell in enumerate(map(_dict, cells), start=1):
+        place = f"cell {count}"
+        kind = cell.get("cell_type")
+        source = _text(cell.get("source", cell.get("input"))).strip("\r\n")
+        if kind == "code":
+            if source.strip():
+                shown = language or _named(cell.get("language"))
+                blocks.append((place, fenced(source, shown)))
+            outputs = cell.get("outputs")
+            for output in map(_dict, outputs if isinstance(outputs, list) else ()):
+                text = _output(output).rstrip()
+                images += _has_image(output)
+                blocks.append((place, fenced(text) if text.strip() else ""))
+        elif kind == "markdown":
+            blocks.append((place, _closed(source)))
+        elif kind == "heading" and source.strip():  # nbformat 3
+            level = cell.get("level")
+            level = level if isinstance(level, int) else 1
+            blocks.append((place, heading_line(level, " ".join(source.split()))))
+        else:
+            blocks.append((place, "\n".join(escaped_lines(source.splitlines()))))
+    uncertain = [f"{pluralise(images, 'image')} of outputs left out."] * bool(images)
+    return placed_draft(blocks, tuple(uncertain), _text(facts.get("title")))
+
+
+def _cells(notebook: Any) -> list[Any] | None:
+    cells = _dict(notebook).get("cells")
+    sheets = _dict(notebook).get("worksheets")
+    if cells is None and isinstance(sheets, list):
+        lists = [_dict(sheet).get("cells") for sheet in sheets]
+        return [cell for each in lists if isinstance(each, list) for cell in each]
+    return cells if isinstance(cells, list) else None
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(each for each in value if isinstance(each, str))
+    return value if isinstance(value, str) else ""
+
+
+def _language(facts: dict[str, Any]) -> str:
+    return _named(_dict(facts.get("kernelspec")).get("language")) or _named(
+        _dict(facts.get("language_info")).get("name")
+    )
+
+
+def _named(language: Any) -> str:
+    is_name = isinstance(language, str) and _LANGUAGE.fullmatch(language)
+    return language if is_name else ""
+
+
+def _output(output: dict[str, Any]) -> str:
+    if isinstance(trace := output.get("traceback"), list):
+        text = "\n".join(each for each in trace if isinstance(each, str))
+    else:
+        text = _text(_dict(output.get("data")).get("text/plain", output.get("text")))
+    return _COLOUR.sub("", text)
+
+
+def _has_image(output: dict[str, Any]) -> bool:
+    shown = _dict(output.get("data"))
+    return any(key.startswith("image/") for key in shown) or any(
+        key in output for key in _IMAGES
+    )
+
+
+def _closed(source: str) -> str:
+    """A Markdown cell whose last code block ends with it, as a notebook shows it."""
+    fence = ""
+    for line in source.splitlines():
+        match = _FENCE.fullmatch(line)
+        if match and not fence:
+            fence = match[1]
+        elif match and match[1].startswith(fence) and not match[2].strip():
+            fence = ""
+    return f"{source}\n{fence}" if fence else source

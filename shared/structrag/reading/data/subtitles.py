@@ -1,0 +1,102 @@
+"""Subtitles: WebVTT and SubRip (SRT)."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from structrag.reading.data.placed import placed_draft
+from structrag.reading.decoding import decoded
+from structrag.reading.drafts import Draft
+from structrag.reading.escaping import escaped_line
+from structrag.reading.office.package import refuse
+
+PAUSE = 2.0  # seconds between cues that begin a paragraph
+MOST_CHARACTERS = 1_200  # of a paragraph; the next cue begins another
+
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}"
+_TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t].*)?")
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
+_TAG = re.compile(r"</?[A-Za-z0-9][^<>]*>|\{\\[^{}]*\}")
+_HEAD = re.compile(r"WEBVTT(?:[ \t]+-?[ \t]*(.*))?")
+
+
+def to_markdown(data: bytes, name: str = "") -> Draft:
+    """Subtitles as paragraphs, each at a place such as "00:12:31".
+
+    A new speaker, a pause of two seconds and 1,200 characters begin a paragraph. A line that the
+    next cue repeats, as rolling captions do, stands once.
+
+    Raises:
+        InvalidDocument: There is no cue with its times.
+    """
+    lines = decoded(data, name).text.splitlines()
+    head = _HEAD.fullmatch(lines[0].strip()) if lines else None
+    blocks: list[tuple[str, str]] = []
+    words: list[str] = []
+    speaker, begin, size = "", 0, 0
+    last_end: float = 0
+    shown: list[str] = []  # lines of the last cue
+    has_cues = False
+
+    def flush() -> None:
+        if words:
+            text = " ".join(words)
+            said = f"{speaker}: {text}" if speaker else text
+            blocks.append((_label(begin), escaped_line(said)))
+        words.clear()
+
+    index = 0
+    while index < len(lines):
+        match = _TIMES.fullmatch(lines[index])
+        index += 1
+        if match is None:
+            continue
+        has_cues = True
+        start, end = _seconds(match, 1), _seconds(match, 4)
+        cue: list[str] = []
+        while index < len(lines) and lines[index].strip():
+            if _TIMES.fullmatch(lines[index]):
+                break
+            cue.append(lines[index])
+            index += 1
+        is_next = index < len(lines) and bool(lines[index].strip())
+        if is_next and cue and cue[-1].strip().isdecimal():  # the number of the next
+            cue.pop()
+        before, shown = shown, []
+        voice = speaker if not words or start - last_end < PAUSE else ""
+        is_named = False
+        for line in cue:
+            for place, part in enumerate(_VOICE.split(line)):
+                if place % 2:
+                    voice, is_named = " ".join(unescape(part).split()), True
+                    continue
+                text = " ".join(unescape(_TAG.sub("", part)).split())
+                if not text:
+                    continue
+                shown.append(text)
+                if text in before:
+                    continue
+                if not is_named:
+                    voice = ""
+                is_new = voice != speaker or start - last_end >= PAUSE
+                if not words or is_new or size > MOST_CHARACTERS:
+                    flush()
+                    speaker, begin, size = voice, start, 0
+                words.append(text)
+                size += len(text) + 1
+                last_end = max(last_end, end)
+        last_end = max(last_end, end)
+    flush()
+    if not has_cues:
+        refuse(name, "it has no cue with times (00:00:01.000 --> 00:00:02.000).")
+    return placed_draft(blocks, title=(head[1] or "") if head else "")
+
+
+def _seconds(match: re.Match[str], group: int) -> int:
+    hours, minutes, seconds = (int(match[group + each] or 0) for each in range(3))
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def _label(seconds: int) -> str:
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
