@@ -16,6 +16,7 @@ from structrag.reading.escaping import (
     fenced,
     heading_line,
 )
+from structrag.reading.html.markdown import is_pipe_table
 from structrag.reading.plain import plain_blocks, plain_headings
 from structrag.records import Heading
 
@@ -36,7 +37,6 @@ _GRID_RULE = re.compile(r"\+(?:[-=]+\+)+")
 _NUMBER = re.compile(
     r"[-+(]?[$€£¥]?[ ]?[-+]?\d[\d.,']*[ ]?[%)]{0,2}|[-–—]|n/?a", re.IGNORECASE
 )
-_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
 _WIDE = re.compile(r"\S(?:[ ]{3,}|\t)\S")
 
 Rows = list[list[str]]
@@ -148,19 +148,6 @@ def _dedented(lines: list[str]) -> list[str]:
 
 def _letters(text: str) -> str:
     return "".join(_LETTERS_AND_DIGITS.findall(text))
-
-
-def is_pipe_table(lines: Sequence[str]) -> bool:
-    """Whether the second line is a delimiter row that fits the first."""
-    if len(lines) < 2 or "|" not in lines[0]:
-        return False
-    head, rule = lines[0].strip(), lines[1].strip()
-    bars = rule.strip("|").count("|")
-    return (
-        bool(_DELIMITERS.fullmatch(rule))
-        and "-" in rule
-        and bars == head.strip("|").count("|")
-    )
 
 
 def has_columns(lines: Sequence[str]) -> bool:
