@@ -65,7 +65,7 @@ MUTABLE = {
     "reading._Run",
     "retrieval.RouteTally",
     "retrieval.CallStats",
-    "retrieval._State",
+    "retrieval._Rounds",
     "reading._Cell",
     "reading._List",
     "reading._State",

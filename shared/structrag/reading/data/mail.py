@@ -1,0 +1,162 @@
+"""E-mail messages and saved pages (MHTML)."""
+
+from __future__ import annotations
+
+import email
+from dataclasses import replace
+from email.message import EmailMessage
+from email.policy import default
+
+from structrag.errors import InvalidDocument
+from structrag.reading.decoding import decoded
+from structrag.reading.drafts import Draft
+from structrag.reading.escaping import assembled, escaped_lines, heading_line
+from structrag.reading.html.markdown import markdown_parts
+from structrag.reading.html.reader import read_html
+from structrag.reading.office.package import refuse
+from structrag.records import Layout
+
+_SHOWN = ("From", "To", "Cc", "Date")
+_HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
+
+
+def to_markdown(data: bytes, name: str = "") -> Draft:
+    """A message as Markdown: its subject as the heading, then who wrote it, its body, and the names
+    of what is attached. A saved page is the page alone.
+
+    Of alternatives the HTML one is read. Nothing that a body refers to is fetched.
+
+    Raises:
+        InvalidDocument: It has no headers of a message, or its parts are nested too deeply.
+    """
+    message = _parsed(data, name)
+    subject = _header(message, "Subject")
+    unsure: list[str] = []
+    if _is_page(message, name):
+        page = _first_page(message)
+        if page is None:
+            refuse(name, "it holds no page. Save the page again.")
+        text, title, layout = read_html(_content(page, name))
+        parts = markdown_parts(text, layout, unsure)
+        return Draft(assembled(parts), tuple(unsure), title=title or subject)
+    facts = [f"- {key}: {text}" for key in _SHOWN if (text := _header(message, key))]
+    parts = [heading_line(1, subject)] if subject else []
+    parts.append("\n".join(facts))
+    attached: list[str] = []
+    for part in _bodies(message, attached):
+        content = _content(part, name)
+        if part.get_content_type() == "text/html":
+            text, _, layout = read_html(content, drop_navigation=False)
+            parts += markdown_parts(text, _below(layout), unsure)
+        else:
+            parts += _paragraphs(content)
+    parts.append("\n".join(f"- Attached: {each}" for each in attached))
+    if any("Boundary" in type(each).__name__ for each in message.defects):
+        unsure.append("The message is cut off; its last part may be missing.")
+    return Draft(assembled(parts), tuple(unsure), title=subject)
+
+
+def _parsed(data: bytes, name: str) -> EmailMessage:
+    try:
+        message = email.message_from_bytes(data, policy=default)
+    except RecursionError:
+        refuse(name, "its parts are nested too deeply. Save the message again.")
+    if not _HEADERS & {key.lower() for key in message}:
+        refuse(name, "it does not begin with the headers of a message. Save it again.")
+    return message
+
+
+def _header(message: EmailMessage, key: str) -> str:
+    try:
+        value = message.get(key, "")
+    except (ValueError, LookupError, IndexError, AttributeError, TypeError):
+        return ""  # the standard library raises on some broken headers
+    return " ".join(str(value).split())
+
+
+def _is_page(message: EmailMessage, name: str) -> bool:
+    return (
+        name.lower().endswith((".mht", ".mhtml"))
+        or "Snapshot-Content-Location" in message
+        or _header(message, "From").startswith("<Saved by")
+    )
+
+
+def _children(part: EmailMessage) -> list[EmailMessage]:
+    inside = part.get_payload() if part.is_multipart() else None
+    if not isinstance(inside, list):
+        return []
+    return [each for each in inside if isinstance(each, EmailMessage)]
+
+
+def _first_page(message: EmailMessage) -> EmailMessage | None:
+    stack = [message]
+    while stack:
+        part = stack.pop()
+        if part.get_content_type() in ("text/html", "application/xhtml+xml"):
+            return part
+        stack += reversed(_children(part))
+    return None
+
+
+def _bodies(message: EmailMessage, attached: list[str]) -> list[EmailMessage]:
+    """The parts that are shown, in order. Names of the others are appended to `attached`."""
+    shown = []
+    stack = [message]
+    while stack:
+        part = stack.pop()
+        kind = part.get_content_type()
+        if kind == "multipart/alternative":
+            stack += _children(part)[_best(_children(part)) :][:1]
+        elif part.get_content_maintype() == "multipart":
+            stack += reversed(_children(part))
+        elif kind in ("text/plain", "text/html") and not part.is_attachment():
+            shown.append(part)
+        else:
+            attached.append(_attached(part, kind))
+    return shown
+
+
+def _best(alternatives: list[EmailMessage]) -> int:
+    """The one with HTML, else the first."""
+    pages = (n for n, each in enumerate(alternatives) if _first_page(each) is not None)
+    return next(pages, 0)
+
+
+def _attached(part: EmailMessage, kind: str) -> str:
+    try:
+        file = part.get_filename()
+    except (ValueError, LookupError, IndexError, AttributeError, TypeError):
+        file = None
+    if not file and kind == "message/rfc822":
+        file = next((_header(each, "Subject") for each in _children(part)), "")
+    return " ".join((file or kind).split())
+
+
+def _content(part: EmailMessage, name: str) -> str:
+    raw = part.get_payload(decode=True)
+    data = raw if isinstance(raw, bytes) else b""
+    charset = part.get_content_charset("")
+    try:
+        text = data.decode(charset, "replace") if charset else decoded(data, name).text
+    except (LookupError, ValueError, InvalidDocument):
+        text = data.decode("latin-1")
+    return text.replace("\0", "")
+
+
+def _below(layout: Layout) -> Layout:
+    """The layout with its headings below that of the subject."""
+    if not any(each.level == 1 for each in layout.headings):
+        return layout
+    headings = tuple(replace(each, level=each.level + 1) for each in layout.headings)
+    return replace(layout, headings=headings)
+
+
+def _paragraphs(text: str) -> list[str]:
+    paragraphs: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip():
+            paragraphs[-1].append(line.rstrip())
+        elif paragraphs[-1]:
+            paragraphs.append([])
+    return ["\n".join(escaped_lines(each)) for each in paragraphs]

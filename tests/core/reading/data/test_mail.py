@@ -1,0 +1,54 @@
+from email.message import EmailMessage
+
+import pytest
+
+from structrag.errors import InvalidDocument
+from structrag.reading.data.mail import to_markdown
+
+
+def test_the_subject_is_the_title_and_the_html_body_is_read():
+    message = EmailMessage()
+    message["From"] = "a@example.org"
+    message["Subject"] = "Pumpe fällt aus"
+    message.set_content("Plain text.")
+    message.add_alternative("<h1>Report</h1><p>HTML text.</p>", subtype="html")
+    message.add_attachment(b"\0\1\2", "application", "pdf", filename="seals.pdf")
+    draft = to_markdown(message.as_bytes(), "mail.eml")
+    assert draft.title == "Pumpe fällt aus"
+    assert draft.text == (
+        "# Pumpe fällt aus\n\n- From: a@example.org\n\n## Report\n\nHTML text.\n\n"
+        "- Attached: seals.pdf\n"
+    )
+
+
+def test_a_plain_body_keeps_quotes_and_is_no_markup():
+    data = b"From: a@b.org\n\n# not a heading\n\n> quoted\nanswer\n"
+    text = to_markdown(data).text
+    assert text == "- From: a@b.org\n\n\\# not a heading\n\n> quoted\nanswer\n"
+
+
+def test_a_saved_page_is_the_page():
+    data = (
+        b'From: <Saved by Blink>\nContent-Type: multipart/related; boundary="x"\n\n'
+        b"--x\nContent-Type: text/html; charset=utf-8\n"
+        b"Content-Transfer-Encoding: quoted-printable\n\n"
+        b"<title>Page</title><h1>=C3=BCber</h1><p>the filter</p>\n"
+        b"--x\nContent-Type: image/png\n\nAAAA\n--x--\n"
+    )
+    draft = to_markdown(data, "page.mhtml")
+    assert (draft.title, draft.text) == ("Page", "# über\n\nthe filter\n")
+
+
+@pytest.mark.parametrize("data", [b"", b"Just text.\n", b"%PDF-1.7\n"])
+def test_what_is_no_message_is_refused_by_name(data):
+    with pytest.raises(InvalidDocument, match=r"mail\.eml"):
+        to_markdown(data, "mail.eml")
+
+
+def test_parts_nested_without_end_do_no_harm():
+    head = b"".join(
+        b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n' % (n, n)
+        for n in range(3_000)
+    )
+    with pytest.raises(InvalidDocument, match="nested"):
+        to_markdown(b"From: a@b.org\n" + head + b"\ntext\n")
