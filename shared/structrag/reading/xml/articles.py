@@ -42,8 +42,8 @@ _DROPPED = _names(
 _CODE = _names("programlisting preformat screen literallayout synopsis")
 _BLOCKS = _names(
     "p para simpara title subtitle label caption attrib disp-formula equation contrib aff "
-    "kwd-group ref mixed-citation biblioentry bibliomixed list-item listitem term def fig table-wrap "
-    "disp-quote blockquote formalpara phrase-block statement speech verse-line author "
+    "kwd-group ref mixed-citation biblioentry bibliomixed list-item listitem term def fig "
+    "table-wrap disp-quote blockquote formalpara phrase-block statement speech verse-line author "
     "funding-group copyright legalnotice subject date corresp"
 )
 _ITEMS = _names("list-item listitem ref biblioentry bibliomixed")
