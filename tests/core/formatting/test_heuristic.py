@@ -19,10 +19,10 @@ from structrag.formatting.cleaning import cleaned_text
 from structrag.formatting.heuristic import (
     drawn_table,
     has_columns,
-    is_pipe_table,
     markdown_of_text,
     sound_headings,
 )
+from structrag.reading.html.markdown import is_pipe_table
 from structrag.reading.markdown import front_matter, markdown_headings
 from structrag.reading.sections import parse
 

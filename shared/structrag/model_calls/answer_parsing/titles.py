@@ -45,7 +45,7 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
     that is prose names are looked for inside. "none", "N/A" and an empty answer name nothing. Never
     raises.
     """
-    names = _Names(paths)
+    names = _KnownNames(paths)
     positions: set[int] = set()
     dropped = 0
     for item in _items(answer):
@@ -73,7 +73,7 @@ def usable_names(
     return bool(_normal(text)) or (empty and not text)
 
 
-class _Names:
+class _KnownNames:
     """Every way to name each section, and who is meant."""
 
     def __init__(self, paths: Sequence[Sequence[str]]) -> None:

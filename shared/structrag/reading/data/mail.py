@@ -16,6 +16,7 @@ from structrag.reading.html.reader import read_html
 from structrag.reading.office.package import refuse
 from structrag.records import Layout
 
+_PLAIN = "text/plain"
 _SHOWN = ("From", "To", "Cc", "Date")
 _HEADERS = {"from", "to", "subject", "date", "mime-version", "content-type", "received"}
 
@@ -24,7 +25,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     """A message as Markdown: its subject as the heading, then who wrote it, its body, and the names
     of what is attached. A saved page is the page alone.
 
-    Of alternatives the HTML one is read. Nothing that a body refers to is fetched.
+    Of alternatives the HTML one is read, or the plain one if that has over twice as many words.
+    Nothing that a body refers to is fetched.
 
     Raises:
         InvalidDocument: It has no headers of a message, or its parts are nested too deeply.
@@ -43,13 +45,17 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     parts = [heading_line(1, subject)] if subject else []
     parts.append("\n".join(facts))
     attached: list[str] = []
-    for part in _bodies(message, attached):
+    for part, other in _bodies(message, attached):
         content = _content(part, name)
-        if part.get_content_type() == "text/html":
-            text, _, layout = read_html(content, drop_navigation=False)
-            parts += markdown_parts(text, _below(layout), unsure)
-        else:
+        if part.get_content_type() != "text/html":
             parts += _paragraphs(content)
+            continue
+        text, _, layout = read_html(content, drop_navigation=False)
+        plain = _content(other, name) if other is not None else ""
+        if 2 * len(text.split()) < len(plain.split()):  # the page says less
+            parts += _paragraphs(plain)
+        else:
+            parts += markdown_parts(text, _below(layout), unsure)
     parts.append("\n".join(f"- Attached: {each}" for each in attached))
     if any("Boundary" in type(each).__name__ for each in message.defects):
         unsure.append("The message is cut off; its last part may be missing.")
@@ -99,28 +105,31 @@ def _first_page(message: EmailMessage) -> EmailMessage | None:
     return None
 
 
-def _bodies(message: EmailMessage, attached: list[str]) -> list[EmailMessage]:
-    """The parts that are shown, in order. Names of the others are appended to `attached`."""
+def _bodies(
+    message: EmailMessage, attached: list[str]
+) -> list[tuple[EmailMessage, EmailMessage | None]]:
+    """The parts that are shown, in order, each with its plain alternative. Names of the others are
+    appended to `attached`."""
     shown = []
-    stack = [message]
+    stack: list[tuple[EmailMessage, EmailMessage | None]] = [(message, None)]
     while stack:
-        part = stack.pop()
+        part, other = stack.pop()
         kind = part.get_content_type()
+        children = _children(part)
         if kind == "multipart/alternative":
-            stack += _children(part)[_best(_children(part)) :][:1]
+            plain = (each for each in children if each.get_content_type() == _PLAIN)
+            pages = (each for each in children if _first_page(each) is not None)
+            other = next(plain, None)
+            best = next(pages, other or next(iter(children), None))
+            if best is not None:
+                stack.append((best, other))
         elif part.get_content_maintype() == "multipart":
-            stack += reversed(_children(part))
-        elif kind in ("text/plain", "text/html") and not part.is_attachment():
-            shown.append(part)
+            stack += [(each, other) for each in reversed(children)]
+        elif kind in (_PLAIN, "text/html") and not part.is_attachment():
+            shown.append((part, other))
         else:
             attached.append(_attached(part, kind))
     return shown
-
-
-def _best(alternatives: list[EmailMessage]) -> int:
-    """The one with HTML, else the first."""
-    pages = (n for n, each in enumerate(alternatives) if _first_page(each) is not None)
-    return next(pages, 0)
 
 
 def _attached(part: EmailMessage, kind: str) -> str:

@@ -46,7 +46,7 @@ HISTORY_TOKENS = 200  # of an intermediate answer in later prompts
 
 
 @dataclass(slots=True)
-class _State:
+class _Rounds:
     question: str
     where: Any
     trace: list[Hop] = field(default_factory=list)
@@ -193,7 +193,7 @@ class SelfAsk:
     def flow(self, question: str, *, where: Any = None) -> Flow[SelfAskResult]:
         """`answer` as steps."""
         check_query(question)
-        state = _State(question, where)
+        state = _Rounds(question, where)
         stopped, answer = yield from self._rounds(state)
         if stopped != "final_answer":
             answer = yield from self._direct(state)
@@ -207,7 +207,7 @@ class SelfAsk:
             len(state.errors),
         )
 
-    def _rounds(self, state: _State) -> Flow[tuple[Stopped, str]]:
+    def _rounds(self, state: _Rounds) -> Flow[tuple[Stopped, str]]:
         """Ask follow-ups; why that stopped, and the final answer or ""."""
         asked: set[str] = set()
         while True:
@@ -237,7 +237,7 @@ class SelfAsk:
     def _is_too_much(self, tokens: int) -> bool:
         return self.token_budget is not None and tokens > self.token_budget
 
-    def _next(self, state: _State, prompt: str) -> Flow[tuple[str, str]]:
+    def _next(self, state: _Rounds, prompt: str) -> Flow[tuple[str, str]]:
         """What the model wants next, "follow_up" or "final", and its text."""
         reply = yield from ask(Ask(prompt, "selfask.next/1", llm=self.llm))
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
@@ -247,7 +247,7 @@ class SelfAsk:
         state.answered += 1
         return read_reply(reply)
 
-    def _hop(self, state: _State, follow_up: str) -> Flow[None]:
+    def _hop(self, state: _Rounds, follow_up: str) -> Flow[None]:
         retrieved = yield from retrieved_flow(self.retriever, follow_up, state.where)
         answered = yield from answer_flow(
             follow_up,
@@ -265,7 +265,7 @@ class SelfAsk:
             Hop(follow_up, answered.answer, evidence, cost, retrieved.result)
         )
 
-    def _direct(self, state: _State) -> Flow[str]:
+    def _direct(self, state: _Rounds) -> Flow[str]:
         """The answer over all evidence. "" where both calls failed."""
         if not state.evidence:
             retrieved = yield from retrieved_flow(

@@ -52,3 +52,13 @@ def test_parts_nested_without_end_do_no_harm():
     )
     with pytest.raises(InvalidDocument, match="nested"):
         to_markdown(b"From: a@b.org\n" + head + b"\ntext\n")
+
+
+def test_a_page_that_says_less_than_the_plain_body_is_not_read():
+    message = EmailMessage()
+    message["Subject"] = "Seals"
+    message.set_content("All the seals of the pump must be changed on Monday.")
+    message.add_alternative("<p>on Monday</p>", subtype="html")
+    assert to_markdown(message.as_bytes()).text == (
+        "# Seals\n\nAll the seals of the pump must be changed on Monday.\n"
+    )

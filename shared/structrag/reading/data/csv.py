@@ -1,0 +1,73 @@
+"""Tables as text: CSV and TSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from itertools import islice
+
+from structrag.reading.decoding import decoded
+from structrag.reading.drafts import Draft
+from structrag.reading.office.placed import PlacedText
+
+_DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 200  # rows that tell the delimiter
+_DECLARED = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # Excel's own first line
+
+
+def to_markdown(data: bytes, name: str = "") -> Draft:
+    """A table in CSV or TSV as one pipe table.
+
+    The first row is the header. The delimiter is found out among comma, semicolon, tab and bar; it
+    is the tab where the name ends with ".tsv". Line ends inside quotes belong to their cell.
+
+    Example:
+        >>> print(to_markdown(b"part;price\\nseal;4,50\\n").text)
+        | part | price |
+        | --- | --- |
+        | seal | 4,50 |
+        <BLANKLINE>
+
+    Raises:
+        InvalidDocument: It is no text.
+    """
+    text = decoded(data, name).text.replace("\0", "")
+    declared = _DECLARED.match(text)
+    if declared:
+        delimiter, text = declared[1], text[declared.end() :]
+    else:
+        delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else _found(text)
+    unsure = []
+    try:
+        rows = _rows(text, delimiter)
+    except csv.Error:
+        rows = [line.split(delimiter) for line in text.splitlines()]
+        unsure.append(
+            "A quotation mark of the table is never closed; all of them were kept as text."
+        )
+    placed = PlacedText()
+    labels = [f"row {number}" for number in range(1, len(rows) + 1)]
+    first = next((i for i, row in enumerate(rows) if any(map(str.strip, row))), 0)
+    placed.table(rows[first:], labels[first:])
+    return placed.draft(uncertain=unsure)
+
+
+def _rows(text: str, delimiter: str, most: int | None = None) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return list(islice(reader, most))
+
+
+def _found(text: str) -> str:
+    """The delimiter with which most rows have one length, and the longest of them."""
+
+    def agreement(delimiter: str) -> tuple[int, int]:
+        try:
+            rows = _rows(text, delimiter, _SAMPLE)
+        except csv.Error:
+            rows = [line.split(delimiter) for line in text.splitlines()[:_SAMPLE]]
+        widths = Counter(len(row) for row in rows if len(row) > 1)
+        return max(((count, width) for width, count in widths.items()), default=(0, 0))
+
+    return max(_DELIMITERS, key=agreement)
