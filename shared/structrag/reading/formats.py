@@ -156,6 +156,7 @@ def _is_zip_with(part: bytes) -> Callable[[bytes], bool]:
 
 
 _OFFICE = "structrag.reading.office"
+_DATA = "structrag.reading.data"
 _MARKUP = "structrag.reading.markup"
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 for _format in (
@@ -180,6 +181,63 @@ for _format in (
         ("application/rtf", "text/rtf"),
         is_text=True,
         looks_like=lambda start: start.startswith(b"{\\rtf"),
+    ),
+    Format(
+        "pptx",
+        (".pptx", ".pptm", ".ppsx", ".potx"),
+        f"{_OFFICE}.pptx",
+        (f"{_OPEN_XML}.presentationml.presentation",),
+        looks_like=_is_zip_with(b"ppt/"),
+    ),
+    Format(
+        "xlsx",
+        (".xlsx", ".xlsm", ".xltx"),
+        f"{_OFFICE}.xlsx",
+        (f"{_OPEN_XML}.spreadsheetml.sheet",),
+        looks_like=_is_zip_with(b"xl/"),
+    ),
+    Format(
+        "epub",
+        (".epub",),
+        f"{_OFFICE}.epub",
+        ("application/epub+zip",),
+        looks_like=_is_zip_with(b"application/epub+zip"),
+    ),
+    Format(
+        "csv",
+        (".csv", ".tsv", ".tab"),
+        f"{_DATA}.csv",
+        ("text/csv", "text/tab-separated-values"),
+        is_text=True,
+    ),
+    Format(
+        "ipynb",
+        (".ipynb",),
+        f"{_DATA}.notebook",
+        ("application/x-ipynb+json",),
+        is_text=True,
+    ),
+    Format(
+        "subtitles",
+        (".vtt", ".srt"),
+        f"{_DATA}.subtitles",
+        ("text/vtt", "application/x-subrip"),
+        is_text=True,
+        looks_like=lambda start: start.lstrip(b"\xef\xbb\xbf").startswith(b"WEBVTT"),
+    ),
+    Format(
+        "mail",
+        (".eml", ".mht", ".mhtml"),
+        f"{_DATA}.mail",
+        ("message/rfc822", "multipart/related"),
+        is_text=True,
+    ),
+    Format(
+        "xml",
+        (".xml", ".nxml", ".jats", ".dbk", ".docbook"),
+        "structrag.reading.xml.articles",
+        ("application/jats+xml", "application/docbook+xml"),
+        is_text=True,
     ),
     Format("rst", (".rst",), f"{_MARKUP}.rst", ("text/x-rst",), is_markup=True),
     Format("asciidoc", (".adoc", ".asciidoc"), f"{_MARKUP}.asciidoc", is_markup=True),

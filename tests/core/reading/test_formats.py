@@ -48,6 +48,15 @@ FILES = {
     "a.rtf": rb"{\rtf1{\pard\outlinelevel0 Cleaning\par}{\pard "
     + TEXT.encode()
     + rb"\par}}",
+    "a.ipynb": (
+        '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "markdown",'
+        f' "metadata": {{}}, "source": ["# Cleaning\\n", "\\n", "{TEXT}"]}}]}}'
+    ).encode(),
+    "a.eml": f"Subject: Cleaning\r\nFrom: a@b.org\r\n\r\n{TEXT}\r\n".encode(),
+    "a.xml": (
+        "<article><front/><body><sec><title>Cleaning</title>"
+        f"<p>{TEXT}</p></sec></body></article>"
+    ).encode(),
     "a.md": f"# Cleaning\n\n{TEXT}\n".encode(),
 }
 
