@@ -21,11 +21,11 @@ _MAX_INDENT: Final = 20  # levels; deeper lists are written at this depth
 
 
 @dataclass(slots=True)
-class Piece:
+class FlowPiece:
     """A heading (kind None) or a block of the text.
 
     Example:
-        >>> Piece("paragraph").start
+        >>> FlowPiece("paragraph").start
         -1
     """
 
@@ -113,9 +113,9 @@ class Flow:
     def __init__(self, source: str) -> None:
         self.source = source
         self.out: MappedText = MappedText()
-        self.pieces: list[Piece] = []
-        self.block: Piece | None = None
-        self.heading: Piece | None = None
+        self.pieces: list[FlowPiece] = []
+        self.block: FlowPiece | None = None
+        self.heading: FlowPiece | None = None
         # Its end tag is there; else it ends with its line.
         self.heading_closes: bool = False
         self.table: Table | None = None
@@ -190,7 +190,7 @@ class Flow:
         self.marker = None
         self.lists.base = len(self.lists.names)
         self.heading, self.heading_closes = (
-            Piece(None, level=level, depth=depth),
+            FlowPiece(None, level=level, depth=depth),
             closes,
         )
 
@@ -301,7 +301,7 @@ class Flow:
         else:
             sink.insert(" ", sink.space)
 
-    def _begin_line(self, kind: BlockKind | None = None) -> Piece:
+    def _begin_line(self, kind: BlockKind | None = None) -> FlowPiece:
         """Begin a line, and a piece of the text where one begins."""
         if self.out.length:
             self.out.insert("\n" * (self.gap - self.out.newlines()))
@@ -312,12 +312,12 @@ class Flow:
             self.out.insert("  " * levels, self.marker.place if self.marker else 0)
         return piece
 
-    def _piece(self, kind: BlockKind | None) -> Piece:
+    def _piece(self, kind: BlockKind | None) -> FlowPiece:
         """The piece that a line belongs to, opened if it is new."""
         piece = self.heading or self.block
         # An empty line is owed before a heading, and it ends a block.
         if piece is None or self.gap > 1:
-            piece = self.heading or Piece(kind or self._kind())
+            piece = self.heading or FlowPiece(kind or self._kind())
             piece.start = self.out.length
             self.pieces.append(piece)
             self.block = None if self.heading else piece

@@ -25,7 +25,7 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 
-from structrag.reading.html.flow import Piece
+from structrag.reading.html.flow import FlowPiece
 from structrag.reading.html.page import PageReader
 from structrag.reading.html.roles import read_through
 from structrag.reading.html.text import unescaped
@@ -127,7 +127,9 @@ def _placed(
     )
 
 
-def _split_pieces(pieces: list[Piece], text: str) -> tuple[list[Heading], list[Block]]:
+def _split_pieces(
+    pieces: list[FlowPiece], text: str
+) -> tuple[list[Heading], list[Block]]:
     """Headings and blocks of the text, from each start to the next."""
     headings: list[Heading] = []
     blocks: list[Block] = []
@@ -145,7 +147,7 @@ def _split_pieces(pieces: list[Piece], text: str) -> tuple[list[Heading], list[B
     return headings, blocks
 
 
-def _added_to_depth(headings: list[Piece]) -> int | None:
+def _added_to_depth(headings: list[FlowPiece]) -> int | None:
     """What to add to a heading's depth of sections for its level.
 
     None: levels are the numbers of the h tags. Some authors write h1 in every nested `<section>`.
@@ -159,7 +161,7 @@ def _added_to_depth(headings: list[Piece]) -> int | None:
     return 1 if not first.depth and first.level == 1 else 0
 
 
-def _block(piece: Piece, kind: BlockKind, text: str, end: int) -> Block:
+def _block(piece: FlowPiece, kind: BlockKind, text: str, end: int) -> Block:
     cuts = piece.cuts
     if kind == "code":
         last = piece.start + len(text[piece.start : end].rstrip())

@@ -36,7 +36,7 @@ class _Cell:
 
 
 @dataclass(slots=True)
-class _Table:
+class _TableRole:
     first: int
     parts: list[int] = field(default_factory=list)  # places of its own tags
     between: list[int] = field(default_factory=list)  # of text outside cells
@@ -79,14 +79,14 @@ def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
     if not _NEEDED.search(source):
         return tokens
     kept: list[Token | None] = list(_with_roles(source, tokens))
-    tables: list[_Table] = []
+    tables: list[_TableRole] = []
     for place, token in enumerate(kept):
         if token is None:
             continue
         kind, name = token[:2]
         if name == "table":
             if kind == START:
-                tables.append(_Table(place))
+                tables.append(_TableRole(place))
             elif tables:
                 table = tables.pop()
                 table.close_cell(place)
@@ -97,7 +97,7 @@ def read_through(source: str, tokens: Iterable[Token]) -> Iterable[Token]:
     return [token for token in kept if token is not None]
 
 
-def _take(source: str, table: _Table, place: int, token: Token) -> None:
+def _take(source: str, table: _TableRole, place: int, token: Token) -> None:
     kind, name, start, end = token
     cell = table.cell
     if name in _PARTS:
@@ -126,7 +126,9 @@ def _take(source: str, table: _Table, place: int, token: Token) -> None:
         cell.headings += 1
 
 
-def _rewrite(source: str, kept: list[Token | None], table: _Table, last: int) -> bool:
+def _rewrite(
+    source: str, kept: list[Token | None], table: _TableRole, last: int
+) -> bool:
     """Put other tags for a table's own, if it is none of data."""
     _, _, start, end = kept[table.first]  # type: ignore[misc]
     role = _value(source, attributes(source, start, end).get("role"))
@@ -147,7 +149,7 @@ def _rewrite(source: str, kept: list[Token | None], table: _Table, last: int) ->
     return True
 
 
-def _as_code(kept: list[Token | None], table: _Table, last: int) -> None:
+def _as_code(kept: list[Token | None], table: _TableRole, last: int) -> None:
     """One `pre`, with a line for each row."""
     is_first = True
     for place in (*table.parts, *table.between, *table.pres):

@@ -11,11 +11,11 @@ MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligne
 
 
 @dataclass(slots=True)
-class Cell:
+class PageCell:
     """A cell of a table.
 
     Example:
-        >>> Cell(MappedText(), header=True).colspan
+        >>> PageCell(MappedText(), header=True).colspan
         1
     """
 
@@ -27,17 +27,17 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Row:
+class PageRow:
     """A table row that begins at `source` in the page.
 
     Example:
-        >>> Row(source=120).cells
+        >>> PageRow(source=120).cells
         []
     """
 
     source: int
     in_head: bool = False
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[PageCell] = field(default_factory=list)
 
 
 class Table:
@@ -53,8 +53,8 @@ class Table:
 
     def __init__(self) -> None:
         self.caption: MappedText = MappedText()
-        self.rows: list[Row] = []
-        self.row: Row | None = None
+        self.rows: list[PageRow] = []
+        self.row: PageRow | None = None
         self.cell: MappedText | None = None  # where text goes; None between cells
         # The open cell was made for text that stands outside cells.
         self.stray: bool = False
@@ -67,9 +67,9 @@ class Table:
         """Whether text that comes now belongs to a cell of the markup."""
         return self.cell is not None and not self.stray
 
-    def open_row(self, place: int) -> Row:
+    def open_row(self, place: int) -> PageRow:
         """`<tr>` at `place`."""
-        self.row = row = Row(place, self.in_head)
+        self.row = row = PageRow(place, self.in_head)
         self.rows.append(row)
         self.cell = None
         return row
@@ -80,7 +80,7 @@ class Table:
         """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
-        cell = Cell(MappedText(), header, colspan, rowspan)
+        cell = PageCell(MappedText(), header, colspan, rowspan)
         row.cells.append(cell)
         self.cell, self.stray = cell.text, False
         return cell.text
@@ -131,7 +131,7 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
     return cuts, header_end
 
 
-def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
+def _shown(rows: list[PageRow]) -> tuple[list[PageRow], dict[int, int]]:
     """The rows that show something, and such columns by number. The second maps a column to its
     place among those that are shown."""
     shown_rows = []
@@ -144,7 +144,7 @@ def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
     return shown_rows, {column: i for i, column in enumerate(sorted(used))}
 
 
-def _write_row(row: Row, columns: dict[int, int], out: MappedText) -> None:
+def _write_row(row: PageRow, columns: dict[int, int], out: MappedText) -> None:
     out.insert("|", row.source)
     filled = 0
     for cell in row.cells:
@@ -160,7 +160,7 @@ def _write_row(row: Row, columns: dict[int, int], out: MappedText) -> None:
         out.insert(" |" * (len(columns) - filled))
 
 
-def _place(rows: list[Row]) -> None:
+def _place(rows: list[PageRow]) -> None:
     """Give every cell the first free column, as HTML's table model does."""
     taken: dict[int, int] = {}  # column -> the last row that a cell from above covers
     for i, row in enumerate(rows):
@@ -175,7 +175,7 @@ def _place(rows: list[Row]) -> None:
             column += cell.colspan
 
 
-def _count_headers(rows: list[Row]) -> int:
+def _count_headers(rows: list[PageRow]) -> int:
     count = 0
     for row in rows:
         if not row.in_head and not all(

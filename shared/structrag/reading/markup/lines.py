@@ -9,7 +9,7 @@ from typing import NamedTuple
 from structrag.records import Block, BlockKind
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """One line; `text` is without its end and the white space before it, its tabs expanded."""
 
     start: int
@@ -21,7 +21,7 @@ class Line(NamedTuple):
         return len(self.text) - len(self.text.lstrip())
 
 
-class Lines(list[Line]):
+class Lines(list[SourceLine]):
     """The lines of a text, which remember what was looked for in vain."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ def lines_of(text: str, start: int = 0, end: int | None = None) -> Lines:
     lines = Lines()
     for raw in StringIO(text[start:end], newline=""):
         stop = start + len(raw)
-        lines.append(Line(start, stop, raw.rstrip().expandtabs(8)))
+        lines.append(SourceLine(start, stop, raw.rstrip().expandtabs(8)))
         start = stop
     return lines
 

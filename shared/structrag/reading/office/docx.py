@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element
 from structrag.reading.drafts import Draft
 from structrag.reading.office.docx_styles import (
     Numbering,
-    Style,
     Styles,
     W,
+    WordStyle,
     is_on,
     number,
     outline_level,
@@ -21,8 +21,8 @@ from structrag.reading.office.equations import linear
 from structrag.reading.office.package import Package, walk
 from structrag.reading.office.story import (
     PAGE,
-    Paragraph,
-    Piece,
+    StoryParagraph,
+    StoryPiece,
     flat,
     mark,
     on_one_page,
@@ -84,7 +84,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     body = root.find(f"{W}body")
     if root.tag != f"{W}document" or body is None:
         package.refuse("it holds no Word document. Give it the suffix of what it is.")
-    reader = _Reader(package, main, {"footnotes", "endnotes"}, comments=comments)
+    reader = _WordReader(package, main, {"footnotes", "endnotes"}, comments=comments)
     walk(body, reader.enter, reader.leave)
     pieces = reader.pieces
     notes = {n: reader.note(element) for n, element in list(reader.noted.items())}
@@ -93,16 +93,16 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
 
 
 @dataclass(slots=True)
-class _Table:
+class _WordTable:
     rows: list[list[Cell]] = field(default_factory=list)
     header_rows: int = 0
     column: int = 0
     origins: dict[int, Cell] = field(default_factory=dict)  # cells that go on below
     notes: set[int] = field(default_factory=set)
-    inside: list[Piece] = field(default_factory=list)  # of the last cell
+    inside: list[StoryPiece] = field(default_factory=list)  # of the last cell
 
 
-class _Reader:
+class _WordReader:
     """A walk through a document, with what is open."""
 
     def __init__(
@@ -122,16 +122,16 @@ class _Reader:
             if each.get(f"{W}type", "normal") == "normal"
         }
         self.title = ""
-        self.pieces: list[Piece] = []
+        self.pieces: list[StoryPiece] = []
         self.noted: dict[int, Element] = {}
         self._numbers: dict[Element, int] = {}
-        self._paragraph: Paragraph | None = None
-        self._style = Style()
+        self._paragraph: StoryParagraph | None = None
+        self._style = WordStyle()
         self._bold = False
-        self._tables: list[_Table] = []
+        self._tables: list[_WordTable] = []
         # What was open around cells and text boxes.
         self._outer: list[
-            tuple[list[Piece], Paragraph | None, Style, list[_Table]]
+            tuple[list[StoryPiece], StoryParagraph | None, WordStyle, list[_WordTable]]
         ] = []
         self._enter: dict[str, Callable[[Element], bool]] = {
             f"{W}p": self._open_paragraph,
@@ -180,13 +180,13 @@ class _Reader:
 
     def _add(self, text: str) -> None:
         if self._paragraph is None:
-            self.pieces.append(Piece(text))
+            self.pieces.append(StoryPiece(text))
         else:
             self._paragraph.add(text, bold=self._bold)
 
     def _open_paragraph(self, element: Element) -> bool:
         if self._paragraph is None:  # else the mark between the two was deleted
-            self._paragraph = Paragraph()
+            self._paragraph = StoryParagraph()
         properties = element.find(f"{W}pPr")
         named = None if properties is None else properties.find(f"{W}pStyle")
         self._style = self.styles.get(value(named, self.styles.default))
@@ -194,7 +194,7 @@ class _Reader:
 
     def _close_paragraph(self, element: Element) -> None:
         properties = element.find(f"{W}pPr")
-        paragraph = self._paragraph or Paragraph()
+        paragraph = self._paragraph or StoryParagraph()
         if properties is not None and (
             properties.find(f"{W}rPr/{W}del") is not None
             or properties.find(f"{W}rPr/{W}moveFrom") is not None
@@ -294,7 +294,7 @@ class _Reader:
         names = ("descr", "alt", "string")
         text = next(filter(None, map(element.get, names)), "")
         if text and self._paragraph is not None:
-            self._paragraph.after.append(Piece(" ".join(text.split())))
+            self._paragraph.after.append(StoryPiece(" ".join(text.split())))
         return True
 
     def _open_story(self, element: Element) -> bool:
@@ -302,7 +302,7 @@ class _Reader:
         self.pieces, self._paragraph, self._tables = [], None, []
         return True
 
-    def _close_story(self) -> list[Piece]:
+    def _close_story(self) -> list[StoryPiece]:
         if self._paragraph is not None:
             self.pieces += self._paragraph.pieces()
         inside = self.pieces
@@ -319,7 +319,7 @@ class _Reader:
         if self._paragraph is not None:  # of a deleted mark
             self.pieces += self._paragraph.pieces()
             self._paragraph = None
-        self._tables.append(_Table())
+        self._tables.append(_WordTable())
         return True
 
     def _open_row(self, element: Element) -> bool:

@@ -33,7 +33,7 @@ def is_on(element: Element | None) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class WordStyle:
     """What a style, with those it is based on, says."""
 
     level: int = 0  # of a heading; 0 for text
@@ -49,7 +49,7 @@ class Styles:
 
     def __init__(self, root: Element | None) -> None:
         self._elements: dict[str, Element] = {}
-        self._resolved: dict[str, Style] = {}
+        self._resolved: dict[str, WordStyle] = {}
         self.default = ""
         for each in root.iter(f"{W}style") if root is not None else ():
             style_id = each.get(f"{W}styleId", "")
@@ -67,18 +67,18 @@ class Styles:
             yield style_id, element
             style_id = value(element.find(f"{W}basedOn"))
 
-    def get(self, style_id: str) -> Style:
+    def get(self, style_id: str) -> WordStyle:
         """A style; one of text where it is unknown."""
         style = self._resolved.get(style_id)
         if style is None:
             style = self._resolved[style_id] = self._resolve(style_id)
         return style
 
-    def _resolve(self, style_id: str) -> Style:
+    def _resolve(self, style_id: str) -> WordStyle:
         found: dict[str, str] = {}
         flags: dict[str, bool] = {}
         if style_id not in self._elements and (match := _HEADING.fullmatch(style_id)):
-            return Style(level=int(match[1]))
+            return WordStyle(level=int(match[1]))
         is_title = False
         for _, element in self.chain(style_id):
             name = value(element.find(f"{W}name")).strip()
@@ -93,7 +93,7 @@ class Styles:
                 flag = is_on(element.find(f"{W}rPr/{W}{path}"))
                 if flag is not None:
                     flags.setdefault(path, flag)
-        return Style(
+        return WordStyle(
             outline_level(found.get("outlineLvl", "")),
             is_title,
             found.get("numPr/numId", ""),
@@ -119,7 +119,7 @@ class _Level:
 
 
 @dataclass(frozen=True, slots=True)
-class _List:
+class _WordList:
     abstract: str = ""
     levels: dict[int, _Level] = field(default_factory=dict)
     starts: dict[int, int] = field(default_factory=dict)  # said for this list alone
@@ -129,7 +129,7 @@ class Numbering:
     """The numbered lists, and how far each has counted."""
 
     def __init__(self, root: Element | None) -> None:
-        self._lists: dict[str, _List] = {}
+        self._lists: dict[str, _WordList] = {}
         self._counts: dict[str, dict[int, int]] = {}  # by abstract list
         self._seen: set[tuple[str, int]] = set()
         if root is None:
@@ -150,7 +150,7 @@ class Numbering:
             if link is not None and value(link) in by_link:
                 name = by_link[value(link)]
                 element = abstracts[name]
-            numbered = _List(name, _levels(element))
+            numbered = _WordList(name, _levels(element))
             for override in each.iter(f"{W}lvlOverride"):
                 numbered.levels.update(_levels(override))
                 start = override.find(f"{W}startOverride")
@@ -163,7 +163,7 @@ class Numbering:
 
     def level_of(self, num_id: str, style_id: str, styles: Styles) -> int:
         """The level that is linked with a style or one it is based on, else 0."""
-        levels = self._lists.get(num_id, _List()).levels
+        levels = self._lists.get(num_id, _WordList()).levels
         linked = {level.style: depth for depth, level in levels.items() if level.style}
         names = (name for name, _ in styles.chain(style_id))
         return next((linked[name] for name in names if name in linked), 0)

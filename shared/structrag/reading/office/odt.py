@@ -14,8 +14,8 @@ from structrag.reading.office.equations import linear, local
 from structrag.reading.office.package import Package, joined, walk
 from structrag.reading.office.story import (
     PAGE,
-    Paragraph,
-    Piece,
+    StoryParagraph,
+    StoryPiece,
     flat,
     mark,
     on_one_page,
@@ -89,7 +89,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     if body is None:
         package.refuse("it holds no text document. Give it the suffix of what it is.")
     roots = [package.xml("styles.xml")] if "styles.xml" in package else []
-    reader = _Reader(package, _Styles([*roots, root]), comments=comments)
+    reader = _OdtReader(package, _Styles([*roots, root]), comments=comments)
     walk(body, reader.enter, reader.leave)
     title = reader.title or package.title("meta.xml")
     return to_draft(reader.pieces, reader.notes, title, reader.uncertain)
@@ -141,24 +141,24 @@ def _levels(root: Element) -> dict[int, Element]:
 
 
 @dataclass(slots=True)
-class _List:
+class _OdtList:
     style: str
     counts: list[int]  # of this list and those around it
     label: str | None = None  # of the open item; None once it is used
 
 
 @dataclass(slots=True)
-class _Table:
+class _OdtTable:
     rows: list[list[Cell]] = field(default_factory=list)
     header_rows: int = 0
     in_header: bool = False
     cells: int = 0
     pages: str = ""  # between rows
     notes: set[int] = field(default_factory=set)
-    inside: list[Piece] = field(default_factory=list)
+    inside: list[StoryPiece] = field(default_factory=list)
 
 
-class _Reader:
+class _OdtReader:
     """A walk through a document, with what is open."""
 
     def __init__(self, package: Package, styles: _Styles, *, comments: bool) -> None:
@@ -166,17 +166,19 @@ class _Reader:
         self._styles = styles
         self._comments = comments
         self.title = ""
-        self.pieces: list[Piece] = []
+        self.pieces: list[StoryPiece] = []
         self.notes: dict[int, str] = {}
         self.uncertain: list[str] = []
-        self._paragraphs: list[Paragraph] = []
+        self._paragraphs: list[StoryParagraph] = []
         self._bold: list[bool] = []
-        self._lists: list[_List] = []
+        self._lists: list[_OdtList] = []
         self._last: dict[str, int] = {}  # where lists of a style stopped
         self._outline: list[int] = []
-        self._tables: list[_Table] = []
+        self._tables: list[_OdtTable] = []
         self._outer: list[
-            tuple[list[Piece], list[Paragraph], list[_List], list[_Table]]
+            tuple[
+                list[StoryPiece], list[StoryParagraph], list[_OdtList], list[_OdtTable]
+            ]
         ] = []
         self._enter: dict[str, Callable[[Element], bool]] = {
             f"{_TEXT}p": self._open_paragraph,
@@ -234,7 +236,7 @@ class _Reader:
             self._paragraphs[-1].add(text, bold=self._bold[-1])
         return False
 
-    def _emit(self, pieces: list[Piece]) -> None:
+    def _emit(self, pieces: list[StoryPiece]) -> None:
         (self._paragraphs[-1].after if self._paragraphs else self.pieces).extend(pieces)
 
     def _looks(self, element: Element, family: str) -> tuple[bool, bool]:
@@ -246,7 +248,7 @@ class _Reader:
 
     def _open_paragraph(self, element: Element) -> bool:
         is_bold, is_hidden = self._looks(element, "paragraph")
-        self._paragraphs.append(Paragraph())
+        self._paragraphs.append(StoryParagraph())
         self._bold.append(is_bold)
         return not is_hidden
 
@@ -334,7 +336,7 @@ class _Reader:
         elif self._tables:
             self._tables[-1].pages += PAGE
         else:
-            self.pieces.append(Piece(PAGE))
+            self.pieces.append(StoryPiece(PAGE))
         return False
 
     def _open_list(self, element: Element) -> bool:
@@ -347,7 +349,7 @@ class _Reader:
         if (goes_on or element.get(f"{_TEXT}continue-list")) and not outer:
             start = self._last.get(style, start - 1) + 1
         counts = [*(outer.counts if outer else []), start - 1]
-        self._lists.append(_List(style, counts))
+        self._lists.append(_OdtList(style, counts))
         return True
 
     def _open_item(self, element: Element) -> bool:
@@ -382,20 +384,20 @@ class _Reader:
             self._paragraphs[-1].notes.append(number)
             self._paragraphs[-1].parts.append(mark(number))
         else:
-            self.pieces.append(Piece(mark(number), notes=(number,)))
+            self.pieces.append(StoryPiece(mark(number), notes=(number,)))
 
     def _open_story(self, element: Element) -> bool:
         self._outer.append((self.pieces, self._paragraphs, self._lists, self._tables))
         self.pieces, self._paragraphs, self._lists, self._tables = [], [], [], []
         return True
 
-    def _close_story(self) -> list[Piece]:
+    def _close_story(self) -> list[StoryPiece]:
         inside = self.pieces
         self.pieces, self._paragraphs, self._lists, self._tables = self._outer.pop()
         return inside
 
     def _open_table(self, element: Element) -> bool:
-        self._tables.append(_Table())
+        self._tables.append(_OdtTable())
         return True
 
     def _open_header(self, element: Element) -> bool:
@@ -461,7 +463,7 @@ class _Reader:
     def _alternative(self, element: Element) -> bool:
         text = " ".join((element.text or "").split())
         if text:
-            self._emit([Piece(text)])
+            self._emit([StoryPiece(text)])
         return False
 
     def _object(self, element: Element) -> bool:

@@ -14,8 +14,8 @@ from structrag.reading.drafts import Draft
 from structrag.reading.office.package import refuse
 from structrag.reading.office.story import (
     PAGE,
-    Paragraph,
-    Piece,
+    StoryParagraph,
+    StoryPiece,
     flat,
     mark,
     table,
@@ -94,7 +94,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
     """
     if not data.lstrip().startswith(b"{\\rtf"):
         refuse(name, "it is not an RTF file. Give it the suffix of what it is.")
-    reader = _Reader(name, comments=comments)
+    reader = _RtfReader(name, comments=comments)
     reader.read(data)
     uncertain = ["The file ends within a group, so it may be cut off."]
     return to_draft(
@@ -103,7 +103,7 @@ def to_markdown(data: bytes, name: str = "", *, comments: bool = False) -> Draft
 
 
 @dataclass(slots=True)
-class _State:
+class _RtfState:
     """What a group inherits from the one around it."""
 
     target: str = ""  # where text goes; "" for the document, "skip" for nowhere
@@ -122,7 +122,7 @@ class _State:
 
 
 @dataclass(slots=True)
-class _Table:
+class _RtfTable:
     # Each cell with its right edge, and whether it goes on the one above.
     rows: list[list[tuple[Cell, int, bool]]] = field(default_factory=list)
     header_rows: int = 0
@@ -140,24 +140,24 @@ class _Edge:
 class _Story:
     """What was open around a note or text box."""
 
-    pieces: list[Piece]
-    paragraph: Paragraph
+    pieces: list[StoryPiece]
+    paragraph: StoryParagraph
     label: str | None
-    cell: list[Piece]
-    row: list[list[Piece]]
-    table: _Table
+    cell: list[StoryPiece]
+    row: list[list[StoryPiece]]
+    table: _RtfTable
 
 
-class _Reader:
+class _RtfReader:
     def __init__(self, name: str, *, comments: bool) -> None:
         self._name = name
         self._comments = comments
         self.title = ""
-        self.pieces: list[Piece] = []
+        self.pieces: list[StoryPiece] = []
         self.notes: dict[int, str] = {}
         self.is_open = False
-        self._state = _State()
-        self._groups: list[_State] = []
+        self._state = _RtfState()
+        self._groups: list[_RtfState] = []
         self._raw = bytearray()  # not yet decoded
         self._page = "cp1252"
         self._default_font = -1
@@ -167,13 +167,13 @@ class _Reader:
         self._titles: set[int] = set()
         self._captured: list[str] = []
         self._property = self._author = ""
-        self._paragraph = Paragraph()
+        self._paragraph = StoryParagraph()
         self._label: str | None = None
-        self._cell: list[Piece] = []
-        self._row: list[list[Piece]] = []
+        self._cell: list[StoryPiece] = []
+        self._row: list[list[StoryPiece]] = []
         self._edges: list[_Edge] = []
         self._is_wide = self._is_tall = self._is_header = False
-        self._table = _Table()
+        self._table = _RtfTable()
         self._outer: list[_Story] = []
         self._words: dict[bytes, Callable[[int | None], None]] = {
             b"par": self._end_paragraph,
@@ -271,9 +271,9 @@ class _Reader:
         elif what == "sn":
             self._property = text
         elif what == "sv" and self._property == "wzDescription" and text:
-            self._paragraph.after.append(Piece(" ".join(text.split())))
+            self._paragraph.after.append(StoryPiece(" ".join(text.split())))
 
-    def _style(self, done: _State) -> None:
+    def _style(self, done: _RtfState) -> None:
         name = "".join(self._captured).strip(" ;")
         self._captured = []
         self._bases[done.style] = done.based_on
@@ -343,7 +343,7 @@ class _Reader:
         else:
             self._property_of(state, word, number)
 
-    def _property_of(self, state: _State, word: bytes, number: int | None) -> None:
+    def _property_of(self, state: _RtfState, word: bytes, number: int | None) -> None:
         given = 1 if number is None else number
         if word == b"f":
             state.font = given
@@ -409,7 +409,7 @@ class _Reader:
 
     def _end_paragraph(self, _: int | None) -> None:
         state = self._state
-        paragraph, self._paragraph = self._paragraph, Paragraph()
+        paragraph, self._paragraph = self._paragraph, StoryParagraph()
         label, self._label = self._label, None
         paragraph.parts = [_joined("".join(paragraph.parts))]
         level = self._level()
@@ -470,7 +470,7 @@ class _Reader:
             self._table.rows.append(line)
 
     def _end_table(self) -> None:
-        done, self._table = self._table, _Table()
+        done, self._table = self._table, _RtfTable()
         if not done.rows:
             return
         rights = sorted({right for row in done.rows for _, right, _ in row})
@@ -506,10 +506,10 @@ class _Reader:
             )
         )
         self.pieces, self._cell, self._row = [], [], []
-        self._paragraph, self._label, self._table = Paragraph(), None, _Table()
+        self._paragraph, self._label, self._table = StoryParagraph(), None, _RtfTable()
         self._plain_paragraph(None)
 
-    def _close_story(self, done: _State) -> list[Piece]:
+    def _close_story(self, done: _RtfState) -> list[StoryPiece]:
         outside, self._state = self._state, done
         done.in_table = False
         self._end_paragraph(None)

@@ -18,11 +18,11 @@ _COUNTED = re.compile(r"\d{1,9}[.)]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StoryPiece:
     """A paragraph, heading, list item or table.
 
     Example:
-        >>> Piece("Safety", level=1, label="1").is_heading
+        >>> StoryPiece("Safety", level=1, label="1").is_heading
         True
     """
 
@@ -43,12 +43,12 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Paragraph:
+class StoryParagraph:
     """An open paragraph; text is appended to `parts`."""
 
     parts: list[str] = field(default_factory=list)
     notes: list[int] = field(default_factory=list)
-    after: list[Piece] = field(default_factory=list)  # text boxes
+    after: list[StoryPiece] = field(default_factory=list)  # text boxes
     plain: bool = False  # some of its text is not bold
     bold: bool = False  # some of its text is bold
 
@@ -61,11 +61,11 @@ class Paragraph:
 
     def pieces(
         self, *, level: int = 0, depth: int = 0, label: str = "", is_title: bool = False
-    ) -> list[Piece]:
+    ) -> list[StoryPiece]:
         """It and its text boxes; a paragraph without text or mark is left out."""
         text = _BLANK.sub("\n", "".join(self.parts).replace("\u00ad", ""))
         text = text.strip(" \t\n\r\u00a0")
-        piece = Piece(
+        piece = StoryPiece(
             text,
             level,
             depth,
@@ -82,9 +82,11 @@ def mark(number: int) -> str:
     return f"[^{number}]"
 
 
-def table(rows: Sequence[Sequence[Cell]], header_rows: int, notes: set[int]) -> Piece:
+def table(
+    rows: Sequence[Sequence[Cell]], header_rows: int, notes: set[int]
+) -> StoryPiece:
     """A table as a piece."""
-    return Piece(
+    return StoryPiece(
         "",
         rows=tuple(map(tuple, rows)),
         header_rows=header_rows,
@@ -92,7 +94,7 @@ def table(rows: Sequence[Sequence[Cell]], header_rows: int, notes: set[int]) -> 
     )
 
 
-def flat(pieces: Iterable[Piece]) -> str:
+def flat(pieces: Iterable[StoryPiece]) -> str:
     """Pieces as one line, for a cell or a note."""
     texts = []
     for piece in pieces:
@@ -104,7 +106,7 @@ def flat(pieces: Iterable[Piece]) -> str:
 
 
 def to_draft(
-    pieces: Sequence[Piece],
+    pieces: Sequence[StoryPiece],
     notes: Mapping[int, str],
     title: str = "",
     uncertain: Iterable[str] = (),
@@ -156,7 +158,7 @@ def to_draft(
     return Draft(text, uncertain=tuple(uncertain), page_starts=page_starts, title=title)
 
 
-def _written(piece: Piece, level: int, *, mark_bold: bool) -> str:
+def _written(piece: StoryPiece, level: int, *, mark_bold: bool) -> str:
     if piece.rows:
         return pipe_table(spread(piece.rows), piece.header_rows)
     if piece.is_heading:
@@ -176,7 +178,7 @@ def _escaped(text: str) -> str:
     return text if escaped == plain else PAGE * text.count(PAGE) + escaped
 
 
-def _item(piece: Piece, depth: int) -> str:
+def _item(piece: StoryPiece, depth: int) -> str:
     lines = _escaped(piece.text).split("\n")
     sign = piece.label if _COUNTED.fullmatch(piece.label) else "-"
     if piece.label and sign == "-":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from structrag.reading.pdf.pages import Grid, Line
-from structrag.reading.pdf.pieces import Piece, Turn
+from structrag.reading.pdf.pieces import TextPiece, Turn
 
 GAP = 0.8  # of the font size: a wider gap ends a run
 _WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
@@ -39,7 +39,7 @@ class _Run:
     italic: int = 0
     mono: int = 0
 
-    def add(self, piece: Piece, left: float, right: float, baseline: float) -> None:
+    def add(self, piece: TextPiece, left: float, right: float, baseline: float) -> None:
         self.text.append(self._apart(piece, self.baseline - baseline))
         self.left = min(self.left, left)
         self.right = max(self.right, right)
@@ -53,7 +53,7 @@ class _Run:
         if piece.style.mono:
             self.mono += count
 
-    def _apart(self, piece: Piece, raised: float) -> str:
+    def _apart(self, piece: TextPiece, raised: float) -> str:
         """A piece as it joins the text: digits that are raised, or lowered ones behind a digit,
         are no part of a number."""
         before = "".join(self.text)
@@ -98,7 +98,9 @@ class _Run:
         )
 
 
-def lines_of(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> list[Line]:
+def lines_of(
+    pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid]
+) -> list[Line]:
     """The page's lines, unsorted: runs of text on one row. A wide gap ends a run, and a rule of a
     table."""
     runs = list(_runs(pieces, turn, grids))
@@ -116,7 +118,9 @@ def _text(run: _Run) -> str:
     return " ".join(text.split())
 
 
-def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterator[_Run]:
+def _runs(
+    pieces: Sequence[TextPiece], turn: Turn, grids: Sequence[Grid]
+) -> Iterator[_Run]:
     run: _Run | None = None
     for number, piece in enumerate(pieces):
         left, _, right, _ = turn.rectangle(*piece.box)
@@ -137,7 +141,7 @@ def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterato
 
 def _continues(
     run: _Run,
-    piece: Piece,
+    piece: TextPiece,
     left: float,
     right: float,
     baseline: float,

@@ -66,7 +66,7 @@ class _Style(NamedTuple):
     mono: bool = False  # of one width
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Characters of one text object without white space between them."""
 
     text: str
@@ -78,11 +78,11 @@ class Piece(NamedTuple):
     ended: bool  # a line's end that PDFium saw stands before it
 
 
-def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
+def read_pieces(raw: Any, textpage: Any) -> tuple[list[TextPiece], int]:
     """The text of a page in its file's order, and its turn. The second is the quarters most of the
     text is turned anticlockwise; -1 without text."""
     text = _text_of(raw, textpage)
-    pieces: list[Piece] = []
+    pieces: list[TextPiece] = []
     styles: dict[int | None, _Style] = {}
     turned = [0, 0, 0, 0]  # characters by quarter
     after = 0
@@ -98,7 +98,9 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
             box, baseline = _place(raw, textpage, start, end - 1)
             space = start == word.start() and bool(white)
             ended = space and "\n" in white
-            pieces.append(Piece(shown, style, box, baseline, drawn_by, space, ended))
+            pieces.append(
+                TextPiece(shown, style, box, baseline, drawn_by, space, ended)
+            )
     return pieces, turned.index(max(turned)) if any(turned) else -1
 
 
@@ -176,19 +178,21 @@ def _is_faint(raw: Any, textpage: Any, i: int) -> bool:
     )
 
 
-def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece]:
+def left_out_repeats(
+    raw: Any, page: Any, pieces: Sequence[TextPiece]
+) -> list[TextPiece]:
     """Rows that PDFium takes for the shadow of a text before them.
 
     They repeat one of the five text objects before. PDFium leaves out a long text drawn again less
     than an eighth of its width away; a real shadow is no further than a fraction of the type's
     height, the next row is.
     """
-    by_object: dict[int, list[Piece]] = {}
+    by_object: dict[int, list[TextPiece]] = {}
     for piece in pieces:
         if piece.drawn_by is not None:
             by_object.setdefault(piece.drawn_by, []).append(piece)
     texts = list(_text_objects(raw, page))
-    added: list[Piece] = []
+    added: list[TextPiece] = []
     for i, (item, address) in enumerate(texts):
         if address in by_object:
             continue
@@ -236,7 +240,7 @@ def bounds_of(raw: Any, item: Any) -> Box | None:
     return left, bottom, right, top
 
 
-def _moved(piece: Piece, dx: float, dy: float, drawn_by: int) -> Piece:
+def _moved(piece: TextPiece, dx: float, dy: float, drawn_by: int) -> TextPiece:
     (left, bottom, right, top), (x, y) = piece.box, piece.baseline
     return piece._replace(
         box=(left + dx, bottom + dy, right + dx, top + dy),

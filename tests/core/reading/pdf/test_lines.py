@@ -18,7 +18,7 @@ from structrag.reading.pdf.lines import (
     lines_of,
 )
 from structrag.reading.pdf.pages import Grid, Line
-from structrag.reading.pdf.pieces import Piece, Turn, _Style
+from structrag.reading.pdf.pieces import TextPiece, Turn, _Style
 from structrag.reading.pdf.reader import read_pdf
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
@@ -71,14 +71,16 @@ def piece(
     angle: float = 0,
     space: bool = True,
     ended: bool = False,
-) -> Piece:
+) -> TextPiece:
     """A piece `down` below the row that stands 100 from the page's top; letters are 5 wide."""
     foot = 700 - down
     box = (left, foot - 2, left + 5 * len(text), foot + 8)
-    return Piece(text, _Style(size, bold, angle), box, (left, foot), 1, space, ended)
+    return TextPiece(
+        text, _Style(size, bold, angle), box, (left, foot), 1, space, ended
+    )
 
 
-def found(*pieces: Piece, quarters: int = 0) -> list[Line]:
+def found(*pieces: TextPiece, quarters: int = 0) -> list[Line]:
     return lines_of(pieces, Turn(quarters, PAGE), [])
 
 
@@ -106,7 +108,7 @@ def found(*pieces: Piece, quarters: int = 0) -> list[Line]:
     ],
 )
 def test_pieces_of_the_file_go_on_with_a_row(
-    pieces: list[Piece], expected: list[str]
+    pieces: list[TextPiece], expected: list[str]
 ) -> None:
     assert [line.text for line in found(*pieces)] == expected
 
