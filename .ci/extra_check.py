@@ -168,6 +168,17 @@ def docling(folder: Path) -> str:
     return type(DocumentConverter()).__name__
 
 
+def code(folder: Path) -> str:
+    (folder / "pump.py").write_text(
+        "class Pump:\n    def start(self):\n        return 1\n"
+    )
+    document = structrag.read_file(folder / "pump.py")
+    titles = [section.title for section in structrag.parse(document).sections]
+    if titles != ["", "Pump", "start"]:
+        sys.exit(f"the sections are {titles}")
+    return ", ".join(titles[1:])
+
+
 CHECKS = {
     "langchain": langchain,
     "llama-index": llama_index,
@@ -181,6 +192,7 @@ CHECKS = {
     "mcp": mcp,
     "plot": plot,
     "pdf": pdf,
+    "code": code,
     "docling": docling,
 }
 

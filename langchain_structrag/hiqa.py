@@ -24,6 +24,7 @@ class HiQATransformer(StructureSplitter):
     """Splits documents into texts, tables and images under their titles (HiQA).
 
     Example:
+        >>> from langchain_core.documents import Document
         >>> document = Document("# Sizes\\n\\n| part | mm |\\n|---|---|\\n| A | 1 |\\n")
         >>> (table,) = HiQATransformer(add_context=True).transform_documents([document])
         >>> table.metadata["hiqa_kind"], table.page_content  # the table as it is to be indexed

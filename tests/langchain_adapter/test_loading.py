@@ -29,12 +29,12 @@ PAGE = "<title>Tap</title><h1>Tap</h1><h2>Seal</h2><p>The seal wears."
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "pump.md").write_text(MANUAL)
     (tmp_path / "tap.html").write_text(PAGE)
-    (tmp_path / "other.csv").write_text("a,b")
+    (tmp_path / "other.dat").write_text("a,b")
     return tmp_path
 
 
 def test_headings_reach_the_chunks(folder: Path) -> None:
-    with pytest.warns(UserWarning, match=r"1 left out\. other\.csv"):
+    with pytest.warns(UserWarning, match=r"1 left out\. other\.dat"):
         documents = StructragLoader(folder).load()
     assert [Path(document.metadata["source"]).name for document in documents] == [
         "pump.md",

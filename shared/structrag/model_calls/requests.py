@@ -164,6 +164,7 @@ class TokenVectors:
     """A text as its encoder sees it, token by token.
 
     Example:
+        >>> import numpy as np
         >>> vectors = np.eye(2, dtype=np.float32)
         >>> spans = np.array([[0, 5], [6, 11]])
         >>> TokenVectors(np.array([7, 8]), spans, vectors, vectors.mean(axis=0)).ids

@@ -416,8 +416,10 @@ def format_of_file(name: str, text: str) -> str:
     Example:
         >>> format_of_file("llms.txt", "# Pumps\\n\\nText.\\n\\n## Seals\\n\\nMore.\\n")
         'markdown'
-        >>> format_of_file("pump.py", "# Settings\\nspeed = 3\\n\\n# Helpers\\nimport os\\n")
+        >>> format_of_file("pump.toml", "# Settings\\nspeed = 3\\n\\n# Helpers\\nsize = 4\\n")
         'text'
+        >>> format_of_file("pump.py", "# Settings\\nspeed = 3\\n")
+        'python'
 
     Markdown and HTML are believed by their suffixes. A text file is Markdown where it has headings
     as Markdown has them: two or more, each between blank lines. A file of another suffix may be
@@ -431,7 +433,7 @@ def format_of_file(name: str, text: str) -> str:
         return known
     registered = by_suffix(suffix)
     if registered and registered.is_markup:
-        return registered.name
+        return "html" if _starts_like_html(text[:_SAMPLE]) else registered.name
     is_code_name = bool(_CODE_NAMES.fullmatch(Path(name).name))
     by_others = (
         suffix == PDF_SUFFIX

@@ -27,14 +27,14 @@ def test_what_it_indexes_is_searched(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, manuals: Path, method: str
 ) -> None:
     (manuals / "scan.md").write_bytes(b"\x89PNG\x00\x00")
-    (manuals / "table.csv").write_text("a,b")
+    (manuals / "table.dat").write_text("a,b")
     store = tmp_path / "store"
     arguments = ("index", manuals, "--store", store, "--workers", 2, "--method", method)
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (0, "")
     assert "3 documents added" in err
     assert "scan.md" in err and "NUL" in err
-    assert "1 .csv" in err
+    assert "1 .dat" in err
     code, _, err = run(capsys, *arguments)
     assert (code, "0 documents added, 0 replaced, 3 unchanged" in err) == (0, True)
 

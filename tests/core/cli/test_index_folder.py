@@ -145,10 +145,10 @@ def test_an_index_inside_of_the_folder_is_not_counted(
             capsys, "search", folder, "--index", folder / "index", "-q", "drips"
         )
         assert code == 0 and "left out" not in err
-    (folder / "x.docx").write_text("x")
+    (folder / "x.doc").write_text("x")
     index = ("--index", folder / "index")
     _, _, err = run(capsys, "search", folder / "tap.md", folder, *index, "-q", "drips")
-    assert "left out: 1 .docx (" in err
+    assert "left out: 1 .doc (" in err
 
 
 def test_an_index_that_is_not_there_is_said(

@@ -27,7 +27,9 @@ def test_a_folder_leaves_out_what_is_no_text(
 def test_the_format_can_be_told(
     capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
 ) -> None:
-    code, _, err = run(capsys, arguments[0], manual, *arguments[1:], "--format", "docx")
+    code, _, err = run(
+        capsys, arguments[0], manual, *arguments[1:], "--format", "wordstar"
+    )
     assert code == 2 and "format must be one of" in err
 
 
@@ -68,14 +70,14 @@ COMMANDS = (
 def test_that_nothing_was_read_is_an_error(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str]
 ) -> None:
-    for name in ("a.docx", "b.docx", "c.csv", "Makefile", ".hidden.py"):
+    for name in ("a.doc", "b.doc", "c.dat", "Makefile", ".hidden.py"):
         (tmp_path / name).write_text("x")
     code, out, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
     assert code == 2 and not out
-    sentence = f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r} (2 .docx, "
+    sentence = f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r} (2 .doc, "
     assert (
         sentence in err
-        and "1 .csv" in err
+        and "1 .dat" in err
         and "1 without suffix" in err
         and ".py" not in err
     )
@@ -87,14 +89,14 @@ def test_that_nothing_was_read_is_an_error(
 def test_files_of_other_kinds_are_counted(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:
-    for kind in "abcdefg":
+    for kind in "abdefgi":
         (manual.parent / f"x.{kind}").write_text("x")
-    (manual.parent / "y.docx").write_text("x")
-    (manual.parent / "z.docx").write_text("x")
+    (manual.parent / "y.doc").write_text("x")
+    (manual.parent / "z.doc").write_text("x")
     code, _, err = run(capsys, "search", manual.parent, "-q", "dry")
     assert (
         code == 0
-        and "left out: 2 .docx, 1 .a, 1 .b, 1 .c, 1 .d, 3 others (no Markdown" in err
+        and "left out: 2 .doc, 1 .a, 1 .b, 1 .d, 1 .e, 3 others (no Markdown" in err
     )
     assert "left out" not in run(capsys, "search", manual, "-q", "dry")[2]
 

@@ -142,4 +142,4 @@ def test_what_meets_nothing_is_refused(value: Any) -> None:
     with pytest.raises(
         InvalidParameter, match=r"must be a dict of values .* for 'year'"
     ):
-        small_store().select({"year": value})
+        small_store().reader().select({"year": value})

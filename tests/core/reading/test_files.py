@@ -239,13 +239,13 @@ def test_a_folder_nested_beyond_the_longest_path_is_left_out(tmp_path: Path) -> 
 
 
 def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
-    for name in ("a.md", "a.csv", "b.CSV", ".c.csv", "index/d.npy", "e"):
+    for name in ("a.md", "a.dat", "b.DAT", ".c.dat", "index/d.npy", "e"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
     others = [file.relative_to(tmp_path).as_posix() for file in other_files(tmp_path)]
-    assert sorted(others) == ["a.csv", "b.CSV", "e", "index/d.npy"]
-    assert other_files(tmp_path / "a.csv") == []
-    assert kinds_of(other_files(tmp_path)) == "2 .csv, 1 without suffix, 1 .npy"
+    assert sorted(others) == ["a.dat", "b.DAT", "e", "index/d.npy"]
+    assert other_files(tmp_path / "a.dat") == []
+    assert kinds_of(other_files(tmp_path)) == "2 .dat, 1 without suffix, 1 .npy"
     every = [Path(f"a.{letter}") for letter in "gfedcba"]
     assert kinds_of(every) == "1 .a, 1 .b, 1 .c, 1 .d, 1 .e, 2 others"
     assert kinds_of(every[:6]) == "1 .b, 1 .c, 1 .d, 1 .e, 1 .f, 1 other"

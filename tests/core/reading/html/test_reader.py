@@ -111,6 +111,9 @@ def oracle_words(source: str) -> list[str]:
         soup = BeautifulSoup(source, "html5lib")
     for tag in soup(UNSEEN):
         tag.extract()
+    for tag in soup(hidden=True):
+        if not {"id", "role", "aria-label"} & set(tag.attrs):
+            tag.extract()
     for tag in soup("title"):
         if not tag.find_parent("svg"):
             tag.extract()
