@@ -12,7 +12,7 @@ from structrag.reading.escaping import escaped_lines, fenced, heading_line
 from structrag.reading.office.package import refuse
 from structrag.text.plurals import pluralise
 
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _IMAGES = ("png", "jpeg", "svg", "pdf")  # keys of nbformat 3
@@ -113,6 +113,8 @@ def _closed(source: str) -> str:
     fence = ""
     for line in source.splitlines():
         match = _FENCE.fullmatch(line)
+        if match and match[1][0] == "`" and "`" in match[2]:
+            continue  # code within a line
         if match and not fence:
             fence = match[1]
         elif match and match[1].startswith(fence) and not match[2].strip():

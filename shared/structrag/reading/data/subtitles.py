@@ -16,9 +16,9 @@ MOST_CHARACTERS = 1_200  # of a paragraph; the next cue begins another
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t].*)?")
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]([^<>]+)>")
 _TAG = re.compile(r"</?[A-Za-z0-9][^<>]*>|\{\\[^{}]*\}")
-_HEAD = re.compile(r"WEBVTT(?:[ \t]+-?[ \t]*(.*))?")
+_HEAD = re.compile(r"^WEBVTT(?:[ \t](.*))?$")
 
 
 def to_markdown(data: bytes, name: str = "") -> Draft:
@@ -90,7 +90,8 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     flush()
     if not has_cues:
         refuse(name, "it has no cue with times (00:00:01.000 --> 00:00:02.000).")
-    return placed_draft(blocks, title=(head[1] or "") if head else "")
+    title = (head[1] or "").strip().removeprefix("-").strip() if head else ""
+    return placed_draft(blocks, title=title)
 
 
 def _seconds(match: re.Match[str], group: int) -> int:

@@ -50,7 +50,7 @@ _NESTING = re.compile(
     r"|class|module|specification)|ERROR"
 )
 _DOCSTRING = re.compile(
-    r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*[rRuU]?(\"\"\"|'''|\"|')\\?\s*([^\r\n]{0,500})"
+    r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r(?!\n)|\n))*[rRuU]?(\"\"\"|'''|\"|')\\?\s*([^\r\n]{0,500})"
 )
 _CONTINUES = re.compile(
     r"\s*(?:[)\]}]|else\b|elif\b|except\b|finally\b|catch\b|end\b|then\b|do\b)"

@@ -58,7 +58,7 @@ _INPUT = re.compile(
 _BRACE = re.compile(r"\\.|%[^\r\n]*|([{}])", re.DOTALL)
 _BRANCH = re.compile(r"\\(?:(if)(?!f\b)[a-zA-Z@]*|(?:fi)\b)")
 _SPACE = re.compile(
-    r"(?:[ \t]|%[^\r\n]*(?:\r\n|\r|\n)|(?:\r\n|\r|\n)(?![ \t]*[\r\n]))*"
+    r"(?:[ \t]|%[^\r\n]*(?:\r\n|\r(?!\n)|\n)|(?:\r\n|\r|\n)(?![ \t]*[\r\n]))*"
 )
 _CLOSE = re.compile(r"\\.|[\]{]|\n[ \t]*\n", re.DOTALL)
 _REST = re.compile(

@@ -22,7 +22,6 @@ _TOKEN = re.compile(
     rf"<!--|<({_HIDING})\b[^<>]*>|\{{\{{|\}}\}}|(?:^|(?<=\r))=", re.I | re.M
 )
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_HEADING = re.compile(r"(=+)(.+?)(=+)[ \t]*")
 _EOL = re.compile(r"\r\n|\r|\n|\Z")
 _DISPLAY = re.compile(r"\{\{DISPLAYTITLE:([^{}|]*)")
 _TAG = re.compile(r"<(pre|source|syntaxhighlight|math|blockquote)\b", re.IGNORECASE)
@@ -69,10 +68,14 @@ def _heading(text: str, start: int) -> Heading | None:
     line = text[start : eol.start()]
     if "<!--" in line:
         line = _COMMENT.sub("", line)
-    match = _HEADING.fullmatch(line)
-    if not match:
+    line = line.rstrip(" \t")
+    before = len(line) - len(line.lstrip("="))
+    after = len(line) - len(line.rstrip("="))
+    if before == len(line):  # signs alone: one of them on each side
+        before = after = int(len(line) > 2)
+    level = min(before, after, 6)
+    if not level:
         return None
-    level = min(len(match[1]), len(match[3]), 6)
     title = line.rstrip()[level:-level].strip()
     return Heading(level, title, start, eol.end()) if title else None
 

@@ -22,7 +22,7 @@ _KEYWORDS = re.compile(
 )
 _TITLE = re.compile(r"^[ \t]*#\+TITLE:([^\r\n]*)", re.MULTILINE | re.IGNORECASE)
 _PRIORITY = re.compile(r"\[#[A-Za-z0-9]+\][ \t]*")
-_TAGS = re.compile(r"(?:^|[ \t])[ \t]*:[\w@#%:]+:[ \t]*$")
+_TAGS = re.compile(r"(?:^|(?<=[ \t])):[\w@#%:]+:[ \t]*$")
 _BEGIN = re.compile(r"[ ]*#\+begin_(\S+)", re.IGNORECASE)
 _DYNAMIC = re.compile(r"[ ]*#\+begin:", re.IGNORECASE)
 _DRAWER = re.compile(r"[ ]*:[\w-]+:")

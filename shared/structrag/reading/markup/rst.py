@@ -25,11 +25,13 @@ from structrag.reading.markup.lines import (
 from structrag.records import Block, BlockKind, Heading
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1*")
-_TABLE_RULE = re.compile(r"=+[ =]*")
+_TABLE_RULE = re.compile(r"=[ =]*")
 _BULLET = re.compile(r"[-+*•‣⁃](?:[ ]|$)")
 _NUMBER = re.compile(r"(\(?)(\d+|[A-Za-z#]|[ivxlcdm]+|[IVXLCDM]+)([.)])(?:[ ]|$)")
 _FIELD = re.compile(r":(?![: ])(?:[^:\\]|\\.|:(?![ `]|$))*(?<! ):(?:[ ]|$)")
-_OPTION = re.compile(r"(?:-\w|--?[A-Za-z][\w-]*|/[A-Z])(?:[ =,]\S+){0,8}?[ ]{2,}\S")
+_OPTION = re.compile(
+    r"(?:-\w|--?[A-Za-z][\w-]*|/[A-Z])(?:(?:, |[ =,])[^\s=,]+){0,8}?[ ]{2,}\S"
+)
 _GRID = re.compile(r"\+-[-+]+-\+")
 _GRID_HEADER = re.compile(r"\+=[=+]+=\+")
 _SIMPLE = re.compile(r"=+(?:[ ]+=+)+")
