@@ -166,6 +166,8 @@ def _depths(numbers: list[Number], titles: list[str]) -> list[int]:
     levels = levels_of_numbers(numbers)
     depths = []
     for place, (number, title) in enumerate(zip(numbers, titles, strict=True)):
+        if number.kind == "outer":  # an annex is in no article
+            levels.open.clear()
         if number.family:
             depths.append(levels.place(number.family, number.value, place))
             continue
