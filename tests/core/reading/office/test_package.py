@@ -89,6 +89,7 @@ def test_strict_names_become_the_usual_ones() -> None:
         ),
         (packed({"a": "b" * 99})[:60], "broken or cut off"),
     ],
+    ids=["empty", "pdf", "html", "word97", "encrypted", "cut off"],
 )
 def test_what_is_no_package_is_refused_with_the_reason(
     data: bytes, reason: str
