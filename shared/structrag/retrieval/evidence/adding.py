@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from structrag.errors import InvalidAnswer
 from structrag.index.add_batch import AddBatch, PreparedGroup
 from structrag.index.entries import Entry
 from structrag.model_calls.requests import (
@@ -23,8 +24,9 @@ from structrag.model_calls.requests import (
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.quantised import fit_quantiser
+from structrag.retrieval.evidence.quantised import Quantiser, fit_quantiser
 from structrag.retrieval.evidence.record import (
+    EncoderSpans,
     Record,
     find_encoder_spans,
     read_units,
@@ -32,13 +34,11 @@ from structrag.retrieval.evidence.record import (
     with_tokens,
     with_vectors_of_all,
 )
-from structrag.retrieval.evidence.required_context import find_required_context
-from structrag.retrieval.evidence.store import (
-    EvidenceLevel,
-    StoredDocument,
-    entry_of,
-    stored_document,
+from structrag.retrieval.evidence.required_context import (
+    RequiredContext,
+    find_required_context,
 )
+from structrag.retrieval.evidence.store import EvidenceLevel, entry_of
 from structrag.retrieval.evidence.words import is_word
 
 
@@ -47,7 +47,8 @@ class _Outlined:
     """A document read, before anything is asked of a model."""
 
     outline: Outline
-    stored: StoredDocument
+    required: Sequence[RequiredContext]
+    encoder_spans: EncoderSpans
 
     @property
     def text(self) -> str:
@@ -55,7 +56,7 @@ class _Outlined:
 
     @property
     def piece_texts(self) -> list[str]:
-        return [self.text[start:end] for start, end in self.stored.encoder_spans]
+        return [self.text[start:end] for start, end in self.encoder_spans]
 
 
 class EvidenceAdding(AddBatch):
@@ -77,49 +78,65 @@ class EvidenceAdding(AddBatch):
         self.embedder = embedder
         self.level = level
         self._read: dict[str, _Outlined] = {}
+        self._n_units: dict[str, int] = {}  # by document
 
     def size(self, document: Document) -> int:
         outline = self.read_options.outline(document)
         encoder_spans = find_encoder_spans(document, self.read_options)
         required = find_required_context(outline, self.read_options)
-        stored = stored_document(outline, encoder_spans, required)
-        self._read[document.id] = _Outlined(outline, stored)
+        self._read[document.id] = _Outlined(outline, required, encoder_spans)
         return len(encoder_spans)
 
     def rows(self, entry: Entry) -> int:
         """How many sentences, rows and headings an entry has."""
-        return len(entry.arrays.get("starts", ()))
+        return self._n_units.pop(entry.document.id)
 
     def flow(self, group: list[tuple[Document, str]]) -> Flow[PreparedGroup]:
         read = [self._read.pop(document.id) for document, _ in group]
-        records = yield from self._record_flow(read)
-        entries = [
-            entry_of(one.stored, record, of_document)
-            for one, record, (_, of_document) in zip(read, records, group, strict=True)
-        ]
+        records, token_ids = yield from self._record_flow(read)
+        entries = []
+        first = 0
+        for one, record, (_, fingerprint) in zip(read, records, group, strict=True):
+            stop = first + len(one.encoder_spans)
+            ids = None if token_ids is None else token_ids[first:stop]
+            entries.append(
+                entry_of(
+                    one.outline,
+                    one.required,
+                    record,
+                    one.encoder_spans,
+                    ids,
+                    fingerprint,
+                )
+            )
+            self._n_units[one.outline.document.id] = len(record)
+            first = stop
         return PreparedGroup(entries, Counter(), {})
 
-    def _record_flow(self, group: Sequence[_Outlined]) -> Flow[list[Record]]:
-        """The records of documents, their texts embedded together."""
+    def _record_flow(
+        self, group: Sequence[_Outlined]
+    ) -> Flow[tuple[list[Record], list[Any] | None]]:
+        """The records of documents, their texts embedded together, and the encoder's tokens."""
         records = [read_units(one.outline, self.read_options) for one in group]
         requests: list[Request] = []
         if self.token_encoder is not None:
-            encoder_spans = tuple(text for one in group for text in one.piece_texts)
-            requests.append(EmbedTokens(encoder_spans, self.token_encoder))
+            texts_read = tuple(text for one in group for text in one.piece_texts)
+            requests.append(EmbedTokens(texts_read, self.token_encoder))
         embeds = self.embedder is not None and not hasattr(self.embedder, "fit")
         if embeds:
             texts: list[str] = []
             for one, record in zip(group, records, strict=True):
                 texts += texts_of_atoms(one.text, record)
             requests.append(Embed(tuple(texts)))
-        if not requests:
-            return records
-        answers = list((yield requests))
+        answers = list((yield requests)) if requests else []
+        token_ids = None
         if self.token_encoder is not None:
-            records = self._with_tokens(group, records, answers.pop(0))
+            tokens = answers.pop(0)
+            token_ids = [of.ids for of in tokens]
+            records = self._with_tokens(group, records, tokens)
         if embeds:
             records = with_vectors_of_all(records, answers.pop(0))
-        return records
+        return records, token_ids
 
     def _with_tokens(
         self,
@@ -133,10 +150,11 @@ class EvidenceAdding(AddBatch):
         quantiser = self.level.quantiser
         if quantiser is None:
             return list(records)
+        _check_width(quantiser, tokens)
         changed = []
         first = 0
         for one, record in zip(group, records, strict=True):
-            encoder_spans = one.stored.encoder_spans
+            encoder_spans = one.encoder_spans
             of_document = tokens[first : first + len(encoder_spans)]
             first += len(encoder_spans)
             if of_document and len(record):
@@ -149,3 +167,15 @@ class EvidenceAdding(AddBatch):
                 )
             changed.append(record)
         return changed
+
+
+def _check_width(quantiser: Quantiser, tokens: Sequence[TokenVectors]) -> None:
+    """Raise InvalidAnswer for vectors of another length than those that are kept."""
+    expected = len(quantiser.axes)
+    for of in tokens:
+        if len(of.ids) and of.vectors.shape[1] != expected:
+            raise InvalidAnswer(
+                f"The vectors of tokens must have {expected} dimensions like those of the index; "
+                f"got {of.vectors.shape[1]}. Use the encoder that the index was built with, or "
+                "build a new index."
+            )
