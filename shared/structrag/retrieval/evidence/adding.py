@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from structrag.errors import InvalidAnswer
 from structrag.index.add_batch import AddBatch, PreparedGroup
 from structrag.index.entries import Entry
 from structrag.model_calls.requests import (
@@ -24,7 +23,7 @@ from structrag.model_calls.requests import (
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.quantised import Quantiser, fit_quantiser
+from structrag.retrieval.evidence.quantised import fit_quantiser
 from structrag.retrieval.evidence.record import (
     EncoderSpans,
     Record,
@@ -150,7 +149,8 @@ class EvidenceAdding(AddBatch):
         quantiser = self.level.quantiser
         if quantiser is None:
             return list(records)
-        _check_width(quantiser, tokens)
+        for of in tokens:
+            quantiser.check(of.vectors)
         changed = []
         first = 0
         for one, record in zip(group, records, strict=True):
@@ -167,15 +167,3 @@ class EvidenceAdding(AddBatch):
                 )
             changed.append(record)
         return changed
-
-
-def _check_width(quantiser: Quantiser, tokens: Sequence[TokenVectors]) -> None:
-    """Raise InvalidAnswer for vectors of another length than those that are kept."""
-    expected = len(quantiser.axes)
-    for of in tokens:
-        if len(of.ids) and of.vectors.shape[1] != expected:
-            raise InvalidAnswer(
-                f"The vectors of tokens must have {expected} dimensions like those of the index; "
-                f"got {of.vectors.shape[1]}. Use the encoder that the index was built with, or "
-                "build a new index."
-            )

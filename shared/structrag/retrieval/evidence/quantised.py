@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from structrag.errors import InvalidAnswer
 from structrag.text.arrays import Array
 
 Number = TypeVar("Number", np.float32, np.float64)
@@ -38,6 +39,15 @@ class Quantiser:
 
     axes: Array  # (d, n); each column is as long as the values of its codes are apart
     bits: Codes  # (n,), falling: 8, 4 or 2
+
+    def check(self, vectors: Array) -> None:
+        """Raise InvalidAnswer for vectors of another length than those that are kept."""
+        if len(vectors) and vectors.shape[1] != len(self.axes):
+            raise InvalidAnswer(
+                f"The vectors of tokens must have {len(self.axes)} dimensions like those of the "
+                f"index; got {vectors.shape[1]}. Use the encoder that the index was built with, or "
+                "build a new index."
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -461,10 +461,15 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             pool = level.near(reader, rows, where)
         if pool is None:
             return None
-        frequencies = self._frequencies(reader, question, pool)
-        language = self.read_options.language
+        quantiser = level.quantiser
+        if quantiser is not None and question.tokens is not None:
+            quantiser.check(question.tokens)
         ranking = rank(
-            pool.corpus, question, frequencies, level.quantiser, language=language
+            pool.corpus,
+            question,
+            self._frequencies(reader, question, pool),
+            quantiser,
+            language=self.read_options.language,
         )
         return _Ranked(pool, ranking)
 

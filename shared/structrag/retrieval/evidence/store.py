@@ -156,7 +156,7 @@ def _runs(source: SourceMap, start: int, end: int) -> list[tuple[int, int, bool]
     )
 
 
-def _documents(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
+def documents_of(chunks: Iterable[Chunk]) -> dict[str, StoredDocument]:
     """What pieces say of their documents, by id."""
     by_id: dict[str, list[Chunk]] = {}
     for chunk in chunks:
@@ -394,7 +394,7 @@ def _pool_of(pieces: Mapping[int, _Piece], sample: _Sample | None) -> Pool | Non
         (row - 1, one.chunk.doc_id) != last
         for (row, one), last in zip(every.items(), before, strict=False)
     ]
-    documents = _documents(one.chunk for one in every.values())
+    documents = documents_of(one.chunk for one in every.values())
     return Pool(
         Corpus(
             [one.record for one in every.values()],
