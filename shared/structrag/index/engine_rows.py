@@ -30,7 +30,7 @@ from structrag.index.entries import (
 from structrag.index.selection import allowed_values
 from structrag.index.snapshot import Settings
 
-HEAD, CHUNK, WINDOW, DEAD = 0, 1, 2, 3  # kinds of rows
+HEAD, CHUNK, WINDOW, DEAD, BLOB = 0, 1, 2, 3, 4  # kinds of rows
 # An id is the document's key, the chunk's number from 1 (0: the head), and the window's from 0.
 WINDOW_BITS, CHUNK_BITS = 12, 20
 KEY_BITS = WINDOW_BITS + CHUNK_BITS
