@@ -98,7 +98,10 @@ class CorpusStore(Protocol):
 
     settings: Settings
     config: dict[str, Any]  # of the index, saved with it
-    shared: dict[str, NDArray[Any]]  # arrays that belong to all documents
+
+    @property
+    def shared(self) -> dict[str, NDArray[Any]]:
+        """Arrays that belong to all documents."""
 
     @property
     def changes(self) -> int:

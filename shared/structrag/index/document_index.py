@@ -98,7 +98,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             raise InvalidParameter(
                 f"store must be a folder for {cls.__name__}, which reads all its documents into "
                 f"memory; got {os.fspath(address)!r}. Pass a folder, or search the engine with "
-                "MultiViewRetriever, which reads only what it finds."
+                "EvidenceRetriever or MultiViewRetriever, which read only what they find."
             )
 
     def _check_for_engine(self, settings: Settings) -> None:

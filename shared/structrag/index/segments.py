@@ -497,10 +497,12 @@ class Merge:
         tables = [segment.levels[level] for segment in self.segments]
         names = {name for table in tables for name in table.blobs}
         runs = self._rows(level)
-        return {
+        blobs = {
             name: self._lines([blobs_of(table, name) for table in tables], runs)
             for name in sorted(names)
         }
+        # Some were those of deleted rows alone.
+        return {name: lines for name, lines in blobs.items() if lines[1][-1]}
 
     def _content(self) -> tuple[dict[str, Pieces], dict[str, Any]]:
         """The arrays of the merged segment, and which levels, views and blobs it has."""

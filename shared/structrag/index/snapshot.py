@@ -330,7 +330,10 @@ class Reader:
         for row in rows:
             if 0 <= row < len(self):
                 table, at = self._place(row)
-                blobs = [table.blobs[name].raw_line(at) for name in names]
+                blobs = [
+                    table.blobs[name].raw_line(at) if name in table.blobs else b""
+                    for name in names
+                ]
                 found[row] = StoredRow(table.row(at), blobs)
         return found
 

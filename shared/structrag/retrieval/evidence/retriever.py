@@ -199,9 +199,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
     def _check_for_engine(self, settings: Settings) -> None:
         if hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                "embedding must be a model where an engine keeps the documents; got "
-                f"{self.embedder.name!r}, whose vectors change with every document. Pass "
-                "embedding=..., or a folder as store."
+                "embedding must be a model where an engine keeps the documents; got LSA, whose "
+                "vectors change with every document. Pass embedding=..., or a folder as store."
             )
 
     def _preparing(self) -> Callable[..., AddBatch]:
