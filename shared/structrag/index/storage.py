@@ -73,14 +73,14 @@ class Saved:
     save: str = ""  # which save it is
 
 
-@dataclass(slots=True)
 class Seen:
     """What a store has seen of saved indexes."""
 
-    # Place -> the save that it opened or made there; "": it found none.
-    saves: dict[Path, str] = field(default_factory=dict)
-    # A place that it has not looked at may hold an index that is older than the store.
-    since: float = field(default_factory=time.time)
+    def __init__(self) -> None:
+        # Place -> the save that was opened or made there; "": there was none.
+        self.saves: dict[Path, str] = {}
+        # A place that was not looked at may hold an index that is older than the store.
+        self.since: float = time.time()
 
     def add(self, path: Place, save: str) -> None:
         """Remember what is at a place."""
