@@ -2,9 +2,9 @@
 
     python benchmarks/code_splitters.py [--modules 150] [--limit 1500]
 
-A function is small where its whole lines are within the limit. It is cut where no chunk holds all of
-them. A chunk says where it is where the names of the module, or of the classes and functions around
-its first word, stand in what is embedded. Needs the extra `code` and both frameworks.
+A function is small where its whole lines are within the limit. It is cut where no chunk holds all
+of them. A chunk says where it is where the names of the module, or of the classes and functions
+around its first word, stand in what is embedded. Needs the extra `code` and both frameworks.
 """
 
 from __future__ import annotations
@@ -238,8 +238,8 @@ def main() -> None:
     about = (
         f"{len(sources)} modules of Python's standard library "
         f"(`python benchmarks/code_splitters.py`); chunks of at most {limit:,} characters, no "
-        "overlap. *Small functions cut*: of those whose whole lines are within the limit. *Not said*: "
-        "the name of the module, or of the classes and functions around the chunk's first word, "
+        "overlap. *Small functions cut*: of those whose whole lines are within the limit. "
+        "*Not said*: the name of the module, or of the classes and functions around the chunk's first word, "
         "stands neither in its text nor in the heading path that is embedded with it. "
         "The limit of ours holds the heading path too."
     )
