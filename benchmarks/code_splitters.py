@@ -240,8 +240,8 @@ def main() -> None:
         f"(`python benchmarks/code_splitters.py`); chunks of at most {limit:,} characters, no "
         "overlap. *Small functions cut*: of those whose whole lines are within the limit. "
         "*Not said*: the name of the module, or of the classes and functions around the "
-        "chunk's first word, stands neither in its text nor in the heading path that is embedded with it. "
-        "The limit of ours holds the heading path too."
+        "chunk's first word, stands neither in its text nor in the heading path that is "
+        "embedded with it. The limit of ours holds the heading path too."
     )
     versions = versions_line(
         ["langchain-text-splitters", "llama-index-core", "tree-sitter-python"]
