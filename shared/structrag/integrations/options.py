@@ -44,6 +44,7 @@ class CoreOptions(IndexSettings, total=False):
     whole_tokens: int | None
     section_tokens: int | None
     paragraph_tokens: int | None
+    paragraph_summaries: bool
     prompt: str | None
     part_tokens: int
     exclude_titles: Sequence[str]
