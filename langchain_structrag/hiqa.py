@@ -51,8 +51,8 @@ class HiQATransformer(StructureSplitter):
             it; `segment_text` in the metadata is then the passage as it stands. False:
             `page_content` is the passage, an exact slice.
         settings: The other settings of `structrag.HiQASplitter`: metadata, path_tokens,
-            table_cells, describe_image (a function, or an `ImageDescriber`), exclude_titles, plain_headings,
-            language, sentence_splitter. `format`, `strip_whitespace` and `metadata_lists` as in
+            table_cells, describe_image (a function, or an `ImageDescriber`), exclude_titles,
+            plain_headings, language, sentence_splitter. `format`, `strip_whitespace` and `metadata_lists` as in
             `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no
             overlap.
 

@@ -19,7 +19,7 @@ class CoreOptions(IndexSettings, total=False):
 
     llm: Any
     # of how is searched
-    routes: Sequence[str] | None
+    routes: Sequence[Any] | None
     fusion: str | None
     weights: Mapping[str, float] | None
     order: str
