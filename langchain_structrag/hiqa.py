@@ -52,9 +52,9 @@ class HiQATransformer(StructureSplitter):
             `page_content` is the passage, an exact slice.
         settings: The other settings of `structrag.HiQASplitter`: metadata, path_tokens,
             table_cells, describe_image (a function, or an `ImageDescriber`), exclude_titles,
-            plain_headings, language, sentence_splitter. `format`, `strip_whitespace` and `metadata_lists` as in
-            `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no
-            overlap.
+            plain_headings, language, sentence_splitter. `format`, `strip_whitespace` and
+            `metadata_lists` as in `ContentAwareTextSplitter`, and what every LangChain splitter
+            takes; there is no overlap.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
