@@ -3,13 +3,19 @@ and its id comes from its place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from structrag.reading.markup.code import SUFFIXES
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Cutter, Piece
-from structrag.text.heading_path import Context, heading_context, title_beside
+from structrag.text.heading_path import (
+    SEPARATOR,
+    Context,
+    heading_context,
+    title_beside,
+)
 from structrag.text.tokens import TokenCounter
 
 MOST = 64  # tokens of a heading path
@@ -58,6 +64,8 @@ class ChunkMaker:
         """`context`, made anew."""
         title = title_beside(self.document.title, path)
         titles = path if own else path[:-1]
+        if self.document.format in SUFFIXES:  # a module may be called as its class
+            title, titles = "", (self.document.title, *titles)
         room = self.room(self.most)
         context = heading_context(title, titles, self.counter, limit=room)
         if not context.shortened or self.most is None:
@@ -69,6 +77,36 @@ class ChunkMaker:
         """`most`, but at most a quarter of the limit."""
         sizes = (most, None if self.limit is None else self.limit // 4)
         return min((size for size in sizes if size is not None), default=None)
+
+    def beside(
+        self, context: Context, start: int, end: int
+    ) -> tuple[Context, int] | None:
+        """As much of a heading path as fits beside a whole text, and their tokens; None where the
+        text alone is too long."""
+        titles = context.text.split(SEPARATOR)
+        while True:
+            shorter = Context(SEPARATOR.join(titles), shortened=True)
+            tokens = self.count(shorter, start, end)
+            if self.limit is None or tokens <= self.limit:
+                return shorter, tokens
+            if not titles:
+                return None
+            short = titles[0].partition(": ")[0]  # the name of the module
+            titles[:1] = [short] if short != titles[0] else []
+
+    def with_signatures(self, context: Context, signatures: Iterable[str]) -> Context:
+        """A heading path with the signatures around a text, its own first, as many as a quarter of
+        the limit holds. A long one has its first line."""
+        lines = ""
+        for signature in signatures if self.with_context else ():
+            for shown in (signature, signature.partition("\n")[0]):
+                longer = index_text(shown, lines) if lines else shown
+                if self.limit is None or self.counter(longer) <= self.limit // 4:
+                    lines = longer
+                    break
+        if not lines:
+            return context
+        return Context(index_text(context.text, lines), context.shortened)
 
     def count(self, context: Context, start: int, end: int) -> int:
         """Tokens of the index text of a span."""
