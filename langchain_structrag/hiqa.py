@@ -94,8 +94,10 @@ class HiQATransformer(StructureSplitter):
         return cls._preset(HiQASplitter.code().max_tokens, settings)
 
     @classmethod
-    def _preset(cls, chunk_size: int | None, settings: Mapping[str, Any]) -> Any:
-        preset = {"chunk_size": chunk_size, "path_tokens": None}
+    def _preset(
+        cls, chunk_size: int | None, settings: Mapping[str, Any]
+    ) -> HiQATransformer:
+        preset: dict[str, Any] = {"chunk_size": chunk_size, "path_tokens": None}
         return cls(**{**preset, **settings})
 
     def _has_index_text(self) -> bool:

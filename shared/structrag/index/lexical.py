@@ -429,8 +429,9 @@ class LexicalIndex:
         statistics are theirs alone. The last one is kept."""
         if where is None:
             return self
-        is_slice = isinstance(where, slice)
-        key = (where.start, where.stop) if is_slice else where.tobytes()
+        key: Any = (
+            (where.start, where.stop) if isinstance(where, slice) else where.tobytes()
+        )
         if self._scoped is None or self._scoped[0] != key:
             parts = [
                 replace(part, place=part.place.within(where)) for part in self.parts

@@ -255,7 +255,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class SummarisedParagraphs:
+class SummarisedParagraphs(ReadingSplitter):
     """Paragraphs with `extras["summary"]`, which HIERBASE reads first. They are condensed as
     sections are."""
 
@@ -266,7 +266,7 @@ class SummarisedParagraphs:
         """The paragraphs of a document, in reading order, as steps."""
         chunks = self.paragraphs.split(document)
         paths = [SEPARATOR.join(chunk.path) or document.title for chunk in chunks]
-        blocks = [[Block(chunk.kind, chunk.start, chunk.end)] for chunk in chunks]
+        blocks = [[Block("paragraph", chunk.start, chunk.end)] for chunk in chunks]
         summaries = yield from self.sections.summaries_flow(
             document.text, paths, blocks
         )
