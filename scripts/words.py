@@ -4,7 +4,7 @@
 
 For each page: words, words a sentence, and the share of sentences above 35 words. `--long` prints
 those sentences, `--phrases` the four words that stand together most often. Code, tables' rules,
-links' addresses and pictures are not words. Without a PAGE: README.md, docs and cookbooks/README.md.
+links' addresses and pictures are not words. Without a PAGE: README.md, docs and the cookbooks' page.
 """
 
 from __future__ import annotations
@@ -82,9 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for text in texts.values():
             for sentence in sentences(text):
                 each = [word.lower() for word in words(sentence)]
-                phrases.update(
-                    " ".join(each[i : i + 4]) for i in range(len(each) - 3)
-                )
+                phrases.update(" ".join(each[i : i + 4]) for i in range(len(each) - 3))
         for phrase, count in phrases.most_common(30):
             print(f"{count:6} {phrase}")
 
