@@ -4,7 +4,7 @@
 
 For each page: words, words a sentence, and the share of sentences above 35 words. `--long` prints
 those sentences, `--phrases` the four words that stand together most often. Code, tables' rules,
-links' addresses and pictures are not words. Without a PAGE: README.md, docs and the cookbooks' page.
+addresses of links and pictures are not words. Without a PAGE: README.md, docs, cookbooks.
 """
 
 from __future__ import annotations
