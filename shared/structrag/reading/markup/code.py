@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from structrag.errors import MissingExtra, check_choice, require
+from structrag.errors import MissingExtra, check_choice, require, warn_user
 from structrag.reading.markup.lines import Element, Lines, paragraph, tiled
 from structrag.records import Block, Heading
 
@@ -72,9 +71,7 @@ class CodeReader:
         try:
             parser = _parser(self.language)
         except MissingExtra as error:
-            warnings.warn(
-                f"{self.language} files are read as plain text: {error}", stacklevel=2
-            )
+            warn_user(f"{self.language} files are read as plain text: {error}")
             return []
         data = text.encode("utf-8", "replace")
         found = _definitions(parser.parse(data).root_node, data)
