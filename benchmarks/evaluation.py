@@ -106,6 +106,7 @@ RESULTS_IN_ORDER = (
     Result("MC-indexing by its paper's tables", "mc_tables.md", "mc_tables.py"),
     Result("Tables of the papers", "paper_tables.md", "paper_tables.py"),
     Result("PDF: ours and its peers", "pdf_readers.md", "pdf_readers.py"),
+    Result("Splitters of code", "code_splitters.md", "code_splitters.py"),
     Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
     Result("Speed", "speed.md", "speed.py"),
     Result("Many files into one index", "ingestion.md", "ingestion.py"),

@@ -285,8 +285,9 @@ class Runner:
         """The answer counted, checked and kept; Failed if it is none."""
         tokens = CallTokens(0, 0)
         if not isinstance(answer, Failed):
-            answer = call.checked(answer)
-            tokens = tokens_of(call.request.prompt, answer)
+            whole, answer = answer, call.checked(answer)
+            is_cut_off = isinstance(answer, Failed)
+            tokens = tokens_of(call.request.prompt, whole if is_cut_off else answer)
         with self._lock:
             self.usage.calls += 1
             self.usage.failed += isinstance(answer, Failed)
