@@ -27,6 +27,7 @@ from langchain_structrag.conversion import (
     as_documents,
     as_host,
     check_documents,
+    document_with,
     page_notes,
 )
 from langchain_structrag.hiqa import HiQATransformer
@@ -50,6 +51,7 @@ from structrag.errors import (
 from structrag.integrations.documents import read_document, with_own_names
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
+    HitMetadata,
     heading_notes,
     oversize_notes,
     source_notes,
@@ -91,6 +93,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
+    # Ids of which several parts have come.
+    _in_parts: set[str] = PrivateAttr(default_factory=set)
 
     @classmethod
     def from_documents(
@@ -253,22 +257,24 @@ class IndexRetriever(KnownFields, ToolRetriever):
         chunk = trimmed(hit.chunk)
         meta = self.index.store.document(chunk.doc_id).meta
         before, after = neighbours_of(self.index, hit.chunk)
-        metadata = {
+        items = {
             **without_page_starts(meta),
             "doc_id": chunk.doc_id,
             **heading_notes(chunk, lists=self.metadata_lists),
             "start_index": chunk.start,
             "end_index": chunk.end,
+            **page_notes(meta, chunk),
+        }
+        facts = {
             "score": float(hit.score),
             "rank": hit.rank,
             **oversize_notes(chunk),
             **source_notes(chunk),
-            **page_notes(meta, chunk),
             "previous_id": before.id if before else "",
             "next_id": after.id if after else "",
             **self.KIND.notes(hit, lists=self.metadata_lists),
         }
-        return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)
+        return document_with(chunk.text, HitMetadata(items, facts), chunk.id)
 
     def _documents(self, hits: Iterable[Hit]) -> list[Document]:
         """Hits as documents."""
@@ -289,7 +295,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         check_at_least("before", before, 0)
         check_at_least("after", after, 0)
         facts = document.metadata
-        if not {"doc_id", "previous_id", "next_id"} <= facts.keys():
+        if None in map(facts.get, ("doc_id", "previous_id", "next_id")):
             raise InvalidParameter(
                 "document must be a result of this retriever; its metadata has no doc_id, "
                 "previous_id and next_id. Pass what invoke gave."
@@ -358,7 +364,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
         """What adds documents as one run. Its children are the calls of models."""
-        sources = list(core_documents(documents, self.format))
+        sources = list(core_documents(documents, self.format, self._in_parts))
 
         # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.
         def add(what: str, run_manager: CallbackManagerForChainRun) -> Any:
@@ -432,7 +438,7 @@ def _core_value(name: str, value: Any) -> Any:
 
 
 def core_documents(
-    documents: Iterable[Document], format: str
+    documents: Iterable[Document], format: str, in_parts: set[str]
 ) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own."""
     checked = check_documents(documents)
@@ -441,7 +447,7 @@ def core_documents(
         or _begins_later(document.metadata.get("start_index"))
         for document in checked
     )
-    for name, host in with_own_names(map(as_host, checked)):
+    for name, host in with_own_names(map(as_host, checked), in_parts):
         yield read_document(host, format=format, id=name)
 
 
