@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import structrag
@@ -179,6 +180,28 @@ def code(folder: Path) -> str:
     return ", ".join(titles[1:])
 
 
+def sheets(folder: Path) -> str:
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    content = (
+        f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+        '<table:table table:name="Pumps"><table:table-row><table:table-cell '
+        'office:value-type="string"><text:p>Seal</text:p></table:table-cell>'
+        "</table:table-row></table:table></office:spreadsheet></office:body>"
+        "</office:document-content>"
+    )
+    with zipfile.ZipFile(folder / "pump.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", content)
+    text = structrag.read_file(folder / "pump.ods").text
+    if text != "# Pumps\n\nSeal\n":
+        sys.exit(f"the sheet was read as {text!r}")
+    return text
+
+
 CHECKS = {
     "langchain": langchain,
     "llama-index": llama_index,
@@ -193,6 +216,7 @@ CHECKS = {
     "plot": plot,
     "pdf": pdf,
     "code": code,
+    "sheets": sheets,
     "docling": docling,
 }
 

@@ -27,6 +27,7 @@ from langchain_structrag.conversion import (
     as_documents,
     as_host,
     check_documents,
+    document_with,
     page_notes,
 )
 from langchain_structrag.hiqa import HiQATransformer
@@ -50,6 +51,7 @@ from structrag.errors import (
 from structrag.integrations.documents import read_document, with_own_names
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
+    HitMetadata,
     heading_notes,
     oversize_notes,
     source_notes,
@@ -253,22 +255,24 @@ class IndexRetriever(KnownFields, ToolRetriever):
         chunk = trimmed(hit.chunk)
         meta = self.index.store.document(chunk.doc_id).meta
         before, after = neighbours_of(self.index, hit.chunk)
-        metadata = {
+        items = {
             **without_page_starts(meta),
             "doc_id": chunk.doc_id,
             **heading_notes(chunk, lists=self.metadata_lists),
             "start_index": chunk.start,
             "end_index": chunk.end,
+            **page_notes(meta, chunk),
+        }
+        facts = {
             "score": float(hit.score),
             "rank": hit.rank,
             **oversize_notes(chunk),
             **source_notes(chunk),
-            **page_notes(meta, chunk),
             "previous_id": before.id if before else "",
             "next_id": after.id if after else "",
             **self.KIND.notes(hit, lists=self.metadata_lists),
         }
-        return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)
+        return document_with(chunk.text, HitMetadata(items, facts), chunk.id)
 
     def _documents(self, hits: Iterable[Hit]) -> list[Document]:
         """Hits as documents."""
@@ -289,7 +293,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         check_at_least("before", before, 0)
         check_at_least("after", after, 0)
         facts = document.metadata
-        if not {"doc_id", "previous_id", "next_id"} <= facts.keys():
+        if None in map(facts.get, ("doc_id", "previous_id", "next_id")):
             raise InvalidParameter(
                 "document must be a result of this retriever; its metadata has no doc_id, "
                 "previous_id and next_id. Pass what invoke gave."

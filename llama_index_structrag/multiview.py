@@ -26,9 +26,10 @@ class MultiViewRetriever(IndexRetriever):
     "paper": as published), best first. A node's text is a slice of its document's from
     `start_char_idx` to `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the
     document's id. Metadata, all JSON: the document's, and `heading_path` (titles joined by " > "),
-    `heading_context`, `section_id`, `source_start`, `source_end`, `routes` (route -> rank there),
-    `scores` (route -> its own score), `score_parts` (route -> what it added to the score) and
-    `views_hit`.
+    `heading_context` and `section_id`; by key alone, since they are no part of the node and would
+    change its hash, `source_start`, `source_end`, `routes` (route -> rank there), `scores` (route
+    -> its own score), `score_parts` (route -> what it added to the score) and `views_hit`;
+    `node.metadata.full()` has all.
 
     Args:
         index: The structrag `Index` to search; `from_documents` and `load` make one.

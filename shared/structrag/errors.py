@@ -12,7 +12,7 @@
     ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
     ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
     │   └── NoIndex      (FileNotFoundError) there is none
-    ├── SaveFailed       (OSError)      the system refused to write, for example a full volume
+    ├── SaveFailed       (OSError)      a full volume, or another has changed the folder
     └── MissingExtra     (ImportError)  an optional package is not installed
 
 A message names the parameter, what is allowed, what came, and what to do next.
@@ -94,7 +94,8 @@ class NoIndex(IndexDamaged, FileNotFoundError):
 
 
 class SaveFailed(StructragError, OSError):
-    """The system refused to write; what was there before is unchanged."""
+    """The system refused to write, or another has changed the folder since it was opened; what was
+    there before is unchanged."""
 
 
 class MissingExtra(StructragError, ImportError):

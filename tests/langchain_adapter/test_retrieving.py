@@ -21,7 +21,7 @@ from langchain_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
-from structrag.errors import InvalidParameter, UnknownArgument
+from structrag.errors import InvalidParameter, SaveFailed, UnknownArgument
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -84,6 +84,11 @@ async def test_documents_come_change_and_go_and_are_saved(
     loaded = kind.load(tmp_path / "index", **chosen)
     assert facts(loaded.invoke("whale")) == facts(retriever.invoke("whale"))
     assert loaded.add_documents([*documents()[:2], NEW, CHANGED]).unchanged == 4
+    loaded.delete("cats")
+    loaded.save(tmp_path / "index")
+    with pytest.raises(SaveFailed, match="changed by another"):
+        retriever.save(tmp_path / "index")
+    assert len(kind.load(tmp_path / "index", **chosen).index.document_ids) == 3
     assert retriever.delete("whales") and not retriever.delete(["whales", "cats"])
     assert await retriever.adelete("valve")
     assert retriever.index.document_ids == ["pump"]

@@ -19,7 +19,9 @@ from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
     ContextChatEngine,
 )
+from llama_index.core.evaluation import RetrieverEvaluator
 from llama_index.core.indices.postprocessor import LongContextReorder
+from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import CompletionResponse, MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import (
@@ -35,7 +37,7 @@ from llama_index.core.query_engine import (
 )
 from llama_index.core.question_gen import LLMQuestionGenerator
 from llama_index.core.retrievers import AutoMergingRetriever, QueryFusionRetriever
-from llama_index.core.schema import IndexNode, MetadataMode
+from llama_index.core.schema import IndexNode, MetadataMode, TransformComponent
 from llama_index.core.selectors import LLMSingleSelector
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.tools import QueryEngineTool
@@ -44,11 +46,13 @@ from llama_index_fakes import HashEmbedding
 from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
+    EvidencePostprocessor,
     EvidenceRetriever,
     FixedNodeParser,
     HiQANodeParser,
     HiQARetriever,
     MultiViewRetriever,
+    TwoHopRetriever,
 )
 
 TEXTS = {
@@ -175,6 +179,98 @@ async def test_results_are_fused_with_those_of_other_retrievers(
     texts = [node.text for node in found]
     assert any(ANSWER in text for text in texts) and "Birds sing at dawn." in texts
     assert [node.text for node in await fused.aretrieve(QUESTION)] == texts
+
+
+ASKED = ["What moves water?", "When do cats eat fish?", "Do cats sleep all day?"]
+ALONE_OR_IN: dict[str, Any] = {
+    "alone": lambda made: made.retrieve,
+    "two hops": lambda made: TwoHopRetriever(made).retrieve,
+    "postprocessor": lambda made: (
+        lambda question: EvidencePostprocessor(
+            embed_model=HashEmbedding()
+        ).postprocess_nodes(made.retrieve(question), query_str=question)
+    ),
+}
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize("name", ALONE_OR_IN)
+def test_a_passage_is_equal_whatever_was_asked(name: str, retriever: Any) -> None:
+    retrieve = ALONE_OR_IN[name](found_by(retriever))
+    found = [one.node for asked in [*ASKED, QUESTION] for one in retrieve(asked)]
+    hashes = {node.node_id: node.hash for node in found}
+    assert len(found) > len({node.hash for node in found}) == len(hashes)
+    assert all(hashes[node.node_id] == node.hash for node in found)
+    store = SimpleDocumentStore()
+    store.add_documents(found)
+    assert {name: one.hash for name, one in store.docs.items()} == hashes
+    pipeline = IngestionPipeline(transformations=[Counted()])
+    for node in found:
+        pipeline.run(nodes=[node])
+    assert pipeline.transformations[0].calls == len(hashes)
+    if name == "alone":
+        assert all("score_parts" in node.metadata for node in found)
+        assert all("score_parts" not in node.to_dict()["metadata"] for node in found)
+
+
+class Counted(TransformComponent):
+    """Counts how often nodes are not in the cache of ingestion."""
+
+    calls: int = 0
+
+    def __call__(self, nodes: Any, **kwargs: Any) -> Any:
+        self.calls += 1
+        return nodes
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        return {"class_name": "Counted"}
+
+
+class Asking(MockLLM):
+    """Writes the other questions."""
+
+    def complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
+        return CompletionResponse(text="\n".join(ASKED))
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_questions_asked_together_are_fused_by_passage(retriever: Any) -> None:
+    made = found_by(retriever)
+    asked = [QUESTION, *ASKED]
+    sums: dict[str, float] = {}
+    for question in asked:
+        by_score = sorted(made.retrieve(question), key=lambda one: -one.score)
+        for rank, one in enumerate(by_score):
+            sums[one.node_id] = sums.get(one.node_id, 0) + 1 / (60 + rank)
+    fused = QueryFusionRetriever(
+        [made],
+        llm=Asking(),
+        mode="reciprocal_rerank",
+        num_queries=4,
+        similarity_top_k=20,
+        use_async=False,
+    ).retrieve(QUESTION)
+    assert {one.node_id: one.score for one in fused} == pytest.approx(sums)
+
+
+@pytest.mark.parametrize(
+    ("retriever", "parser"),
+    [(MultiViewRetriever, ContentAwareNodeParser), (HiQARetriever, HiQANodeParser)],
+)
+@pytest.mark.parametrize("is_given", [True, False])
+def test_an_evaluator_finds_the_nodes_of_the_parser(
+    retriever: Any, parser: Any, is_given: bool
+) -> None:
+    nodes = parser().get_nodes_from_documents(documents())
+    made = found_by(retriever, **({"node_parser": parser()} if is_given else {}))
+    assert {node.node_id for node in nodes} == set(made.docstore().docs)
+    gold = [node.node_id for node in nodes if ANSWER in node.text]
+    evaluator = RetrieverEvaluator.from_metric_names(["hit_rate"], retriever=made)
+    assert evaluator.evaluate(QUESTION, gold).metric_vals_dict == {"hit_rate": 1.0}
+    if retriever is HiQARetriever:
+        assert set(gold) <= {node.node_id for node in made.segments()}
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)

@@ -23,6 +23,7 @@ from llama_index_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
+from structrag.errors import SaveFailed
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -99,6 +100,11 @@ async def test_documents_come_change_and_go_and_are_saved(
     texts = [one.text for one in loaded.retrieve("cats whale sea mice")]
     assert "fish" not in "".join(texts)
     assert loaded.add([*documents()[:2], NEW, CHANGED]).unchanged == 4
+    loaded.delete("cats")
+    loaded.save(tmp_path / "index")
+    with pytest.raises(SaveFailed, match="changed by another"):
+        retriever.save(tmp_path / "index")
+    assert len(kind.load(tmp_path / "index", **chosen).index.document_ids) == 3
     assert retriever.delete("whales") and not retriever.delete(["whales", "cats"])
     assert retriever.delete("valve")
     assert retriever.index.document_ids == ["pump"]

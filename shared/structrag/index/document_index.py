@@ -14,7 +14,7 @@ from structrag.index.add_batch import AddBatch
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
 from structrag.index.host_vectors import HostVectors
-from structrag.index.opening import Address, engine_of, open_store
+from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.model_calls.naming import has_name
@@ -66,15 +66,15 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         host: HostVectors | None = None,
     ) -> None:
         self.runner = runner
-        self.address = address
+        self.address = None if address is None else absolute(address)
         self.host: HostVectors = host or HostVectors(None, ())
         # level -> document id -> answers of documents with failed calls
         self.kept: dict[str, dict[str, dict[Request, Any]]] = {
             name: {} for name in store.settings.levels
         }
         self.use(store)
-        if address is not None:
-            self.use(self._opened(address, store.settings))
+        if self.address is not None:
+            self.use(self._opened(self.address, store.settings))
 
     def use(self, store: CorpusStore) -> None:
         """Take a store in the place of the one there is."""
@@ -166,6 +166,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
                 finished before is kept, and cached calls are not repeated. A document that the
                 host's store refused is not in, nor is its earlier version.
             BudgetExceeded: `max_calls` is reached.
+            SaveFailed: another has changed the folder of the index since it was opened; nothing of
+                this call is there.
         """
         return self._add(self._adding(documents))
 
@@ -189,6 +191,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         what is no id, before anything is removed.
         """
         names = check_ids("doc_id", doc_id)
+        self._check_current()
         try:
             # All, whatever the first says.
             deleted = [self._delete(name) for name in names]
@@ -221,6 +224,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return self.kept[level] if keeps else None
 
     def _add(self, work: AddBatch) -> Report:
+        self._check_current()
         try:
             for group in work.groups(self.runner.call_settings.progress):
                 work.put(self.run(work.flow(group)))
@@ -229,6 +233,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return self._report(work)
 
     async def _aadd(self, work: AddBatch) -> Report:
+        await asyncio.to_thread(self._check_current)
         try:
             for group in work.groups(self.runner.call_settings.progress):
                 prepared = await self.arun(work.flow(group))
@@ -269,11 +274,17 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
         LSA's vectors are written too if a search or `warm_up` has made them.
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
-        refuses to write; what was there before is unchanged then.
+        refuses to write, or another process or object has saved there since this index was opened
+        or made; what was there before is unchanged then.
         """
         for level in self.levels.values():
             level.keep_fit()
         self.store.save(path, config=self.config())
+
+    def _check_current(self) -> None:
+        """Raise SaveFailed, before anything is paid for, if another has changed the folder."""
+        if self.address is not None and isinstance(self.store, Store):
+            self.store.seen.check(self.address)
 
     def _save_at_address(self) -> None:
         """Write what has changed to the index's address, if it has one."""

@@ -196,7 +196,8 @@ class EngineStore(CorpusStore, ABC):
 
     def check_path(self, path: str | os.PathLike[str]) -> None:
         """Raise InvalidParameter unless a path is that of the store itself."""
-        if self.place_of(os.fspath(path).removeprefix(f"{self.scheme}:")) != self.place:
+        place = self.place_of(os.fspath(path).removeprefix(f"{self.scheme}:"))
+        if absolute_place(place) != absolute_place(self.place):
             raise InvalidParameter(
                 f"path must be {self.uri!r}, where the documents are kept; got "
                 f"{os.fspath(path)!r}. For a copy, copy the store by the engine's own means."
@@ -219,6 +220,16 @@ def tenant_of(place: str) -> tuple[str, str]:
             f"'?tenant=acme'; got {place!r}."
         )
     return whole, f"tenant_{tenant}" if mark else ""
+
+
+def absolute_place(place: str) -> str:
+    """A file or folder by its whole path, a server or bucket by its address.
+
+    Example:
+        >>> absolute_place("s3://bucket/corpus"), absolute_place("/data/corpus.db?tenant=acme")
+        ('s3://bucket/corpus', '/data/corpus.db?tenant=acme')
+    """
+    return place if "://" in place else os.path.abspath(place)
 
 
 def no_index(place: str) -> NoIndex:

@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,13 @@ from structrag.index.segments import (
     segment_of,
 )
 from structrag.index.snapshot import Live, Reader, Settings, Snapshot
-from structrag.index.storage import Saved, TemporaryFolder, load_index, save_index
+from structrag.index.storage import (
+    Saved,
+    Seen,
+    TemporaryFolder,
+    load_index,
+    save_index,
+)
 from structrag.records import Chunk, Document
 from structrag.text.terms import Tokenizer
 
@@ -96,6 +103,7 @@ class Store:
         # Arrays made of just the documents that are there, such as LSA's vectors; saved.
         self.fitted: dict[str, Column] = {}
         self.changes: int = 0  # documents added or deleted so far
+        self.seen: Seen = Seen()  # of what is saved
         self._lock = threading.RLock()
         self._saving = threading.Lock()
         self._segments: list[Segment] = []
@@ -507,10 +515,11 @@ class Store:
         """Write the store to a folder.
 
         Only what is not there yet is written. An index that is there is replaced when the new one
-        is complete; the last of several savers wins. Searches and changes go on meanwhile.
+        is complete. Searches and changes go on meanwhile.
 
         `config` (JSON values) replaces the store's own. Raises InvalidParameter if `path` holds
-        something else, SaveFailed where the system refuses to write.
+        something else, SaveFailed where another has saved there since this store was opened or
+        made, or the system refuses to write.
         """
         with self._saving:
             with self._lock:
@@ -520,9 +529,15 @@ class Store:
                 segments, live = list(self._segments), list(self._live)
                 shared, fitted = dict(self.shared), dict(self.fitted)
                 saved = Saved(
-                    self.settings, segments, live, self.config, shared, fitted
+                    self.settings,
+                    segments,
+                    live,
+                    self.config,
+                    shared,
+                    fitted,
+                    uuid4().hex,
                 )
-            written = save_index(path, saved)
+            written = save_index(path, saved, self.seen)
             if written is not None:
                 new = [i for i, segment in enumerate(segments) if segment.file is None]
                 self._install(
@@ -541,6 +556,7 @@ class Store:
         store = cls(saved.settings.levels, config=saved.config)
         store.settings, store.shared = saved.settings, dict(saved.shared)
         store.fitted = dict(saved.fitted)
+        store.seen.add(path, saved.save)
         store._segments, store._live = list(saved.segments), list(saved.live)
         keys = [int(segment.keys[-1]) for segment in saved.segments if len(segment)]
         store._next_key = max(keys, default=-1) + 1

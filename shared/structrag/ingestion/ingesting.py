@@ -25,7 +25,7 @@ from structrag.index.corpus import CorpusStore
 from structrag.index.document_index import check_same_config
 from structrag.index.entries import Entry
 from structrag.index.index import Index
-from structrag.index.opening import Address, engine_of, open_store
+from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.storage import MANIFEST, take_lock
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state, is_gone
@@ -234,7 +234,7 @@ def ingest(
         stack.callback(there.close)
         setup = replace(setup, model=there.model)
         how = setting_name(reading)
-        address = store if engine_of(store) is not None else path_of(store)
+        address = absolute(store if engine_of(store) else path_of(store))
         ingestion = _Ingestion(
             address, place, packed(setup), how, there, workers, max_seconds, report
         )
@@ -402,7 +402,7 @@ class _Ingestion:
             self._check_for_engine(ready)
             store = open_store(self.address, ready.settings, self.config)
             self._check_config(store.config)
-        elif (path_of(self.address) / MANIFEST).exists():
+        elif (Path(self.address) / MANIFEST).exists():
             store = Store.load(self.address)
             self._check_config(store.config)
         else:

@@ -45,7 +45,7 @@ from structrag.text.plurals import pluralise
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from structrag.reading.pdf.isolation import Isolation
+    from structrag.reading.processes import Isolation
 
 PDF_SUFFIX = ".pdf"
 SUFFIXES = {
@@ -59,22 +59,7 @@ SUFFIXES = {
     ".text": "text",
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
-OFFICE_SUFFIXES = frozenset(
-    [
-        ".doc",
-        ".docx",
-        ".epub",
-        ".odp",
-        ".ods",
-        ".odt",
-        ".ppt",
-        ".pptx",
-        ".rtf",
-        ".xls",
-        ".xlsb",
-        ".xlsx",
-    ]
-)
+OFFICE_SUFFIXES = frozenset([".doc", ".odp", ".ppt"])
 MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 # Of code that people call documents: without a suffix, its comments look like headings.
