@@ -30,12 +30,12 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
     """Shortens chunks that say little and explains those that presuppose much (IDMS).
 
     Example:
-        >>> from langchain_text_splitters import RecursiveCharacterTextSplitter
-        >>> text = "NASA (National Aeronautics and Space Administration) flies. The ESA watches."
-        >>> chunks = RecursiveCharacterTextSplitter(chunk_size=60).create_documents([text])
-        >>> enriched = IDMSEnrichmentTransformer().transform_documents(chunks)
-        >>> [chunk.metadata["idms_action"] for chunk in enriched]  # too few to compare
-        ['none', 'none']
+        >>> from structrag import IDMSEnricher
+        >>> long = "The LSTM of 2014 beats the GRU in speed and in size, as was shown in May."
+        >>> chunks = [Document("Long Short-Term Memory (LSTM) keeps a state."), Document(long)]
+        >>> transformer = IDMSEnrichmentTransformer(enrich=IDMSEnricher(high=0.1, growth=1.0))
+        >>> transformer.transform_documents(chunks)[1].page_content.splitlines()[0]
+        'Long Short-Term Memory (LSTM)'
 
     It takes the chunks of any splitter, all of a document in one call and in order: densities are
     compared within a document, and explanations come from its other chunks. Chunks are of one

@@ -30,14 +30,13 @@ class IDMSEnrichment(ModelFields, TransformComponent):
     """Shortens nodes that say little and explains those that presuppose much (IDMS).
 
     Example:
-        >>> from llama_index.core import Document
-        >>> from llama_index.core.ingestion import IngestionPipeline
-        >>> from llama_index.core.node_parser import SentenceSplitter
-        >>> steps = [SentenceSplitter(chunk_size=24, chunk_overlap=0), IDMSEnrichment()]
-        >>> text = "NASA (National Aeronautics and Space Administration) flies. The ESA watches."
-        >>> nodes = IngestionPipeline(transformations=steps).run(documents=[Document(text=text)])
-        >>> {node.metadata["idms_action"] for node in nodes}  # too few to compare
-        {'none'}
+        >>> from structrag import IDMSEnricher
+        >>> long = "The LSTM of 2014 beats the GRU in speed and in size, as was shown in May."
+        >>> texts = ["Long Short-Term Memory (LSTM) keeps a state.", long]
+        >>> component = IDMSEnrichment(enrich=IDMSEnricher(high=0.1, growth=1.0))
+        >>> nodes = component([TextNode(text=text) for text in texts])
+        >>> nodes[1].metadata["heading_context"]
+        'Long Short-Term Memory (LSTM)'
 
     It takes the nodes of any parser, all of a document in one call and in order: densities are
     compared within a document, and explanations come from its other nodes. Nodes are of one

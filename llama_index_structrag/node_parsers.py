@@ -88,7 +88,7 @@ class ContentAwareNodeParser(_ContentAware):
         """As published (MC-indexing, section 3.1): sections whole, however long, without the titles
         above. A document without headings, of which the paper does not speak, is cut at 300
         tokens."""
-        published = {
+        published: dict[str, Any] = {
             "chunk_size": UNLIMITED,
             "flat_chunk_size": ContentAwareSplitter.paper().flat_max_tokens,
             "add_context": False,
