@@ -570,7 +570,9 @@ async def test_a_model_that_gives_other_vectors_now_is_refused(kind: Any) -> Non
         await retriever.asearch("blue pump", where={"year": 2021})
     with pytest.raises(InvalidAnswer, match=expected):
         retriever.explain("blue pump", [])
-    with pytest.raises(InvalidAnswer, match="must (be|have) .*like th(e store|ose of)"):
+    with pytest.raises(
+        InvalidAnswer, match=r"must (be|have) .*like th(e store|ose of)"
+    ):
         retriever.add([read_text("A new text.", id="new")])
     assert retriever.document_ids == ["pumps", "boats"]
 
@@ -579,5 +581,7 @@ def test_token_vectors_of_another_length_are_refused() -> None:
     tokens = HashTokens()
     retriever = made(HashEmbedder(), token_encoder=tokens)
     tokens.dimensions = 16
-    with pytest.raises(InvalidAnswer, match="token vectors .* must have 32 dimensions"):
+    with pytest.raises(
+        InvalidAnswer, match=r"token vectors .* must have 32 dimensions"
+    ):
         retriever.search("blue pump")
