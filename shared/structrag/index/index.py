@@ -4,7 +4,6 @@ split, given views, embedded and stored. One route can be searched."""
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -16,6 +15,7 @@ from structrag.errors import (
     check_choice,
     check_query,
     checked_k,
+    warn_user,
 )
 from structrag.index.add_batch import AddBatch, AddReport, IndexingOptions, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
@@ -400,13 +400,12 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         """
         config = self.config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
-            warnings.warn(
+            warn_user(
                 "the index is saved with an embedder, model, splitter or counter that has no name "
                 "(a lambda, a function inside another, a host's object that holds one): another "
                 "process cannot tell whether it has the same one, and makes its documents anew or "
                 "refuses the embedder. Use a function of a module, or what takes name=..., such as "
                 "FunctionEmbedder, FunctionModel and the adapters' models.",
-                stacklevel=2,
             )
         super().save(path)
 

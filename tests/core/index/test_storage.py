@@ -314,7 +314,7 @@ def test_first_savers_at_one_path(tmp_path: Path) -> None:
 
 def test_a_manifest_says_what_it_is() -> None:
     """Files that were made before must go on being read."""
-    assert (FORMAT, VERSION, MANIFEST) == ("structrag-index", 3, "manifest.json")
+    assert (FORMAT, VERSION, MANIFEST) == ("structrag-index", 4, "manifest.json")
 
 
 def test_a_folder_is_abandoned_after_a_minute(

@@ -18,6 +18,7 @@ from structrag.chunks.enriching.density import (
     DensitySettings,
     density,
 )
+from structrag.chunks.enriching.prompts import MISSING_PROMPT
 from structrag.chunks.maker import index_text
 from structrag.errors import NoModel
 from structrag.model_calls.answer_parsing.lists import parse_keywords
@@ -31,22 +32,6 @@ from structrag.text.vectors import unit_vectors
 
 MAX_NAMES = 3  # entities taken from one answer
 MAX_WORDS = 5  # of an entity
-
-MISSING_PROMPT = """\
-Below are a passage of a document and sentences from other places in the same document. \
-Which entities that a reader needs in order to
-understand the passage are missing from it, and are named in one of the sentences? \
-An entity is a name, a term or a code of at most 5
-words, written as in the sentence. Name at most 3. \
-Answer with a JSON list of strings and nothing else; [] if nothing is missing.
-
-Passage:
-{passage}
-
-Sentences:
-{sentences}
-
-Missing entities:"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +48,8 @@ class SupplementLimits:
     growth: float
     max_tokens: int | None  # in units of `counter`
     counter: TokenCounter
+    prompt: str = MISSING_PROMPT
+    if_less_dense: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +166,7 @@ class Supplement:
         effectiveness: float | None = None,
     ) -> bool:
         """Add a line if it is new and fits, and tell whether. With `effectiveness`, that of its
-        entity, it is added only if density falls."""
+        entity, it is added only if density falls, where the limits say so."""
         if any(item["text"] == text for item in self.added):
             return False
         item = {
@@ -204,7 +191,7 @@ class Supplement:
 
     def _is_less_dense(self, effectiveness: float | None) -> bool:
         """Take an entity into account, if density falls by it."""
-        if effectiveness is None:
+        if effectiveness is None or not self.limits.if_less_dense:
             return True
         count = self.settings.counter
         grown = count(self.indexed) - count(self.chunk.index_text)
@@ -307,7 +294,7 @@ def _round_flow(
     active = [i for i, sentences in shown.items() if sentences]
     if not active:
         return []
-    prompts = [_question(works[i], source, shown[i]) for i in active]
+    prompts = [_question(limits.prompt, works[i], source, shown[i]) for i in active]
     answers = yield [Ask(prompt, "idms.missing/1") for prompt in prompts]
     failed = []
     named: dict[int, list[tuple[str, int]]] = {}
@@ -328,8 +315,7 @@ def _add_flow(
     named: dict[int, list[tuple[str, int]]],
     source: Source,
 ) -> Flow[None]:
-    """Add the sentences of the named entities as long as density falls. A chunk that gets none is
-    done."""
+    """Add the sentences of the named entities within the limits. A chunk that gets none is done."""
     names = tuple(dict.fromkeys(name for pairs in named.values() for name, _ in pairs))
     vectors: dict[str, Any] = {}
     if names:
@@ -362,9 +348,11 @@ def _named(
     return pairs
 
 
-def _question(work: Supplement, source: Source, shown: Sequence[int]) -> str:
+def _question(
+    prompt: str, work: Supplement, source: Source, shown: Sequence[int]
+) -> str:
     lines = [
         f"{number}. {source.sentences[i].text}"
         for number, i in enumerate(shown, start=1)
     ]
-    return MISSING_PROMPT.format(passage=work.indexed, sentences="\n".join(lines))
+    return prompt.format(passage=work.indexed, sentences="\n".join(lines))

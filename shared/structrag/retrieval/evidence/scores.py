@@ -111,12 +111,10 @@ def rank(
     signals = {**_vectors(pool, question), **_stems(pool, question.text, language)}
     first = _weighted(signals, UNMATCHED)
     total = _total(first, len(pool))
-    asked = question.tokens is not None and len(question.tokens) > 0
-    if quantiser is None or not asked or not pool.has_tokens:
+    tokens = question.tokens
+    if quantiser is None or tokens is None or not len(tokens) or not pool.has_tokens:
         return Ranking(_by_score(total), total, first, _highest(first, UNMATCHED))
-    check_width(
-        "token vectors of the question", question.tokens.shape[1], len(quantiser.axes)
-    )
+    check_width("token vectors of the question", tokens.shape[1], len(quantiser.axes))
     before = _by_score(total)
     chosen = np.sort(before[:shortlist])
     signals["tokens"] = _matched(pool, question, quantiser, chosen)
