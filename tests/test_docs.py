@@ -161,3 +161,24 @@ def test_the_architecture_shows_what_its_steps_give(
     (code,) = BLOCK.findall(page)
     exec(compile(code, "ARCHITECTURE.md", "exec"), {})
     assert f"# {capsys.readouterr().out.strip()}" in code
+
+
+def test_the_table_of_the_readme_is_that_of_the_results() -> None:
+    from benchmarks.evaluation import FIGURES, figure
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("**", "")
+    for name in ("llama_index", "recursive", "fixed", "evidence"):
+        for within in ("_500", "", "_2000"):
+            assert figure(*FIGURES[name + within]) in text
+
+
+def test_the_readme_is_read_in_three_minutes() -> None:
+    from words import prose, words
+
+    assert len(words(prose((ROOT / "README.md").read_text(encoding="utf-8")))) <= 700
+
+
+def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    code = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0]
+    exec(compile(code, "README.md", "exec"), langchain_names())
+    assert f"# {capsys.readouterr().out.strip()}\n" in code

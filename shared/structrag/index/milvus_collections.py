@@ -27,6 +27,7 @@ from structrag.index.engine_rows import (
     EngineRow,
     arrays_of_bytes,
     bytes_of_arrays,
+    nested_parts,
     row_of_id,
 )
 from structrag.index.engine_store import parse_settings, settings_line
@@ -334,4 +335,4 @@ def conditions(chosen: EngineFilter | None) -> list[str]:
         )
     if chosen.rows is not None:
         parts.append(f"row in {list(chosen.rows)}")
-    return parts
+    return [*parts, *nested_parts(chosen, conditions, "version >= 0")]

@@ -23,7 +23,7 @@ from structrag.model_calls.requests import (
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.quantised import fit_quantiser
+from structrag.retrieval.evidence.quantised import check_width, fit_quantiser
 from structrag.retrieval.evidence.record import (
     EncoderSpans,
     Record,
@@ -39,6 +39,7 @@ from structrag.retrieval.evidence.required_context import (
 )
 from structrag.retrieval.evidence.store import EvidenceLevel, entry_of
 from structrag.retrieval.evidence.words import is_word
+from structrag.text.arrays import BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,13 @@ class EvidenceAdding(AddBatch):
         token_ids = None
         if self.token_encoder is not None:
             tokens = answers.pop(0)
-            token_ids = [of.ids for of in tokens]
-            records = self._with_tokens(group, records, tokens)
+            counted = [
+                is_word(text, of.spans)
+                for text, of in zip(texts_read, tokens, strict=True)
+            ]
+            pairs = zip(tokens, counted, strict=True)
+            token_ids = [of.ids[is_counted] for of, is_counted in pairs]
+            records = self._with_tokens(group, records, tokens, counted)
         if embeds:
             records = with_vectors_of_all(records, answers.pop(0))
         return records, token_ids
@@ -142,6 +148,7 @@ class EvidenceAdding(AddBatch):
         group: Sequence[_Outlined],
         records: Sequence[Record],
         tokens: Sequence[TokenVectors],
+        counted: Sequence[BoolArray],
     ) -> list[Record]:
         if self.level.quantiser is None and any(len(of.ids) for of in tokens):
             vectors = np.concatenate([of.vectors for of in tokens])
@@ -150,20 +157,20 @@ class EvidenceAdding(AddBatch):
         if quantiser is None:
             return list(records)
         for of in tokens:
-            quantiser.check(of.vectors)
+            if len(of.ids):
+                check_width("token vectors", of.vectors.shape[1], len(quantiser.axes))
         changed = []
         first = 0
         for one, record in zip(group, records, strict=True):
-            encoder_spans = one.encoder_spans
-            of_document = tokens[first : first + len(encoder_spans)]
-            first += len(encoder_spans)
-            if of_document and len(record):
-                counted = [
-                    is_word(text, of.spans)
-                    for text, of in zip(one.piece_texts, of_document, strict=True)
-                ]
+            of_document = slice(first, first + len(one.encoder_spans))
+            first = of_document.stop
+            if one.encoder_spans and len(record):
                 record = with_tokens(
-                    record, encoder_spans, of_document, quantiser, counted
+                    record,
+                    one.encoder_spans,
+                    tokens[of_document],
+                    quantiser,
+                    counted[of_document],
                 )
             changed.append(record)
         return changed

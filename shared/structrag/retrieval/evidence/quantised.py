@@ -40,15 +40,6 @@ class Quantiser:
     axes: Array  # (d, n); each column is as long as the values of its codes are apart
     bits: Codes  # (n,), falling: 8, 4 or 2
 
-    def check(self, vectors: Array) -> None:
-        """Raise InvalidAnswer for vectors of another length than those that are kept."""
-        if len(vectors) and vectors.shape[1] != len(self.axes):
-            raise InvalidAnswer(
-                f"The vectors of tokens must have {len(self.axes)} dimensions like those of the "
-                f"index; got {vectors.shape[1]}. Use the encoder that the index was built with, or "
-                "build a new index."
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class Quantised:
@@ -120,6 +111,16 @@ def _codes(values: Array, bits: Any) -> Array:
     """The whole numbers below values, as far as bits hold them."""
     half = 2.0 ** (np.asarray(bits, dtype=np.float32) - 1)
     return np.clip(np.floor(values), -half, half - 1)
+
+
+def check_width(what: str, width: int, expected: int) -> None:
+    """Raise InvalidAnswer for vectors of another length than the index has, which is 0 for one
+    without vectors."""
+    if expected and width != expected:
+        raise InvalidAnswer(
+            f"The {what} must have {expected} dimensions like those of the index; got {width}. Use "
+            "the model that the index was built with, or build it again."
+        )
 
 
 def quantise(vectors: Array, quantiser: Quantiser) -> Quantised:

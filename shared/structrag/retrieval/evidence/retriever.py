@@ -460,14 +460,11 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             pool = level.near(reader, rows, where)
         if pool is None:
             return None
-        quantiser = level.quantiser
-        if quantiser is not None and question.tokens is not None:
-            quantiser.check(question.tokens)
         ranking = rank(
             pool.corpus,
             question,
             self._frequencies(reader, question, pool),
-            quantiser,
+            level.quantiser,
             language=self.read_options.language,
         )
         return _Ranked(pool, ranking)
