@@ -151,15 +151,10 @@ class Corpus:
 
     # -- vectors
 
-    @property
-    def dimension(self) -> int:
-        """The length of the atoms' vectors; 0 where there are none."""
-        return int(self.atoms.sums.shape[1])
-
     def cosines(self, vector: Array) -> list[FloatArray]:
         """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
         Zeros where there are no vectors."""
-        if self.dimension != len(vector):
+        if self.atoms.sums.shape[1] != len(vector):
             return [np.zeros(len(self)) for _ in self.summed]
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
         vectors = vectors_of(self.atoms)

@@ -130,8 +130,6 @@ def rank(
     Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
     others follow in its order.
     """
-    if question.vector is not None:
-        check_width("vector of the question", len(question.vector), pool.dimension)
     signals = {
         **_vectors(pool, question),
         **_stems(pool, question.text, language, frequencies),
