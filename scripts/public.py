@@ -29,6 +29,8 @@ def packages() -> list[str]:
 def parameters(value: type) -> int:
     """How many arguments the constructor takes; `self` and catch-alls are none."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    if issubclass(value, Exception):
+        return 0
     signature = inspect.signature(value)
     return sum(each.kind not in kinds for each in signature.parameters.values())
 
