@@ -162,6 +162,13 @@ def pdf(folder: Path) -> str:
     return text
 
 
+def paper(folder: Path) -> str:
+    index = structrag.Index(preset="paper", views=["raw"])
+    index.add([structrag.read_text(TEXT)])
+    (hit, *_) = index.search("filter", route="bm25")
+    return f"{sys.modules['rank_bm25'].__name__} scores {hit.score}"
+
+
 def docling(folder: Path) -> str:
     """No weights are here, so this makes the converter and converts nothing."""
     from docling.document_converter import DocumentConverter
@@ -215,6 +222,7 @@ CHECKS = {
     "mcp": mcp,
     "plot": plot,
     "pdf": pdf,
+    "paper": paper,
     "code": code,
     "sheets": sheets,
     "docling": docling,

@@ -91,6 +91,11 @@ RESULTS_IN_ORDER = (
         "evidence_splitters.md",
         "evidence_splitters.py --sets qasper,nq,cuad,covid_qa,qmsum,chroma,boards",
     ),
+    Result(
+        "The heading path in front of chunks, in LangChain's own store",
+        "add_context.md",
+        "add_context.py",
+    ),
     Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
     Result(
@@ -169,6 +174,8 @@ FIGURES = {
     "llama_index_chunks": (*_CHUNKS, "LlamaIndex SentenceSplitter 300", 8),
     "boards_path": ("hiqa.md", "boards: 60 manuals", "path | all three (default)", 2),
     "boards_none": ("hiqa.md", "boards: 60 manuals", "none | dense", 2),
+    "path_alone": ("add_context.md", "its own document, within 1,000", "difference", 8),
+    "path_pooled": ("add_context.md", "of its set, within 1,000", "difference", 8),
     "stems_bm25": ("stems.md", "Stems in BM25", "BM25", 3),
     "stems_multiview": ("stems.md", "Stems in BM25", "MultiView", 3),
 }

@@ -275,7 +275,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default "answer_from_documents".
+            name: Default told from the documents, such as "answer_from_ovens".
             description: What the model is told; say here what the documents are about.
         """
         if args_schema is not None or arg_types is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -52,8 +52,8 @@ class MultiViewRetriever(IndexRetriever):
     """How many results; a fraction only with preset "paper"."""
     preset: str = "default"
     """Either "default", or "paper" for MC-indexing as published."""
-    routes: Sequence[str] | None = None
-    """Some of "dense" and "bm25"; None: by preset."""
+    routes: Sequence[Any] | None = None
+    """Some of "dense", "bm25", "tfidf" and a token encoder; None: by preset."""
     views: Sequence[str] | None = None
     """Some of the index's views; None: all."""
     fusion: str | None = None

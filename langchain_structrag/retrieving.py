@@ -93,6 +93,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
+    # Ids of which several parts have come.
+    _in_parts: set[str] = PrivateAttr(default_factory=set)
 
     @classmethod
     def from_documents(
@@ -362,7 +364,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
         """What adds documents as one run. Its children are the calls of models."""
-        sources = list(core_documents(documents, self.format))
+        sources = list(core_documents(documents, self.format, self._in_parts))
 
         # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.
         def add(what: str, run_manager: CallbackManagerForChainRun) -> Any:
@@ -436,7 +438,7 @@ def _core_value(name: str, value: Any) -> Any:
 
 
 def core_documents(
-    documents: Iterable[Document], format: str
+    documents: Iterable[Document], format: str, in_parts: set[str]
 ) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own."""
     checked = check_documents(documents)
@@ -445,7 +447,7 @@ def core_documents(
         or _begins_later(document.metadata.get("start_index"))
         for document in checked
     )
-    for name, host in with_own_names(map(as_host, checked)):
+    for name, host in with_own_names(map(as_host, checked), in_parts):
         yield read_document(host, format=format, id=name)
 
 

@@ -263,7 +263,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         on, each with its source, heading path and characters.
 
         Args:
-            name: Default "answer_from_documents".
+            name: Default told from the documents, such as "answer_from_ovens".
             description: What the model is told; say here what the documents are about.
         """
         return answering_tool(self, name, description)

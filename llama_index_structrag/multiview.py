@@ -35,7 +35,7 @@ class MultiViewRetriever(IndexRetriever):
         index: The structrag `Index` to search; `from_documents` and `load` make one.
         similarity_top_k: How many nodes; a fraction only with preset "paper".
         preset: "default", or "paper" for MC-indexing as published.
-        routes: Some of "dense" and "bm25"; None: by preset.
+        routes: Some of "dense", "bm25", "tfidf" and a token encoder; None: by preset.
         views, fusion, weights, order, pool: As for structrag's `MultiViewRetriever`.
         options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020,
             2021]}` or a function of their metadata; `filters` does so with LlamaIndex's

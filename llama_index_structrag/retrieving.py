@@ -25,7 +25,6 @@ from llama_index.core.vector_stores.types import (
     FilterCondition,
     MetadataFilters,
 )
-from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import (
@@ -48,6 +47,7 @@ from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.index.filters import Filter, Filters
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.retrievers import (
     chosen_embedding,
@@ -382,26 +382,20 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
         raise InvalidParameter(
             "where and filters cannot be used together; put both conditions into one of them."
         )
-    chosen: MetadataFilters = filters
-    return lambda metadata: _meets(metadata, chosen)
+    return core_filters(filters)
 
 
-def _meets(metadata: Mapping[str, Any], filters: MetadataFilters) -> bool:
-    """Whether metadata meets filters, which may hold filters again. LlamaIndex's function knows no
-    such, so it is asked for each alone."""
-    results = [
-        _meets(metadata, part)
+def core_filters(filters: MetadataFilters) -> Filters:
+    """LlamaIndex's filters, which may hold filters again, as the core's. Raises InvalidParameter
+    for an operator that it does not know."""
+    condition = filters.condition or FilterCondition.AND
+    parts = [
+        core_filters(part)
         if isinstance(part, MetadataFilters)
-        else build_metadata_filter_fn(
-            lambda _: metadata, MetadataFilters(filters=[part])
-        )("")
+        else Filter(part.key, part.operator.value, part.value)
         for part in filters.filters
     ]
-    if filters.condition == FilterCondition.OR and results:
-        return any(results)
-    if filters.condition == FilterCondition.NOT:
-        return not any(results)
-    return all(results)
+    return Filters(condition.value, parts)
 
 
 def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:

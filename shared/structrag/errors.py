@@ -20,11 +20,20 @@ A message names the parameter, what is allowed, what came, and what to do next.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from string import Formatter
-from types import ModuleType
+from types import FrameType, ModuleType
+
+# Packages that a warning never points into.
+_INNER = frozenset({
+    "structrag", "langchain_structrag", "llama_index_structrag", "langchain_core",
+    "langchain_classic", "langchain_text_splitters", "llama_index", "llama_index_instrumentation",
+    "pydantic", "asyncio", "concurrent", "contextlib", "functools", "threading",
+})  # fmt: skip
 
 
 class StructragError(Exception):
@@ -242,3 +251,17 @@ def check_query(query: object) -> None:
     """Raise InvalidParameter unless the query is a string."""
     if not isinstance(query, str):
         raise InvalidParameter(f"query must be a string; got {type(query).__name__}.")
+
+
+def warn_user(message: str) -> None:
+    """Warn of the line outside of structrag and its hosts that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and _package(frame) in _INNER:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, stacklevel=level if frame is not None else 2)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]

@@ -97,6 +97,27 @@ async def test_documents_come_change_and_go_and_are_saved(
 
 
 @pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
+def test_parts_of_one_source_come_in_batches_and_none_is_lost(case: str) -> None:
+    kind, options = CASES[case]
+    facts = {"source": "talk.vtt", "category": "NarrativeText"}
+    parts = [Document(f"Part {i} costs {i} euro.", metadata=facts) for i in range(7)]
+    retriever = kind.from_documents([], **options())
+    for some in (parts[:3], parts[3:6], parts[6:], parts[2:5]):
+        report = retriever.add_documents(some)
+    assert len(retriever.index.document_ids) == 7 and report.unchanged == 3
+    by_place = [
+        Document(part.page_content, metadata={**facts, "start_seconds": 30 * i})
+        for i, part in enumerate(parts)
+    ]
+    retriever = kind.from_documents([], **options())
+    for part in by_place:
+        retriever.add_documents([part])
+    changed = by_place[0].model_copy(update={"page_content": "It costs nothing."})
+    assert retriever.add_documents([changed]).replaced == 1
+    assert len(retriever.index.document_ids) == 7
+
+
+@pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
 async def test_texts_have_their_metadata(case: str) -> None:
     kind, options = CASES[case]
     texts, metadatas = list(TEXTS.values()), [{"n": 1}, {"n": 2}, {"n": 3}]

@@ -35,14 +35,16 @@ class ChunkMaker:
     Attributes:
         limit: Most tokens of an index text; a chunk above it gets `extras["oversize"]`. None: no
             limit.
-        with_context: Whether chunks carry their heading path, at most 64 tokens (222 characters,
-            for a counter of these) and a quarter of the limit.
+        with_context: Whether chunks carry their heading path.
+        most: Most tokens of it (64 are 222 characters, for a counter of these), and at most a
+            quarter of the limit; None: the whole path.
     """
 
     document: Document
     counter: TokenCounter
     limit: int | None
     with_context: bool
+    most: int | None = MOST
     # The heading paths so far: the pieces of a long section all have the same.
     _contexts: dict[tuple[tuple[str, ...], bool], Context] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -64,15 +66,17 @@ class ChunkMaker:
         titles = path if own else path[:-1]
         if self.document.format in SUFFIXES:  # a module may be called as its class
             title, titles = "", (self.document.title, *titles)
-        context = heading_context(title, titles, self.counter, limit=self._room(MOST))
-        if not context.shortened:
+        room = self.room(self.most)
+        context = heading_context(title, titles, self.counter, limit=room)
+        if not context.shortened or self.most is None:
             return context
-        room = self._room(max(MOST, self.counter(LONG_PATH)))
+        room = self.room(max(self.most, self.counter(LONG_PATH)))
         return heading_context(title, titles, self.counter, limit=room)
 
-    def _room(self, most: int) -> int:
+    def room(self, most: int | None) -> int | None:
         """`most`, but at most a quarter of the limit."""
-        return most if self.limit is None else min(most, self.limit // 4)
+        sizes = (most, None if self.limit is None else self.limit // 4)
+        return min((size for size in sizes if size is not None), default=None)
 
     def beside(
         self, context: Context, start: int, end: int

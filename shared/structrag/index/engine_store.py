@@ -29,10 +29,10 @@ from structrag.index.entries import (
     plain_json,
     serialise_row,
 )
-from structrag.index.snapshot import Settings
+from structrag.index.snapshot import Settings, check_rule
 from structrag.records import Chunk, Document
 
-VERSION = 1  # of the settings in an engine
+VERSION = 2  # of the settings in an engine
 
 
 class EngineStore(CorpusStore, ABC):
@@ -256,6 +256,7 @@ def parse_settings(
         content = parse_json(line())
         version = content["version"] if content["format"] == format else None
         if version == VERSION:
+            check_rule(f"The store at {place!r}", content["store"])
             return Settings.from_json(content["store"]), content["config"]
     except (LookupError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise IndexDamaged(

@@ -287,7 +287,7 @@ def parse_row(line: bytes) -> ChunkRow:
     )
 
 
-ALGORITHM_VERSION = "2"  # changes when the same input would be indexed differently
+ALGORITHM_VERSION = "3"  # changes when the same input would be indexed differently
 
 
 def fingerprint(document: Document, settings: str) -> str:

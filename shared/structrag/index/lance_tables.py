@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, ModelFailed, require
-from structrag.index.engine_rows import EngineFilter, EngineRow, id_of_row, views_of
+from structrag.index.engine_rows import (
+    EngineFilter,
+    EngineRow,
+    id_of_row,
+    nested_parts,
+    views_of,
+)
 from structrag.index.engine_store import parse_settings, settings_line
 from structrag.index.entries import plain_json
 from structrag.index.snapshot import Settings
@@ -170,7 +177,8 @@ def sql_parts(chosen: EngineFilter | None, *, with_windows: bool = True) -> list
         parts.append(f"document IN ({literals(chosen.documents)})")
     if chosen.rows is not None:
         parts.append(_among(chosen.rows, with_windows))
-    return parts
+    inner = partial(sql_parts, with_windows=with_windows)
+    return [*parts, *nested_parts(chosen, inner, "id >= 0")]
 
 
 def _among(rows: Iterable[int], with_windows: bool) -> str:

@@ -22,6 +22,7 @@ from structrag.index.engine_rows import (
     WINDOW,
     EngineFilter,
     EngineRow,
+    nested_parts,
     row_of_id,
 )
 from structrag.index.engine_store import parse_settings, settings_line
@@ -284,4 +285,4 @@ def conditions(chosen: EngineFilter | None) -> list[str]:
         )
     if chosen.rows is not None:
         parts.append(f"row in {list(chosen.rows)}")
-    return parts
+    return [*parts, *nested_parts(chosen, conditions, "version >= 0")]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import (
+    IndexDamaged,
     InvalidParameter,
     UnknownDocument,
     check_at_least,
@@ -40,7 +41,7 @@ from structrag.index.selection import (
     select_rows,
 )
 from structrag.records import Chunk, Document
-from structrag.text.terms import Tokenizer
+from structrag.text.terms import RULE, Tokenizer
 
 Where = Condition | Selection | None  # what `Reader.select` takes, or what it gave
 Live = NDArray[np.bool_] | None  # which documents of a segment live; None: all
@@ -72,6 +73,18 @@ class Settings:
             dtype=saved["dtype"],
             bm25=Bm25(**saved["bm25"]),
             tokenizer=Tokenizer.from_json(saved["tokenizer"]),
+        )
+
+
+def check_rule(store: str, saved: Mapping[str, Any]) -> None:
+    """Raise IndexDamaged unless a store's terms, by its saved settings, were cut by the rule of
+    this release."""
+    rule = saved["tokenizer"].get("rule", 1)
+    if rule != RULE:
+        remedy = "Update structrag, or build" if rule > RULE else "Build"
+        raise IndexDamaged(
+            f"{store} has terms by rule {rule}, this release cuts texts and questions by rule "
+            f"{RULE}, which would not find them. {remedy} it again."
         )
 
 

@@ -42,11 +42,11 @@ from structrag.errors import (
 )
 from structrag.index.blocks import ArrayFile, Column, write_arrays
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
-from structrag.index.snapshot import Live, Settings
+from structrag.index.snapshot import Live, Settings, check_rule
 from structrag.model_calls.calling import within
 
 FORMAT = "structrag-index"
-VERSION = 3
+VERSION = 4
 MANIFEST = "manifest.json"
 SEGMENTS = "segments"
 TEMPORARY = "structrag-index-"
@@ -458,6 +458,7 @@ def load_index(path: Place, *, verify: bool = False) -> Saved:
 
 def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
     try:
+        check_rule(f"The index at {str(place)!r}", manifest["store"])
         settings = Settings.from_json(manifest["store"])
         segments = []
         live: list[Live] = []

@@ -319,15 +319,16 @@ class Store:
         return width
 
     def _check_arrays(self, prepared: CheckedEntry) -> None:
-        """Raise InvalidParameter for arrays that cannot be joined with those of others."""
+        """Raise InvalidAnswer for arrays of other dimensions than those of other documents."""
         for name, array in prepared.arrays.items():
             other = next(self._arrays_of(name), array)
             if array.dtype != other.dtype or array.shape[1:] != other.shape[1:]:
-                raise InvalidParameter(
-                    f"arrays[{name!r}] must be like those of other documents, {other.dtype} "
-                    f"of shape (n, {', '.join(map(str, other.shape[1:]))}); document "
-                    f"{prepared.document.record['id']!r} brings {array.dtype} of shape "
-                    f"{array.shape}. Build a new store."
+                expected = (f"{other.dtype}", "n", *map(str, other.shape[1:]))
+                raise InvalidAnswer(
+                    f"The vectors in {name!r} must be like the store's, {expected[0]} of shape "
+                    f"({', '.join(expected[1:])}); document {prepared.document.record['id']!r} "
+                    f"brings {array.dtype} of shape {array.shape}. Use the models the store was "
+                    "built with, or build a new store."
                 )
 
     def _arrays_of(self, name: str) -> Iterator[NDArray[Any]]:

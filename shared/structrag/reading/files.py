@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import signature
@@ -17,6 +16,7 @@ from structrag.errors import (
     InvalidParameter,
     check_arguments,
     check_choice,
+    warn_user,
 )
 from structrag.reading.decoding import decoded
 from structrag.reading.formats import (
@@ -297,7 +297,7 @@ def find_files(
 
     def report(place: Path, sentence: str) -> None:
         if left_out is None:
-            warnings.warn(sentence, stacklevel=3)
+            warn_user(sentence)
         else:
             left_out(place, sentence)
 

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.entries import Entry
 from structrag.index.segments import Merge, Segment
 from structrag.index.storage import read_manifest
@@ -520,6 +520,6 @@ def test_arrays_are_like_those_of_other_documents(
         facts = store.reader().array("b", "facts")
         assert (0 if facts is None else len(facts)) == len(array)
     else:
-        with pytest.raises(InvalidParameter, match=r"arrays\['facts'\] must be like"):
+        with pytest.raises(InvalidAnswer, match=r"The vectors in 'facts' must be like"):
             store.put(more)
         assert "b" not in store

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import warnings
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from structrag.errors import MissingExtra, check_choice, require
+from structrag.errors import MissingExtra, check_choice, require, warn_user
 from structrag.reading.markup.lines import Element, Lines, filled, paragraph, tiled
 from structrag.records import Block, Heading
 
@@ -92,9 +91,7 @@ class CodeReader:
         try:
             found = _parsed(self.language, text).definitions
         except MissingExtra as error:
-            warnings.warn(
-                f"{self.language} files are read as plain text: {error}", stacklevel=2
-            )
+            warn_user(f"{self.language} files are read as plain text: {error}")
             return []
         return [Heading(d.level, d.title, d.start, d.body_start) for d in found]
 

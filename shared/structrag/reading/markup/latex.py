@@ -7,11 +7,10 @@ no headings. No macro is run: only those without arguments are put into titles.
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from unicodedata import lookup, normalize
 
-from structrag.errors import StructragError
+from structrag.errors import StructragError, warn_user
 from structrag.reading.decoding import decoded
 from structrag.reading.markup.lines import (
     Element,
@@ -209,9 +208,8 @@ def expand(path: str | Path, root: str | Path) -> str:
             if not reason and size + len(inner[1]) > MAX_BYTES:
                 reason = "the text would become too long"
             if reason:
-                warnings.warn(
+                warn_user(
                     f"{named!r}, which {file.name} inputs, is left out: {reason}.",
-                    stacklevel=2,
                 )
             else:
                 size += len(inner[1])

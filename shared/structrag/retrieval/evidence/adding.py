@@ -23,7 +23,7 @@ from structrag.model_calls.requests import (
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadOptions
 from structrag.records import Document
-from structrag.retrieval.evidence.quantised import fit_quantiser
+from structrag.retrieval.evidence.quantised import check_width, fit_quantiser
 from structrag.retrieval.evidence.record import (
     Record,
     find_encoder_spans,
@@ -133,6 +133,9 @@ class EvidenceAdding(AddBatch):
         quantiser = self.level.quantiser
         if quantiser is None:
             return list(records)
+        for of in tokens:
+            if len(of.ids):
+                check_width("token vectors", of.vectors.shape[1], len(quantiser.axes))
         changed = []
         first = 0
         for one, record in zip(group, records, strict=True):

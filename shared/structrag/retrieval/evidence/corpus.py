@@ -148,6 +148,12 @@ class Corpus:
         """Of the sums over `summed`: shape (atoms, windows + 1)."""
         return self._column("lengths", np.float32)
 
+    @cached_property
+    def dimension(self) -> int:
+        """The length of the atoms' vectors; 0 where there are none."""
+        widths = (record.sums.shape[1] for record in self.records if len(record))
+        return next(filter(None, widths), 0)
+
     def cosines(self, vector: Array) -> list[FloatArray]:
         """A vector's cosines with the windows' sums of vectors. One array for each of `summed`.
         Zeros where there are no vectors."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
@@ -16,9 +16,14 @@ from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
 from structrag.text.arrays import Array, IntArray
+from structrag.text.folding import UNSEEN
+from structrag.text.scripts import UNPARTED
 from structrag.text.stems import stems
+from structrag.text.terms import word_spans
 
-_WORD = re.compile(r"\w+")
+_WORD = regex.compile(
+    rf"[{UNPARTED}]\p{{M}}*|[[\w\p{{M}}{UNSEEN}]--[{UNPARTED}]]+", regex.VERSION1
+)
 Span = tuple[int, int]
 
 
@@ -64,11 +69,6 @@ class PlacedTokens:
     vectors: Array  # (n, d)
 
 
-def words_of(text: str) -> list[Span]:
-    """The words of a text, as runs of letters, digits and underscores."""
-    return [match.span() for match in _WORD.finditer(text)]
-
-
 def by_tokens(
     question: str, asked: TokenVectors, text: str, sentence: Span, tokens: PlacedTokens
 ) -> tuple[WordMatch, ...]:
@@ -79,7 +79,7 @@ def by_tokens(
     """
     inside = (tokens.starts >= sentence[0]) & (tokens.starts < sentence[1])
     starts = tokens.starts[inside]
-    words = words_of(question)
+    words = word_spans(question)
     firsts = [start for start, _ in words]
     owners = [bisect_right(firsts, start) - 1 for start in asked.spans[:, 0].tolist()]
     matches = []
@@ -103,11 +103,12 @@ def by_stems(
 ) -> tuple[WordMatch, ...]:
     """The words of a question, without stop words, matched by their stems."""
     places: dict[str, Span] = {}
-    for match in _WORD.finditer(text, *sentence):
-        for stem in stems(match.group(), language=language):
-            places.setdefault(stem, match.span())
+    first, last = sentence
+    for start, end in word_spans(text[first:last], parts=True):
+        for stem in stems(text[first + start : first + end], language=language):
+            places.setdefault(stem, (first + start, first + end))
     matches = []
-    for start, end in words_of(question):
+    for start, end in word_spans(question):
         of_word = stems(question[start:end], language=language)
         if of_word:
             place = next((places[stem] for stem in of_word if stem in places), None)
@@ -208,11 +209,12 @@ def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
 
 
 def _word_at(text: str, place: int) -> Span:
-    """The word that holds a character, or the character alone."""
+    """The word that holds a character, or the character alone. Where spaces do not part words, it
+    is a character."""
     match = _WORD.match(text, place)
     if match is None:
         return place, place + 1
-    start = place
-    while start > 0 and _WORD.match(text[start - 1 : start]):
+    start, end = match.span()
+    while start > 0 and _WORD.fullmatch(text, start - 1, end):
         start -= 1
-    return start, match.end()
+    return start, end

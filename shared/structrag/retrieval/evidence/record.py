@@ -175,12 +175,15 @@ def with_tokens(
     # tokens of excluded sections and front matter belong to no atom
     inside = places >= 0
     inside[inside] &= offsets[inside] < record.ends[places[inside]]
-    matched = np.ones(len(inside), bool) if counted is None else np.concatenate(counted)
-    matched = matched[inside]
+    kept = [np.ones(len(of.ids), bool) for of in tokens] if counted is None else counted
+    matched = np.concatenate(kept)[inside]
     places, vectors = places[inside], vectors[inside]
     rows = quantise(vectors[matched], quantiser)
     ids, counts = np.unique(
-        np.concatenate([np.unique(of.ids) for of in tokens]), return_counts=True
+        np.concatenate(
+            [np.unique(of.ids[mask]) for of, mask in zip(tokens, kept, strict=True)]
+        ),
+        return_counts=True,
     )
     firsts = np.searchsorted(places, np.arange(len(record) + 1))
     filled = np.flatnonzero(np.diff(firsts))

@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.index.lexical import Bm25, idf
 from structrag.retrieval.evidence.corpus import Corpus
-from structrag.retrieval.evidence.quantised import Quantiser, unit_rows
+from structrag.retrieval.evidence.quantised import Quantiser, check_width, unit_rows
 from structrag.retrieval.evidence.windows import MAX_WIDTHS, Windows, weighted_maxima
 from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.arrays import (
@@ -106,12 +106,15 @@ def rank(
 ) -> Ranking:
     """All atoms of a pool by score, equal ones in reading order. Where tokens can be matched, they
     are for the `shortlist` best atoms of a first stage, and the others follow in its order."""
+    if question.vector is not None:
+        check_width("vector of the question", len(question.vector), pool.dimension)
     signals = {**_vectors(pool, question), **_stems(pool, question.text, language)}
     first = _weighted(signals, UNMATCHED)
     total = _total(first, len(pool))
-    asked = question.tokens is not None and len(question.tokens) > 0
-    if quantiser is None or not asked or not pool.has_tokens:
+    tokens = question.tokens
+    if quantiser is None or tokens is None or not len(tokens) or not pool.has_tokens:
         return Ranking(_by_score(total), total, first, _highest(first, UNMATCHED))
+    check_width("token vectors of the question", tokens.shape[1], len(quantiser.axes))
     before = _by_score(total)
     chosen = np.sort(before[:shortlist])
     signals["tokens"] = _matched(pool, question, quantiser, chosen)

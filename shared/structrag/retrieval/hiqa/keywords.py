@@ -8,7 +8,6 @@ changed, not the collection, and the tables equal those made afresh.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from structrag.errors import InvalidParameter, check_choice
+from structrag.errors import InvalidParameter, check_choice, warn_user
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
@@ -221,7 +220,7 @@ class Keywords:
         wanted = bool(self._detect) and not self._has_warned
         if wanted and not table.names.keys and table.n_documents >= FEWEST_DOCUMENTS:
             self._has_warned = True
-            warnings.warn(NOTHING_TELLS_APART.format(n=table.n_documents), stacklevel=2)
+            warn_user(NOTHING_TELLS_APART.format(n=table.n_documents))
 
     def _updated(self, reader: CorpusReader) -> KeywordTable:
         fingerprints = reader.fingerprints()
