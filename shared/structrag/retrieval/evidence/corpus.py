@@ -211,6 +211,10 @@ class Corpus:
         weights: FloatArray = idf(n, df)
         return weights
 
+    def has(self, ids: Int32Array) -> BoolArray:
+        """Which tokens of a question stand in any of the documents."""
+        return np.isin(ids, self._piece_counts[0])
+
     @cached_property
     def _piece_counts(self) -> tuple[Int32Array, FloatArray]:
         """Tokens, ascending, and how many pieces hold each."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from structrag.text.stems import stem_keys, stems
 BM25 = Bm25(k1=1.2, b=0.75)
 IDF_POWER = 1.5
 SHORTLIST = 800  # atoms whose tokens are matched
+MOST_TERMS = 256  # of a question: of more the rarest that there are
 SAMPLE = 64  # atoms that show the range of matches beside the shortlist's
 # What each part adds: with tokens matched, and by itself (the first stage).
 MATCHED = {
@@ -163,7 +164,7 @@ def stem_scores(
 ) -> tuple[list[FloatArray], FloatArray]:
     """BM25 of a question for each of `pool.summed`. With the share of its stems that stands in the
     titles."""
-    counts = Counter(stems(text, language=language))
+    counts = _rarest(pool, Counter(stems(text, language=language)))
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
     titles, weight_of_all = np.zeros(len(pool)), 0.0
@@ -190,6 +191,17 @@ def stem_scores(
     return scores, titles / weight_of_all if weight_of_all else titles
 
 
+def _rarest(pool: Corpus, counts: Counter[str]) -> Counter[str]:
+    """The stems of a question that fewest atoms hold, in their order."""
+    if len(counts) <= MOST_TERMS:
+        return counts
+    held = [np.count_nonzero(pool.stem_counts(key)) for key in stem_keys(counts)]
+    rarity = np.where(held, held, len(pool) + 1)  # what stands nowhere comes last
+    chosen = set(np.argsort(rarity, kind="stable")[:MOST_TERMS].tolist())
+    terms = enumerate(counts.items())
+    return Counter({term: n for i, (term, n) in terms if i in chosen})
+
+
 def _matched(
     pool: Corpus, question: Question, quantiser: Quantiser, chosen: IntArray
 ) -> FloatArray:
@@ -200,6 +212,12 @@ def _matched(
         sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)
         units = np.union1d(chosen, sample)
     weights = token_weights(pool, question)
+    if len(weights) > MOST_TERMS:
+        assert question.tokens is not None and question.ids is not None  # noqa: S101
+        by_weight = np.lexsort((-weights, ~pool.has(question.ids)))
+        heaviest = np.sort(by_weight[:MOST_TERMS])
+        question = replace(question, tokens=question.tokens[heaviest])
+        weights = weights[heaviest] / weights[heaviest].sum()
     matches = token_scores(pool, question, quantiser, units, weights)
     scores = np.zeros(len(pool))
     scores[units] = np.mean([minmax(one, constant=0) for one in matches], axis=0)
