@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 
 from langchain_structrag.conversion import as_documents, check_documents, to_split
-from langchain_structrag.models import as_embedder, as_language_model
+from langchain_structrag.models import models_of
 from langchain_structrag.splitting import ChunkNames, StructureSplitter
 from structrag.chunks.model_splitter import Explanation, ReadingSplitter
 from structrag.errors import InvalidParameter
@@ -21,8 +21,6 @@ from structrag.model_calls.cache import Cache
 from structrag.model_calls.requests import Progress
 from structrag.model_calls.runner import Runner
 from structrag.model_calls.settings import CallSettings
-from structrag.models.embedders import as_embedder as core_embedder
-from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 
@@ -50,15 +48,10 @@ class ReadingTextSplitter(StructureSplitter):
         **sizes: Any,
     ) -> None:
         super().__init__(**sizes)
-        self._models: dict[str, Any] = {
-            "embedder": None
-            if embeddings is None
-            else core_embedder(as_embedder(embeddings)),
-            "llm": core_language_model(as_language_model(llm)),
-            "call_settings": CallSettings(
-                cache, batch_size, max_concurrency, progress=progress
-            ),
-        }
+        call_settings = CallSettings(
+            cache, batch_size, max_concurrency, progress=progress
+        )
+        self._models = models_of(embeddings, llm, call_settings)
         self._runner()
 
     def explain(self, document: Document | str) -> Explanation:
