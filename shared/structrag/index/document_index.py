@@ -79,9 +79,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     def use(self, store: CorpusStore) -> None:
         """Take a store in the place of the one there is."""
         self.store = store
-        self.levels: Mapping[str, Level] = (
-            self._searched(store) if isinstance(store, Store) else {}
-        )
+        self.levels: Mapping[str, Level] = self._searched(store)
 
     def _opened(self, address: Address, settings: Settings) -> CorpusStore:
         """The store at an address, with what is there."""
@@ -100,7 +98,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             raise InvalidParameter(
                 f"store must be a folder for {cls.__name__}, which reads all its documents into "
                 f"memory; got {os.fspath(address)!r}. Pass a folder, or search the engine with "
-                "MultiViewRetriever, which reads only what it finds."
+                "EvidenceRetriever or MultiViewRetriever, which read only what they find."
             )
 
     def _check_for_engine(self, settings: Settings) -> None:
@@ -109,8 +107,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     # -- what differs
 
     @abstractmethod
-    def _searched(self, store: Store) -> Mapping[str, Level]:
-        """The levels of a store that searches compare with vectors."""
+    def _searched(self, store: Any) -> Mapping[str, Level]:
+        """The levels of a store that searches compare with vectors; none where the store does."""
 
     @abstractmethod
     def _preparing(self) -> Callable[..., AddBatch]:

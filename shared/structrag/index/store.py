@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -187,7 +187,7 @@ class Store:
 
     def holds(self, entry: Entry) -> bool:
         """Whether the document is there as the entry has it. Its fingerprint, chunks and texts are
-        the same, and as many views are to be made again. Vectors and arrays are not compared."""
+        the same, and as many views are to be made again. Vectors and blobs are not compared."""
         with self._lock:
             doc_id = entry.document.id
             stored = self.stored(doc_id)
@@ -214,7 +214,6 @@ class Store:
         doc_id = entry.document.id
         with self._lock:
             self._check_widths(prepared)
-            self._check_arrays(prepared)
             terms = {
                 name: {
                     view: count_terms(
@@ -317,28 +316,6 @@ class Store:
                 if is_other and segment.has_vectors(level, view, number):
                     return table.dimension
         return width
-
-    def _check_arrays(self, prepared: CheckedEntry) -> None:
-        """Raise InvalidAnswer for arrays of other dimensions than those of other documents."""
-        for name, array in prepared.arrays.items():
-            other = next(self._arrays_of(name), array)
-            if array.dtype != other.dtype or array.shape[1:] != other.shape[1:]:
-                expected = (f"{other.dtype}", "n", *map(str, other.shape[1:]))
-                raise InvalidAnswer(
-                    f"The vectors in {name!r} must be like the store's, {expected[0]} of shape "
-                    f"({', '.join(expected[1:])}); document {prepared.document.record['id']!r} "
-                    f"brings {array.dtype} of shape {array.shape}. Use the models the store was "
-                    "built with, or build a new store."
-                )
-
-    def _arrays_of(self, name: str) -> Iterator[NDArray[Any]]:
-        """The arrays of this name that there are."""
-        for pending in self._pending.values():
-            if name in pending.entry.arrays:
-                yield pending.entry.arrays[name]
-        for segment in self._segments:
-            if name in segment.arrays:
-                yield segment.arrays[name][1].values
 
     # -- segments
 

@@ -41,8 +41,11 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
         delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else _found(text)
     unsure = []
     try:
-        rows = _rows(text, delimiter)
-    except csv.Error:
+        rows = _rows(text, delimiter, strict=True)
+    except csv.Error as error:
+        is_closed = "unexpected end" not in str(error)
+        rows = _sloppy(text, delimiter) if is_closed else []
+    if not rows and text.strip():
         rows = [line.split(delimiter) for line in text.splitlines()]
         unsure.append(
             "A quotation mark of the table is never closed; all of them were kept as text."
@@ -54,9 +57,19 @@ def to_markdown(data: bytes, name: str = "") -> Draft:
     return placed.draft(uncertain=unsure)
 
 
-def _rows(text: str, delimiter: str, most: int | None = None) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return list(islice(reader, most))
+def _rows(
+    text: str, delimiter: str, most: int | None = None, *, strict: bool = False
+) -> list[list[str]]:
+    source = io.StringIO(text, newline="")
+    return list(islice(csv.reader(source, delimiter=delimiter, strict=strict), most))
+
+
+def _sloppy(text: str, delimiter: str) -> list[list[str]]:
+    """The rows of a table with quotation marks where none should be; [] if that fails too."""
+    try:
+        return _rows(text, delimiter)
+    except csv.Error:
+        return []
 
 
 def _found(text: str) -> str:

@@ -123,12 +123,14 @@ def _bodies(
             best = next(pages, other or next(iter(children), None))
             if best is not None:
                 stack.append((best, other))
-        elif part.get_content_maintype() == "multipart":
+        elif part.get_content_maintype() == "multipart" and children:
             stack += [(each, other) for each in reversed(children)]
-        elif kind in (_PLAIN, "text/html") and not part.is_attachment():
+        elif kind.startswith("multipart/") or (
+            kind in (_PLAIN, "text/html") and not part.is_attachment()
+        ):
             shown.append((part, other))
         else:
-            attached.append(_attached(part, kind))
+            attached += filter(None, [_attached(part, kind)])
     return shown
 
 
@@ -139,7 +141,8 @@ def _attached(part: EmailMessage, kind: str) -> str:
         file = None
     if not file and kind == "message/rfc822":
         file = next((_header(each, "Subject") for each in _children(part)), "")
-    return " ".join((file or kind).split())
+    is_inside = "Content-Location" in part or "Content-ID" in part  # of a page
+    return " ".join((file or ("" if is_inside else kind)).split())
 
 
 def _content(part: EmailMessage, name: str) -> str:

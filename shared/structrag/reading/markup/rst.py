@@ -96,7 +96,8 @@ def _element(lines: Lines, i: int, before: Element | None) -> Element:
     if line[0] == " ":
         return Element(indented(lines, i), "quote")
     if _RULE.fullmatch(line):
-        return _ruled(lines, i) or _titled(lines, i) or _text(lines, i)
+        titled = _ruled(lines, i) or _titled(lines, i)
+        return titled or _marked(lines, i, line) or _text(lines, i)
     if not line[0].isalnum():
         element = _marked(lines, i, line)
         if element:

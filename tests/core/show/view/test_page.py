@@ -353,7 +353,7 @@ def test_arrow_keys_go_along_and_across_the_tracks(
 def test_find_counts_highlights_and_jumps(shown: Page) -> None:
     shown.press("/")
     assert shown.run("document.activeElement.id") == "find-text"
-    shown.type("drain  THE boiler")
+    shown.type("dr\u00e2in  THE\u00a0boil\u00ader")
     shown.until("document.getElementById('find-count').value === '1'")
     shown.press("Enter")
     assert shown.run("document.getElementById('find-count').value") == "1 / 1"
