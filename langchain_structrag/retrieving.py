@@ -225,6 +225,12 @@ class IndexRetriever(KnownFields, ToolRetriever):
     def __str__(self) -> str:
         return repr(self)  # with the class's name
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """For pickle: a saved index by its place. The core's retriever is made anew."""
+        state = super().__getstate__()
+        private = {**(state["__pydantic_private__"] or {}), "_current": None}
+        return {**state, "__pydantic_private__": private}
+
     def __deepcopy__(self, memo: Any = None) -> Self:
         """Another retriever over the same index. Its models and files cannot be copied."""
         return self.model_copy()
