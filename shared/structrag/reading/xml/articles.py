@@ -187,9 +187,7 @@ class _Reader:
         elif local == "tex-math":
             tex = "".join(self._text).partition("\\begin{document}")
             self._text = self._outer.pop()
-            self._tex = (
-                (tex[2] or tex[0]).partition("\\end{document}")[0].strip("$ \n")
-            )
+            self._tex = (tex[2] or tex[0]).partition("\\end{document}")[0].strip("$ \n")
         elif local in _FORMULAS:
             if self._tex and not self._has_math:
                 self._text.append(f"${self._tex}$")
