@@ -39,11 +39,12 @@ class IDMSEnrichmentTransformer(BaseDocumentTransformer):
 
     Example:
         >>> from structrag import IDMSEnricher
-        >>> long = "The LSTM of 2014 beats the GRU in speed and in size, as was shown in May."
-        >>> chunks = [Document("Long Short-Term Memory (LSTM) keeps a state."), Document(long)]
+        >>> texts = ["Long Short-Term Memory (LSTM) keeps a state.", "It rains.",
+        ...     "The LSTM of 2014 beats the GRU in speed and in size, as was shown in May."]
         >>> transformer = IDMSEnrichmentTransformer(enrich=IDMSEnricher(high=0.1, growth=1.0))
-        >>> transformer.transform_documents(chunks)[1].page_content.splitlines()[0]
-        'Long Short-Term Memory (LSTM)'
+        >>> chunks = transformer.transform_documents([Document(text) for text in texts])
+        >>> chunks[2].page_content.splitlines()[0], chunks[2].metadata["idms_action"]
+        ('Long Short-Term Memory (LSTM)', 'supplemented')
 
     It takes the chunks of any splitter, all of a document in one call and in order: densities are
     compared within a document, and explanations come from its other chunks. Chunks are of one

@@ -71,6 +71,7 @@ from structrag.text.terms import tokenizer_for
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+LONGEST_END = 2000  # characters of a question that are read at either end
 VERSION = 5  # of what records hold: raised when the same document gives others
 
 
@@ -538,7 +539,8 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         vectors, if it is fitted."""
         requests: list[Request] = []
         if self.token_encoder is not None:
-            requests.append(EmbedTokens((query,), self.token_encoder, query=True))
+            ends = _ends(query)
+            requests.append(EmbedTokens((ends,), self.token_encoder, query=True))
         if self.embedder is not None:
             requests.append(Embed((query,), query=True, embedder=fitted_embedder))
         answers = list((yield requests))
@@ -546,8 +548,16 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
             return Question(query, answers[0][0])
         (tokens,) = answers[0]
         vector = tokens.vector if self.embedder is None else answers[1][0]
-        words = is_word(query, tokens.spans)
+        words = is_word(_ends(query), tokens.spans)
         return Question(query, vector, tokens.vectors[words], tokens.ids[words])
+
+
+def _ends(query: str) -> str:
+    """The beginning and the end of a long question, which is mostly a text that was pasted. Its
+    stems are all counted."""
+    if len(query) <= 2 * LONGEST_END:
+        return query
+    return f"{query[:LONGEST_END]}\n{query[-LONGEST_END:]}"
 
 
 def _never(_: int) -> bool:
