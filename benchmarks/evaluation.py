@@ -37,16 +37,6 @@ MAIN = (
         "evidence.py --sample small --rows 'fixed,five,**'",
     ),
     Result(
-        "Evidence: what its settings rest on",
-        "evidence_choices.md",
-        "evidence.py --leave-one-out",
-    ),
-    Result(
-        "Evidence: how token vectors are kept",
-        "evidence_kept.md",
-        "evidence.py --kept --sets qasper,nq,covid_qa,qmsum",
-    ),
-    Result(
         "Evidence: by the protocol of Chroma's report",
         "evidence_chroma.md",
         "evidence_chroma.py",

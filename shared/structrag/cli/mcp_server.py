@@ -16,6 +16,7 @@ from pydantic import AliasChoices, Field
 from typing_extensions import TypedDict
 
 from structrag._version import __version__
+from structrag.cli.engine_index import EngineIndex
 from structrag.cli.index_folder import Changes, IndexFolder
 from structrag.cli.options import read_document
 from structrag.errors import InvalidParameter, StructragError, check_at_least
@@ -86,14 +87,18 @@ class Library:
 
     Args:
         kept: The index; it is brought up to date when it is used.
-        paths, how: As in `IndexFolder.update`.
+        paths, how: As in `IndexFolder.update`; without paths it serves what is in the index.
     """
 
-    def __init__(self, kept: IndexFolder, paths: Sequence[Path], **how: Any) -> None:
+    def __init__(
+        self, kept: IndexFolder | EngineIndex, paths: Sequence[Path], **how: Any
+    ) -> None:
         self.kept = kept
         self.paths: list[Path] = list(paths)
         self.how = how
-        self.base: str = _base(self.paths)
+        self.base: str = _base(
+            self.paths or [Path(name).parent for name in kept.index.document_ids]
+        )
         # By file: time of its change, document.
         self._read: dict[str, tuple[int, Document]] = {}
         self._looked = float("-inf")
@@ -227,7 +232,7 @@ class Library:
         """The id of a document by its short name. Nothing but the documents of the index can be
         read."""
         name = self._place(document)
-        if document and name in self.kept.memory.files:
+        if document and self.kept.holds(name):
             return name
         raise InvalidParameter(
             f"document must be one of this folder's; got {document!r}. The tool outline without a "
@@ -299,7 +304,7 @@ def _base(paths: Sequence[Path]) -> str:
     folders = [
         os.path.abspath(path if path.is_dir() else path.parent) for path in paths
     ]
-    return os.path.commonpath(folders)
+    return os.path.commonpath(folders) if folders else os.getcwd()
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:

@@ -187,7 +187,9 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             HostVectors(dense_store, self.view_settings.names),
         )
 
-    def _searched(self, store: Store) -> dict[str, SearchedLevel]:
+    def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
+        if not isinstance(store, Store):
+            return {}
         embedder = None if self.dense_store else self.embedder
         return {FIRST_LEVEL: SearchedLevel(store, embedder)}
 
