@@ -6,7 +6,8 @@ Unstructured reads its example pages of HTML, and a Word file and slides that ar
 `from_unstructured` makes one document of each. Both frameworks cut it and answer a question from
 it. No model of ours is needed, Unstructured fetches one of spaCy's when it is first used.
 benchmarks/results/integrations.md holds the table, and
-tests/benchmarks/test_integrations.py compares it with what comes out. `pip install 'unstructured[docx,pptx]'` beside the extras `langchain` and `llama-index`.
+tests/benchmarks/test_integrations.py compares it with what comes out.
+`pip install 'unstructured[docx,pptx]'` beside the extras `langchain` and `llama-index`.
 """
 
 from __future__ import annotations
