@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import structrag
@@ -161,6 +162,13 @@ def pdf(folder: Path) -> str:
     return text
 
 
+def paper(folder: Path) -> str:
+    index = structrag.Index(preset="paper", views=["raw"])
+    index.add([structrag.read_text(TEXT)])
+    (hit, *_) = index.search("filter", route="bm25")
+    return f"{sys.modules['rank_bm25'].__name__} scores {hit.score}"
+
+
 def docling(folder: Path) -> str:
     """No weights are here, so this makes the converter and converts nothing."""
     from docling.document_converter import DocumentConverter
@@ -179,6 +187,28 @@ def code(folder: Path) -> str:
     return ", ".join(titles[1:])
 
 
+def sheets(folder: Path) -> str:
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    content = (
+        f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+        '<table:table table:name="Pumps"><table:table-row><table:table-cell '
+        'office:value-type="string"><text:p>Seal</text:p></table:table-cell>'
+        "</table:table-row></table:table></office:spreadsheet></office:body>"
+        "</office:document-content>"
+    )
+    with zipfile.ZipFile(folder / "pump.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr("content.xml", content)
+    text = structrag.read_file(folder / "pump.ods").text
+    if text != "# Pumps\n\nSeal\n":
+        sys.exit(f"the sheet was read as {text!r}")
+    return text
+
+
 CHECKS = {
     "langchain": langchain,
     "llama-index": llama_index,
@@ -192,7 +222,9 @@ CHECKS = {
     "mcp": mcp,
     "plot": plot,
     "pdf": pdf,
+    "paper": paper,
     "code": code,
+    "sheets": sheets,
     "docling": docling,
 }
 

@@ -1,5 +1,5 @@
-"""The page docs/evaluation.md: every result in benchmarks/results, each under what it answers and
-the command that measures it again.
+"""The page docs/evaluation.md: what the results in benchmarks/results say, with the command that
+measures each of them again.
 
     python benchmarks/evaluation.py [--run | --run-all]
 
@@ -10,7 +10,7 @@ where it was. With --run-all everything on the page is, which takes hours.
 from __future__ import annotations
 
 import argparse
-import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -26,38 +26,15 @@ class Result(NamedTuple):
     title: str
     file: str  # in RESULTS
     command: str  # that writes it
-    # What each shows, and its file in docs/pictures.
-    pictures: tuple[tuple[str, str], ...] = ()
 
 
 MAIN = (
-    Result(
-        "All methods, all peers, all sets",
-        "methods.md",
-        "methods.py",
-        (
-            (
-                "Recall within 1,000 tokens of every method and peer, with intervals",
-                "evaluation_methods.svg",
-            ),
-            ("Recall over the budgets", "evaluation_budgets.svg"),
-        ),
-    ),
+    Result("All methods, all peers, all sets", "methods.md", "methods.py"),
     Result("Evidence within a token budget", "evidence.md", "evidence.py"),
     Result(
         "Evidence: in at most five passages, on a smaller sample",
         "evidence_small.md",
         "evidence.py --sample small --rows 'fixed,five,**'",
-    ),
-    Result(
-        "Evidence: what its settings rest on",
-        "evidence_choices.md",
-        "evidence.py --leave-one-out",
-    ),
-    Result(
-        "Evidence: how token vectors are kept",
-        "evidence_kept.md",
-        "evidence.py --kept --sets qasper,nq,covid_qa,qmsum",
     ),
     Result(
         "Evidence: by the protocol of Chroma's report",
@@ -104,6 +81,11 @@ RESULTS_IN_ORDER = (
         "evidence_splitters.md",
         "evidence_splitters.py --sets qasper,nq,cuad,covid_qa,qmsum,chroma,boards",
     ),
+    Result(
+        "The heading path in front of chunks, in LangChain's own store",
+        "add_context.md",
+        "add_context.py",
+    ),
     Result("Routing by evidence", "d3_routing.md", "d3_routing.py --documents 1000"),
     Result("Questions that take two facts", "hops.md", "hops.py"),
     Result(
@@ -114,82 +96,104 @@ RESULTS_IN_ORDER = (
     Result("MC-indexing by its paper's tables", "mc_tables.md", "mc_tables.py"),
     Result("Tables of the papers", "paper_tables.md", "paper_tables.py"),
     Result("PDF: ours and its peers", "pdf_readers.md", "pdf_readers.py"),
+    Result("Splitters of code", "code_splitters.md", "code_splitters.py"),
+    Result("Contracts: clauses under their headings", "contracts.md", "contracts.py"),
     Result("Speed", "speed.md", "speed.py"),
+    Result(
+        "Stores, loaders and elements of others",
+        "integrations.md",
+        "integrations/stores.py",
+    ),
+    Result("Many files into one index", "ingestion.md", "ingestion.py"),
+    Result("Faster ways to run one encoder", "embedding.md", "embedding.py"),
+    Result(
+        "Questions a second",
+        "queries.md",
+        "queries.py --rows 10000 --more 5000 --seconds 5",
+    ),
+    Result(
+        "One index in each store",
+        "stores.md",
+        "stores.py --rows 10000 30000 --questions 60",
+    ),
+    Result(
+        "The same, with HiQA",
+        "stores_hiqa.md",
+        "stores.py --retriever hiqa --rows 5000 --questions 60",
+    ),
+    Result(
+        "Stores at a million sections",
+        "stores_made.md",
+        "stores.py --made --rows 100000 1000000 --questions 40 --stores 'folder' 'LanceDB'",
+    ),
+    Result(
+        "Stores and their peers",
+        "stores_peers.md",
+        "stores.py --made --rows 10000 100000 --questions 40 "
+        "--results benchmarks/results/stores_peers.md",
+    ),
+    Result(
+        "Lists that a question reads in LanceDB",
+        "vector_lists.md",
+        "vector_lists.py --lists 500 --read 10 30 40 50 100",
+    ),
 )
 
-HEAD = """\
-# Evaluation
-
-All figures are from machines with two cores and no GPU, all-MiniLM-L6-v2 where an encoder is \
-named, and no language model but where SmolLM2-135M is named. Each part is
-written by the command above it; what is not measured is not here. Where an interval is given and \
-holds 0, no difference was shown. Settings
-were chosen on these same sets, so the figures of the defaults are slightly flattering. The \
-published table of Chroma's set stands
-beside ours under [HiQA](#chroma); what we lose is in the first part, in bold with its sign.
-"""
-
-
-CONCLUSIONS = ROOT / "benchmarks" / "conclusions.md"
+TEMPLATE = ROOT / "benchmarks" / "conclusions.md"
+SOURCE = "https://github.com/structrag/structrag/blob/main/benchmarks/results"
+_EVIDENCE = ("evidence.md", "Mean over the sets")
+_CHUNKS = ("methods.md", "Recall within 1,000 tokens, vectors and BM25")
+_ADDED = ("evidence.md", "What matching tokens adds")
+_ROWS = {
+    "evidence": "**EvidenceRetriever**",
+    "untokened": "EvidenceRetriever, tokens not matched",
+    "fixed": "fixed 200, vectors and BM25",
+    "recursive": "recursive 1,000 characters, overlap 200, vectors, top 4",
+    "llama_index": "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2",
+}
 # name -> file, heading above its table, first cell of its row, number of the column
 FIGURES = {
-    "evidence": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 2),
-    "untokened": (
-        "evidence.md",
-        "Mean over the sets",
-        "EvidenceRetriever, tokens not matched",
-        2,
-    ),
-    "fixed": ("evidence.md", "Mean over the sets", "fixed 200, vectors and BM25", 2),
-    "recursive": (
-        "evidence.md",
-        "Mean over the sets",
-        "recursive 1,000 characters, overlap 200, vectors, top 4",
-        2,
-    ),
-    "llama_index": (
-        "evidence.md",
-        "Mean over the sets",
-        "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2",
-        2,
-    ),
-    "at_500": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 4),
-    "at_1000": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 5),
-    "at_2000": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 6),
-    "multiview": (
-        "methods.md",
-        "Recall within 1,000 tokens, vectors and BM25",
-        "**MC-indexing (MultiViewRetriever)**",
-        8,
-    ),
-    "fixed_chunks": (
-        "methods.md",
-        "Recall within 1,000 tokens, vectors and BM25",
-        "fixed 200",
-        8,
-    ),
-    "idms": (
-        "methods.md",
-        "Recall within 1,000 tokens, vectors and BM25",
-        "**IDMSSplitter**",
-        8,
-    ),
-    "pic": (
-        "methods.md",
-        "Recall within 1,000 tokens, vectors and BM25",
-        "**PICSplitter**",
-        8,
-    ),
+    **{name: (*_EVIDENCE, row, 2) for name, row in _ROWS.items()},
+    **{f"{name}_500": (*_EVIDENCE, row, 1) for name, row in _ROWS.items()},
+    **{f"{name}_2000": (*_EVIDENCE, row, 3) for name, row in _ROWS.items()},
+    "at_500": (*_EVIDENCE, _ROWS["evidence"], 4),
+    "at_1000": (*_EVIDENCE, _ROWS["evidence"], 5),
+    "at_2000": (*_EVIDENCE, _ROWS["evidence"], 6),
+    "matching_500": (*_ADDED, "500", 8),
+    "matching_1000": (*_ADDED, "1,000", 8),
+    "multiview": (*_CHUNKS, "**MC-indexing (MultiViewRetriever)**", 8),
+    "fixed_chunks": (*_CHUNKS, "fixed 200", 8),
+    "idms": (*_CHUNKS, "**IDMSSplitter**", 8),
+    "pic": (*_CHUNKS, "**PICSplitter**", 8),
+    "langchain_chunks": (*_CHUNKS, "LangChain recursive 200", 8),
+    "llama_index_chunks": (*_CHUNKS, "LlamaIndex SentenceSplitter 300", 8),
     "boards_path": ("hiqa.md", "boards: 60 manuals", "path | all three (default)", 2),
     "boards_none": ("hiqa.md", "boards: 60 manuals", "none | dense", 2),
+    "path_alone": ("add_context.md", "its own document, within 1,000", "difference", 8),
+    "path_pooled": ("add_context.md", "of its set, within 1,000", "difference", 8),
+    "stems_bm25": ("stems.md", "Stems in BM25", "BM25", 3),
+    "stems_multiview": ("stems.md", "Stems in BM25", "MultiView", 3),
 }
 
 
-def conclusions() -> str:
-    """The page in front, its figures those of the results; "" where one of these is missing."""
+def page() -> str:
+    """The page, its figures those of the results.
+
+    Raises:
+        KeyError: A result that the page speaks of is not there.
+    """
     figures = {name: figure(*place) for name, place in FIGURES.items()}
-    template = CONCLUSIONS.read_text(encoding="utf-8")
-    return template.format(**figures) if all(figures.values()) else ""
+    missing = sorted(name for name, value in figures.items() if not value)
+    if missing:
+        raise KeyError(f"benchmarks/results holds no figure for: {', '.join(missing)}")
+    rows = [
+        f"| {result.title} | [{result.file}]({SOURCE}/{result.file}) "
+        f"| `python benchmarks/{result.command}` |"
+        for result in RESULTS_IN_ORDER
+        if (RESULTS / result.file).is_file()
+    ]
+    template = TEMPLATE.read_text(encoding="utf-8").replace("(results:", f"({SOURCE}/")
+    return template.format(**figures, boards_n=52, results="\n".join(rows))
 
 
 def figure(file: str, title: str, row: str, column: int) -> str:
@@ -205,28 +209,6 @@ def figure(file: str, title: str, row: str, column: int) -> str:
     return ""
 
 
-def page(results: Sequence[Result] = RESULTS_IN_ORDER) -> str:
-    """The page as Markdown; results that are not there are left out."""
-    parts = [HEAD, conclusions()]
-    for title, file, command, pictures in results:
-        path = RESULTS / file
-        if path.is_file():
-            shown = [f"![{text}](pictures/{name})" for text, name in pictures]
-            text = lowered(path.read_text(encoding="utf-8"))
-            parts.append(
-                "\n\n".join(
-                    [f"## {title}", f"`python benchmarks/{command}`", *shown, text]
-                )
-            )
-    return "\n".join(parts).rstrip() + "\n"
-
-
-def lowered(text: str) -> str:
-    """A page without its title, and its other headings one level lower."""
-    body = re.sub(r"\A# .*\n+", "", text)
-    return re.sub(r"^(#{2,5} )", r"#\1", body, flags=re.MULTILINE)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(
@@ -238,12 +220,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="measure all methods and peers on all sets first",
     )
     parser.add_argument(
-        "--run-all", action="store_true", help="measure everything on the page first"
+        "--run-all", action="store_true", help="measure everything in the table first"
     )
     options = parser.parse_args(arguments)
     for result in RESULTS_IN_ORDER if options.run_all else MAIN if options.run else ():
         subprocess.run(
-            [sys.executable, *f"benchmarks/{result.command}".split()],
+            [sys.executable, *shlex.split(f"benchmarks/{result.command}")],
             cwd=ROOT,
             check=True,
         )

@@ -39,8 +39,8 @@ from structrag import (
     SelfAsk,
     __version__,
 )
-from structrag.chunks.enriching.density import RATING_PROMPT
 from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.chunks.enriching.prompts import RATING_PROMPT
 from structrag.models import TransformersModel
 from structrag.models.margins import parse_rating
 

@@ -15,7 +15,12 @@ from structrag.integrations.documents import (
     document_name,
     read_document,
 )
-from structrag.integrations.metadata import PAGE_LABEL_KEY, page_label, place_notes
+from structrag.integrations.metadata import (
+    PAGE_LABEL_KEY,
+    HitMetadata,
+    page_label,
+    place_notes,
+)
 from structrag.integrations.offsets import trusted_start
 from structrag.integrations.origins import Origin, parent_of, under_titles
 from structrag.reading.paging import pages_between
@@ -62,6 +67,13 @@ def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
     first, last = pages
     values = (first - 1, last - 1, page_label(meta, chunk))
     return {**dict(zip(PAGE_NOTES, values, strict=True)), **places}
+
+
+def document_with(text: str, metadata: HitMetadata, id: str | None) -> Document:
+    """A LangChain document of a hit. Pydantic would make a plain dict of the metadata."""
+    document = Document(page_content=text, id=id)
+    document.metadata = metadata
+    return document
 
 
 def as_host(document: Document) -> HostDocument:

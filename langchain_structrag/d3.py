@@ -41,11 +41,11 @@ class D3Retriever(IndexRetriever):
     also taken by `invoke`, `ainvoke` and `batch`.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
-    `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any),
-    `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen:
-    "llm", "scores", "evidence", "direct" or "none"). What a question
-    costs is in `result`, what it would cost in `estimate`.
+    `start_index` and `end_index` (characters, exact), and by key alone `score` (1.0 where the
+    strategy gives none), `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`,
+    where there are any), `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the
+    sections were chosen: "llm", "scores", "evidence", "direct" or "none"). What a question costs is
+    in `result`, what it would cost in `estimate`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

@@ -11,12 +11,13 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from langchain_structrag.conversion import document_with
 from langchain_structrag.models import as_embedder
 from langchain_structrag.options import KnownFields
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
-from structrag.integrations.metadata import CONTEXT_KEY
-from structrag.integrations.offsets import slice_places
+from structrag.integrations.metadata import CONTEXT_KEY, with_facts
+from structrag.integrations.offsets import slice_metadata
 from structrag.integrations.retrievers import check_limits
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -47,8 +48,8 @@ class EvidenceRetriever(IndexRetriever):
     there too, `context="none"` nothing.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters of the source, exact), `score`, `rank` and
-    `score_parts` (what matched; they add up to the score).
+    `start_index` and `end_index` (characters of the source, exact), and by key alone `score`,
+    `rank` and `score_parts` (what matched; they add up to the score).
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -86,11 +87,11 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
         'The blue pump leaks at the seal.'
 
     For `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of the
-    `page_content` of one document, behind its context as in `EvidenceRetriever`, with its
-    metadata, `score` and `rank`; places that the document has (`start_index`, `source_start` and
-    their ends) are the slice's own. Where the document has an id, the slice's is that, a colon and
-    its span in `page_content`: `ID:START-END`.
-    The documents are embedded for every question, so give it some ten, not hundreds.
+    `page_content` of one document, behind its context as in `EvidenceRetriever`, with its metadata
+    and, by key alone, `score` and `rank`; places that the document has (`start_index`,
+    `source_start` and their ends) are the slice's own. Where the document has an id, the slice's is
+    that, a colon and its span in `page_content`: `ID:START-END`. The documents are embedded for
+    every question, so give it some ten, not hundreds.
 
     Args:
         embedding: As in `EvidenceRetriever`; None: LSA over the documents at hand.
@@ -154,21 +155,19 @@ class EvidenceCompressor(KnownFields, BaseDocumentCompressor):
 
 def _shortened(document: Document, piece: Slice) -> Document:
     content, start, end = document.page_content, piece.start, piece.end
-    metadata = {
-        **document.metadata,
-        **slice_places(content, document.metadata, start, end),
-        "score": piece.score,
-        "rank": piece.rank,
-    }
+    facts = {"score": piece.score, "rank": piece.rank}
+    metadata = slice_metadata(content, document.metadata, start, end, facts)
     name = None if document.id is None else f"{document.id}:{start}-{end}"
     return _with_context(
-        piece.context, Document(content[start:end], metadata=metadata, id=name)
+        piece.context, document_with(content[start:end], metadata, name)
     )
 
 
 def _with_context(context: str, document: Document) -> Document:
     """The document with its context in front and in its metadata."""
-    document.metadata[CONTEXT_KEY] = context
+    document.metadata = with_facts(document.metadata, {CONTEXT_KEY: ""})
+    document.metadata.pop(CONTEXT_KEY, None)
     if context:
+        document.metadata[CONTEXT_KEY] = context
         document.page_content = f"{context}\n{document.page_content}"
     return document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from langchain_structrag.options import (
@@ -49,11 +50,11 @@ class HiQATransformer(StructureSplitter):
             caption, headers and row labels, of an image alt text, caption and the sentences around
             it; `segment_text` in the metadata is then the passage as it stands. False:
             `page_content` is the passage, an exact slice.
-        settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells,
-            describe_image (a function, or an `ImageDescriber`), exclude_titles, plain_headings,
-            language, sentence_splitter. `format`, `strip_whitespace` and `metadata_lists` as in
-            `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no
-            overlap.
+        settings: The other settings of `structrag.HiQASplitter`: metadata, path_tokens,
+            table_cells, describe_image (a function, or an `ImageDescriber`), exclude_titles,
+            plain_headings, language, sentence_splitter. `format`, `strip_whitespace` and
+            `metadata_lists` as in `ContentAwareTextSplitter`, and what every LangChain splitter
+            takes; there is no overlap.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -83,18 +84,21 @@ class HiQATransformer(StructureSplitter):
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
-        """As published: a section's text whole, however long, and tables never cut."""
-        arguments: dict[str, Any] = {"chunk_size": UNLIMITED, **settings}
-        return cls(**arguments)
+        """As published: the whole path, a section's text whole, however long, and tables never
+        cut."""
+        return cls._preset(UNLIMITED, settings)
 
     @classmethod
     def code(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
         """With the limit of the published code, 8,000 tokens."""
-        arguments: dict[str, Any] = {
-            "chunk_size": HiQASplitter.code().max_tokens,
-            **settings,
-        }
-        return cls(**arguments)
+        return cls._preset(HiQASplitter.code().max_tokens, settings)
+
+    @classmethod
+    def _preset(
+        cls, chunk_size: int | None, settings: Mapping[str, Any]
+    ) -> HiQATransformer:
+        preset: dict[str, Any] = {"chunk_size": chunk_size, "path_tokens": None}
+        return cls(**{**preset, **settings})
 
     def _has_index_text(self) -> bool:
         return self._add_context

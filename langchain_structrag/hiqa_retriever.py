@@ -51,10 +51,10 @@ class HiQARetriever(IndexRetriever):
     lexical route any LangChain retriever's: index `retriever.segments()` there, let it return about
     50 results, and set `retriever.lexical`.
 
-    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, with the
-    routes "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it holds;
-    `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` where `max_tokens`
-    shortened it.
+    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, by key alone
+    with the routes "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it
+    holds; `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` where
+    `max_tokens` shortened it.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

@@ -19,11 +19,11 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
-from langchain_structrag.conversion import digest, document_id
+from langchain_structrag.conversion import digest, document_id, document_with
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
 from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments
-from structrag.integrations.metadata import ENTITIES_KEY
+from structrag.integrations.metadata import ENTITIES_KEY, with_facts
 from structrag.integrations.options import SelfAskOptions
 from structrag.integrations.retrievers import (
     HostRetriever,
@@ -53,10 +53,10 @@ class TwoHopRetriever(ToolRetriever):
         >>> first.metadata["two_hop_entities"]  # what the second search was given
         ['Acme Pumps']
 
-    It needs no language model. Results of both hops come by turns, each once; `two_hop_entities` in
-    their metadata are the names that were added to the question, `rank` is the place among the
-    results. `SelfAsk` takes it like any other retriever. `k` and `where` are also taken by
-    `invoke`, `ainvoke` and `batch`.
+    It needs no language model. Results of both hops come by turns, each once. By key alone,
+    `two_hop_entities` in their metadata are the names that were added to the question, `rank` is
+    the place among the results. `SelfAsk` takes it like any other retriever. `k` and `where` are
+    also taken by `invoke`, `ainvoke` and `batch`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -120,9 +120,8 @@ def _documents(
 ) -> list[Document]:
     def with_names(hit: Hit) -> Document:
         its_document = document(hit)
-        its_document.metadata.update(
-            {"rank": hit.rank, ENTITIES_KEY: list(result.entities)}
-        )
+        facts = {"rank": hit.rank, ENTITIES_KEY: list(result.entities)}
+        its_document.metadata = with_facts(its_document.metadata, facts)
         return its_document
 
     return list(results_of(result.hits, with_names))
@@ -164,11 +163,8 @@ def chunk_of(document: Document) -> Chunk:
 def document_of(hit: Hit) -> Document:
     """The document that `chunk_of` made the hit's chunk of."""
     extras = hit.chunk.extras
-    return Document(
-        page_content=hit.chunk.text,
-        metadata=deepcopy(dict(extras["metadata"])),
-        id=extras["id"],
-    )
+    metadata = with_facts(deepcopy(extras["metadata"]), {})
+    return document_with(hit.chunk.text, metadata, extras["id"])
 
 
 class SelfAsk(Runnable[Any, dict[str, Any]]):
@@ -279,7 +275,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default "answer_from_documents".
+            name: Default told from the documents, such as "answer_from_ovens".
             description: What the model is told; say here what the documents are about.
         """
         if args_schema is not None or arg_types is not None:

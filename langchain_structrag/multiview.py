@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -34,10 +34,11 @@ class MultiViewRetriever(IndexRetriever):
     "report", "year": [2020, 2021]}` or a function of a document's metadata.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
-    `start_index` and `end_index` (characters of the source, exact; of the visible text for HTML),
-    `score`, `rank` (from 1), `routes` (route -> rank there), `scores` (route -> its own score),
-    `score_parts` (route -> what it added to the score) and `views_hit`. A retriever holds an
-    index and its models, so it is not serialised by LangChain: use `save` and `load`.
+    `start_index` and `end_index` (characters of the source, exact; of the visible text for HTML).
+    By key alone, since they are no part of the passage: `score`, `rank` (from 1), `routes` (route
+    -> rank there), `scores` (route -> its own score), `score_parts` (route -> what it added to the
+    score) and `views_hit`; `metadata.full()` has all. A retriever holds an index and its models,
+    so it is not serialised by LangChain: use `save` and `load`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -51,8 +52,8 @@ class MultiViewRetriever(IndexRetriever):
     """How many results; a fraction only with preset "paper"."""
     preset: str = "default"
     """Either "default", or "paper" for MC-indexing as published."""
-    routes: Sequence[str] | None = None
-    """Some of "dense" and "bm25"; None: by preset."""
+    routes: Sequence[Any] | None = None
+    """Some of "dense", "bm25", "tfidf" and a token encoder; None: by preset."""
     views: Sequence[str] | None = None
     """Some of the index's views; None: all."""
     fusion: str | None = None

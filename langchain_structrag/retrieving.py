@@ -27,6 +27,7 @@ from langchain_structrag.conversion import (
     as_documents,
     as_host,
     check_documents,
+    document_with,
     page_notes,
 )
 from langchain_structrag.hiqa import HiQATransformer
@@ -36,7 +37,12 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
-from langchain_structrag.options import HINTS, KnownFields, RetrieverOptions
+from langchain_structrag.options import (
+    HINTS,
+    KnownFields,
+    RetrieverOptions,
+    taken_embedding,
+)
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
@@ -50,6 +56,7 @@ from structrag.errors import (
 from structrag.integrations.documents import read_document, with_own_names
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.metadata import (
+    HitMetadata,
     heading_notes,
     oversize_notes,
     source_notes,
@@ -91,6 +98,8 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
+    # Ids of which several parts have come.
+    _in_parts: set[str] = PrivateAttr(default_factory=set)
 
     @classmethod
     def from_documents(
@@ -184,6 +193,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         cls, make: Callable[..., Any], what: str, embedding: Any, options: Any
     ) -> Self:
         """A retriever over the index that `make` returns; `what` was called, for errors."""
+        embedding, options = taken_embedding(embedding, options)
         own = [name for name in cls.model_fields if name != "index"]
         known = [*own, *cls._index_options(what)]
         check_arguments(f"{cls.__name__}.{what}", options, known, HINTS)
@@ -221,6 +231,12 @@ class IndexRetriever(KnownFields, ToolRetriever):
     def __str__(self) -> str:
         return repr(self)  # with the class's name
 
+    def __getstate__(self) -> dict[Any, Any]:
+        """For pickle: a saved index by its place. The core's retriever is made anew."""
+        state = super().__getstate__()
+        private = {**(state["__pydantic_private__"] or {}), "_current": None}
+        return {**state, "__pydantic_private__": private}
+
     def __deepcopy__(self, memo: Any = None) -> Self:
         """Another retriever over the same index. Its models and files cannot be copied."""
         return self.model_copy()
@@ -253,22 +269,24 @@ class IndexRetriever(KnownFields, ToolRetriever):
         chunk = trimmed(hit.chunk)
         meta = self.index.store.document(chunk.doc_id).meta
         before, after = neighbours_of(self.index, hit.chunk)
-        metadata = {
+        items = {
             **without_page_starts(meta),
             "doc_id": chunk.doc_id,
             **heading_notes(chunk, lists=self.metadata_lists),
             "start_index": chunk.start,
             "end_index": chunk.end,
+            **page_notes(meta, chunk),
+        }
+        facts = {
             "score": float(hit.score),
             "rank": hit.rank,
             **oversize_notes(chunk),
             **source_notes(chunk),
-            **page_notes(meta, chunk),
             "previous_id": before.id if before else "",
             "next_id": after.id if after else "",
             **self.KIND.notes(hit, lists=self.metadata_lists),
         }
-        return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)
+        return document_with(chunk.text, HitMetadata(items, facts), chunk.id)
 
     def _documents(self, hits: Iterable[Hit]) -> list[Document]:
         """Hits as documents."""
@@ -289,7 +307,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
         check_at_least("before", before, 0)
         check_at_least("after", after, 0)
         facts = document.metadata
-        if not {"doc_id", "previous_id", "next_id"} <= facts.keys():
+        if None in map(facts.get, ("doc_id", "previous_id", "next_id")):
             raise InvalidParameter(
                 "document must be a result of this retriever; its metadata has no doc_id, "
                 "previous_id and next_id. Pass what invoke gave."
@@ -358,7 +376,7 @@ class IndexRetriever(KnownFields, ToolRetriever):
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
         """What adds documents as one run. Its children are the calls of models."""
-        sources = list(core_documents(documents, self.format))
+        sources = list(core_documents(documents, self.format, self._in_parts))
 
         # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.
         def add(what: str, run_manager: CallbackManagerForChainRun) -> Any:
@@ -432,7 +450,7 @@ def _core_value(name: str, value: Any) -> Any:
 
 
 def core_documents(
-    documents: Iterable[Document], format: str
+    documents: Iterable[Document], format: str, in_parts: set[str]
 ) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own."""
     checked = check_documents(documents)
@@ -441,7 +459,7 @@ def core_documents(
         or _begins_later(document.metadata.get("start_index"))
         for document in checked
     )
-    for name, host in with_own_names(map(as_host, checked)):
+    for name, host in with_own_names(map(as_host, checked), in_parts):
         yield read_document(host, format=format, id=name)
 
 

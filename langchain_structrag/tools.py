@@ -17,6 +17,7 @@ from structrag.integrations.citations import (
     citation_of,
     shown_citations,
 )
+from structrag.integrations.tool_names import tool_name
 
 
 class SearchInput(BaseModel):
@@ -48,7 +49,8 @@ class ToolRetriever(BaseRetriever):
         artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
-            name: Default "search_documents".
+            name: Default told from the documents, such as "search_ovens". A warning says so where
+                a tool over other documents has the name.
             description: What the model is told; say here what the documents are about.
         """
         if args_schema is not None or arg_types is not None:
@@ -67,7 +69,7 @@ class ToolRetriever(BaseRetriever):
         return StructuredTool.from_function(
             search,
             asearch,
-            name=name or "search_documents",
+            name=tool_name("search", self, name),
             description=description or SEARCH,
             args_schema=SearchInput,
             response_format="content_and_artifact",
@@ -90,7 +92,7 @@ def answering_tool(
     return StructuredTool.from_function(
         answer,
         aanswer,
-        name=name or "answer_from_documents",
+        name=tool_name("answer_from", chain, name),
         description=description or ANSWER,
         args_schema=QuestionInput,
         response_format="content_and_artifact",

@@ -17,6 +17,7 @@ from langchain_structrag.models import (
     model_name,
 )
 from structrag.integrations.images import PROMPT, open_image
+from structrag.model_calls.answer_parsing.thoughts import without_thoughts
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,8 @@ class ImageDescriber:
             {"type": "text", "text": self.prompt},
             self._block(address),
         ]
-        return str(
-            answer_text(
-                self.model.invoke([HumanMessage(content=content)], inner_config())
-            )
-        )
+        answer = self.model.invoke([HumanMessage(content=content)], inner_config())
+        return without_thoughts(self.prompt, str(answer_text(answer))) or ""
 
     def _block(self, address: str) -> dict[str, str]:
         """The image as a content block."""

@@ -18,7 +18,7 @@ from llama_index.core.schema import (
 )
 
 from structrag.errors import InvalidParameter
-from structrag.integrations.documents import HostDocument, read_document
+from structrag.integrations.documents import HostDocument, read_document, stable_uuid
 from structrag.integrations.metadata import (
     CONTEXT_KEY,
     D3_KEYS,
@@ -30,6 +30,7 @@ from structrag.integrations.metadata import (
     PAGE_LABEL_KEY,
     PIC_KEYS,
     SEGMENT_TEXT_KEY,
+    HitMetadata,
     context_notes,
     heading_notes,
     oversize_notes,
@@ -38,7 +39,7 @@ from structrag.integrations.metadata import (
     source_notes,
     without_page_starts,
 )
-from structrag.integrations.offsets import trimmed
+from structrag.integrations.offsets import trim_span, trimmed
 from structrag.reading.paging import PAGE_STARTS, PLACE_STARTS
 from structrag.records import Chunk, Document, Hit
 
@@ -193,15 +194,35 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
     return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden})
 
 
+def node_name(
+    doc_id: str, start: int | None, end: int | None, text: str, *more: str
+) -> str:
+    """The id of a node, equal for parsers and retrievers: a UUID of document, place and text.
+
+    Blank lines around the text do not count. `more` tells apart what is equal in all of these.
+    """
+    first, last = trim_span(text)
+    if start is not None and end is not None:
+        start, end = start + first, start + last
+    return stable_uuid(doc_id, f"{start}-{end}", text[first:last], *more)
+
+
+def chunk_node_name(chunk: Chunk) -> str:
+    """The id of the node that a chunk of an index becomes."""
+    return node_name(chunk.doc_id, chunk.start, chunk.end, chunk.text)
+
+
 def hit_to_node(
     hit: Hit, document: Document, notes: Mapping[str, Any], *, lists: bool = False
 ) -> NodeWithScore:
     """A hit as a scored text node. `ref_doc_id` is the document's id, offsets are exact, the
-    metadata also tells the notes."""
+    notes are facts of its metadata."""
     chunk = trimmed(hit.chunk)
     metadata = without_page_starts(document.meta)
     metadata.pop(EXCLUSIONS_KEY, None)
-    chunk_notes = {
+    context = {CONTEXT_KEY: chunk.context} if chunk.context else {}
+    items = {**metadata, **heading_notes(chunk, lists=lists), **context}
+    facts = {
         **chunk_metadata(chunk, lists=lists),
         **source_notes(chunk),
         **oversize_notes(chunk),
@@ -213,14 +234,19 @@ def hit_to_node(
         metadata=copy.deepcopy(metadata),
     )
     span = (chunk.start, chunk.end)
-    node = make_node(
-        chunk.id, chunk.text, span, {**metadata, **chunk_notes}, None, source
-    )
+    name = chunk_node_name(chunk)
+    node = make_node(name, chunk.text, span, items, None, source)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, [*keys])
     add_page_label(node, document.meta, chunk)
     hide_structure(node)
+    set_metadata(node, HitMetadata(node.metadata, facts))
     return NodeWithScore(node=node, score=hit.score)
+
+
+def set_metadata(node: BaseNode, metadata: HitMetadata) -> None:
+    """Give a node metadata with facts, of which Pydantic would make a plain dict."""
+    node.__dict__["metadata"] = metadata
 
 
 def link_chunks(node: BaseNode, before: Chunk | None, after: Chunk | None) -> None:
@@ -230,7 +256,9 @@ def link_chunks(node: BaseNode, before: Chunk | None, after: Chunk | None) -> No
         (NodeRelationship.NEXT, after),
     ):
         if neighbour is not None:
-            node.relationships[name] = RelatedNodeInfo(node_id=neighbour.id)
+            node.relationships[name] = RelatedNodeInfo(
+                node_id=chunk_node_name(neighbour)
+            )
 
 
 def show_text(node: TextNode) -> None:
@@ -239,18 +267,21 @@ def show_text(node: TextNode) -> None:
     hide_structure(node)
 
 
-def show_index_text(node: TextNode, chunk: Chunk) -> None:
-    """Show each kind of model its text of an image or table.
+def show_index_text(node: TextNode, chunk: Chunk, *, passage: bool = True) -> None:
+    """Show each kind of model its text of a chunk that is indexed by another one.
 
-    Embedding models see the index text, language models the text, both as metadata. LlamaIndex has
-    one template for both, so the text leaves the template; `node.text` stays. Plain nodes go
-    through every store.
+    Embedding models see the index text, language models the text, or with `passage` False the index
+    text too; both as metadata without names of keys. LlamaIndex has one template for both, so the
+    text leaves the template; `node.text` stays. Plain nodes go through every store.
     """
     body, template = chunk.extras.get("reduced"), node.text_template
     if not body or "{metadata_str}" not in template:
         show_text(node)
         return
-    node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: f"\n{node.text}"})
-    node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
+    text = node.text if passage else ""
+    node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: text})
+    if passage:
+        node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
     node.excluded_embed_metadata_keys.append(SEGMENT_TEXT_KEY)
     node.text_template = template.replace("{content}", "").strip()
+    node.metadata_template = "{value}"

@@ -46,7 +46,7 @@ class D3Retriever(IndexRetriever):
     Nodes are in reading order, as many as there is evidence; their text, offsets and
     `heading_context` are as those of `MultiViewRetriever`.
 
-    Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
+    Facts of a node's metadata, by key alone, all JSON: `scores` and `score_parts` as in
     `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
     `d3_route`, how the sections were chosen ("llm", "scores", "evidence", "direct" or "none").
     What a question costs is in `result` and

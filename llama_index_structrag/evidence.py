@@ -16,13 +16,14 @@ from llama_index.core.schema import (
     TextNode,
 )
 
+from llama_index_structrag.conversion import set_metadata
 from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.integrations.kinds import EVIDENCE, RetrieverKind
 from structrag.integrations.metadata import CONTEXT_KEY
-from structrag.integrations.offsets import slice_places
-from structrag.integrations.retrievers import check_limits
+from structrag.integrations.offsets import slice_metadata
+from structrag.integrations.retrievers import check_limits, with_one_embedder
 from structrag.retrieval.evidence.shortening import Shortener, Slice
 
 
@@ -126,6 +127,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     def _check_names(cls, fields: Any) -> Any:
         """Name the nearest field where one is unknown."""
         if isinstance(fields, dict):
+            fields = with_one_embedder(fields, "embed_model")
             check_arguments(cls.__name__, fields, cls.model_fields)
         return fields
 
@@ -163,10 +165,11 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     short.id_ = f"{node.node_id}:{piece.start}-{piece.end}"
     text = node.get_content(MetadataMode.NONE)
     short.set_content(text[piece.start : piece.end])
-    short.metadata |= slice_places(text, node.metadata, piece.start, piece.end)
+    metadata = slice_metadata(text, node.metadata, piece.start, piece.end, {})
+    set_metadata(short, metadata)
     if piece.context:
-        outer = short.metadata.get(CONTEXT_KEY, "")
-        short.metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
+        outer = metadata.get(CONTEXT_KEY, "")
+        metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
         for keys in (
             short.excluded_embed_metadata_keys,
             short.excluded_llm_metadata_keys,

@@ -66,7 +66,8 @@ class HiQANodeParser(_Fields):
 
     @classmethod
     def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
-        """As published: a section's text whole, however long, and tables never cut."""
+        """As published: the whole path, a section's text whole, however long, and tables never
+        cut."""
         return cls._preset(UNLIMITED, settings)
 
     @classmethod
@@ -76,7 +77,8 @@ class HiQANodeParser(_Fields):
 
     @classmethod
     def _preset(cls, chunk_size: int | None, settings: Mapping[str, Any]) -> Self:
-        return cls(**{"chunk_size": chunk_size, **settings})
+        preset = {"chunk_size": chunk_size, "path_tokens": None}
+        return cls(**{**preset, **settings})
 
     def _sizes(self, limit: int, titles: bool) -> dict[str, Any]:
         return {} if titles else {"metadata": "none"}

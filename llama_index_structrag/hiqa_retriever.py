@@ -15,7 +15,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_structrag.conversion import show_index_text
+from llama_index_structrag.conversion import chunk_node_name, show_index_text
 from llama_index_structrag.retrieving import IndexRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
 from structrag.index.corpus import CorpusStore
@@ -104,7 +104,7 @@ class HiQARetriever(IndexRetriever):
 
     def segments(self) -> list[TextNode]:
         """All segments as a lexical engine has to index them. The index text as text, under the
-        segment's id."""
+        segment's node id, as results have it."""
         return segment_nodes(self.index.store, self.retriever.source.view)
 
     def tune(self, questions: Iterable[LabelledQuestion]) -> TuningReport:
@@ -177,12 +177,12 @@ class LexicalRoute(EngineRoute):
 
 
 def segment_nodes(store: CorpusStore, view: str) -> list[TextNode]:
-    """Every chunk as what is indexed of it in a view. Under the chunk's id. Chunks without the view
-    are left out."""
+    """Every chunk as what is indexed of it in a view, under the id of its node. Chunks without the
+    view are left out."""
     hidden = [CHUNK_KEY, DOCUMENT_KEY]
     return [
         TextNode(
-            id_=chunk.id,
+            id_=chunk_node_name(chunk),
             text=text,
             metadata={CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id},
             excluded_embed_metadata_keys=list(hidden),

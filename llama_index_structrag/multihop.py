@@ -17,6 +17,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import FunctionTool
 from typing_extensions import Self
 
+from llama_index_structrag.conversion import set_metadata
 from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import (
     IndexRetriever,
@@ -26,7 +27,7 @@ from llama_index_structrag.retrieving import (
 )
 from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_arguments, check_at_least
-from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY
+from structrag.integrations.metadata import CONTEXT_KEY, ENTITIES_KEY, with_facts
 from structrag.integrations.options import SelfAskOptions
 from structrag.integrations.retrievers import HostRetriever, passage, trace_notes
 from structrag.records import Chunk, Hit
@@ -54,7 +55,7 @@ class TwoHopRetriever(ToolRetriever):
         ['Acme Pumps']
 
     It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in
-    their metadata, which no model sees, are the names that were added to the question.
+    their metadata, by key alone, are the names that were added to the question.
     `SelfAskQueryEngine` takes it like any other retriever.
 
     Args:
@@ -120,9 +121,8 @@ def _nodes(result: TwoHopResult, over: Stepped) -> list[NodeWithScore]:
     nodes = [scored.model_copy(deep=True) for scored in over.nodes_of(result.hits)]
     for scored in nodes:
         node = scored.node
-        node.metadata[ENTITIES_KEY] = list(result.entities)
-        node.excluded_embed_metadata_keys.append(ENTITIES_KEY)
-        node.excluded_llm_metadata_keys.append(ENTITIES_KEY)
+        facts = {ENTITIES_KEY: list(result.entities)}
+        set_metadata(node, with_facts(node.metadata, facts))
     return nodes
 
 
@@ -263,7 +263,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         on, each with its source, heading path and characters.
 
         Args:
-            name: Default "answer_from_documents".
+            name: Default told from the documents, such as "answer_from_ovens".
             description: What the model is told; say here what the documents are about.
         """
         return answering_tool(self, name, description)
@@ -306,6 +306,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
 
 
 def _response(result: SelfAskResult, over: Stepped) -> Response:
-    metadata = trace_notes(result, lambda hits: [hit.chunk.id for hit in hits])
+    def ids(hits: Sequence[Hit]) -> list[str]:
+        return [scored.node.node_id for scored in over.nodes_of(hits)]
+
+    metadata = trace_notes(result, ids)
     nodes = over.nodes_of(result.evidence)
     return Response(result.answer, source_nodes=nodes, metadata=metadata)

@@ -26,15 +26,16 @@ class MultiViewRetriever(IndexRetriever):
     "paper": as published), best first. A node's text is a slice of its document's from
     `start_char_idx` to `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the
     document's id. Metadata, all JSON: the document's, and `heading_path` (titles joined by " > "),
-    `heading_context`, `section_id`, `source_start`, `source_end`, `routes` (route -> rank there),
-    `scores` (route -> its own score), `score_parts` (route -> what it added to the score) and
-    `views_hit`.
+    `heading_context` and `section_id`; by key alone, since they are no part of the node and would
+    change its hash, `source_start`, `source_end`, `routes` (route -> rank there), `scores` (route
+    -> its own score), `score_parts` (route -> what it added to the score) and `views_hit`;
+    `node.metadata.full()` has all.
 
     Args:
         index: The structrag `Index` to search; `from_documents` and `load` make one.
         similarity_top_k: How many nodes; a fraction only with preset "paper".
         preset: "default", or "paper" for MC-indexing as published.
-        routes: Some of "dense" and "bm25"; None: by preset.
+        routes: Some of "dense", "bm25", "tfidf" and a token encoder; None: by preset.
         views, fusion, weights, order, pool: As for structrag's `MultiViewRetriever`.
         options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020,
             2021]}` or a function of their metadata; `filters` does so with LlamaIndex's

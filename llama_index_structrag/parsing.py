@@ -29,6 +29,7 @@ from llama_index_structrag.conversion import (
     hide_structure,
     link_neighbours,
     make_node,
+    node_name,
     read_node,
 )
 from llama_index_structrag.settings import (
@@ -45,6 +46,7 @@ from structrag.integrations.fitting import fitted_flow, hide_longest
 from structrag.integrations.metadata import CONTEXT_KEY
 from structrag.integrations.offsets import original_span, trimmed, trusted_start
 from structrag.integrations.origins import parent_of, under_titles
+from structrag.integrations.retrievers import with_one_embedder
 from structrag.integrations.splitters import defaults_of, hints_of
 from structrag.model_calls.flow import gather, memoised
 from structrag.model_calls.requests import Flow
@@ -56,8 +58,6 @@ from structrag.text.tokens import TokenCounter, count_tokens
 PARSER_HINTS = hints_of(
     counter="tokenizer",
     length_function="tokenizer",
-    embedding="embed_model",
-    embeddings="embed_model",
 )
 
 
@@ -110,7 +110,8 @@ class StructureNodeParser(NodeParser):
     Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, also behind
     another parser that kept its own; for HTML to the visible text, with `source_start` and
     `source_end` in the metadata leading to the markup. Text that another parser changed or did not
-    place has no offsets. Ids depend on document id, span, text and settings.
+    place has no offsets. Ids depend on document id, span and text, as those of retrievers do, and
+    behind another parser on the settings too.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
@@ -171,6 +172,8 @@ class StructureNodeParser(NodeParser):
         a name that is no setting."""
         if not isinstance(data, dict):
             return data
+        if "embed_model" in cls.model_fields:
+            data = with_one_embedder(data, "embed_model")
         names = [name for name in data if isinstance(name, str)]
         check_arguments(cls.__name__, names, cls.model_fields, PARSER_HINTS)
         optional = {"callback_manager", "id_func"}
@@ -273,11 +276,13 @@ class StructureNodeParser(NodeParser):
         parsed: list[BaseNode] = []
         for node, children in zip(nodes, families, strict=True):
             parsed += children
+            # A parser behind another one may leave a node whole: its child is told from it.
+            behind = [settings] if node.source_node is not None else []
             for i, child in enumerate(children):
                 if not isinstance(child, TextNode) or child is node:
                     continue  # passed on as it is
                 if self.id_func is span_id:
-                    child.id_ = _fresh_id(child, settings, seen)
+                    child.id_ = _fresh_id(child, behind, seen)
                 else:
                     child.id_ = self.id_func(i, node)
         if self.include_prev_next_rel:
@@ -371,10 +376,10 @@ def shown_groups(
     return shown
 
 
-def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:
+def _fresh_id(child: TextNode, more: Sequence[str], seen: dict[str, int]) -> str:
     """A stable id. Equal pieces at equal places, which only another parser's overlap can make, are
     numbered."""
-    span = f"{child.start_char_idx}-{child.end_char_idx}"
-    name = stable_uuid(child.ref_doc_id or "", span, settings, child.text)
+    start, end = child.start_char_idx, child.end_char_idx
+    name = node_name(child.ref_doc_id or "", start, end, child.text, *more)
     seen[name] = seen.get(name, -1) + 1
     return stable_uuid(name, str(seen[name])) if seen[name] else name

@@ -25,7 +25,6 @@ from llama_index.core.vector_stores.types import (
     FilterCondition,
     MetadataFilters,
 )
-from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import (
@@ -48,6 +47,7 @@ from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
+from structrag.index.filters import Filter, Filters
 from structrag.integrations.kinds import RetrieverKind, chunks_of, neighbours_of
 from structrag.integrations.retrievers import (
     chosen_embedding,
@@ -212,6 +212,21 @@ class IndexRetriever(ToolRetriever):
         """What the index takes, with LlamaIndex's names."""
         names = cls.KIND.index_options(what)
         return ["embed_model", *(HOST_NAMES.get(name, name) for name in names)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: a saved index by its place. The core's retriever is made anew."""
+        left_out = ("retriever", "callback_manager")
+        return {k: value for k, value in vars(self).items() if k not in left_out}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self.callback_manager = CallbackManager()
+        self.retriever = self._core()
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        return other
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         """Another retriever over the same index. Its models and files cannot be copied."""
@@ -382,26 +397,20 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
         raise InvalidParameter(
             "where and filters cannot be used together; put both conditions into one of them."
         )
-    chosen: MetadataFilters = filters
-    return lambda metadata: _meets(metadata, chosen)
+    return core_filters(filters)
 
 
-def _meets(metadata: Mapping[str, Any], filters: MetadataFilters) -> bool:
-    """Whether metadata meets filters, which may hold filters again. LlamaIndex's function knows no
-    such, so it is asked for each alone."""
-    results = [
-        _meets(metadata, part)
+def core_filters(filters: MetadataFilters) -> Filters:
+    """LlamaIndex's filters, which may hold filters again, as the core's. Raises InvalidParameter
+    for an operator that it does not know."""
+    condition = filters.condition or FilterCondition.AND
+    parts = [
+        core_filters(part)
         if isinstance(part, MetadataFilters)
-        else build_metadata_filter_fn(
-            lambda _: metadata, MetadataFilters(filters=[part])
-        )("")
+        else Filter(part.key, part.operator.value, part.value)
         for part in filters.filters
     ]
-    if filters.condition == FilterCondition.OR and results:
-        return any(results)
-    if filters.condition == FilterCondition.NOT:
-        return not any(results)
-    return all(results)
+    return Filters(condition.value, parts)
 
 
 def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:

@@ -18,6 +18,7 @@ from structrag.integrations.citations import (
     citation_of,
     shown_citations,
 )
+from structrag.integrations.tool_names import tool_name
 
 
 class SearchInput(BaseModel):
@@ -45,7 +46,8 @@ class ToolRetriever(BaseRetriever):
         ...".
 
         Args:
-            name: Default "search_documents".
+            name: Default told from the documents, such as "search_ovens". A warning says so where
+                a tool over other documents has the name.
             description: What the model is told; say here what the documents are about.
         """
 
@@ -58,7 +60,7 @@ class ToolRetriever(BaseRetriever):
         return FunctionTool.from_defaults(
             search,
             async_fn=asearch,
-            name=name or "search_documents",
+            name=tool_name("search", self, name),
             description=description or SEARCH,
             fn_schema=SearchInput,
         )
@@ -78,7 +80,7 @@ def answering_tool(
     return FunctionTool.from_defaults(
         answer,
         async_fn=aanswer,
-        name=name or "answer_from_documents",
+        name=tool_name("answer_from", engine, name),
         description=description or ANSWER,
         fn_schema=QuestionInput,
     )

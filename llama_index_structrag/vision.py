@@ -9,6 +9,7 @@ from llama_index.core.llms import LLM, ChatMessage, ImageBlock, TextBlock
 
 from llama_index_structrag.models import LlamaIndexModel
 from structrag.integrations.images import PROMPT, open_image
+from structrag.model_calls.answer_parsing.thoughts import without_thoughts
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class ImageDescriber:
         message = ChatMessage(
             role="user", blocks=[TextBlock(text=self.prompt), self._block(address)]
         )
-        return self.llm.chat([message]).message.content or ""
+        text = self.llm.chat([message]).message.content or ""
+        return without_thoughts(self.prompt, text) or ""
 
     def _block(self, address: str) -> ImageBlock:
         image = open_image(address, self.folder)

@@ -139,7 +139,7 @@ def test_the_reference_shows_every_public_name_where_it_lives() -> None:
 
 
 def test_the_architecture_names_the_rooms_in_order_and_real_functions() -> None:
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = page.partition("| room |")[2].partition("\n\n")[0]
     rooms = [
         re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines()[2:]
@@ -157,7 +157,28 @@ def test_the_architecture_names_the_rooms_in_order_and_real_functions() -> None:
 def test_the_architecture_shows_what_its_steps_give(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     (code,) = BLOCK.findall(page)
-    exec(compile(code, "architecture.md", "exec"), {})
+    exec(compile(code, "ARCHITECTURE.md", "exec"), {})
     assert f"# {capsys.readouterr().out.strip()}" in code
+
+
+def test_the_table_of_the_readme_is_that_of_the_results() -> None:
+    from benchmarks.evaluation import FIGURES, figure
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("**", "")
+    for name in ("llama_index", "recursive", "fixed", "evidence"):
+        for within in ("_500", "", "_2000"):
+            assert figure(*FIGURES[name + within]) in text
+
+
+def test_the_readme_is_read_in_three_minutes() -> None:
+    from words import prose, words
+
+    assert len(words(prose((ROOT / "README.md").read_text(encoding="utf-8")))) <= 700
+
+
+def test_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    code = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0]
+    exec(compile(code, "README.md", "exec"), langchain_names())
+    assert f"# {capsys.readouterr().out.strip()}\n" in code

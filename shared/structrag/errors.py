@@ -12,7 +12,7 @@
     ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
     ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
     │   └── NoIndex      (FileNotFoundError) there is none
-    ├── SaveFailed       (OSError)      the system refused to write, for example a full volume
+    ├── SaveFailed       (OSError)      a full volume, or another has changed the folder
     └── MissingExtra     (ImportError)  an optional package is not installed
 
 A message names the parameter, what is allowed, what came, and what to do next.
@@ -20,11 +20,20 @@ A message names the parameter, what is allowed, what came, and what to do next.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from string import Formatter
-from types import ModuleType
+from types import FrameType, ModuleType
+
+# Packages that a warning never points into.
+_INNER = frozenset({
+    "structrag", "langchain_structrag", "llama_index_structrag", "langchain_core",
+    "langchain_classic", "langchain_text_splitters", "llama_index", "llama_index_instrumentation",
+    "pydantic", "asyncio", "concurrent", "contextlib", "functools", "threading",
+})  # fmt: skip
 
 
 class StructragError(Exception):
@@ -94,7 +103,8 @@ class NoIndex(IndexDamaged, FileNotFoundError):
 
 
 class SaveFailed(StructragError, OSError):
-    """The system refused to write; what was there before is unchanged."""
+    """The system refused to write, or another has changed the folder since it was opened; what was
+    there before is unchanged."""
 
 
 class MissingExtra(StructragError, ImportError):
@@ -241,3 +251,17 @@ def check_query(query: object) -> None:
     """Raise InvalidParameter unless the query is a string."""
     if not isinstance(query, str):
         raise InvalidParameter(f"query must be a string; got {type(query).__name__}.")
+
+
+def warn_user(message: str) -> None:
+    """Warn of the line outside of structrag and its hosts that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and _package(frame) in _INNER:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, stacklevel=level if frame is not None else 2)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]

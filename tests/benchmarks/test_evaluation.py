@@ -1,4 +1,4 @@
-"""The page of results."""
+"""The page of conclusions."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import pytest
 from benchmarks import evaluation
 
 
+def test_the_page_in_the_documentation_is_written_from_the_results() -> None:
+    assert evaluation.PAGE.read_text(encoding="utf-8") == evaluation.page()
+
+
 def test_every_figure_of_the_conclusions_is_a_result() -> None:
-    text = evaluation.conclusions()
-    assert text.startswith("## Conclusions") and "{" not in text
+    text = evaluation.page()
     for name, place in evaluation.FIGURES.items():
         assert re.match(r"[+-]?\d+\.\d", evaluation.figure(*place)), name
         assert evaluation.figure(*place) in text
 
 
-def test_they_stand_in_front_of_the_results() -> None:
-    page = evaluation.page()
-    assert page.index("## Conclusions") < page.index(
-        "## All methods, all peers, all sets"
-    )
-    assert "\n\n\n" not in page
+def test_every_result_is_named_with_its_command() -> None:
+    named = {result.file for result in evaluation.RESULTS_IN_ORDER}
+    files = {path.name for path in evaluation.RESULTS.glob("*.md")}
+    assert files - named <= {"torture.md"}  # written by `make torture`
 
 
-def test_without_a_result_there_are_none(
+def test_a_missing_result_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "RESULTS", tmp_path)
-    assert (
-        evaluation.figure("methods.md", "a", "b", 1) == ""
-        and evaluation.conclusions() == ""
-    )
+    assert evaluation.figure("methods.md", "a", "b", 1) == ""
+    with pytest.raises(KeyError, match="at_500"):
+        evaluation.page()

@@ -55,7 +55,7 @@ MUTABLE = {
     "models.TransformersTokens",
     "reading.PlacedText",
     "reading._Region",
-    "reading._Sheet",
+    "reading.Sheet",
     "reading.PageCell",
     "reading.Hyphens",
     "reading.Joiner",

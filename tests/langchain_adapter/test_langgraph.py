@@ -1,4 +1,4 @@
-"""The graph that docs/agents.md shows, with langgraph or with a stand-in of what it uses."""
+"""The graph that docs/langchain.md shows, with langgraph or with a stand-in of what it uses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from langchain_core.language_models import FakeListChatModel
 
 from langchain_structrag import EvidenceRetriever
 
-PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
+PAGE = Path(__file__).parents[2] / "docs" / "langchain.md"
 
 
 class _Graph:
@@ -59,6 +59,6 @@ def test_the_graph_of_the_docs_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         "retriever": EvidenceRetriever.from_documents(documents),
         "llm": FakeListChatModel(responses=["Rinse it [1]."]),
     }
-    exec(compile(code, "agents.md", "exec", dont_inherit=True), names)
+    exec(compile(code, "langchain.md", "exec", dont_inherit=True), names)
     assert names["result"]["answer"] == "Rinse it [1]."
     assert "Rinse the filter" in names["result"]["passages"][0].page_content

@@ -21,7 +21,7 @@ from langchain_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
-from structrag.errors import InvalidParameter, UnknownArgument
+from structrag.errors import InvalidParameter, SaveFailed, UnknownArgument
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -84,11 +84,37 @@ async def test_documents_come_change_and_go_and_are_saved(
     loaded = kind.load(tmp_path / "index", **chosen)
     assert facts(loaded.invoke("whale")) == facts(retriever.invoke("whale"))
     assert loaded.add_documents([*documents()[:2], NEW, CHANGED]).unchanged == 4
+    loaded.delete("cats")
+    loaded.save(tmp_path / "index")
+    with pytest.raises(SaveFailed, match="changed by another"):
+        retriever.save(tmp_path / "index")
+    assert len(kind.load(tmp_path / "index", **chosen).index.document_ids) == 3
     assert retriever.delete("whales") and not retriever.delete(["whales", "cats"])
     assert await retriever.adelete("valve")
     assert retriever.index.document_ids == ["pump"]
     left = retriever.invoke("whale cats valve water", k=20)
     assert {one.metadata["doc_id"] for one in left} <= {"pump"}
+
+
+@pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])
+def test_parts_of_one_source_come_in_batches_and_none_is_lost(case: str) -> None:
+    kind, options = CASES[case]
+    facts = {"source": "talk.vtt", "category": "NarrativeText"}
+    parts = [Document(f"Part {i} costs {i} euro.", metadata=facts) for i in range(7)]
+    retriever = kind.from_documents([], **options())
+    for some in (parts[:3], parts[3:6], parts[6:], parts[2:5]):
+        report = retriever.add_documents(some)
+    assert len(retriever.index.document_ids) == 7 and report.unchanged == 3
+    by_place = [
+        Document(part.page_content, metadata={**facts, "start_seconds": 30 * i})
+        for i, part in enumerate(parts)
+    ]
+    retriever = kind.from_documents([], **options())
+    for part in by_place:
+        retriever.add_documents([part])
+    changed = by_place[0].model_copy(update={"page_content": "It costs nothing."})
+    assert retriever.add_documents([changed]).replaced == 1
+    assert len(retriever.index.document_ids) == 7
 
 
 @pytest.mark.parametrize("case", ["multiview", "hiqa", "d3", "evidence"])

@@ -155,8 +155,8 @@ def test_it_gives_what_the_core_gives() -> None:
     core = CoreRetriever(retriever.index, k=4, alpha=0.3, beta=0.6)
     hits = core.search("voltage of the PX-20")
     assert [
-        (n.node_id, n.score) for n in retriever.retrieve("voltage of the PX-20")
-    ] == [(h.chunk.id, h.score) for h in hits]
+        (n.node.ref_doc_id, n.score) for n in retriever.retrieve("voltage of the PX-20")
+    ] == [(h.chunk.doc_id, h.score) for h in hits]
     assert isinstance(
         retriever.index.splitter, HiQASplitter
     ) and retriever.index.views == ("raw",)

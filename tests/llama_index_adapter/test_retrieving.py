@@ -13,7 +13,13 @@ from llama_index.core.postprocessor import (
     PrevNextNodePostprocessor,
     SimilarityPostprocessor,
 )
-from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index.core.vector_stores import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    SimpleVectorStore,
+)
 from llama_index_fakes import HashEmbedding, ListStore
 
 from llama_index_structrag import (
@@ -23,6 +29,7 @@ from llama_index_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
+from structrag.errors import SaveFailed
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -99,6 +106,11 @@ async def test_documents_come_change_and_go_and_are_saved(
     texts = [one.text for one in loaded.retrieve("cats whale sea mice")]
     assert "fish" not in "".join(texts)
     assert loaded.add([*documents()[:2], NEW, CHANGED]).unchanged == 4
+    loaded.delete("cats")
+    loaded.save(tmp_path / "index")
+    with pytest.raises(SaveFailed, match="changed by another"):
+        retriever.save(tmp_path / "index")
+    assert len(kind.load(tmp_path / "index", **chosen).index.document_ids) == 3
     assert retriever.delete("whales") and not retriever.delete(["whales", "cats"])
     assert retriever.delete("valve")
     assert retriever.index.document_ids == ["pump"]
@@ -194,3 +206,32 @@ def test_arguments_of_a_subclass_are_arguments_of_from_documents() -> None:
         documents(), embed_model=HashEmbedding(), volume=2.0
     )
     assert retriever.volume == 2.0 and retriever.retrieve(QUESTION)
+
+
+@pytest.mark.parametrize("operator", FilterOperator)
+@pytest.mark.parametrize("store", [None, "lancedb"])
+def test_every_filter_of_llama_index_is_understood(
+    store: str | None, operator: FilterOperator, tmp_path: Path
+) -> None:
+    if store:
+        pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    towns = {"Bonn": 4, "Kiel": 1, "Ulm": 3}
+    found = [
+        Document(text=f"# {town}\n\nThe rent is due.", id_=town, metadata={"rooms": n})
+        for town, n in towns.items()
+    ]
+    value = [1] if operator.value in ("in", "nin", "any", "all") else 1
+    known = MetadataFilter(key="rooms", operator=operator, value=value)
+    never = MetadataFilter(key="rooms", value=7)
+    any_of = MetadataFilters(filters=[known, never], condition=FilterCondition.OR)
+    retriever = MultiViewRetriever.from_documents(
+        found,
+        embed_model=HashEmbedding(),
+        filters=MetadataFilters(filters=[any_of]),
+        **({"store": f"lancedb:{tmp_path / 'corpus'}"} if store else {}),
+    )
+    equal, others = {"Kiel"}, {"Bonn", "Ulm"}
+    expected = {"==": equal, "in": equal, "any": equal, "all": equal, "contains": equal}
+    expected |= {"!=": others, "nin": others, ">": others, ">=": {*towns}, "<=": equal}
+    got = {node.node.ref_doc_id for node in retriever.retrieve("rent")}
+    assert got == expected.get(operator.value, set())

@@ -23,10 +23,22 @@ def documents() -> list[Document]:
     return [Document(text=TEXT, metadata={"file_path": "pump.md"})]
 
 
+def test_tools_are_named_by_their_documents_and_conditions() -> None:
+    found = [
+        Document(text=f"# Town {name}\n\nx.", id_=name) for name in ("Bonn", "Kiel")
+    ]
+    retriever = MultiViewRetriever.from_documents(found)
+    assert retriever.as_tool().metadata.name == "search_town_bonn_and_town_kiel"
+    one = MultiViewRetriever(retriever.index, where={"doc_id": "Bonn"})
+    with pytest.warns(UserWarning, match="already"):
+        assert one.as_tool().metadata.name == "search_town_bonn_and_town_kiel_2"
+    assert one.as_tool(name="bonn").metadata.name == "bonn"
+
+
 @pytest.mark.parametrize("kind", [EvidenceRetriever, MultiViewRetriever])
 async def test_a_retriever_is_a_tool_that_cites(kind: Any) -> None:
     tool = kind.from_documents(documents()).as_tool(description="About pumps.")
-    assert tool.metadata.name == "search_documents"
+    assert tool.metadata.name.startswith("search_pump")
     assert tool.metadata.description == "About pumps."
     assert list(tool.metadata.get_parameters_dict()["properties"]) == ["query"]
     output = str(tool.call(query="When does the seal wear?"))
@@ -81,7 +93,7 @@ async def test_an_agent_that_calls_functions_answers_from_what_the_tool_cites() 
             )
         call = ToolCallBlock(
             tool_call_id="1",
-            tool_name="search_documents",
+            tool_name=tool.metadata.name,
             tool_kwargs={"query": last.content},
         )
         return ChatMessage(role="assistant", blocks=[call])
@@ -117,15 +129,15 @@ class Replies(ScriptedLLM):
 async def test_a_reasoning_agent_answers_from_what_the_tool_cites() -> None:
     from llama_index.core.agent.workflow import ReActAgent
 
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(
+        description="About pumps."
+    )
     replies = [
-        "Thought: I search.\nAction: search_documents\nAction Input: "
+        f"Thought: I search.\nAction: {tool.metadata.name}\nAction Input: "
         '{"query": "When does the seal wear?"}',
         "Thought: I can answer without using any more tools.\nAnswer: After a year [1].",
     ]
     llm = Replies(replies=replies)
-    tool = EvidenceRetriever.from_documents(documents()).as_tool(
-        description="About pumps."
-    )
     answer = await ReActAgent(tools=[tool], llm=llm, streaming=False).run(
         "When does it wear?"
     )

@@ -1,4 +1,5 @@
-"""Two savers at one path, and loaders beside a saver: always a whole index, the last one wins."""
+"""Writers at one folder, and loaders beside a saver: no document is lost without an error, and
+always a whole index."""
 
 from __future__ import annotations
 
@@ -9,11 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from doubles import HashEmbedder
+
+from structrag.errors import SaveFailed
+from structrag.index.index import Index
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from torture.children import start
-from torture.indexes import answers, documents, index_of, load, small_segments
+from torture.indexes import answers, document, documents, index_of, load, small_segments
 from torture.promise import Promise, random_of
 
-SAVES = 3  # of each saver
+CHANGES = 3  # of each writer
+WRITERS = 2
 LOADERS = 2
 
 
@@ -21,11 +29,53 @@ def _index(name: int) -> Any:
     return index_of(documents(range(name * 10, name * 10 + 3 + name)))
 
 
-def _save_often(say: Callable[[str], None], index: Any, path: Path) -> None:
-    for _ in range(SAVES):
-        began = time.monotonic()
-        index.save(path)
-        say(f"{began} {time.monotonic()}")
+class _Kind:
+    """A class of index, as it is opened at a folder and saved."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def open(self, path: Path) -> Any:
+        embedder = HashEmbedder(16)
+        if self.name == "d3":
+            return D3Index(embedder=embedder, store=path)
+        if self.name == "store":
+            return Index(embedder=embedder, store=path)
+        if not path.exists():
+            return (
+                EvidenceRetriever(embedder)
+                if self.name == "evidence"
+                else Index(embedder=embedder)
+            )
+        if self.name == "evidence":
+            return EvidenceRetriever.load(path, embedder)
+        return Index.load(path, embedder=embedder)
+
+    def change(self, path: Path, index: Any, number: int) -> None:
+        """Add a document, delete one that was added for that, and save."""
+        spare = 1000 + number
+        index.add([document(number), document(spare)])
+        index.delete(f"d{spare}")
+        if self.name not in ("d3", "store"):
+            index.save(path)
+
+
+KINDS = [_Kind(name) for name in ("store", "d3", "evidence", "index")]
+
+
+def _write_often(say: Callable[[str], None], kind: _Kind, path: Path, who: int) -> None:
+    """Change the index at a folder; open it again whenever another has changed it."""
+    index = kind.open(path)
+    for number in range(who * CHANGES, (who + 1) * CHANGES):
+        end = time.monotonic() + 20
+        while True:
+            try:
+                kind.change(path, index, number)
+                break
+            except SaveFailed:
+                assert time.monotonic() < end, "a writer never had its turn"
+                index = kind.open(path)
+        say(f"d{number}")
 
 
 def _load_often(say: Callable[[str], None], path: Path, whole: list[Any]) -> None:
@@ -36,88 +86,88 @@ def _load_often(say: Callable[[str], None], path: Path, whole: list[Any]) -> Non
         assert answers(load(path)) in whole, "a loader saw half an index"
 
 
-def _spans(lines: list[str]) -> list[tuple[float, float]]:
-    return [(float(a), float(b)) for a, b in (line.split() for line in lines)]
-
-
-def check_savers(path: Path, *, threads: bool) -> None:
-    """Two savers, processes or threads, at a path that is new or holds an index."""
-    indexes = [_index(1), _index(2)]
-    whole = [answers(index) for index in indexes]
+def check_writers(path: Path, kind: _Kind, *, threads: bool) -> None:
+    """Writers, processes or threads, at a folder that is new or holds an index."""
+    before = kind.open(path).document_ids
     if threads:
-        said: list[list[str]] = [[], []]
         errors: list[BaseException] = []
 
-        def save(number: int) -> None:
+        def write(who: int) -> None:
             try:
-                _save_often(said[number].append, indexes[number], path)
+                _write_often(lambda _: None, kind, path, who)
             except BaseException as error:
                 errors.append(error)
 
-        savers = [threading.Thread(target=save, args=(number,)) for number in range(2)]
-        for saver in savers:
-            saver.start()
-        for saver in savers:
-            saver.join()
+        writers = [
+            threading.Thread(target=write, args=(who,)) for who in range(WRITERS)
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
         if errors:
             raise errors[0]
     else:
         children = [
-            start(lambda say, index=index: _save_often(say, index, path))
-            for index in indexes
+            start(lambda say, who=who: _write_often(say, kind, path, who))
+            for who in range(WRITERS)
         ]
-        said = [child.join() for child in children]
-    last = [_spans(lines)[-1] for lines in said]
-    index = load(path)
-    assert answers(index) in whole, "the index is neither the one nor the other"
-    for number in range(2):
-        if last[number][0] > last[1 - number][1]:  # began when the other had ended
-            assert answers(index) == whole[number], "the last saver did not win"
+        for child in children:
+            child.join()
+    added = {f"d{number}" for number in range(WRITERS * CHANGES)}
+    assert set(kind.open(path).document_ids) == added | set(before), (
+        "a document is lost"
+    )
     left = [file.name for file in path.parent.iterdir() if file != path]
     assert not left, f"left behind: {left}"
 
 
 def check_loaders(path: Path) -> None:
-    """Loaders beside a saver that writes two indexes in turn."""
-    indexes = [_index(1), _index(2)]
-    whole = [answers(index) for index in indexes]
-    indexes[0].save(path)
+    """Loaders beside a saver that writes two indexes in turn, each made after the other."""
+    whole = [answers(_index(number)) for number in (1, 2)]
+    _index(1).save(path)
     loaders = [start(lambda say: _load_often(say, path, whole)) for _ in range(LOADERS)]
     for loader in loaders:
         loader.wait_for_line()
     end = time.monotonic() + 0.3
     while time.monotonic() < end:
-        for index in indexes:
-            index.save(path)
+        for number in (1, 2):
+            _index(number).save(path)
     for loader in loaders:
         loader.join()
     assert answers(load(path)) == whole[1]
 
 
 def check_readers(path: Path) -> None:
-    """Who has opened an index goes on reading it while another is saved over it."""
-    indexes = [_index(1), _index(2)]
-    indexes[0].save(path)
+    """Who has opened an index goes on reading it while another is saved over it, and cannot save
+    over that one."""
+    first = _index(1)
+    first.save(path)
     opened = [load(path) for _ in range(3)]
-    for index in (indexes[1], indexes[0], indexes[1]):
-        index.save(path)
+    for number in (2, 1, 2):
+        _index(number).save(path)
     for reader in opened:
-        assert answers(reader) == answers(indexes[0]), (
-            "a reader lost what it had opened"
-        )
+        assert answers(reader) == answers(first), "a reader lost what it had opened"
+        try:
+            reader.save(path)
+        except SaveFailed:
+            continue
+        raise AssertionError("an outdated index replaced another")
+    assert answers(load(path)) == answers(_index(2))
 
 
 def case(number: int) -> None:
-    """One meeting of savers, or of a saver and loaders."""
+    """One meeting of writers, or of a saver and loaders."""
     rng = random_of("savers", number)
     with small_segments(rng), tempfile.TemporaryDirectory(prefix="torture-") as name:
         path = Path(name) / "index"
-        kind = number % 4
-        if kind in (0, 1):
+        part = number % 4
+        if part in (0, 1):
+            kind = rng.choice(KINDS)
             if rng.random() < 0.7:
-                _index(0).save(path)
-            check_savers(path, threads=kind == 1)
-        elif kind == 2:
+                kind.change(path, kind.open(path), 100)
+            check_writers(path, kind, threads=part == 1)
+        elif part == 2:
             check_loaders(path)
         else:
             check_readers(path)
@@ -125,7 +175,7 @@ def case(number: int) -> None:
 
 PROMISE = Promise(
     "savers",
-    "two savers at one path, a saver and loaders: a whole index, the last saver's",
+    "writers at one folder, a saver and loaders: no document lost without an error, a whole index",
     case,
     cases=500,
     short=12,

@@ -9,7 +9,9 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from structrag.chunks.content_aware import ContentAwareSplitter
+    from structrag.chunks.enriching.density import DensitySettings
     from structrag.chunks.enriching.enricher import IDMSEnricher
+    from structrag.chunks.enriching.prompts import EnrichmentPrompts
     from structrag.chunks.fixed import FixedSplitter
     from structrag.chunks.hiqa.splitter import HiQASplitter
     from structrag.chunks.idms.splitter import IDMSSplitter
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ContentAwareSplitter": "structrag.chunks.content_aware",
+    "DensitySettings": "structrag.chunks.enriching.density",
+    "EnrichmentPrompts": "structrag.chunks.enriching.prompts",
     "FixedSplitter": "structrag.chunks.fixed",
     "HiQASplitter": "structrag.chunks.hiqa.splitter",
     "IDMSEnricher": "structrag.chunks.enriching.enricher",
@@ -25,6 +29,8 @@ _HOMES = {
 }
 __all__ = [
     "ContentAwareSplitter",
+    "DensitySettings",
+    "EnrichmentPrompts",
     "FixedSplitter",
     "HiQASplitter",
     "IDMSEnricher",

@@ -7,15 +7,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
+from structrag.chunks.code_divisions import Code
 from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
 from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.outline import Outline
-from structrag.reading.settings import ReadOptions
+from structrag.reading.settings import ReadOptions, changed
 from structrag.records import Block, Chunk, Document
 from structrag.text.cutting import Piece
+from structrag.text.heading_path import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,14 @@ class ContentAwareSplitter(ReadOptions):
                 f"overlap must be at most half of max_tokens ({limit}); got {self.overlap}."
             )
 
+    @classmethod
+    def paper(cls, **changes: Any) -> ContentAwareSplitter:
+        """As published (MC-indexing, section 3.1): the smallest titled divisions whole, however
+        long, without heading path. A document without headings, of which the paper does not speak,
+        is cut at 300 tokens. A chunk begins with its heading line, which `Index(preset="paper")`
+        does not index."""
+        return changed(cls, {"max_tokens": None, "context": False}, changes)
+
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order."""
         return self.split_outline(self.outline(document))
@@ -75,12 +87,16 @@ class ContentAwareSplitter(ReadOptions):
         """`split` for a section tree that is there already."""
         limit = self._limit(flat=len(outline.sections) == 1)
         divisions = divide(outline, self.exclude_titles)
+        code = Code.of(outline)
+        if code:
+            fits = partial(self._is_within, outline, limit)
+            divisions = code.divisions(divisions, fits)
         if self.min_tokens:
             divisions = self._join_small(outline, divisions, limit)
         return [
             chunk
             for division in divisions
-            for chunk in self._chunks(outline, division, limit)
+            for chunk in self._chunks(outline, division, limit, code)
         ]
 
     def _limit(self, *, flat: bool) -> int | None:
@@ -90,6 +106,13 @@ class ContentAwareSplitter(ReadOptions):
         if self.max_tokens is None:
             return self.flat_max_tokens
         return min(self.max_tokens, self.flat_max_tokens)
+
+    def _is_within(
+        self, outline: Outline, limit: int | None, division: Division
+    ) -> bool:
+        """Whether the text of a division alone is within the limit."""
+        text = outline.document.text[division.start : division.end]
+        return limit is None or self.counter(text) <= limit
 
     def _join_small(
         self, outline: Outline, divisions: list[Division], limit: int | None
@@ -139,7 +162,7 @@ class ContentAwareSplitter(ReadOptions):
             return None
         both = replace(before, end=division.end)
         maker = self._maker(outline.document, limit)
-        context = maker.context(leading_path(outline, both), own=False)
+        context = _leading(maker, outline, both)
         fits = limit is None or maker.count(context, both.start, both.end) <= limit
         return both if fits else None
 
@@ -147,16 +170,23 @@ class ContentAwareSplitter(ReadOptions):
         return ChunkMaker(document, self.counter, limit, self.context)
 
     def _chunks(
-        self, outline: Outline, division: Division, limit: int | None
+        self, outline: Outline, division: Division, limit: int | None, code: Code
     ) -> Iterator[Chunk]:
         maker = self._maker(outline.document, limit)
-        first = maker.context(leading_path(outline, division), own=False)
+        first = _leading(maker, outline, division)
         tokens = maker.count(first, division.start, division.end)
+        if limit is not None and tokens > limit and code:
+            whole = maker.beside(first, division.start, division.end)
+            if whole is not None:
+                first, tokens = whole
         if limit is None or tokens <= limit:
             piece = Piece(division.start, division.end)
             yield maker.chunk(division.section, piece, first, index_tokens=tokens)
             return
         later = maker.context(division.section.path, own=True)
+        if code:
+            later = maker.with_signatures(later, code.signatures(division.section))
+            first = later if division.is_inside else first
         # The limit of flat text may be below `max_tokens`.
         overlap = min(self.overlap, limit // 2)
         contexts = (first.text, later.text)
@@ -164,7 +194,7 @@ class ContentAwareSplitter(ReadOptions):
             maker.document.text, division.start, contexts, limit, self.counter
         )
         for number, piece in enumerate(
-            self._pieces(outline, division, within, overlap)
+            self._pieces(outline, division, within, overlap, code)
         ):
             context = later if number else first
             yield maker.chunk(
@@ -172,12 +202,21 @@ class ContentAwareSplitter(ReadOptions):
             )
 
     def _pieces(
-        self, outline: Outline, division: Division, within: IndexLimit, overlap: int
+        self,
+        outline: Outline,
+        division: Division,
+        within: IndexLimit,
+        overlap: int,
+        code: Code,
     ) -> list[Piece]:
         """Pieces whose index texts fit, the context and the overlap counted."""
         text = outline.document.text
         cutter = self.cutter()
-        blocks, tail = division_blocks(outline, division)
+        blocks, tail = (
+            (code.blocks(division), None)
+            if code
+            else division_blocks(outline, division)
+        )
         pieces = within.cut(cutter, blocks, tail, spare=overlap)
         if not overlap:
             return pieces
@@ -217,3 +256,10 @@ class ContentAwareSplitter(ReadOptions):
                 )
             )
         return longer
+
+
+def _leading(maker: ChunkMaker, outline: Outline, division: Division) -> Context:
+    """The heading path in front of a division."""
+    if division.is_inside:
+        return maker.context(division.section.path, own=True)
+    return maker.context(leading_path(outline, division), own=False)

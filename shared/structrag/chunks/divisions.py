@@ -27,6 +27,7 @@ class Division:
     end: int
     section: Section  # whose body it is
     first: Section  # whose heading the text starts with
+    is_inside: bool = False  # behind that heading: it starts with none
 
 
 def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:

@@ -3,13 +3,19 @@ and its id comes from its place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from structrag.reading.markup.code import SUFFIXES
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Cutter, Piece
-from structrag.text.heading_path import Context, heading_context, title_beside
+from structrag.text.heading_path import (
+    SEPARATOR,
+    Context,
+    heading_context,
+    title_beside,
+)
 from structrag.text.tokens import TokenCounter
 
 MOST = 64  # tokens of a heading path
@@ -29,14 +35,16 @@ class ChunkMaker:
     Attributes:
         limit: Most tokens of an index text; a chunk above it gets `extras["oversize"]`. None: no
             limit.
-        with_context: Whether chunks carry their heading path, at most 64 tokens (222 characters,
-            for a counter of these) and a quarter of the limit.
+        with_context: Whether chunks carry their heading path.
+        most: Most tokens of it (64 are 222 characters, for a counter of these), and at most a
+            quarter of the limit; None: the whole path.
     """
 
     document: Document
     counter: TokenCounter
     limit: int | None
     with_context: bool
+    most: int | None = MOST
     # The heading paths so far: the pieces of a long section all have the same.
     _contexts: dict[tuple[tuple[str, ...], bool], Context] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -56,15 +64,49 @@ class ChunkMaker:
         """`context`, made anew."""
         title = title_beside(self.document.title, path)
         titles = path if own else path[:-1]
-        context = heading_context(title, titles, self.counter, limit=self._room(MOST))
-        if not context.shortened:
+        if self.document.format in SUFFIXES:  # a module may be called as its class
+            title, titles = "", (self.document.title, *titles)
+        room = self.room(self.most)
+        context = heading_context(title, titles, self.counter, limit=room)
+        if not context.shortened or self.most is None:
             return context
-        room = self._room(max(MOST, self.counter(LONG_PATH)))
+        room = self.room(max(self.most, self.counter(LONG_PATH)))
         return heading_context(title, titles, self.counter, limit=room)
 
-    def _room(self, most: int) -> int:
+    def room(self, most: int | None) -> int | None:
         """`most`, but at most a quarter of the limit."""
-        return most if self.limit is None else min(most, self.limit // 4)
+        sizes = (most, None if self.limit is None else self.limit // 4)
+        return min((size for size in sizes if size is not None), default=None)
+
+    def beside(
+        self, context: Context, start: int, end: int
+    ) -> tuple[Context, int] | None:
+        """As much of a heading path as fits beside a whole text, and their tokens; None where the
+        text alone is too long."""
+        titles = context.text.split(SEPARATOR)
+        while True:
+            shorter = Context(SEPARATOR.join(titles), shortened=True)
+            tokens = self.count(shorter, start, end)
+            if self.limit is None or tokens <= self.limit:
+                return shorter, tokens
+            if not titles:
+                return None
+            short = titles[0].partition(": ")[0]  # the name of the module
+            titles[:1] = [short] if short != titles[0] else []
+
+    def with_signatures(self, context: Context, signatures: Iterable[str]) -> Context:
+        """A heading path with the signatures around a text, its own first, as many as a quarter of
+        the limit holds. A long one has its first line."""
+        lines = ""
+        for signature in signatures if self.with_context else ():
+            for shown in (signature, signature.partition("\n")[0]):
+                longer = index_text(shown, lines) if lines else shown
+                if self.limit is None or self.counter(longer) <= self.limit // 4:
+                    lines = longer
+                    break
+        if not lines:
+            return context
+        return Context(index_text(context.text, lines), context.shortened)
 
     def count(self, context: Context, start: int, end: int) -> int:
         """Tokens of the index text of a span."""

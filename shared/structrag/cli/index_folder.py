@@ -14,7 +14,7 @@ from typing import Any
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_leave_out
 from structrag.cli.printing import show_progress
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, SaveFailed
 from structrag.index.index import Index
 from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.ingesting import IngestReport, ingest, show_files
@@ -108,12 +108,12 @@ class IndexFolder:
         self.memory: Memory = Memory(
             embedder, max_tokens if method == "multiview" else 0
         )
-        options: dict[str, Any] = {"cache": cache, "progress": show_progress}
+        self.options: dict[str, Any] = {"cache": cache, "progress": show_progress}
         if folder is not None:
             _check_folder(folder)
             self._recall(folder, embedder)
-        model = embedder_of(self.memory.embedder)
-        self.index: Any = self._opened(model, options)
+        self.embedder: Any = embedder_of(self.memory.embedder)
+        self.index: Any = self._opened()
 
     @property
     def model(self) -> str:
@@ -146,8 +146,9 @@ class IndexFolder:
                 )
         self.memory = memory
 
-    def _opened(self, model: Any, options: dict[str, Any]) -> Any:
+    def _opened(self) -> Any:
         """The index as it was saved, or an empty one."""
+        model, options = self.embedder, dict(self.options)
         place = self.folder / self.method if self.folder is not None else None
         if place is None or not place.is_dir():
             return empty_index(self.method, model, self.memory.max_tokens, **options)
@@ -161,6 +162,8 @@ class IndexFolder:
     def update(self, paths: Sequence[Path] = (), **how: Any) -> Changes:
         """Read new or changed files, and remove those that are gone.
 
+        What another process has done to the index meanwhile stays.
+
         Args:
             paths: Files and folders; those named before count too. What was finished before an
                 error or an interruption is kept.
@@ -169,6 +172,22 @@ class IndexFolder:
         Raises:
             InvalidDocument: nothing is there, a named file cannot be read, or no file could be.
         """
+        while True:
+            if not self._is_current():
+                self._recall(self.folder or Path(), self.memory.embedder)
+                self.index = self._opened()
+            try:
+                return self._update(paths, **how)
+            except SaveFailed:
+                if self._is_current():
+                    raise
+
+    def _is_current(self) -> bool:
+        """Whether no other process has saved the index since it was opened."""
+        folder = self.folder
+        return folder is None or self.index.store.seen.is_current(folder / self.method)
+
+    def _update(self, paths: Sequence[Path], **how: Any) -> Changes:
         if not paths and not self.memory.roots:
             raise self._no_index()
         named = {os.path.abspath(path) for path in paths}
@@ -199,6 +218,10 @@ class IndexFolder:
             roots = paths or [*map(Path, self.memory.roots)]
             raise nothing_read(roots, [*map(Path, states)])
         return Changes(**counts)
+
+    def holds(self, name: str) -> bool:
+        """Whether a file is in the index."""
+        return name in self.memory.files
 
     def fill(
         self,
@@ -234,9 +257,7 @@ class IndexFolder:
             runner=runner,
             **how,
         )
-        self.index = self._opened(
-            embedder_of(self.memory.embedder), {"progress": show_progress}
-        )
+        self.index = self._opened()
         # LSA's vectors are saved, so that a search finds them.
         if not self.memory.embedder:
             self.index.warm_up()

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -14,7 +16,7 @@ from structrag.index.add_batch import AddBatch
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import fingerprint
 from structrag.index.host_vectors import HostVectors
-from structrag.index.opening import Address, engine_of, open_store
+from structrag.index.opening import Address, absolute, engine_of, open_store
 from structrag.index.snapshot import Settings
 from structrag.index.store import Store
 from structrag.model_calls.naming import has_name
@@ -66,22 +68,53 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         host: HostVectors | None = None,
     ) -> None:
         self.runner = runner
-        self.address = address
+        self.address = None if address is None else absolute(address)
         self.host: HostVectors = host or HostVectors(None, ())
         # level -> document id -> answers of documents with failed calls
         self.kept: dict[str, dict[str, dict[Request, Any]]] = {
             name: {} for name in store.settings.levels
         }
         self.use(store)
-        if address is not None:
-            self.use(self._opened(address, store.settings))
+        if self.address is not None:
+            self.use(self._opened(self.address, store.settings))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: the place where it is saved, and the models as they are pickled."""
+        kind = type(self).__name__
+        cure = f"Save it, and give the other process the path, to call {kind}.load with the models."
+        state = {**vars(self), "store": self._place()}
+        del state["levels"]
+        if state["store"] is None:
+            raise InvalidParameter(
+                f"{kind} must be saved as it is to be pickled, since a pickle holds the place of "
+                f"its documents; it has changes that are in no folder. {cure}"
+            )
+        try:
+            _check_picklable(state)
+        except Exception as error:
+            raise InvalidParameter(
+                f"{kind} must hold models that can be pickled to be pickled itself; got one that "
+                f"raises {type(error).__name__}: {str(error).removesuffix('.')}. {cure}"
+            ) from error
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        store = open_store(state["store"])
+        self._check_saved(state["store"], store.config)
+        self.use(store)
+
+    def _place(self) -> Address | None:
+        """Where the documents are kept as they are now; None where no place has them so."""
+        if not isinstance(self.store, Store):
+            return self.address
+        place, changes = self.store.saved_at or (None, None)
+        return place if changes == self.store.changes else None
 
     def use(self, store: CorpusStore) -> None:
         """Take a store in the place of the one there is."""
         self.store = store
-        self.levels: Mapping[str, Level] = (
-            self._searched(store) if isinstance(store, Store) else {}
-        )
+        self.levels: Mapping[str, Level] = self._searched(store)
 
     def _opened(self, address: Address, settings: Settings) -> CorpusStore:
         """The store at an address, with what is there."""
@@ -100,7 +133,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
             raise InvalidParameter(
                 f"store must be a folder for {cls.__name__}, which reads all its documents into "
                 f"memory; got {os.fspath(address)!r}. Pass a folder, or search the engine with "
-                "MultiViewRetriever, which reads only what it finds."
+                "EvidenceRetriever or MultiViewRetriever, which read only what they find."
             )
 
     def _check_for_engine(self, settings: Settings) -> None:
@@ -109,8 +142,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     # -- what differs
 
     @abstractmethod
-    def _searched(self, store: Store) -> Mapping[str, Level]:
-        """The levels of a store that searches compare with vectors."""
+    def _searched(self, store: Any) -> Mapping[str, Level]:
+        """The levels of a store that searches compare with vectors; none where the store does."""
 
     @abstractmethod
     def _preparing(self) -> Callable[..., AddBatch]:
@@ -166,6 +199,8 @@ class DocumentIndex(ABC, Generic[Report, Level]):
                 finished before is kept, and cached calls are not repeated. A document that the
                 host's store refused is not in, nor is its earlier version.
             BudgetExceeded: `max_calls` is reached.
+            SaveFailed: another has changed the folder of the index since it was opened; nothing of
+                this call is there.
         """
         return self._add(self._adding(documents))
 
@@ -189,6 +224,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         what is no id, before anything is removed.
         """
         names = check_ids("doc_id", doc_id)
+        self._check_current()
         try:
             # All, whatever the first says.
             deleted = [self._delete(name) for name in names]
@@ -221,6 +257,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return self.kept[level] if keeps else None
 
     def _add(self, work: AddBatch) -> Report:
+        self._check_current()
         try:
             for group in work.groups(self.runner.call_settings.progress):
                 work.put(self.run(work.flow(group)))
@@ -229,6 +266,7 @@ class DocumentIndex(ABC, Generic[Report, Level]):
         return self._report(work)
 
     async def _aadd(self, work: AddBatch) -> Report:
+        await asyncio.to_thread(self._check_current)
         try:
             for group in work.groups(self.runner.call_settings.progress):
                 prepared = await self.arun(work.flow(group))
@@ -269,11 +307,17 @@ class DocumentIndex(ABC, Generic[Report, Level]):
 
         LSA's vectors are written too if a search or `warm_up` has made them.
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
-        refuses to write; what was there before is unchanged then.
+        refuses to write, or another process or object has saved there since this index was opened
+        or made; what was there before is unchanged then.
         """
         for level in self.levels.values():
             level.keep_fit()
         self.store.save(path, config=self.config())
+
+    def _check_current(self) -> None:
+        """Raise SaveFailed, before anything is paid for, if another has changed the folder."""
+        if self.address is not None and isinstance(self.store, Store):
+            self.store.seen.check(self.address)
 
     def _save_at_address(self) -> None:
         """Write what has changed to the index's address, if it has one."""
@@ -311,6 +355,16 @@ class DocumentIndex(ABC, Generic[Report, Level]):
     ) -> dict[str, Any]:
         """The options of a saved index, and those given for the rest."""
         return dict(options)
+
+
+def _check_picklable(state: Any) -> None:
+    """Raise what pickling raises, by cloudpickle where that is in use."""
+    try:
+        pickle.dumps(state)
+    except Exception:
+        if "cloudpickle" not in sys.modules:
+            raise
+        sys.modules["cloudpickle"].dumps(state)
 
 
 def check_embedder(

@@ -27,6 +27,7 @@ from structrag.index.engine_rows import (
     views_of,
 )
 from structrag.index.entries import DocumentRow, parse_row
+from structrag.index.selection import as_list
 from structrag.index.snapshot import Settings, check_search
 from structrag.records import Chunk, Document
 
@@ -47,6 +48,7 @@ class EngineReader(CorpusReader, ABC):
         self.settings = settings
         self.views: tuple[str, ...] = views_of(settings)
         self._known: dict[str, DocumentRow | None] = {}
+        self._values: dict[str, list[Any]] = {}  # of each key that was compared
 
     # -- what an engine answers
 
@@ -192,10 +194,18 @@ class EngineReader(CorpusReader, ABC):
     def select(self, where: Any) -> EngineFilter | None:
         """A condition as the engine's filter. Raises InvalidParameter for a function, and for a key
         that no document has."""
-        chosen = filter_of(where)
-        if chosen is not None and chosen is not where:
+        chosen = filter_of(where, self._values_of)
+        if isinstance(where, Mapping):
             self._check_keys(key for key in where if key != "doc_id")
         return chosen
+
+    def _values_of(self, key: str) -> list[Any]:
+        """The different values that documents have under a key, items of lists each."""
+        if key not in self._values:
+            found = (head.record["meta"].get(key) for head in self._heads())
+            items = [item for value in found for item in as_list(value)]
+            self._values[key] = list({repr(item): item for item in items}.values())
+        return self._values[key]
 
     def among(self, rows: NDArray[np.int64]) -> EngineFilter:
         return EngineFilter(rows=tuple(rows.tolist()))

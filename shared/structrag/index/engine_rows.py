@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from itertools import count
 from typing import Any
 
@@ -26,10 +27,11 @@ from structrag.index.entries import (
     prepare,
     serialise_row,
 )
+from structrag.index.filters import Filter, Filters
 from structrag.index.selection import allowed_values
 from structrag.index.snapshot import Settings
 
-HEAD, CHUNK, WINDOW, DEAD = 0, 1, 2, 3  # kinds of rows
+HEAD, CHUNK, WINDOW, DEAD, BLOB = 0, 1, 2, 3, 4  # kinds of rows
 # An id is the document's key, the chunk's number from 1 (0: the head), and the window's from 0.
 WINDOW_BITS, CHUNK_BITS = 12, 20
 KEY_BITS = WINDOW_BITS + CHUNK_BITS
@@ -51,6 +53,7 @@ class EngineRow:
     # View -> terms with blanks.
     terms: Mapping[str, str | None] = field(default_factory=dict)
     vectors: Mapping[str, Vector] = field(default_factory=dict)  # view -> unit vector
+    blobs: Mapping[str, bytes] = field(default_factory=dict)  # of a chunk, by name
 
 
 def views_of(settings: Settings) -> tuple[str, ...]:
@@ -92,10 +95,9 @@ def read_head(row_id: int, record: bytes) -> DocumentRow:
 def prepare_for(entry: Entry, settings: Settings) -> CheckedEntry:
     """An entry checked, without the store. Raises InvalidParameter and InvalidAnswer as `prepare`
     does, and where an engine's rows cannot hold the document."""
-    if entry.arrays or len(settings.levels) > 1:
+    if len(settings.levels) > 1:
         raise InvalidParameter(
-            "store must be a folder for this kind of index: an engine keeps chunks with their "
-            "texts and vectors, and no other arrays."
+            "store must be a folder for this kind of index: an engine keeps one kind of chunks."
         )
     prepared = prepare(entry, settings.levels, settings.dtype)
     (level,) = prepared.levels.values()
@@ -147,10 +149,10 @@ def engine_rows(entry: CheckedEntry, key: int, settings: Settings) -> list[Engin
             for view, text in row.texts.items()
         }
         windows = vectors.get(number, [{}])
+        line = serialise_row(row)
+        blobs = {blob: contents[number] for blob, contents in level.blobs.items()}
         rows.append(
-            EngineRow(
-                place, CHUNK, name, chunk, tags, serialise_row(row), terms, windows[0]
-            )
+            EngineRow(place, CHUNK, name, chunk, tags, line, terms, windows[0], blobs)
         )
         for window, of_window in enumerate(windows[1:], start=1):
             rows.append(
@@ -187,6 +189,22 @@ def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, 
                     "the embedder the store was built with, or build a new store."
                 )
     return widths
+
+
+# -- arrays that belong to all documents
+
+
+def bytes_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Arrays as one file of NumPy."""
+    file = BytesIO()
+    np.savez(file, **dict(sorted(arrays.items())))  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def arrays_of_bytes(content: bytes) -> dict[str, NDArray[Any]]:
+    """What `bytes_of_arrays` was given."""
+    with np.load(BytesIO(content)) as arrays:
+        return dict(arrays)
 
 
 # -- conditions
@@ -243,11 +261,15 @@ class EngineFilter:
         documents: Ids as the table has them, of which it must have one; None: any.
         tags: Sets of tags, of each of which it must have one.
         rows: Of chunks, which it must be one of; None: any.
+        any_of: Sets of filters, of each of which it must meet one.
+        none_of: Filters that it must not meet.
     """
 
     documents: tuple[str, ...] | None = None
     tags: tuple[tuple[str, ...], ...] = ()
     rows: tuple[int, ...] | None = None
+    any_of: tuple[tuple[EngineFilter, ...], ...] = ()
+    none_of: tuple[EngineFilter, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -255,11 +277,30 @@ class EngineFilter:
         return self.documents == () or () in self.tags or self.rows == ()
 
 
-def filter_of(where: Any) -> EngineFilter | None:
+def nested_parts(
+    chosen: EngineFilter, parts_of: Callable[[EngineFilter], list[str]], all_rows: str
+) -> list[str]:
+    """What a filter says of other filters, in a language with "and", "or" and "not". `all_rows` is
+    a condition that all rows meet."""
+
+    def whole(one: EngineFilter) -> str:
+        return f"({' and '.join(parts_of(one) or [all_rows])})"
+
+    of_any = (f"({' or '.join(map(whole, some))})" for some in chosen.any_of)
+    return [*of_any, *(f"not {whole(one)}" for one in chosen.none_of)]
+
+
+def filter_of(
+    where: Any, values_of: Callable[[str], Iterable[Any]] = lambda key: ()
+) -> EngineFilter | None:
     """A condition as a filter; None for none. Raises InvalidParameter for what an engine cannot be
-    asked."""
+    asked. `values_of` gives the values that documents have under a key."""
     if where is None or isinstance(where, EngineFilter):
         return where
+    if isinstance(where, Filter):
+        return _tested(where, values_of)
+    if isinstance(where, Filters):
+        return _grouped(where, values_of)
     if not isinstance(where, Mapping):
         got = "a function" if callable(where) else repr(where)
         raise InvalidParameter(
@@ -267,14 +308,53 @@ def filter_of(where: Any) -> EngineFilter | None:
             f"an engine keeps the documents; got {got}. Put what the function looks at into the "
             "metadata."
         )
-    documents = None
-    tags = []
-    for key, values in allowed_values(where).items():
-        if key == "doc_id":
-            documents = tuple(quoted(item) for item in values if isinstance(item, str))
-        else:
-            value_tags = (value_tag(key, item) for item in values)
-            tags.append(
-                tuple(dict.fromkeys(tag for tag in value_tags if tag is not None))
-            )
-    return EngineFilter(documents, tuple(tags))
+    parts = [_equal(key, values) for key, values in allowed_values(where).items()]
+    documents = [part.documents for part in parts if part.documents is not None]
+    return EngineFilter(
+        next(iter(documents), None), tuple(tags for part in parts for tags in part.tags)
+    )
+
+
+def _grouped(
+    filters: Filters, values_of: Callable[[str], Iterable[Any]]
+) -> EngineFilter:
+    """Conditions together."""
+    parts = (filter_of(part, values_of) for part in filters.parts)
+    chosen = tuple(part for part in parts if part is not None)
+    if filters.how == "not":
+        return EngineFilter(none_of=chosen)
+    if filters.how == "or" and chosen:
+        return EngineFilter(any_of=(chosen,))
+    return EngineFilter(any_of=tuple((part,) for part in chosen))
+
+
+def _tested(test: Filter, values_of: Callable[[str], Iterable[Any]]) -> EngineFilter:
+    """A condition on one key, by the tags of the values that meet it."""
+    if test.operator in ("!=", "nin"):
+        return EngineFilter(none_of=(_equal(test.key, test.values),))
+    if test.operator == "all":
+        each = tuple((_equal(test.key, [value]),) for value in test.values)
+        return EngineFilter(any_of=each)
+    if test.operator in ("==", "in", "any"):
+        return _equal(test.key, test.values)
+    if test.key == "doc_id":
+        raise InvalidParameter(
+            "a filter on 'doc_id' must be one of ==, !=, in, nin, any and all where an engine "
+            f"keeps the documents; got {test.operator!r}."
+        )
+    known = [value for value in values_of(test.key) if value is not None]
+    if test.operator == "is_empty":
+        filled = [value for value in known if value != ""]
+        return EngineFilter(none_of=(_equal(test.key, filled),))
+    return _equal(test.key, [value for value in known if test.met_by(value)])
+
+
+def _equal(key: str, values: Sequence[Any]) -> EngineFilter:
+    """Documents that have one of the values."""
+    if key == "doc_id":
+        names = tuple(quoted(value) for value in values if isinstance(value, str))
+        return EngineFilter(documents=names)
+    tags = (value_tag(key, value) for value in values)
+    return EngineFilter(
+        tags=(tuple(dict.fromkeys(tag for tag in tags if tag is not None)),)
+    )

@@ -4,18 +4,19 @@ split, given views, embedded and stored. One route can be searched."""
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import (
     InvalidParameter,
     check_at_least,
     check_choice,
     check_query,
     checked_k,
+    warn_user,
 )
 from structrag.index.add_batch import AddBatch, AddReport, IndexingOptions, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
@@ -163,6 +164,8 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
             whole_summaries=paper,
+            # MC-indexing's sections have a name; chunks of others are what they are.
+            heading=not isinstance(self.splitter, ContentAwareSplitter | FixedSplitter),
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
@@ -184,7 +187,9 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
             HostVectors(dense_store, self.view_settings.names),
         )
 
-    def _searched(self, store: Store) -> dict[str, SearchedLevel]:
+    def _searched(self, store: CorpusStore) -> dict[str, SearchedLevel]:
+        if not isinstance(store, Store):
+            return {}
         embedder = None if self.dense_store else self.embedder
         return {FIRST_LEVEL: SearchedLevel(store, embedder)}
 
@@ -400,13 +405,12 @@ class Index(DocumentIndex[AddReport, SearchedLevel]):
         """
         config = self.config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
-            warnings.warn(
+            warn_user(
                 "the index is saved with an embedder, model, splitter or counter that has no name "
                 "(a lambda, a function inside another, a host's object that holds one): another "
                 "process cannot tell whether it has the same one, and makes its documents anew or "
                 "refuses the embedder. Use a function of a module, or what takes name=..., such as "
                 "FunctionEmbedder, FunctionModel and the adapters' models.",
-                stacklevel=2,
             )
         super().save(path)
 
@@ -446,10 +450,9 @@ def _splitter(splitter: Any, paper: bool, language: str) -> Splitter:
 
     Raises InvalidParameter for what cannot be one.
     """
-    if splitter is None and paper:
-        return ContentAwareSplitter(max_tokens=None, context=False)
     if splitter is None:
-        return ContentAwareSplitter(language=language)
+        make = ContentAwareSplitter.paper if paper else ContentAwareSplitter
+        return make(language=language)
     if not hasattr(splitter, "split") and not hasattr(splitter, "split_flow"):
         raise InvalidParameter(
             "splitter must be a splitter of structrag, with split(document); got "

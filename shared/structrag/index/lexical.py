@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
@@ -117,6 +117,7 @@ def _common(
 ABSENT = -1  # length of a row that does not exist in this index
 # rank_bm25's epsilon: a negative idf becomes this share of the mean idf.
 OKAPI_FLOOR = 0.25
+PACKAGE_ROWS = 10_000  # that rank_bm25 is given, which reads every row for every query
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +368,7 @@ class LexicalIndex:
         self.parts: list[LexicalPart] = list(parts)
         self.bm25: Bm25 = bm25 or Bm25()
         self.tokenizer: Tokenizer = tokenizer or Tokenizer()
+        self._scoped: tuple[Any, LexicalIndex] | None = None
 
     @classmethod
     def from_texts(
@@ -406,18 +408,67 @@ class LexicalIndex:
         """The best rows and their scores.
 
         At most `n` (row, score) pairs within the rows of `where`, best first, equal scores by row.
-        `lucene` finds rows with a score above 0, `okapi` ranks every row, as rank_bm25 does. A
-        query without terms finds nothing. The statistics are those of all rows, whatever `where`
-        is.
+        `lucene` finds rows with a score above 0, `okapi` ranks every row, as rank_bm25 does, and by
+        that package where it is installed and there are at most 10,000 rows. A query without terms
+        finds nothing. The statistics are those of all rows, whatever `where` is; see `within`.
         """
         counts = Counter(self.tokenizer(query))
         if not counts or n <= 0:
             return []
+        if where is None and self._packaged is not None:
+            positions, package = self._packaged
+            return ranking(positions, package.get_scores([*counts.elements()]), n)
         rows, scores = self._searched(where)
         if not len(rows):
             return []
         rows, scores = self._best(self._terms(counts), rows, scores, n)
         return ranking(self._place.positions_of(rows), scores, n)
+
+    def within(self, where: slice | NDArray[np.bool_] | None) -> LexicalIndex:
+        """The rows of a selection as an index of their own: they keep their numbers, and the
+        statistics are theirs alone. The last one is kept."""
+        if where is None:
+            return self
+        key: Any = (
+            (where.start, where.stop) if isinstance(where, slice) else where.tobytes()
+        )
+        if self._scoped is None or self._scoped[0] != key:
+            parts = [
+                replace(part, place=part.place.within(where)) for part in self.parts
+            ]
+            scoped = LexicalIndex(parts, bm25=self.bm25, tokenizer=self.tokenizer)
+            self._scoped = key, scoped
+        return self._scoped[1]
+
+    @cached_property
+    def _packaged(self) -> tuple[IntArray, Any] | None:
+        """The rows as rank_bm25 scores them, with their numbers; None where it does not."""
+        few = 0 < sum(part.place.n_rows for part in self.parts) <= PACKAGE_ROWS
+        if self.bm25.method != "okapi" or not few or not self._size[1]:
+            return None
+        try:
+            from rank_bm25 import BM25Okapi
+        except ImportError:
+            return None
+        positions, texts = [], []
+        for part in self.parts:
+            rows = to_rows(part.postings)
+            names = {number: term for term, number in part.vocabulary.items()}
+            for row in part.place.live_rows().tolist():
+                if rows.lengths[row] == ABSENT:
+                    continue
+                of_row = slice(*rows.indptr[row : row + 2].tolist())
+                held = zip(rows.terms[of_row], rows.counts[of_row], strict=True)
+                texts.append([names[term] for term, n in held for _ in range(n)])
+                positions.append(int(part.place.positions_of(np.array([row]))[0]))
+        order = np.argsort(positions)
+        package = BM25Okapi(
+            [texts[i] for i in order],
+            k1=self.bm25.saturation,
+            b=self.bm25.b,
+            epsilon=OKAPI_FLOOR,
+        )
+        return np.array(positions)[order], package
 
     def _searched(
         self, where: slice | NDArray[np.bool_] | None
@@ -454,14 +505,21 @@ class LexicalIndex:
 
     def _terms(self, query: Mapping[str, int]) -> list[Term]:
         """The query's terms that rows hold, rarest first."""
-        live = self._place.live
         terms = []  # each with the number of its rows that are not deleted
         for term, times in query.items():
             rows, counts = self._posting(term)
-            df = len(rows) if live is None else int(np.count_nonzero(live[rows]))
+            df = self._n_live(rows)
             if df:
                 terms.append((df, Term(rows, counts, times * self._idf(df))))
         return [term for _, term in sorted(terms, key=itemgetter(0))]
+
+    def frequencies(self, terms: Iterable[str]) -> tuple[int, list[int]]:
+        """How many rows there are, and how many of them hold each term."""
+        return self._size[0], [self._n_live(self._posting(term)[0]) for term in terms]
+
+    def _n_live(self, rows: NDArray[np.int32]) -> int:
+        live = self._place.live
+        return len(rows) if live is None else int(np.count_nonzero(live[rows]))
 
     def _posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The rows that hold a term and how often, deleted ones too."""

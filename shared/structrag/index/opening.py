@@ -10,6 +10,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
+from structrag.index.engine_store import absolute_place
 from structrag.index.lance import LanceStore
 from structrag.index.milvus import MilvusStore
 from structrag.index.snapshot import Settings, check_settings
@@ -50,6 +51,18 @@ def engine_of(address: Address) -> tuple[str, str] | None:
     return match[1], _STORES[match[1]].place_of(place)
 
 
+def absolute(address: Address) -> Address:
+    """An address that means the same place wherever the program works later.
+
+    Raises InvalidParameter for an engine that is not known.
+    """
+    engine = engine_of(address)
+    if engine is None:
+        return Path(address).absolute()
+    name, place = engine
+    return f"{name}:{absolute_place(place)}"
+
+
 def open_store(
     address: Address,
     settings: Settings | None = None,
@@ -76,6 +89,7 @@ def open_store(
         ModelFailed: the engine raised; its error is the cause.
         MissingExtra: the engine's package is not installed.
     """
+    address = absolute(address)
     engine = engine_of(address)
     if engine is not None:
         name, place = engine
@@ -87,4 +101,5 @@ def open_store(
         return store
     store = Store(settings.levels, config=config)
     store.settings = settings
+    store.seen.add(address, "")
     return store

@@ -111,6 +111,14 @@ class RowMap:
             return np.arange(self.n_rows)
         return np.flatnonzero(self.positions >= 0)
 
+    def within(self, where: slice | NDArray[np.bool_]) -> RowMap:
+        """The same rows, those outside a selection of positions as deleted."""
+        selected = self.local(where)
+        positions = np.full(self.n_rows, -1, dtype=np.int64)
+        rows = np.arange(self.n_rows)[selected]
+        positions[rows] = self.positions_of(rows)
+        return RowMap(self.n_rows, positions=positions)
+
     def local(
         self, where: slice | NDArray[np.bool_] | None
     ) -> slice | NDArray[np.bool_] | None:

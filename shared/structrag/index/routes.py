@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from structrag.index.corpus import CorpusReader
+from structrag.index.snapshot import Reader
 from structrag.model_calls.requests import Ranking, Search
 
 
@@ -20,16 +21,20 @@ class OwnRoute:
         """Chunks by cosine or BM25. None without a query vector or for a blank query."""
         kind, _, view = request.route.partition(":")
         if kind == "bm25":
-            return [
-                *self.reader.search_lexical(
-                    view, request.query, request.n, request.where
-                )
-            ]
+            return self._lexical(view, request)
         if request.vector is None:
             return []
         return [
             *self.reader.search_dense(view, request.vector, request.n, request.where)
         ]
+
+    def _lexical(self, view: str, request: Search) -> Ranking:
+        reader, query, n = self.reader, request.query, request.n
+        if isinstance(reader, Reader) and reader.settings.bm25.method == "okapi":
+            # As published, a search within one document knows that document alone.
+            scope = reader.lexical(view).within(reader.select(request.where))
+            return [*scope.search(query, n)]
+        return [*reader.search_lexical(view, query, n, request.where)]
 
 
 def ranked_rows(reader: CorpusReader, ranking: Ranking) -> dict[int, float]:

@@ -1,7 +1,7 @@
 """Saved indexes: a manifest and the segments it names.
 
-    index/manifest.json          format, version, settings, configuration; every segment with the
-                                 numbers of its deleted documents; a checksum
+    index/manifest.json          format, version, which save this is, settings, configuration; every
+                                 segment with the numbers of its deleted documents; a checksum
     index/segments/<name>.seg    a segment; its name is the digest of its content; another file has
                                  the arrays that belong to all documents, if there are any, and one
                                  what was fitted to all of them
@@ -9,7 +9,8 @@
 Segments never change, so a save writes those that are new, then replaces the manifest in one step,
 then removes files that it does not name. A new index is built in a folder beside its place and
 renamed. So whatever interrupts a save, the path holds the old index, or the new one, or nothing.
-Savers at one path take turns, and the last one wins whole. Readers keep what they have mapped.
+Savers at one path take turns. What a saver has not seen it does not replace: an index that another
+has saved there since. Readers keep what they have mapped.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ from structrag.errors import (
 )
 from structrag.index.blocks import ArrayFile, Column, write_arrays
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
-from structrag.index.snapshot import Live, Settings
+from structrag.index.snapshot import Live, Settings, check_rule
 from structrag.model_calls.calling import within
 
 FORMAT = "structrag-index"
-VERSION = 3
+VERSION = 4
 MANIFEST = "manifest.json"
 SEGMENTS = "segments"
 TEMPORARY = "structrag-index-"
@@ -69,6 +70,42 @@ class Saved:
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # To just these documents.
     fitted: Mapping[str, Column] = field(default_factory=dict)
+    save: str = ""  # which save it is
+
+
+class Seen:
+    """What a store has seen of saved indexes."""
+
+    def __init__(self) -> None:
+        # Place -> the save that was opened or made there; "": there was none.
+        self.saves: dict[Path, str] = {}
+        # A place that was not looked at may hold an index that is older than the store.
+        self.since: float = time.time()
+
+    def add(self, path: Place, save: str) -> None:
+        """Remember what is at a place."""
+        self.saves[Path(path).resolve()] = save
+
+    def is_current(self, path: Place) -> bool:
+        """Whether nobody else has saved at a place meanwhile."""
+        try:
+            found = json.loads((Path(path) / MANIFEST).read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        save = found.get("save", "")
+        known = self.saves.get(Path(path).resolve())
+        if known is not None:
+            return bool(save == known)
+        return save in self.saves.values() or found.get("saved", 0) <= self.since
+
+    def check(self, path: Place) -> None:
+        """Raise SaveFailed if another has saved at a place meanwhile."""
+        if not self.is_current(path):
+            raise SaveFailed(
+                f"The index at {os.fspath(path)!r} was changed by another process or object since "
+                "this one was opened or made. Nothing was written there, so what the other saved "
+                "is not lost. Open it again and repeat the change, or save to another path."
+            )
 
 
 def check_folder(name: str, place: object) -> None:
@@ -78,33 +115,34 @@ def check_folder(name: str, place: object) -> None:
     ):
         raise InvalidParameter(
             f"{name} must be a folder here; got {place!r}, an engine's place, which is for "
-            "Index(store=...), MultiViewRetriever and HiQARetriever alone. Pass a folder."
+            "Index(store=...) and EvidenceRetriever(store=...). Pass a folder."
         )
 
 
-def save_index(path: Place, saved: Saved) -> Segment | None:
-    """Write an index folder.
+def save_index(path: Place, saved: Saved, seen: Seen) -> Segment | None:
+    """Write an index folder, in the place of one that was `seen`.
 
     Returns the file that joins the segments that were in memory; None if all had files already.
 
     Raises:
         InvalidParameter: `path` is a file, a folder with something else in it, or in an engine.
-        SaveFailed: the system refused, for example because the volume is full, or another process
-            has been saving there for ten minutes.
+        SaveFailed: another has saved there since; the system refused, for example because the
+            volume is full, or another process has been saving there for ten minutes.
 
     Whatever it raises, what was at the path is there unchanged.
     """
     check_folder("path", path)
-    place = Path(path)
+    place = Path(path).absolute()
     _check_place(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(place.parent, f".{place.name}-" + "[0-9a-f]" * 32)
         name = (
-            _replace(place, saved)
+            _replace(place, saved, seen)
             if (place / MANIFEST).exists()
-            else _create(place, saved)
+            else _create(place, saved, seen)
         )
+        seen.add(place, saved.save)
     except SaveFailed:
         raise
     except OSError as error:
@@ -120,7 +158,7 @@ def save_index(path: Place, saved: Saved) -> Segment | None:
     )
 
 
-def _create(place: Path, saved: Saved) -> str | None:
+def _create(place: Path, saved: Saved, seen: Seen) -> str | None:
     """Build the index beside its place and move it there."""
     aside = place.parent / f".{place.name}-{uuid4().hex}"
     aside.mkdir()
@@ -130,7 +168,7 @@ def _create(place: Path, saved: Saved) -> str | None:
             name = _write(aside, saved)
             if _moved(aside, place):
                 return name
-        return _replace(place, saved)
+        return _replace(place, saved, seen)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -149,8 +187,9 @@ def _moved(folder: Path, place: Path) -> bool:
     return True
 
 
-def _replace(place: Path, saved: Saved) -> str | None:
+def _replace(place: Path, saved: Saved, seen: Seen) -> str | None:
     with one_saver(place):
+        seen.check(place)
         try:
             name = _write(place, saved)
         finally:
@@ -181,8 +220,9 @@ def _write(place: Path, saved: Saved) -> str | None:
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        # Tells saves of equal content apart, so that a loader notices that another came between.
-        "save": uuid4().hex,
+        # Tells saves of equal content apart, so that loaders and savers notice one between.
+        "save": saved.save,
+        "saved": time.time(),
         "config": dict(saved.config),
         "store": saved.settings.to_json(),
         "segments": [
@@ -403,20 +443,22 @@ def load_index(path: Place, *, verify: bool = False) -> Saved:
     all bytes at once; else a block is checked when it is first read.
     """
     check_folder("path", path)
+    path = Path(path).absolute()
     manifest = read_manifest(path)
     for _ in range(ATTEMPTS - 1):
         try:
-            return _load(Path(path), manifest, verify=verify)
+            return _load(path, manifest, verify=verify)
         except IndexDamaged:
             latest = read_manifest(path)
             if latest == manifest:
                 raise
             manifest = latest
-    return _load(Path(path), manifest, verify=verify)
+    return _load(path, manifest, verify=verify)
 
 
 def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
     try:
+        check_rule(f"The index at {str(place)!r}", manifest["store"])
         settings = Settings.from_json(manifest["store"])
         segments = []
         live: list[Live] = []
@@ -436,7 +478,15 @@ def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
         if verify:
             for column in fitted.values():
                 column.all()
-        return Saved(settings, segments, live, manifest["config"], shared, fitted)
+        return Saved(
+            settings,
+            segments,
+            live,
+            manifest["config"],
+            shared,
+            fitted,
+            manifest.get("save", ""),
+        )
     except (
         LookupError,
         TypeError,

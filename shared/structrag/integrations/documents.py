@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date, time, timedelta
@@ -50,7 +51,12 @@ MEDIA_TYPES = {
 PDF_TYPE = "application/pdf"
 _TAG_FIRST = re.compile(r"[\s\ufeff]*<[a-zA-Z!?/]")
 # Where loaders tell which part of a source a text is.
-PART_KEYS = ("page", "page_number", "row", "seq_num", "sheet", "slide", "start_index")
+PART_KEYS = (
+    "page", "page_number", "row", "seq_num", "sheet", "slide", "start_index", "element_id", "id",
+    "chunk_id", "chunk_index", "part", "paragraph", "section", "article", "verse", "line",
+    "line_number", "message_id", "index", "number", "position", "start_seconds", "start_time",
+    "start_timestamp", "start",
+)  # fmt: skip
 
 PAGE_KEYS = ("page", "page_number", "page_label")  # which page of a file a text is
 
@@ -211,7 +217,11 @@ def document_name(host: HostDocument) -> str:
     source = host.metadata.get("source")
     if not source:
         return document_digest(host)
-    parts = [f"{key}={host.metadata[key]}" for key in PART_KEYS if key in host.metadata]
+    parts = [
+        f"{key}={value}"
+        for key in PART_KEYS
+        if isinstance(value := json_values(host.metadata.get(key)), str | int | float)
+    ]
     return "#".join([str(source), *parts])
 
 
@@ -227,24 +237,27 @@ def document_digest(host: HostDocument) -> str:
     ).hexdigest()[:16]
 
 
-def with_own_names(hosts: Iterable[HostDocument]) -> Iterator[tuple[str, HostDocument]]:
+def with_own_names(
+    hosts: Iterable[HostDocument], in_parts: set[str]
+) -> Iterator[tuple[str, HostDocument]]:
     """Every document with an id of its own.
 
-    A document that is there twice counts once. Different ones whose ids would be the same (rows or
-    pages of one source that the metadata does not tell apart) are numbered: "a.csv", "a.csv#2". An
-    id that the caller gave twice is left for the index to refuse.
+    A document that is there twice counts once. Different ones whose ids would be the same (parts of
+    one source that the metadata does not tell apart) have their digests in their ids. An id that
+    the caller gave twice is left for the index to refuse.
+
+    Args:
+        in_parts: The ids of which several parts have come, now or in an earlier call; more are
+            added.
     """
-    numbers: dict[str, int] = {}
-    seen: set[tuple[str, str]] = set()
+    different: dict[tuple[str, str], HostDocument] = {}
     for host in hosts:
-        name = document_name(host)
-        key = (name, document_digest(host))
-        if key in seen:
-            continue
-        seen.add(key)
-        numbers[name] = numbers.get(name, 0) + 1
-        is_repeated = not host.id and numbers[name] > 1
-        yield (f"{name}#{numbers[name]}" if is_repeated else name), host
+        different.setdefault((document_name(host), document_digest(host)), host)
+    counts = Counter(name for name, _ in different)
+    in_parts.update(name for name, count in counts.items() if count > 1)
+    for (name, digest), host in different.items():
+        is_part = name in in_parts and not host.id
+        yield (f"{name}#{digest}" if is_part else name), host
 
 
 def stable_uuid(*parts: Any) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from structrag.errors import InvalidParameter, StructragError
+from structrag.errors import InvalidParameter, StructragError, warn_user
 from structrag.integrations.documents import MEDIA_TYPES, is_pdf
 from structrag.integrations.metadata import FORMAT_KEY
 from structrag.reading.decoding import decoded
@@ -130,7 +129,7 @@ class FileReading:
             is_office = file.suffix.lower() in OFFICE_SUFFIXES
             leave_out(file, _OFFICE if is_office else _OTHER_KIND)
         if left_out or not read:
-            warnings.warn(_told(path, read, left_out), stacklevel=2)
+            warn_user(_told(path, read, left_out))
 
     def _load_pdf(self, source: Path | bytes) -> LoadedText:
         # With the packages of an extra.

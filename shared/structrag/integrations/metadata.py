@@ -66,6 +66,47 @@ SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
 D3_KEYS = _prefixed("d3", "kind", "route")
 
 
+class HitMetadata(dict[str, Any]):
+    """What a host's metadata says of a hit: items of the passage, and facts of the search.
+
+    The items say whose passage it is and where it stands, so it is equal whatever was asked. The
+    facts, such as `score`, are found by their keys alone: they are not iterated over, compared,
+    hashed, or written as JSON. An item of the same key comes first.
+
+    Example:
+        >>> metadata = HitMetadata({"source": "a.md"}, {"score": 0.5})
+        >>> metadata["score"], metadata == {"source": "a.md"}, metadata.full()
+        (0.5, True, {'source': 'a.md', 'score': 0.5})
+
+    Attributes:
+        facts: What belongs to one search, or is seldom asked for.
+    """
+
+    def __init__(self, items: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        super().__init__(items)
+        self.facts = dict(facts)
+
+    def __missing__(self, key: str) -> Any:
+        return self.facts[key]
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self.facts
+
+    def get(self, key: str, default: Any = None, /) -> Any:
+        """The item or fact of a key, else the default."""
+        return super().get(key, self.facts.get(key, default))
+
+    def full(self) -> dict[str, Any]:
+        """Items and facts as one plain dict."""
+        return {**self.facts, **self}
+
+
+def with_facts(metadata: Mapping[str, Any], facts: Mapping[str, Any]) -> HitMetadata:
+    """Metadata with further facts; those it has by the same key are replaced."""
+    known = metadata.facts if isinstance(metadata, HitMetadata) else {}
+    return HitMetadata(metadata, {**known, **facts})
+
+
 def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
     """A chunk's kind and extras under these keys. Those that it lacks are left out."""
     facts = {**chunk.extras, "kind": chunk.kind}
@@ -84,6 +125,16 @@ def full_notes(
     notes = chunk_notes(chunk, keys)
     empty = {key: _EMPTY[key] for key in keys.values() if key in _EMPTY}
     return {**empty, **_listed({**empty, **notes}, lists)}
+
+
+def method_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
+    """What PIC, or IDMS and its enrichment, saw of a chunk; {} where another splitter made it."""
+    keys: dict[str, str] = {}
+    if "relevant" in chunk.extras:
+        keys = PIC_KEYS
+    elif "margin_source" in chunk.extras or "density" in chunk.extras:
+        keys = IDMS_KEYS
+    return full_notes(chunk, keys, lists=lists)
 
 
 def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from structrag.errors import UnknownDocument
 from structrag.index.corpus import CorpusReader
-from structrag.integrations.metadata import CONTEXT_KEY
+from structrag.integrations.metadata import CONTEXT_KEY, HitMetadata, with_facts
 from structrag.records import Chunk, Document
 
 
@@ -99,6 +99,21 @@ def slice_places(
         elif stop - base == len(text) - lead:
             places |= {names[0]: base + first, names[1]: base + last}
     return places
+
+
+def slice_metadata(
+    text: str,
+    metadata: Mapping[str, Any],
+    start: int,
+    end: int,
+    facts: Mapping[str, Any],
+) -> HitMetadata:
+    """A text's metadata for `text[start:end]`: places are the slice's own, and `facts` join its
+    facts."""
+    places = slice_places(text, metadata, start, end)
+    made = with_facts(metadata, {**places, **facts})
+    made.update({key: places[key] for key in set(metadata) & places.keys()})
+    return made
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")

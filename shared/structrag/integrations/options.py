@@ -19,7 +19,7 @@ class CoreOptions(IndexSettings, total=False):
 
     llm: Any
     # of how is searched
-    routes: Sequence[str] | None
+    routes: Sequence[Any] | None
     fusion: str | None
     weights: Mapping[str, float] | None
     order: str
@@ -44,6 +44,7 @@ class CoreOptions(IndexSettings, total=False):
     whole_tokens: int | None
     section_tokens: int | None
     paragraph_tokens: int | None
+    paragraph_summaries: bool
     prompt: str | None
     part_tokens: int
     exclude_titles: Sequence[str]

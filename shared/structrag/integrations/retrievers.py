@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -17,6 +16,7 @@ from structrag.errors import (
     check_at_least,
     check_choice,
     checked_k,
+    warn_user,
 )
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Flow, Search, T
@@ -209,10 +209,9 @@ def chosen_embedding(argument: str, embedding: Any) -> Any:
             f"{type(embedding).__name__}. Are the documents and {argument} swapped?"
         )
     if embedding is None:
-        warnings.warn(
+        warn_user(
             f"{NO_MODEL}, so vectors are made by LSA from the words of the documents themselves. "
             f"Pass a model as {argument}=..., or {argument}={LSA!r} where LSA is meant.",
-            stacklevel=4,
         )
     return None if isinstance(embedding, str) and embedding == LSA else embedding
 
@@ -228,11 +227,25 @@ def check_limits(order: str, **limits: float | None) -> None:
 def warn_of_chunks(are_chunks: Iterable[bool]) -> None:
     """Say that chunks came where whole documents are wanted."""
     if any(are_chunks):
-        warnings.warn(
+        warn_user(
             "The documents are chunks of a splitter. Retrievers here split documents themselves, "
             "by their sections: give them whole documents.",
-            stacklevel=5,
         )
+
+
+# What hosts and the core call the model that embeds.
+EMBEDDER_NAMES = ("embedding", "embeddings", "embed_model", "embedder")
+
+
+def with_one_embedder(options: Mapping[str, Any], own: str) -> dict[str, Any]:
+    """The options with the embedding model under the host's `own` name for it."""
+    others = {name: own for name in EMBEDDER_NAMES if name != own}
+    said = {
+        name: value
+        for name, value in options.items()
+        if name not in EMBEDDER_NAMES or value is not None
+    }
+    return resolve_aliases(said, others)
 
 
 def resolve_aliases(options: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

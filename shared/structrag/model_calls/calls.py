@@ -15,11 +15,17 @@ from structrag.errors import (
     TimedOut,
 )
 from structrag.model_calls.answer_parsing.echo import without_echo
+from structrag.model_calls.answer_parsing.thoughts import without_thoughts
 from structrag.model_calls.cache import Cache, cache_key
 from structrag.model_calls.calling import Calls, ModelCall
-from structrag.model_calls.counted import CallTokens, counted, told_tokens
+from structrag.model_calls.counted import CallTokens, counted, tokens_of, told_tokens
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import Ask, Choose, Failed, LanguageModel
+
+CUT_OFF = (
+    "the answer ends amid the model's thoughts, so there is none. Give the model more tokens for "
+    "its answers, or have it think less"
+)
 
 
 class Call:
@@ -84,7 +90,8 @@ class Call:
         if not isinstance(entry, dict) or "answer" not in entry:
             return None
         answer, tokens = entry["answer"], entry.get("tokens")
-        if isinstance(self.checked(answer), Failed):
+        answer = self.checked(answer)
+        if isinstance(answer, Failed):
             return None
         return (counted(answer, CallTokens(*tokens) if tokens else None),)
 
@@ -113,8 +120,15 @@ class AskCall(Call):
 
     def checked(self, answer: Any) -> Any:
         if isinstance(answer, str):
-            text = without_echo(self.request.prompt, answer)
-            return counted(text, told_tokens(answer))
+            prompt = self.request.prompt
+            whole = without_echo(prompt, answer)
+            text = without_thoughts(prompt, whole)
+            if text is None:
+                return Failed(InvalidAnswer(CUT_OFF))
+            told = told_tokens(answer)
+            if told is None and text != whole:  # thoughts cost tokens too
+                told = tokens_of(prompt, whole)
+            return counted(text, told)
         return Failed(
             InvalidAnswer(
                 f"The language model must return a string; got {type(answer).__name__}."

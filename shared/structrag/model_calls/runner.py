@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import threading
-import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -13,13 +11,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidAnswer,
+    InvalidParameter,
+    NoModel,
+    warn_user,
+)
 from structrag.model_calls.cache import Cache
 from structrag.model_calls.calling import Calls, ModelCall, acall_models, call_models
 from structrag.model_calls.calls import CALLS, Call, ask_models, jobs_of
 from structrag.model_calls.counted import CallTokens, tokens_of
 from structrag.model_calls.failures import AT_A_QUESTION, raised_by
 from structrag.model_calls.flow import adrive, drive, in_thread
+from structrag.model_calls.locks import Lock
 from structrag.model_calls.naming import has_name
 from structrag.model_calls.requests import (
     Ask,
@@ -50,6 +55,9 @@ if TYPE_CHECKING:
 
 # what `progress` is told
 ASKING = "asking the language model"
+
+
+Gates = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
 
 
 class Runner:
@@ -84,10 +92,16 @@ class Runner:
         self.usage: Usage = Usage()
         self._warn_of_unnamed()
         self._granted = 0  # calls that were begun, of `max_calls`
-        self._lock = threading.Lock()  # of the counts
-        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            WeakKeyDictionary()
-        )
+        self._lock = Lock()  # of the counts
+        self._gates: Gates = WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: without what belongs to the event loops of this process."""
+        return {name: value for name, value in vars(self).items() if name != "_gates"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._gates = WeakKeyDictionary()
 
     def _warn_of_unnamed(self) -> None:
         """Say which model's answers will not be in the cache."""
@@ -98,12 +112,11 @@ class Runner:
                 and model is not None
                 and not has_name(model.name)
             ):
-                warnings.warn(
+                warn_user(
                     f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: it "
                     "holds a function or an object that nothing tells from others. Wrap it in a "
                     "class that takes name=..., such as FunctionModel, FunctionEmbedder or those "
                     "of the adapters.",
-                    stacklevel=3,
                 )
 
     def run(self, flow: Flow[T]) -> T:
@@ -281,8 +294,9 @@ class Runner:
         """The answer counted, checked and kept; Failed if it is none."""
         tokens = CallTokens(0, 0)
         if not isinstance(answer, Failed):
-            answer = call.checked(answer)
-            tokens = tokens_of(call.request.prompt, answer)
+            whole, answer = answer, call.checked(answer)
+            is_cut_off = isinstance(answer, Failed)
+            tokens = tokens_of(call.request.prompt, whole if is_cut_off else answer)
         with self._lock:
             self.usage.calls += 1
             self.usage.failed += isinstance(answer, Failed)
@@ -352,11 +366,10 @@ class _Outcome:
     def warn(self) -> None:
         """Warn if there were calls and all failed."""
         if self.first is not None and self.failed == self.calls:
-            warnings.warn(
+            warn_user(
                 f"Every call of the language model failed, the first with "
                 f"{str(self.first).removesuffix('.')}. What it "
                 "should have given was made without it. Check the model and run again.",
-                stacklevel=3,
             )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.errors import InvalidParameter, check_at_least, require, warn_user
 from structrag.model_calls.counted import CallTokens, counted
-from structrag.models.loading import Lock, batch_of, load_labelled, pad_of
+from structrag.model_calls.locks import Lock
+from structrag.models.loading import batch_of, load_labelled, pad_of
 from structrag.models.margins import Masses, TwoWay, two_way
 from structrag.models.prefix_reuse import PrefixReader
 from structrag.models.transformers_margin import (
@@ -330,11 +330,10 @@ class TransformersModel:
             self.cuts.add(tokens)
             is_first = self.cuts.prompts == 1
         if is_first:
-            warnings.warn(
+            warn_user(
                 f"A prompt is longer than the window of {self.name!r}, {self.window} tokens: its "
                 f"middle, {tokens} tokens, was left out. Further ones are counted in `cuts`. Give "
                 "smaller pieces, or a model with a larger window.",
-                stacklevel=4,
             )
 
     def _encode(self, text: str) -> list[int]:

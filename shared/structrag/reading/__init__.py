@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from structrag.reading.files import find_files, read_file, read_text
     from structrag.reading.outline import Outline
     from structrag.reading.paging import pages_between
-    from structrag.reading.pdf.isolation import Isolation
+    from structrag.reading.processes import Isolation
     from structrag.reading.sections import parse
     from structrag.reading.settings import ReadOptions
 
 _HOMES = {
-    "Isolation": "structrag.reading.pdf.isolation",
+    "Isolation": "structrag.reading.processes",
     "Outline": "structrag.reading.outline",
     "ReadOptions": "structrag.reading.settings",
     "find_files": "structrag.reading.files",

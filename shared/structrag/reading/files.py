@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import signature
@@ -17,6 +16,7 @@ from structrag.errors import (
     InvalidParameter,
     check_arguments,
     check_choice,
+    warn_user,
 )
 from structrag.reading.decoding import decoded
 from structrag.reading.formats import (
@@ -45,7 +45,7 @@ from structrag.text.plurals import pluralise
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from structrag.reading.pdf.isolation import Isolation
+    from structrag.reading.processes import Isolation
 
 PDF_SUFFIX = ".pdf"
 SUFFIXES = {
@@ -59,22 +59,7 @@ SUFFIXES = {
     ".text": "text",
 }
 # Of documents that nothing here reads, and docling or Unstructured do.
-OFFICE_SUFFIXES = frozenset(
-    [
-        ".doc",
-        ".docx",
-        ".epub",
-        ".odp",
-        ".ods",
-        ".odt",
-        ".ppt",
-        ".pptx",
-        ".rtf",
-        ".xls",
-        ".xlsb",
-        ".xlsx",
-    ]
-)
+OFFICE_SUFFIXES = frozenset([".doc", ".odp", ".ppt"])
 MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 # Of code that people call documents: without a suffix, its comments look like headings.
@@ -152,7 +137,7 @@ def read_text(
     chosen = detect_format(text) if format == "auto" else format
     registered = format_named(chosen)
     if registered and registered.is_markup:
-        title = title or registered.reader().title(text) or _stem(meta)
+        title = title or _markup_title(registered.reader(), text, _stem(meta))
         return Document(text, id, title, chosen, meta)
     if registered and not registered.is_text:
         raise InvalidParameter(
@@ -312,7 +297,7 @@ def find_files(
 
     def report(place: Path, sentence: str) -> None:
         if left_out is None:
-            warnings.warn(sentence, stacklevel=3)
+            warn_user(sentence)
         else:
             left_out(place, sentence)
 
@@ -541,6 +526,14 @@ def _read_markdown(
     document = Document(text, id, title, "markdown", meta, layout)
     remember_headings(document, headings)
     return document
+
+
+def _markup_title(reader: Any, text: str, stem: str) -> str:
+    """What a text says of itself. Of code it is said behind the name of its file, by which other
+    files call it."""
+    title = str(reader.title(text))
+    is_named = bool(title and stem) and hasattr(reader, "definitions")
+    return f"{stem}: {title}" if is_named else title or stem
 
 
 def _stem(meta: Mapping[str, Any]) -> str:

@@ -3,8 +3,7 @@ docling or Unstructured read."""
 
 from __future__ import annotations
 
-import warnings
-
+from structrag.errors import warn_user
 from structrag.reading.sections import parse
 from structrag.records import Document
 
@@ -37,7 +36,6 @@ def warn_if_flat(document: Document, kind: str) -> None:
 
 def warn_of_flat(kind: str, cure: str) -> None:
     """The warning; equal ones are shown once by Python's own rules."""
-    warnings.warn(
+    warn_user(
         f"A long {kind} has no heading, so its chunks have no heading path. {cure}",
-        stacklevel=3,
     )

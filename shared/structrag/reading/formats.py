@@ -196,6 +196,20 @@ for _format in (
         (f"{_OPEN_XML}.spreadsheetml.sheet",),
         looks_like=_is_zip_with(b"xl/"),
     ),
+    Format("xls", (".xls", ".xlt"), f"{_OFFICE}.sheets", ("application/vnd.ms-excel",)),
+    Format(
+        "xlsb",
+        (".xlsb",),
+        f"{_OFFICE}.sheets",
+        ("application/vnd.ms-excel.sheet.binary.macroenabled.12",),
+    ),
+    Format(
+        "ods",
+        (".ods", ".ots"),
+        f"{_OFFICE}.sheets",
+        ("application/vnd.oasis.opendocument.spreadsheet",),
+        looks_like=_is_zip_with(b"opendocument.spreadsheet"),
+    ),
     Format(
         "epub",
         (".epub",),

@@ -13,6 +13,7 @@ from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
 from structrag.index.routes import ranked_rows
 from structrag.model_calls.requests import Flow, T
+from structrag.models.token_vectors import as_token_encoder
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     alternating,
@@ -25,9 +26,16 @@ from structrag.retrieval.fusion import (
     union_size,
 )
 from structrag.retrieval.retriever import Retriever, check_index, checked_names
+from structrag.retrieval.text_routes import (
+    TextRoute,
+    TfidfRoute,
+    TokenRoute,
+    text_route_flow,
+)
 from structrag.text.arrays import FloatArray
 
-ROUTES = ("dense", "bm25")
+ROUTES = ("dense", "bm25", "tfidf")
+TOKENS = "tokens"  # the route of a token encoder
 FUSIONS = ("minmax", "union")
 # Route -> row -> its score there, best first.
 ByRoute = Mapping[str, Mapping[int, float]]
@@ -74,8 +82,12 @@ class MultiViewRetriever(Retriever):
             view, k' = 2k/3 rounded half up, so between k' and 3k' hits, by the dense route alone
             unless `routes` says otherwise (its paper searches one route). Of a single view it takes
             the best k, as the paper does of its baselines: of a fraction such as 1.5 one for half
-            of the questions and two for the other half, always the same for a question.
-        routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
+            of the questions and two for the other half, always the same for a question. The order
+            of the hits, which the paper leaves open, is by the sum of 1 / (60 + rank).
+        routes: Some of "dense", "bm25", "tfidf" and a token encoder, such as `TransformersTokens`;
+            default the first two (preset "paper": "dense"). "tfidf" is scikit-learn's, fitted to
+            what is searched. A token encoder is the route "tokens": late interaction as ColBERT's,
+            with the vectors of all tokens in memory, for some thousands of chunks.
         views: Which of the index's views; default all.
         fusion: "minmax" (scores brought to [0, 1] by route, then added; default) or "union" (the
             best of each view joined; preset "paper").
@@ -101,7 +113,7 @@ class MultiViewRetriever(Retriever):
         *,
         k: float = 5,
         preset: str = "default",
-        routes: Sequence[str] | None = None,
+        routes: Sequence[Any] | None = None,
         views: Sequence[str] | None = None,
         fusion: str | None = None,
         weights: Mapping[str, float] | None = None,
@@ -117,9 +129,21 @@ class MultiViewRetriever(Retriever):
         self.k: float = _checked_k(k, preset)
         self.preset = preset
         paper = preset == "paper"
+        encoder: Any = None
+        names: Any = routes
+        if routes is not None and not isinstance(routes, str):
+            names = [TOKENS if as_token_encoder(one) else one for one in routes]
+            encoder = next(filter(as_token_encoder, routes), None)
+        allowed = ROUTES if encoder is None else (*ROUTES, TOKENS)
         self.kinds: tuple[str, ...] = checked_names(
-            "routes", routes, ROUTES, ROUTES[:1] if paper else ROUTES
+            "routes", names, allowed, ROUTES[:1] if paper else ROUTES[:2]
         )
+        analyzer = "word" if paper else index.store.settings.tokenizer
+        self._text_routes: dict[str, TextRoute] = {
+            "tfidf": TfidfRoute(analyzer, all_rows=paper)
+        }
+        if encoder is not None:
+            self._text_routes[TOKENS] = TokenRoute(encoder)
         self.views: tuple[str, ...] = checked_names("views", views, index.views)
         self.fusion: str = check_choice(
             "fusion", fusion or ("union" if paper else "minmax"), FUSIONS
@@ -149,15 +173,25 @@ class MultiViewRetriever(Retriever):
         if "dense" in self.kinds:
             (vector,) = yield from self.index.query_vectors(reader, query)
         requests = []
+        rankings: dict[str, Any] = dict.fromkeys(self.routes)
         for route in self.routes:
+            kind, _, view = route.partition(":")
+            if kind in self._text_routes:
+                rankings[route] = yield from text_route_flow(
+                    self._text_routes[kind], reader, view, query, self._most(most), rows
+                )
+                continue
             # A host's store of vectors knows no rows, and is given the condition itself.
             is_host = route.startswith("dense") and self.index.dense_store is not None
             among = where if is_host else rows
-            n = max(self.pool or (HOST_POOL if is_host else POOL), int(most) + 1)
+            n = self._most(most, HOST_POOL if is_host else POOL)
             requests.append(self.index.request(reader, route, query, vector, n, among))
-        rankings = yield requests
-        by_route = [ranked_rows(reader, ranking) for ranking in rankings]
-        fused = self._fused(dict(zip(self.routes, by_route, strict=True)))
+        answers = (yield requests) if requests else []
+        asked = [request.route for request in requests]
+        rankings |= zip(asked, answers, strict=True)
+        fused = self._fused(
+            {route: ranked_rows(reader, found) for route, found in rankings.items()}
+        )
         size = self._union_size(most, query)
         chosen = self._chosen(fused, most, size)
         if self.fusion != "union":
@@ -172,6 +206,10 @@ class MultiViewRetriever(Retriever):
         """`run` on an event loop."""
         return await self.index.arun(flow)
 
+    def _most(self, k: float, pool: int = POOL) -> int:
+        """How many chunks a route brings."""
+        return max(self.pool or pool, int(k) + 1)
+
     def _fused(self, routes: ByRoute) -> _Fused:
         """The rankings that are fused: the routes', or with "union" the views'."""
         if self.fusion == "minmax":
@@ -179,7 +217,8 @@ class MultiViewRetriever(Retriever):
             for (route, scores), weight in zip(
                 routes.items(), self.weights, strict=True
             ):
-                normalise = maxnorm if route.startswith("bm25") else minmax
+                by_terms = route.startswith(("bm25", "tfidf"))
+                normalise = maxnorm if by_terms else minmax
                 parts[route] = weight * normalise(list(scores.values()))
             return _Fused(routes, routes, parts)
         views = {}

@@ -27,6 +27,11 @@ ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
 _LINE_END = re.compile(r"\r\n?|\n")
 # Extra for a cut between a line that ends with a colon and what it announces.
 LEAD_IN = 0.5
+NESTED, MOST_RANKS = 0.1, 5  # extra for each level of indentation of code
+_OPENS = (":", "{", "(", "[", ",", "\\")
+_CLOSES = re.compile(
+    r"\s*(?:[)\]}]|$|(?:else|elif|except|finally|catch|end|then|do|fi|done)\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +219,7 @@ class Cutter:
             else block.start
         )
         inner = [cut for cut in block.cuts if header_end < cut < block.end]
-        if inner:
+        if inner or block.kind == "code":
             spans = list(pairwise([block.start, *inner, block.end]))
         else:
             spans = self.sentences(text, block.start, block.end) or [
@@ -233,8 +238,33 @@ class Cutter:
                 yield from self._inside_block(
                     text, Block("paragraph", start, end), room, cost
                 )
+            elif block.kind == "code":
+                yield from self._lines_of_code(text, start, end, room, cost)
             else:
                 yield from self._inside_sentence(text, start, end, room, cost, header)
+
+    def _lines_of_code(
+        self, text: str, start: int, end: int, budget: int, cost: float
+    ) -> Iterator[Atom]:
+        """The lines of a statement, rather cut before those that are indented less."""
+        ends = [match.end() for match in _LINE_END.finditer(text, start, end)]
+        spans = list(pairwise(dict.fromkeys([start, *ends, end])))
+        lines = [text[first:last].expandtabs() for first, last in spans]
+        indents = [len(line) - len(line.lstrip()) for line in lines]
+        ranks = {indent: rank for rank, indent in enumerate(sorted({*indents[1:]}))}
+        for i, (first, last) in enumerate(spans):
+            if i:
+                before = lines[i - 1].rstrip()
+                cost = ITEM + NESTED * min(ranks[indents[i]], MOST_RANKS)
+                if before.endswith(_OPENS) or _CLOSES.match(lines[i]):
+                    cost += LEAD_IN
+            tokens = self.counter(text[first:last])
+            if tokens <= budget:
+                yield Atom(first, last, tokens, cost)
+            else:
+                yield from self._inside_sentence(
+                    text, first, last, budget, cost, (0, 0)
+                )
 
     def _header(
         self, text: str, start: int, end: int, budget: int

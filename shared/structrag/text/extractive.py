@@ -10,6 +10,7 @@ import numpy as np
 import regex
 
 from structrag.text.arrays import FloatArray
+from structrag.text.folding import plain_signs
 from structrag.text.sentences import LANGUAGES, sentence_spans
 from structrag.text.terms import stop_words, tokenizer_for
 from structrag.text.tokens import count_tokens
@@ -96,6 +97,7 @@ def keywords(
         document_frequency: In how many of the `n_sections` sections a word occurs (casefolded).
             None: all words count alike.
     """
+    text, heading = plain_signs(text), plain_signs(heading)
     stop = stop_words(language)
     heading_words = {word.casefold() for word in _words(heading)}
     candidates: Counter[str] = Counter()
@@ -127,19 +129,21 @@ def section_frequencies(texts: Sequence[str]) -> Counter[str]:
     """In how many of the texts each word occurs, casefolded."""
     frequency: Counter[str] = Counter()
     for text in texts:
-        frequency.update({word.casefold() for word in _words(text)})
+        frequency.update({word.casefold() for word in _words(plain_signs(text))})
     return frequency
 
 
 def entities(text: str) -> list[str]:
     """Names in a text by their form, repeats included.
 
-    They are acronyms, codes, CamelCase, capitalised runs, quantities and quoted terms.
+    They are acronyms, codes, CamelCase, capitalised runs, quantities and quoted terms, with plain
+    hyphens and without soft ones.
 
     Example:
         >>> entities('The "night mode" of the XR-7 uses 5 W.')
         ['XR-7', '5 W', 'night mode']
     """
+    text = plain_signs(text)
     names: list[str] = []
     for pattern in (_ACRONYM, _CODE, _CAMEL, _NAME):
         names += [match.group() for match in pattern.finditer(text)]

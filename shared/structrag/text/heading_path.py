@@ -29,33 +29,36 @@ class Context(NamedTuple):
 
 
 def heading_context(
-    title: str, path: Sequence[str], counter: TokenCounter, *, limit: int = 64
+    title: str, path: Sequence[str], counter: TokenCounter, *, limit: int | None = 64
 ) -> Context:
     """Join the document title and heading titles in at most `limit` tokens.
 
     The outermost comes first. Of the document title stands what `title_beside` leaves. Of a path
     that is too long, middle levels go first (the title and the last two levels stay). Then the
     longest title is cut at a word, and in the end everything. Of a title above 64 characters a
-    token of `limit`, only the beginning is looked at.
+    token of `limit`, only the beginning is looked at. With `limit` None the path is whole.
 
     Example:
         >>> words = lambda text: len(text.split())
         >>> heading_context("Manual", ["Phones", "Nova", "Battery"], words, limit=5).text
         'Manual > Nova > Battery'
     """
-    longest_title = _TOKEN * max(limit, 1)
-    shortened = any(len(part) > longest_title for part in (title, *path))
-    head, *parts = (_beginning(part, longest_title) for part in (title, *path))
+    longest = max(map(len, (title, *path)))
+    most = longest if limit is None else _TOKEN * max(limit, 1)
+    shortened = longest > most
+    head, *parts = (_beginning(part, most) for part in (title, *path))
     parts = [part for part in (title_beside(head, parts), *parts) if part]
+    if limit is None:
+        return Context(SEPARATOR.join(parts), shortened)
     while parts and counter(SEPARATOR.join(parts)) > limit:
         shortened = True
         if len(parts) > 3:
             del parts[1]
             continue
-        longest = max(range(len(parts)), key=lambda i: len(parts[i]))
-        parts[longest] = _fewer_words(parts[longest])
-        if not parts[longest]:
-            del parts[longest]
+        i = max(range(len(parts)), key=lambda i: len(parts[i]))
+        parts[i] = _fewer_words(parts[i])
+        if not parts[i]:
+            del parts[i]
     return Context(SEPARATOR.join(parts), shortened)
 
 

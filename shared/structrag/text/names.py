@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from structrag.text import folding
 from structrag.text.extractive import entities as entities_by_form
 
 EntityFinder = Callable[[str], Iterable[str]]
@@ -32,7 +33,7 @@ def names_by_form(text: str) -> list[str]:
 def contains(text: str, name: str) -> int:
     """How often a name occurs in a text as whole words.
 
-    Case and the width of white space do not count.
+    Case, accents, forms of hyphens and the width of white space do not count.
 
     Example:
         >>> contains("An ACME phone of Acme, not of Acmeon.", "acme")
@@ -50,9 +51,10 @@ def occurrences(text: str, key: str) -> int:
 
 @lru_cache(maxsize=8192)
 def _whole_word(key: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(key)}(?!\w)")
+    # "C" is not in "C++".
+    return re.compile(rf"(?<!\w){re.escape(key)}(?!\w|[+#]+(?!\w))")
 
 
 def fold(text: str) -> str:
-    """A name as names are compared, without case and white space."""
-    return " ".join(text.split()).casefold()
+    """A name as names are compared: folded, without the width of white space."""
+    return " ".join(folding.fold(text).split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from structrag.text.folding import fold
 from structrag.text.terms import Tokenizer
 
 _LEAST = 4  # letters that two forms of one word have in common at their beginning
@@ -35,14 +36,14 @@ class NearWords:
         beginnings: dict[str, list[str]] = {}
         for term in terms:
             beginnings.setdefault(term[:_LEAST], []).append(term)
-        object.__setattr__(self, "_folded", self.text.casefold())
+        object.__setattr__(self, "_folded", fold(self.text))
         object.__setattr__(self, "_terms", terms)
         object.__setattr__(self, "_by_beginning", beginnings)
 
     def __contains__(self, phrase: str) -> bool:
         terms = self.tokenizer(phrase)
         if not terms:  # stop words or signs only
-            return phrase.casefold() in self._folded
+            return fold(phrase) in self._folded
         return sum(map(self._is_near, terms)) * 2 > len(terms)
 
     def _is_near(self, term: str) -> bool:

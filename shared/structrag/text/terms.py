@@ -1,10 +1,13 @@
-"""Text to BM25 terms.
+"""Text to terms, by one rule for everything that searches words.
 
-A term is a run of letters, marks and digits after NFKC and case folding, without soft hyphens,
-joiners and the vowel points of Hebrew and Arabic. `-`, `_` and `/` inside such a run, and `.` or
-`,` between digits, stay in the term; a term with `-`, `_` or `/` is given whole and then in its
-parts of two or more characters. Runs of scripts written without spaces become overlapping pairs of
-characters.
+Letters are folded first (`structrag.text.folding`). A term is a run of letters, marks and digits.
+`-`, `_`, `/` and `.` inside such runs make one term without them, and one of each part of two or
+more characters ("CB-300": cb300, cb, 300); between two digits they stay, and `.` and `,` there part
+nothing. Signs at a word's border belong to it ("C++", "C#", ".NET"; such a word of two or more
+letters is also a term without them).
+Chinese, Japanese, Korean and other scripts in which spaces do not part words become pairs of
+neighbouring characters, which count twice, and single characters of Han and Hangul, which count
+once.
 """
 
 from __future__ import annotations
@@ -12,18 +15,19 @@ from __future__ import annotations
 import json
 import re
 import threading
-import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from operator import add
 from typing import Any
 
 import regex
 from Stemmer import Stemmer, algorithms
 
 from structrag.errors import InvalidParameter, check_choice
-from structrag.text.scripts import SPACELESS
+from structrag.text.folding import fold_signs, fold_with_places, without_accents
+from structrag.text.scripts import UNPARTED
 
 STEM_LANGUAGES = tuple(sorted(algorithms()))  # those that Snowball knows
 
@@ -45,33 +49,56 @@ STOPWORD_LANGUAGES = (
     "turkish",
 )
 
-_WORD = r"[\p{L}\p{M}\p{N}]+"
-_OTHER_WORD = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+"
-_INNER = r"(?:[-_/]{word}|(?<=\p{{Nd}})[.,](?=\p{{Nd}}){word})*"
-_ANY_RUN = regex.compile(_WORD + _INNER.format(word=_WORD))
-_MIXED_RUN = regex.compile(
-    rf"([{SPACELESS}][{SPACELESS}\p{{M}}]*)|({_OTHER_WORD}{_INNER.format(word=_OTHER_WORD)})",
-    regex.VERSION1,
+# The number of the rule above. Change it with the rule: stores of another one are refused.
+RULE = 2
+
+
+_UNPARTED = f"[{UNPARTED}]"
+_PARTED = (
+    rf"[\w--{_UNPARTED}]"  # of words between spaces; `regex` alone knows such classes
 )
-_HAS_SPACELESS = regex.compile(f"[{SPACELESS}]")
-_ASCII_RUN = re.compile(
-    r"[a-z0-9]+(?:[-_/][a-z0-9]+|(?<=[0-9])[.,](?=[0-9])[a-z0-9]+)*"
-)
+_PARTED_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_UNPARTED}]+"
+
+
+def _run(word: str, mark: str = "", dot: str = "") -> str:
+    """The pattern of joined words; `word` is that of plain ones."""
+    joined = rf"(?:[-_/.]{word}{mark}|(?<=\d),(?=\d){word}{mark})*"
+    return rf"{dot}{word}{mark}{joined}"
+
+
+def _marked_run(word: str, inside: str = r"\w") -> str:
+    """The pattern of words with marks; inside words, next to `inside`, signs are none."""
+    mark = rf"(?:(?:\+\+?|\#)(?![{inside}+\#]))?"
+    return _run(word, mark, rf"(?:(?<![{inside}.)\]])\.(?=[^\W\d_]))?")
+
+
 # Latin, Greek, Cyrillic and common signs have no marks once composed, so that the faster `re` cuts
 # them alike.
 _EUROPEAN = (
     "\\x00-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u205e\u20a0-\u20bf\u2190-\u22ff"
 )
 _NOT_EUROPEAN = re.compile(f"[^{_EUROPEAN}]")
-_EUROPEAN_RUN = re.compile(r"[^\W_]+(?:[-_/][^\W_]+|(?<=\d)[.,](?=\d)[^\W_]+)*")
-_CONNECTOR = re.compile("[-_/]")
-# Inside words, and none of them: soft hyphens, joiners, marks of direction and variation; the vowel
-# points of Hebrew and Arabic, which most texts leave out, and Arabic's stretched line.
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
-    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
-    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]"
+_IS_UNPARTED = regex.compile(_UNPARTED)
+# The runs of ASCII, of European and of other scripts, each without and with marks.
+_ASCII, _WORD, _LETTERS = "[a-z0-9]+", r"[^\W_]+", r"[\p{L}\p{M}\p{N}]+"
+_ASCII_RUNS = (re.compile(_run(_ASCII)), re.compile(_marked_run(_ASCII), re.ASCII))
+_EUROPEAN_RUNS = (re.compile(_run(_WORD)), re.compile(_marked_run(_WORD)))
+_OTHER_RUNS = (regex.compile(_run(_LETTERS)), regex.compile(_marked_run(_LETTERS)))
+_ANY_RUN = regex.compile(
+    rf"({_UNPARTED}[{UNPARTED}\p{{M}}]*)|({_marked_run(_PARTED_LETTERS, _PARTED)})",
+    regex.VERSION1,
 )
+_MARK_AFTER = re.compile(r"[+#](?<=\w.)")
+_MARK_BEFORE = re.compile(r"\.(?=[^\W\d_])(?<![\w.)\]].)")
+_IS_JOINED = re.compile(r"[-_/.](?<=\w.)(?=\w)")
+_MAY_HAVE_ACCENTS = re.compile("[\u00c0-\u03ff\u0450\u0451\u045d\u1e00-\u1fff]")
+_LONG = 100  # characters of words that are not remembered
+# Han and Hangul as they are after folding; `re` is faster on such short runs.
+_CHARACTER = re.compile(
+    "[\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_BETWEEN_PARTS = re.compile(r"(?<=.)(?:[-_/]|\.(?!(?<=\d.)\d))")
+_LEFT_OUT = re.compile(r"(?<=.)[-_/.](?!(?<=\d.)\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +120,14 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         stop = _stop_set(self.language, self.stopwords)
-        terms = [term for term in _all_terms(text) if term not in stop]
+        text = fold_signs(text)
+        terms = _all_terms(text, stop)
+        has_accents = not text.isascii() and _MAY_HAVE_ACCENTS.search(text)
         if not self.stems or self.language not in STEM_LANGUAGES:
-            return terms
-        stemmed: list[str] = _stemmer(self.language).stemWords(terms)
-        return stemmed
+            return _without_accents(terms) if has_accents else terms
+        stemmer = _stemmer(self.language)
+        stemmed: list[str] = stemmer.stemWords(terms)
+        return _both_stems(terms, stemmed, stemmer) if has_accents else stemmed
 
     def to_json(self) -> dict[str, Any]:
         """The settings with the stop words spelled out. So another list, of a later version,
@@ -106,6 +136,7 @@ class Tokenizer:
             "language": self.language,
             "stopwords": sorted(_stop_set(self.language, self.stopwords)),
             "stems": self.stems,
+            "rule": RULE,
         }
 
     @classmethod
@@ -175,49 +206,132 @@ def _lists() -> dict[str, tuple[str, ...]]:
 def _stop_set(language: str, stopwords: tuple[str, ...] | None) -> frozenset[str]:
     if stopwords is None:
         stopwords = _lists()[language]
-    return frozenset(_fold(word) for word in stopwords)
+    return frozenset(map(fold_signs, stopwords))
 
 
-def _fold(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text).casefold()
-    return _UNSEEN.sub("", text) if _UNSEEN.search(text) else text
+def word_spans(text: str, *, parts: bool = False) -> list[tuple[int, int]]:
+    """Where the words of a text stand, as terms are cut, in order.
+
+    Of scripts in which spaces do not part words they are pairs of characters. `parts` adds what
+    else is a term, each before the word that it is a part of.
+
+    Example:
+        >>> text = "The CB\u2011300 of Hoch\u00addruck"
+        >>> [text[start:end] for start, end in word_spans(text, parts=True)][1:4]
+        ['CB', '300', 'CB‑300']
+    """
+    folded, starts, ends = fold_with_places(text)
+    return [
+        (starts[first], ends[last - 1])
+        for match in _ANY_RUN.finditer(folded)
+        for first, last in _cut(match, parts)
+    ]
 
 
-def _all_terms(text: str) -> list[str]:
-    """Terms with stop words still in."""
+def _cut(match: Any, parts: bool) -> Iterator[tuple[int, int]]:
+    """The places of the words in a run that was found."""
+    start, end = match.span()
+    if match[1]:
+        if parts or end - start == 1:
+            yield from ((place, place + 1) for place in range(start, end))
+        yield from ((place, place + 2) for place in range(start, end - 1))
+        return
+    joints = [joint.span() for joint in _BETWEEN_PARTS.finditer(match[0])]
+    if parts and joints:
+        firsts = [0, *(stop for _, stop in joints)]
+        lasts = [*(first for first, _ in joints), end - start]
+        yield from ((start + i, start + j) for i, j in zip(firsts, lasts, strict=True))
+    yield start, end
+
+
+def _all_terms(text: str, stop: frozenset[str]) -> list[str]:
+    """The terms of a folded text without stop words, with accents."""
     if text.isascii():
-        words = _ASCII_RUN.findall(text.lower())
+        runs = _ASCII_RUNS
+    elif not _NOT_EUROPEAN.search(text):
+        runs = _EUROPEAN_RUNS
+    elif not _IS_UNPARTED.search(text):
+        runs = _OTHER_RUNS
     else:
-        text = _fold(text)
-        if not _NOT_EUROPEAN.search(text):
-            words = _EUROPEAN_RUN.findall(text)
-        elif not _HAS_SPACELESS.search(text):
-            words = _ANY_RUN.findall(text)
-        else:
-            words = _mixed_words(text)
-    if "-" in text or "_" in text or "/" in text:
-        return _with_parts(words)
-    return words
+        return _with_parts(_any_words(text, stop), stop)
+    has_sign = "+" in text or "#" in text
+    is_marked = (has_sign and _MARK_AFTER.search(text)) or _MARK_BEFORE.search(text)
+    words = runs[bool(is_marked)].findall(text)
+    if is_marked or runs is _OTHER_RUNS or _IS_JOINED.search(text):
+        return _with_parts(words, stop)
+    return [word for word in words if word not in stop]
 
 
-def _mixed_words(text: str) -> list[str]:
+def _any_words(text: str, stop: frozenset[str]) -> list[str]:
+    """Words of any scripts; where spaces do not part words, pairs and single characters."""
     words: list[str] = []
-    for spaceless, word in _MIXED_RUN.findall(text):
-        if word:
-            words.append(word)
-        elif len(spaceless) < 3:
-            words.append(spaceless)
-        else:
-            words.extend(spaceless[i : i + 2] for i in range(len(spaceless) - 1))
+    for run, word in _ANY_RUN.findall(text):
+        if word or len(run) == 1:
+            words.append(word or run)
+        elif run not in stop:
+            words += 2 * list(map(add, run, run[1:]))
+            words += _CHARACTER.findall(run)
     return words
 
 
-def _with_parts(words: list[str]) -> list[str]:
-    expanded: list[str] = []
+def _with_parts(words: list[str], stop: frozenset[str]) -> list[str]:
+    """The words as terms, those that are joined or marked with their parts. Stop words are left
+    out, but for joined ones as "U.S."."""
+    terms: list[str] = []
+    keep = terms.append
     for word in words:
-        expanded.append(word)
         if not word.isalnum():
-            parts = _CONNECTOR.split(word)
-            if len(parts) > 1:
-                expanded.extend(part for part in parts if len(part) > 1)
-    return expanded
+            terms += (_parts if len(word) < _LONG else _parts.__wrapped__)(word, stop)
+        elif word not in stop:
+            keep(word)
+    return terms
+
+
+@lru_cache(maxsize=16384)
+def _parts(word: str, stop: frozenset[str]) -> tuple[str, ...]:
+    """A word as one term, then its parts, marks at borders taken off last."""
+    if word in stop:
+        return ()
+    whole = _LEFT_OUT.sub("", word)
+    parts = _BETWEEN_PARTS.split(word)
+    is_marked = "+" in word or "#" in word
+    found = [whole]
+    for i, part in enumerate(parts):
+        # Beside "C++" and "C#" a single letter is a name too.
+        if part != whole and (len(part) > 1 or is_marked) and part not in stop:
+            found.append(part)
+        plain = part.strip(".+#")
+        if plain != part and len(plain) > 1 and plain not in stop:
+            found.append(plain)
+        # "CA-IS-3722" holds IS3722.
+        following = parts[i + 1] if len(parts) > 2 and i + 1 < len(parts) else ""
+        if part.isalpha() and following[:1].isdigit():
+            found.append(part + following)
+    return tuple(found)
+
+
+def _without_accents(terms: list[str]) -> list[str]:
+    return [term if term.isascii() else _plain(term) for term in terms]
+
+
+def _plain(term: str) -> str:
+    return _remembered(term) if len(term) < _LONG else without_accents(term)
+
+
+_remembered = lru_cache(maxsize=16384)(without_accents)
+
+
+def _both_stems(terms: list[str], stemmed: list[str], stemmer: Any) -> list[str]:
+    """Stems without accents. The rules of many languages need the accents, which not everybody
+    writes: a word is cut with and without them, and where that differs, both stems are terms."""
+    stems: list[str] = []
+    for term, stem in zip(terms, stemmed, strict=True):
+        plain = term if term.isascii() else _plain(term)
+        if plain == term:
+            stems.append(stem)
+            continue
+        bare = stemmer.stemWord(plain)
+        stems.append(bare)
+        if stem not in (term, bare) and _plain(stem) != bare:
+            stems.append(_plain(stem))
+    return stems

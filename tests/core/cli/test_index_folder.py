@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_running import run
@@ -228,6 +229,31 @@ def test_where_no_file_can_be_read_there_is_no_index(folder: Path) -> None:
     with pytest.raises(InvalidDocument, match="None of 2 files in"):
         IndexFolder(place).update([folder])
     assert not (place / "evidence").exists()
+
+
+def test_two_that_keep_one_index_keep_what_the_other_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = folder.parent / "index"
+    first, second = IndexFolder(place), IndexFolder(place)
+    assert first.update([folder / "tap.md"]).added == 1
+    assert second.update([folder / "pump.md"]).added == 1
+    assert [len(kept.index.document_ids) for kept in (first, second)] == [1, 2]
+    write(folder / "new.md", "# Valve\n\nThe valve is new.\n")
+    opened = first._opened
+    meddled = iter([lambda: second.update([folder / "new.md"])])
+
+    def opened_too_early() -> Any:
+        index = opened()
+        for meddle in meddled:  # before the first comes to saving
+            meddle()
+        return index
+
+    monkeypatch.setattr(first, "_opened", opened_too_early)
+    write(folder / "tap.md", TAP + "It is red.\n")
+    first.update()
+    assert len(IndexFolder(place).index.document_ids) == 3
+    assert first.search("red", 1)[0].chunk.text.endswith("It is red.")
 
 
 def test_an_empty_folder_is_taken_for_an_index(folder: Path) -> None:

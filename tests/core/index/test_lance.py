@@ -537,7 +537,7 @@ def test_a_later_search_of_a_bucket_takes_a_dozen_requests(
     )
     bucket.asked.clear()
     index.add(manuals())
-    assert 20 < len(bucket.asked) < 90  # what docs/stores.md says
+    assert 20 < len(bucket.asked) < 90
     retriever = MultiViewRetriever(index, k=1)
     retriever.search("Rinse part 3")
     bucket.asked.clear()

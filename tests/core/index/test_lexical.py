@@ -122,12 +122,16 @@ def test_a_search_within_rows_filters_the_full_one(
             ),
             dtype=bool,
         )
-        assert index.search(query, 99, slice(start, stop)) == [
-            hit for hit in everything if start <= hit[0] < stop
-        ]
-        assert index.search(query, 99, mask) == [
-            hit for hit in everything if mask[hit[0]]
-        ]
+        # The package adds in another order, so the last bit of Okapi's scores may differ.
+        for where, kept in (
+            (slice(start, stop), [hit for hit in everything if start <= hit[0] < stop]),
+            (mask, [hit for hit in everything if mask[hit[0]]]),
+        ):
+            found = index.search(query, 99, where)
+            assert [row for row, _ in found] == [row for row, _ in kept]
+            assert [score for _, score in found] == pytest.approx(
+                [score for _, score in kept], abs=1e-12
+            )
 
 
 @given(st.lists(TEXTS, max_size=4))

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from structrag.index.storage import (
     read_manifest,
 )
 from structrag.index.store import Store
-from structrag.text.terms import Tokenizer
+from structrag.text.terms import RULE, Tokenizer
 
 SEARCH = """
 import json, sys
@@ -222,6 +223,13 @@ def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
             match=rf"format version {version}, this release reads {VERSION}\. {remedy}",
         ):
             Store.load(path)
+    for rule, remedy in ((None, "Build"), (RULE + 1, "Update structrag, or build")):
+        altered = json.loads(json.dumps(manifest))
+        altered["store"]["tokenizer"] = {} if rule is None else {"rule": rule}
+        altered["checksum"] = _checksum(altered)
+        (path / "manifest.json").write_text(json.dumps(altered))
+        with pytest.raises(IndexDamaged, match=rf"terms by rule .*\. {remedy}"):
+            Store.load(path)
     (path / "manifest.json").write_text(json.dumps({"format": "faiss"}))
     with pytest.raises(IndexDamaged, match="not an index of structrag"):
         read_manifest(path)
@@ -291,22 +299,29 @@ def test_first_savers_at_one_path(tmp_path: Path) -> None:
     stores = [Store(VIEWS) for _ in range(4)]
     for number, store in enumerate(stores):
         store.put(entry(f"d{number}", ["apple"]))
+
+    def save(store: Store, path: Path, done: list[str]) -> None:
+        with suppress(SaveFailed):
+            store.save(path)
+            done += store.document_ids
+
     for attempt in range(10):
         path = tmp_path / f"index-{attempt}"
+        done: list[str] = []
         threads = [
-            threading.Thread(target=store.save, args=(path,)) for store in stores
+            threading.Thread(target=save, args=(store, path, done)) for store in stores
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(Store.load(path, verify=True).document_ids) == 1
+        assert Store.load(path, verify=True).document_ids == done  # one was first
     assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".")]
 
 
 def test_a_manifest_says_what_it_is() -> None:
     """Files that were made before must go on being read."""
-    assert (FORMAT, VERSION, MANIFEST) == ("structrag-index", 3, "manifest.json")
+    assert (FORMAT, VERSION, MANIFEST) == ("structrag-index", 4, "manifest.json")
 
 
 def test_a_folder_is_abandoned_after_a_minute(
@@ -373,11 +388,12 @@ def test_a_loader_notices_that_equal_content_was_saved_again(
     path = saved(tmp_path)
     once = [True]
     opened = open_segment
+    another = Store.load(path)
 
     def gone_for_a_moment(*arguments: object, **options: object) -> object:
         if once.pop() if once else False:
             # Another saver had removed the file, this one brings it back.
-            small_store().save(path)
+            another.save(path)
             raise IndexDamaged("it is missing")
         return opened(*arguments, **options)  # type: ignore[arg-type]
 

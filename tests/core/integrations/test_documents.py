@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
@@ -34,14 +34,39 @@ def test_pdf_is_told_by_type_or_suffix(
     assert is_pdf(name, media_type) is answer
 
 
-def test_parts_without_a_place_are_numbered_and_equal_ones_count_once() -> None:
+def test_parts_without_a_place_have_digests_and_equal_ones_count_once() -> None:
     source = {"source": "a.csv"}
     rows = [HostDocument(text, source) for text in ("one", "two", "one", "three")]
-    assert [(name, host.text) for name, host in with_own_names(rows)] == [
-        ("a.csv", "one"),
-        ("a.csv#2", "two"),
-        ("a.csv#3", "three"),
-    ]
+    in_parts: set[str] = set()
+    named = list(with_own_names([*rows, HostDocument("b", {"source": "b"})], in_parts))
+    assert [host.text for _, host in named] == ["one", "two", "three", "b"]
+    names = [name for name, _ in named]
+    assert len(set(names)) == 4 and names[-1] == "b"
+    assert all(name.startswith("a.csv#") for name in names[:3])
+    # Whatever else comes with them, in this call or another.
+    assert list(with_own_names(rows[1:2], in_parts)) == named[1:2]
+    assert list(with_own_names(rows[1:2], set())) == [("a.csv", rows[1])]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"element_id": "e7"},
+        {"start_seconds": 120},
+        {"start_time": timedelta(minutes=2)},
+        {"page_number": 3},
+        {"id": UUID(int=7)},
+        {"line": 0},
+    ],
+)
+def test_what_tells_parts_of_a_source_apart_is_in_their_ids(
+    place: dict[str, Any],
+) -> None:
+    part = HostDocument("text", {"source": "talk", **place, "title": None})
+    ((name, _),) = with_own_names([part], set())
+    assert name == f"talk#{next(iter(place))}={json_values(next(iter(place.values())))}"
+    ((changed, _),) = with_own_names([replace(part, text="other")], set())
+    assert changed == name
 
 
 def test_both_frameworks_give_one_document_one_fingerprint() -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-import regex
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag.errors import InvalidParameter
+from structrag.text.folding import fold
 from structrag.text.terms import (
-    _ANY_RUN,
-    _EUROPEAN,
-    _EUROPEAN_RUN,
-    _HAS_SPACELESS,
     STOPWORD_LANGUAGES,
     Tokenizer,
     terms,
+    word_spans,
 )
 
 PLAIN = Tokenizer(stopwords=())
@@ -46,33 +43,48 @@ def test_a_saved_tokenizer_cuts_alike(tokenizer: Tokenizer) -> None:
     assert Tokenizer.from_json(tokenizer.to_json())(text) == tokenizer(text)
 
 
-def test_the_fast_path_for_european_text_is_exact() -> None:
-    kept = regex.compile(f"[{_EUROPEAN}]")
-    for code in range(0x3000):
-        char = chr(code)
-        if kept.match(char):
-            assert not _HAS_SPACELESS.match(char)
-            assert not unicodedata.category(char).startswith("M")
-            assert bool(_EUROPEAN_RUN.fullmatch(char)) == bool(
-                _ANY_RUN.fullmatch(char)
-            ), hex(code)
+ALPHABET = "aB1.,-_/+# \u00e9\u03b1\u0434\u2011\u2019\u00ad\u0301"
 
 
-@given(st.text(alphabet=st.sampled_from("aB1.,-_/ \u00e9\u03b1\u0434")))
-def test_both_ways_to_cut_agree(text: str) -> None:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    assert _EUROPEAN_RUN.findall(folded) == _ANY_RUN.findall(folded)
-    assert terms(text, stopwords=()) == [
-        term for term in terms(text + " \u0915", stopwords=()) if term != "\u0915"
-    ]  # a Hindi letter sends the text down the general path
+@given(st.text(alphabet=st.sampled_from(ALPHABET)))
+@pytest.mark.parametrize(
+    "others", ["\u0915", "\u0915 \u597d"], ids=["hindi", "chinese"]
+)
+def test_every_script_is_cut_alike(others: str, text: str) -> None:
+    # Letters of other scripts send the text down other paths.
+    assert terms(f"{text} {others}", stopwords=()) == [
+        *terms(text, stopwords=()),
+        *others.split(),
+    ]
 
 
 @given(st.text())
 def test_every_letter_and_digit_is_in_a_term(text: str) -> None:
     found = "".join(terms(text, stopwords=()))
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    assert {char for char in folded if char.isalpha()} <= set(found)
+    assert {char for char in fold(text) if char.isalpha()} <= set(found)
     assert all(term == term.strip() and term for term in terms(text))
+
+
+@given(st.text())
+def test_a_text_decomposed_has_the_same_terms(text: str) -> None:
+    assert terms(unicodedata.normalize("NFD", text)) == terms(
+        unicodedata.normalize("NFC", text)
+    )
+
+
+@examples
+def test_words_stand_where_they_were_written(text: str, words: list[str]) -> None:
+    spans = word_spans(text, parts=True)
+    assert [text[start:end] for start, end in spans] == words
+    whole = word_spans(text)
+    assert set(whole) <= set(spans)
+
+
+@given(st.text(alphabet=st.sampled_from(ALPHABET + "\u597d\u5929")))
+def test_the_words_of_a_text_have_its_terms(text: str) -> None:
+    spans = word_spans(text, parts=True)
+    found = {term for start, end in spans for term in PLAIN(text[start:end])}
+    assert set(PLAIN(text)) <= found | {"+", "#"}
 
 
 def test_every_list_is_that_of_bm25s() -> None:

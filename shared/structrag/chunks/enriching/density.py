@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.chunks.enriching.entities import entity_flow
+from structrag.chunks.enriching.prompts import EnrichmentPrompts
 from structrag.errors import InvalidParameter, check_choice
 from structrag.model_calls.requests import Ask, Embed, Failed, Flow
 from structrag.models.margins import parse_rating
@@ -25,16 +26,6 @@ from structrag.text.vectors import unit_vectors
 FloatArray = NDArray[np.float64]
 
 _ROWS = 512  # of cosines that are held in memory at a time
-
-RATING_PROMPT = """\
-Rate the quality of the text below as a passage that has to stand by itself: \
-is it coherent, consistent and complete, without needless
-repetition? Answer with one number from 0 (poor) to 10 (excellent) and nothing else.
-
-Text:
-{text}
-
-Rating:"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +171,9 @@ def similarity_to_others(vectors: ArrayLike) -> FloatArray:
 
 
 def density_flow(
-    chunks: Sequence[Chunk], settings: DensitySettings
+    chunks: Sequence[Chunk],
+    settings: DensitySettings,
+    prompts: EnrichmentPrompts | None = None,
 ) -> Flow[tuple[list[DensityFactors], ChunkVectors]]:
     """The density of a document's chunks, and the vectors behind it.
 
@@ -189,11 +182,15 @@ def density_flow(
     cannot be read has those by form. One without a rating has the median of the others (1 if there
     is none).
     """
+    prompts = prompts or EnrichmentPrompts()
     spans = [sentence_spans(chunk.text, language=settings.language) for chunk in chunks]
     entities = yield from entity_flow(
-        [chunk.text for chunk in chunks], settings.entities, settings.max_share
+        [chunk.text for chunk in chunks],
+        settings.entities,
+        settings.max_share,
+        prompts.entities,
     )
-    ratings = yield from _rating_flow(chunks, settings)
+    ratings = yield from _rating_flow(chunks, settings, prompts.rating)
     sentences = []
     for chunk, chunk_spans in zip(chunks, spans, strict=True):
         sentences.append([chunk.text[start:end].strip() for start, end in chunk_spans])
@@ -300,12 +297,12 @@ def _factors(
 
 
 def _rating_flow(
-    chunks: Sequence[Chunk], settings: DensitySettings
+    chunks: Sequence[Chunk], settings: DensitySettings, prompt: str
 ) -> Flow[list[float]]:
     if not settings.rate or not chunks:
         return [1.0] * len(chunks)
-    prompts = [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]
-    answers = yield [Ask(prompt, "idms.rating/1") for prompt in prompts]
+    questions = [prompt.format(text=chunk.text) for chunk in chunks]
+    answers = yield [Ask(question, "idms.rating/1") for question in questions]
     ratings = [
         None if isinstance(answer, Failed) else parse_rating(answer)
         for answer in answers

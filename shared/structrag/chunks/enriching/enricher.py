@@ -17,6 +17,7 @@ from structrag.chunks.enriching.density import (
     DensitySettings,
     density_flow,
 )
+from structrag.chunks.enriching.prompts import EnrichmentPrompts
 from structrag.chunks.enriching.supplements import (
     Source,
     SupplementLimits,
@@ -36,17 +37,6 @@ from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
 from structrag.text.names import contains, names_by_form
 from structrag.text.tokens import TokenCounter
-
-REDUCE_PROMPT = """\
-Shorten the text below to at most {words} words. \
-Keep every name, term, code, date and number that it contains, written as it is there.
-State nothing that the text does not state. \
-Answer with the shortened text and nothing else, in the language of the text.
-
-Text:
-{text}
-
-Shortened text:"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +72,15 @@ class IDMSEnricher:
         candidates: Sentences of the document shown to the model in a round.
         rounds: Most rounds of supplements for a chunk.
         growth: Most tokens that supplements add, as a share of the chunk's index text.
+        if_less_dense: Whether a sentence that a language model asked for is added only if density
+            falls by it.
         max_tokens: Hard limit of an index text in units of `counter`. None: `growth` alone.
         counter: Measures for `max_tokens`. None: the token counter of `density`.
         into_context: Whether added lines go to `context`. False: they stand in `extras["added"]`
             only.
         use_llm: Whether the language model is asked, where there is one.
         density: How density is measured.
+        prompts: What the language model is asked.
     """
 
     reduce: bool = True
@@ -102,11 +95,13 @@ class IDMSEnricher:
     candidates: int = 3
     rounds: int = 3
     growth: float = 0.2
+    if_less_dense: bool = True
     max_tokens: int | None = None
     counter: TokenCounter | None = None
     into_context: bool = True
     use_llm: bool = True
     density: DensitySettings = field(default_factory=DensitySettings)
+    prompts: EnrichmentPrompts = field(default_factory=EnrichmentPrompts)
 
     def __post_init__(self) -> None:
         for name in ("low_quantile", "high_quantile", "reduce_to", "growth"):
@@ -138,12 +133,22 @@ class IDMSEnricher:
 
         Every factor of equation 2 with its sum as printed: each chunk is rated by the language
         model (S, equation 6), and an entity weighs the number of different ones (equation 4), in
-        however many chunks it stands. What is shortened may be as short as it is. The paper names
-        no thresholds, rounds or sizes; these are ours.
+        however many chunks it stands. What is shortened may be as short as it is, and what a
+        language model finds missing is added whether or not density falls by it. The paper names
+        no thresholds, candidates, rounds, sizes or prompts; these are ours, and so are the checks:
+        a shorter text that lost or brought an entity is dropped, and only whole sentences of the
+        document are added.
         """
         density = DensitySettings(entity_weight="literal", rate=True, max_share=1.0)
         return changed(
-            cls, {"density": density, "min_tokens": 0, "min_chunks": 2}, changes
+            cls,
+            {
+                "density": density,
+                "min_tokens": 0,
+                "min_chunks": 2,
+                "if_less_dense": False,
+            },
+            changes,
         )
 
     def enrich(
@@ -180,7 +185,7 @@ class IDMSEnricher:
         self, document: Document, chunks: Sequence[Chunk]
     ) -> Flow[list[Chunk]]:
         """`enrich` as steps. The chunks are the document's, in order."""
-        factors, vectors = yield from density_flow(chunks, self.density)
+        factors, vectors = yield from density_flow(chunks, self.density, self.prompts)
         lowest, highest = self._chosen(factors)
         source = Source(document, tuple(chunks), vectors)
         changes: dict[int, dict[str, Any]] = {}
@@ -193,6 +198,8 @@ class IDMSEnricher:
                 self.growth,
                 self.max_tokens,
                 self.counter or self.density.counter,
+                self.prompts.missing,
+                self.if_less_dense,
             )
             changes |= yield from supplement_flow(
                 chunks,
@@ -259,7 +266,7 @@ class IDMSEnricher:
             for i in lowest:
                 text = chunks[i].text
                 words = int(self.reduce_to * len(text.split()))
-                prompt = REDUCE_PROMPT.format(words=words, text=text)
+                prompt = self.prompts.reduce.format(words=words, text=text)
                 questions.append(Ask(prompt, "idms.reduce/1"))
             answers = yield questions
         changes: dict[int, dict[str, Any]] = {}
@@ -383,13 +390,15 @@ def as_enricher(value: Any) -> IDMSEnricher | None:
 
 
 def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
-    """An enricher of its settings by name. Those of its density are under "density"."""
+    """An enricher of its settings by name. Those of its density are under "density", its prompts
+    under "prompts"."""
     choices = dict(settings)
-    density = choices.pop("density", {})
+    parts = {"density": DensitySettings, "prompts": EnrichmentPrompts}
     try:
-        if isinstance(density, Mapping):
-            density = DensitySettings(**density)
-        return IDMSEnricher(density=density, **choices)
+        for name, make in parts.items():
+            if isinstance(choices.get(name), Mapping):
+                choices[name] = make(**choices[name])
+        return IDMSEnricher(**choices)
     except TypeError as error:
         raise InvalidParameter(
             f"enrich must hold settings of IDMSEnricher: {error}."
@@ -399,9 +408,11 @@ def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
 def enricher_settings(enricher: IDMSEnricher) -> dict[str, Any]:
     """The settings of an enricher that are no defaults. They are JSON values; functions are left
     out."""
+    prompts = _plain_changes(enricher.prompts)
     return {
         **_plain_changes(enricher),
         "density": _plain_changes(enricher.density),
+        **({"prompts": prompts} if prompts else {}),
     }
 
 

@@ -10,28 +10,18 @@ from structrag.model_calls.answer_parsing.lists import parse_keywords
 from structrag.model_calls.requests import Ask, Failed, Flow
 from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
 
-ENTITY_PROMPT = """\
-List the entities in the text below: people, organisations, places, products, \
-technical terms, codes, dates and quantities, each as it
-is written there. Answer with a JSON list of strings and nothing else.
-
-Text:
-{text}
-
-Entities:"""
-
 
 def entity_flow(
-    texts: Sequence[str], finder: str | EntityFinder, max_share: float
+    texts: Sequence[str], finder: str | EntityFinder, max_share: float, prompt: str
 ) -> Flow[list[dict[str, str]]]:
     """The different entities of each text, folded name -> name as written.
 
-    Only names that occur in the text count. `finder` is "form", "llm" or a function. A name in
-    more than `max_share` of four texts or more is left out.
+    Only names that occur in the text count. `finder` is "form", "llm" (which is asked `prompt`) or
+    a function. A name in more than `max_share` of four texts or more is left out.
     """
     lists: list[Iterable[str]]
     if finder == "llm" and texts:
-        lists = yield from _asked_flow(texts)
+        lists = yield from _asked_flow(texts, prompt)
     else:
         find = finder if callable(finder) else names_by_form
         lists = [find(text) for text in texts]
@@ -54,10 +44,9 @@ def _without_common(
     ]
 
 
-def _asked_flow(texts: Sequence[str]) -> Flow[list[Iterable[str]]]:
+def _asked_flow(texts: Sequence[str], prompt: str) -> Flow[list[Iterable[str]]]:
     """The names that a model lists, or else those by form."""
-    prompts = [ENTITY_PROMPT.format(text=text) for text in texts]
-    answers = yield [Ask(prompt, "idms.entities/1") for prompt in prompts]
+    answers = yield [Ask(prompt.format(text=text), "idms.entities/1") for text in texts]
     lists: list[Iterable[str]] = []
     for text, answer in zip(texts, answers, strict=True):
         names = [] if isinstance(answer, Failed) else parse_keywords(answer)

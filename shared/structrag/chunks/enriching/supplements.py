@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from structrag.chunks.enriching.density import (
     DensitySettings,
     density,
 )
+from structrag.chunks.enriching.prompts import MISSING_PROMPT
 from structrag.chunks.maker import index_text
 from structrag.errors import NoModel
 from structrag.model_calls.answer_parsing.lists import parse_keywords
@@ -31,22 +33,6 @@ from structrag.text.vectors import unit_vectors
 
 MAX_NAMES = 3  # entities taken from one answer
 MAX_WORDS = 5  # of an entity
-
-MISSING_PROMPT = """\
-Below are a passage of a document and sentences from other places in the same document. \
-Which entities that a reader needs in order to
-understand the passage are missing from it, and are named in one of the sentences? \
-An entity is a name, a term or a code of at most 5
-words, written as in the sentence. Name at most 3. \
-Answer with a JSON list of strings and nothing else; [] if nothing is missing.
-
-Passage:
-{passage}
-
-Sentences:
-{sentences}
-
-Missing entities:"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +49,8 @@ class SupplementLimits:
     growth: float
     max_tokens: int | None  # in units of `counter`
     counter: TokenCounter
+    prompt: str = MISSING_PROMPT
+    if_less_dense: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +107,10 @@ class Source:
     def nearest(self, chunk: int, n: int, without: set[int]) -> list[int]:
         """The `n` sentences of other places most like a chunk, best first.
 
-        The chunk's sentences, the ones next to them, and those of `without` are left out. Of equal
-        ones the first comes first.
+        The chunk's sentences, the ones next to them, and those of `without` are left out, and what
+        the chunk says itself, as where chunks overlap. Of equal ones the first comes first.
         """
+        text = self.chunks[chunk].text
         inside = [
             i for i, sentence in enumerate(self.sentences) if sentence.chunk == chunk
         ]
@@ -130,7 +119,8 @@ class Source:
             barred |= {inside[0] - 1, inside[-1] + 1}
         closeness = np.round(self.matrix @ self.vectors.means[chunk], 9)
         order = np.argsort(-closeness, kind="stable").tolist()
-        return [i for i in order if i not in barred][:n]
+        others = (i for i in order if i not in barred)
+        return [*islice((i for i in others if self.sentences[i].text not in text), n)]
 
 
 @dataclass(slots=True)
@@ -179,7 +169,7 @@ class Supplement:
         effectiveness: float | None = None,
     ) -> bool:
         """Add a line if it is new and fits, and tell whether. With `effectiveness`, that of its
-        entity, it is added only if density falls."""
+        entity, it is added only if density falls, where the limits say so."""
         if any(item["text"] == text for item in self.added):
             return False
         item = {
@@ -204,7 +194,7 @@ class Supplement:
 
     def _is_less_dense(self, effectiveness: float | None) -> bool:
         """Take an entity into account, if density falls by it."""
-        if effectiveness is None:
+        if effectiveness is None or not self.limits.if_less_dense:
             return True
         count = self.settings.counter
         grown = count(self.indexed) - count(self.chunk.index_text)
@@ -307,7 +297,7 @@ def _round_flow(
     active = [i for i, sentences in shown.items() if sentences]
     if not active:
         return []
-    prompts = [_question(works[i], source, shown[i]) for i in active]
+    prompts = [_question(limits.prompt, works[i], source, shown[i]) for i in active]
     answers = yield [Ask(prompt, "idms.missing/1") for prompt in prompts]
     failed = []
     named: dict[int, list[tuple[str, int]]] = {}
@@ -328,8 +318,7 @@ def _add_flow(
     named: dict[int, list[tuple[str, int]]],
     source: Source,
 ) -> Flow[None]:
-    """Add the sentences of the named entities as long as density falls. A chunk that gets none is
-    done."""
+    """Add the sentences of the named entities within the limits. A chunk that gets none is done."""
     names = tuple(dict.fromkeys(name for pairs in named.values() for name, _ in pairs))
     vectors: dict[str, Any] = {}
     if names:
@@ -362,9 +351,11 @@ def _named(
     return pairs
 
 
-def _question(work: Supplement, source: Source, shown: Sequence[int]) -> str:
+def _question(
+    prompt: str, work: Supplement, source: Source, shown: Sequence[int]
+) -> str:
     lines = [
         f"{number}. {source.sentences[i].text}"
         for number, i in enumerate(shown, start=1)
     ]
-    return MISSING_PROMPT.format(passage=work.indexed, sentences="\n".join(lines))
+    return prompt.format(passage=work.indexed, sentences="\n".join(lines))

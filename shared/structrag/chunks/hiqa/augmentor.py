@@ -25,8 +25,6 @@ from structrag.text.sentences import word_starts
 DescribeImage = Callable[[str], str]
 Lines = Sequence[str]
 
-_SECTION_CONTEXT = 64  # most tokens of a section's own title in front of a chunk
-
 
 @dataclass(frozen=True)
 class Augmentor:
@@ -98,12 +96,11 @@ class Augmentor:
         """What stands in front of a chunk in the index. `leading` is for a text that starts with
         the division's first heading, which it holds."""
         if self.metadata == "section":
-            limit = self.maker.limit
-            room = (
-                _SECTION_CONTEXT if limit is None else min(_SECTION_CONTEXT, limit // 4)
-            )
             return heading_context(
-                "", division.section.path[-1:], self.maker.counter, limit=room
+                "",
+                division.section.path[-1:],
+                self.maker.counter,
+                limit=self.maker.room(self.maker.most),
             )
         path = (
             leading_path(self.outline, division) if leading else division.section.path

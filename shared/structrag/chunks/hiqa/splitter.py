@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.hiqa.augmentor import Augmentor
-from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.maker import MOST, ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
 from structrag.reading.settings import ReadingSettings, ReadOptions, changed
@@ -26,6 +26,7 @@ class HiQASplitterSettings(ReadingSettings, total=False):
     """The settings of `HiQASplitter` but for its limit, as keywords."""
 
     metadata: str
+    path_tokens: int | None
     table_cells: bool
     describe_image: Callable[[str], str] | None
 
@@ -69,9 +70,11 @@ class HiQASplitter(ReadOptions):
         max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of a
             part of a table; None: no limit. Only a single code point that counts more may exceed
             it; such a chunk has `extras["oversize"]`.
-        metadata: What stands in front for indexing: "path", the document title and all headings (at
-            most 64 tokens, and at most a quarter of the limit); "section", the section's own title;
-            "none". With the latter two, heading lines inside a text are not indexed.
+        metadata: What stands in front for indexing: "path", the document title and all headings;
+            "section", the section's own title; "none". With the latter two, heading lines inside a
+            text are not indexed.
+        path_tokens: Most tokens of these titles, and at most a quarter of the limit; None: that
+            alone (paper: the whole path).
         table_cells: Whether all cells of tables are indexed.
         describe_image: A vision model of the host: gets an image's address as it is written and
             returns a caption. Called once an image and document, for images that stand alone.
@@ -80,6 +83,7 @@ class HiQASplitter(ReadOptions):
 
     max_tokens: int | None = 512
     metadata: str = "path"
+    path_tokens: int | None = MOST
     table_cells: bool = False
     describe_image: Callable[[str], str] | None = None
 
@@ -88,6 +92,8 @@ class HiQASplitter(ReadOptions):
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
         check_choice("metadata", self.metadata, METADATA)
+        if self.path_tokens is not None:
+            check_at_least("path_tokens", self.path_tokens, 0)
         if self.describe_image is not None and not callable(self.describe_image):
             raise InvalidParameter(
                 "describe_image must be a function from an image's address to a string; got "
@@ -102,8 +108,14 @@ class HiQASplitter(ReadOptions):
         counter: TokenCounter = count_tokens,
         **changes: Unpack[HiQASplitterSettings],
     ) -> HiQASplitter:
-        """As published: a section's text whole, however long, and tables never cut."""
-        return changed(cls, {"max_tokens": max_tokens, "counter": counter}, changes)
+        """As published: the whole path, a section's text whole, however long, and tables never
+        cut."""
+        settings = {
+            "max_tokens": max_tokens,
+            "path_tokens": None,
+            "counter": counter,
+        }
+        return changed(cls, settings, changes)
 
     @classmethod
     def code(
@@ -126,7 +138,11 @@ class HiQASplitter(ReadOptions):
         augmentor = Augmentor(
             outline,
             ChunkMaker(
-                outline.document, self.counter, self.max_tokens, self.metadata == "path"
+                outline.document,
+                self.counter,
+                self.max_tokens,
+                self.metadata == "path",
+                self.path_tokens,
             ),
             self.cutter(),
             self.metadata,

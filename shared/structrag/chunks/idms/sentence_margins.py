@@ -4,7 +4,6 @@ from a function, or from window similarity."""
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +12,7 @@ import numpy as np
 from structrag.chunks.bounds import Run
 from structrag.chunks.scopes import UnitScope
 from structrag.chunks.units import Unit
-from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
+from structrag.errors import InvalidAnswer, InvalidParameter, check_choice, warn_user
 from structrag.model_calls.flow import ask
 from structrag.model_calls.requests import Embed, Flow
 from structrag.models.margins import (
@@ -129,7 +128,7 @@ class GapModel:
             normalised=self.normalised,
         )
         if not before and self.source in _SAID:
-            warnings.warn(_SAID[self.source], stacklevel=2)
+            warn_user(_SAID[self.source])
         return margins
 
 

@@ -117,7 +117,7 @@ def instruction_flow(
     if chosen:
         queries += settings.texts  # where the user gave some, there are no summaries
     scope_vectors, query_vectors = yield from _embed(
-        units, queries, settings.as_query or settings.by_user
+        units, queries, settings.as_query, whole=settings.window is None
     )
     summary_vectors = dict(zip(usable, query_vectors, strict=False))
     matrices: list[FloatArray | None] = [None] * len(scopes)
@@ -157,7 +157,7 @@ def _summary_flow(
         texts,
         settings.prompt,
         window=settings.window,
-        language=settings.language,
+        language=None if settings.window is None else settings.language,
     )
     return dict(zip(chosen, summaries, strict=True))
 
@@ -187,6 +187,10 @@ def _pseudo_instruction(
     return Instruction(mean, note=f"{note}, because {summary.failure}", degraded=True)
 
 
+def _whole(text: str) -> list[str]:
+    return [text] if text.strip() else []
+
+
 def _users_instruction(
     settings: InstructionSettings, rows: FloatArray, dimension: int
 ) -> Instruction:
@@ -206,11 +210,17 @@ def _users_instruction(
 
 
 def _embed(
-    scopes: Sequence[Sequence[str]], queries: Sequence[str], as_query: bool
+    scopes: Sequence[Sequence[str]],
+    queries: Sequence[str],
+    as_query: bool,
+    *,
+    whole: bool,
 ) -> Flow[tuple[list[FloatArray], FloatArray]]:
-    """The vectors of the scopes' units and of the queries."""
-    unit_windows = list(map(windows_of, chain.from_iterable(scopes)))
-    query_windows = list(map(windows_of, queries))
+    """The vectors of the scopes' units and of the queries, in windows where they are long; with
+    `whole` each is one text to embed."""
+    windows = _whole if whole else windows_of
+    unit_windows = list(map(windows, chain.from_iterable(scopes)))
+    query_windows = list(map(windows, queries))
     texts = tuple(chain.from_iterable(unit_windows))
     asked = tuple(chain.from_iterable(query_windows))
     if as_query:

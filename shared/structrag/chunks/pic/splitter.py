@@ -93,7 +93,7 @@ class PICSplitter(BoundarySplitter):
             text or a list of texts, in place of `instructions`. A document without them has
             `instructions`, or without those the pseudo-instruction.
         instruction_vectors: The same as vectors of the embedder, shape (m, d) or (d,).
-        as_query: Whether the summary is embedded as a query, as instructions are, which matters for
+        as_query: Whether the summary and instructions are embedded as queries, which matters for
             embedders that treat those in another way; False: as the sentences are (equation 1).
         threshold: "mean" or "median" of the similarities, or a number (infinite ones give one run).
         threshold_sd: Population standard deviations added to the mean or median.
@@ -111,9 +111,10 @@ class PICSplitter(BoundarySplitter):
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of
             their windows are summarised. An answer above 200 words is shortened to its central
-            sentences. None: all of a text in one call, and the answer as it is (paper); where that
-            is more than the model reads, the call fails, or a `TransformersModel` says what it
-            left out.
+            sentences; texts above 150 words are embedded in windows, whose mean counts. None
+            (paper): all of a text in one call, and the answer as it is; where that is more than the
+            model reads, the call fails, or a `TransformersModel` says what it left out. Each text
+            is embedded whole, so the embedder reads of it what it reads.
         respect_sections, max_tokens, boundary_embedder, reuse_vectors: As in `BoundarySplitter`.
 
     Raises:

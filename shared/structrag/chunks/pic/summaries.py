@@ -49,15 +49,15 @@ def summary_flow(
     prompt: str,
     *,
     window: int | None,
-    language: str = "english",
+    language: str | None = "english",
 ) -> Flow[list[ModelSummary]]:
     """One summary for each text, a text being pieces in order.
 
     All are asked for at once. Pieces are put together into windows of up to `window` estimated
     tokens. A text of several windows is summarised window by window, then those summaries are,
-    until one is left. An answer above 200 words is shortened to its central sentences. With
-    `window` None a text is one call, whatever its length, and its answer stays whole. A call that
-    fails, or an answer that is blank or a refusal, is left out and named in `failure`.
+    until one is left. With `window` None a text is one call, whatever its length. An answer above
+    200 words is shortened to its central sentences of a `language`; None: it stays whole. A call
+    that fails, or an answer that is blank or a refusal, is left out and named in `failure`.
     """
     windows = [pack(pieces, window) for pieces in texts]
     done = [ModelSummary()] * len(texts)
@@ -69,7 +69,7 @@ def summary_flow(
             return [ModelSummary(no_model=True)] * len(texts)
         unfinished = []
         for i in waiting:
-            summaries, failure = _read(answers[i], None if window is None else language)
+            summaries, failure = _read(answers[i], language)
             failures[i] = failures[i] or failure
             if len(summaries) > 1:
                 # At least two a window, so that there are fewer in every round.

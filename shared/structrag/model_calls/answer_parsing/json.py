@@ -16,14 +16,9 @@ def without_fences(text: str) -> str:
     return _FENCE.sub("", text)
 
 
-def without_thoughts(answer: str) -> str:
-    """What stands behind the thoughts that some models write first."""
-    return answer.rpartition("</think>")[2]
-
-
 def bare(answer: str) -> str:
-    """The answer without thoughts and fences, and without white space around it."""
-    return without_fences(without_thoughts(answer)).strip()
+    """The answer without fences, and without white space around it."""
+    return without_fences(answer).strip()
 
 
 def bracketed(text: str) -> Iterator[str]:

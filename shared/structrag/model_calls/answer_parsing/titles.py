@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from structrag.model_calls.answer_parsing.json import (
     bare,
     first_value,
-    without_thoughts,
 )
 
 FUZZY = 0.9  # least similarity (difflib's ratio) of a name that is spelt differently
@@ -65,7 +64,7 @@ def usable_names(
     positions, dropped = parse_names(answer, paths)
     if positions or dropped:
         return bool(positions)
-    text = without_thoughts(answer).strip()
+    text = answer.strip()
     value = first_value(text)
     if isinstance(value, list | dict):
         parts = value.values() if isinstance(value, dict) else value

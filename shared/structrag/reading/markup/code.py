@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import warnings
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
-from structrag.errors import MissingExtra, check_choice, require
-from structrag.reading.markup.lines import Element, Lines, paragraph, tiled
+from structrag.errors import MissingExtra, check_choice, require, warn_user
+from structrag.reading.markup.lines import Element, Lines, filled, paragraph, tiled
 from structrag.records import Block, Heading
 
 # Each language with the suffixes of its files; its grammar is the package `tree-sitter-NAME`.
@@ -36,6 +36,13 @@ _DEFINITION = re.compile(
     r"|(?:mod|struct|enum|union|trait|impl|function)_item"
     r"|(?:class|struct|union|enum)_specifier)"
 )
+_FUNCTION = re.compile(
+    r".*(?:function|method|constructor)(?:_declaration|_definition|_item)?|variable_declarator"
+)
+_SEQUENCE = re.compile(
+    r"(?:.*_)?(?:block|body|module|program|unit|source_file|statement_list|declaration_list"
+    r"|compound_statement|then|do|do_group)"
+)
 _VALUES = {"arrow_function", "function_expression", "function", "class"}
 _WRAPPER = re.compile(
     r"(?:decorated|type)_definition|template_declaration|export_statement|ambient_declaration"
@@ -45,7 +52,7 @@ _LEADING = re.compile(
     r".*comment|decorator|attribute_item|inner_attribute_item|attribute_list"
 )
 _NESTING = re.compile(
-    r"(?!parameter|argument|type_argument|formal|import|return).*"
+    r"(?!(?:\w+_)?(?:parameter|argument)|formal|import|return).*"
     r"(?:block|body|statement|declaration|definition|_list|_item|_clause|declarator|preproc_\w+"
     r"|class|module|specification)|ERROR"
 )
@@ -55,6 +62,18 @@ _DOCSTRING = re.compile(
 _CONTINUES = re.compile(
     r"\s*(?:[)\]}]|else\b|elif\b|except\b|finally\b|catch\b|end\b|then\b|do\b)"
 )
+
+
+class Definition(NamedTuple):
+    """A class, function or the like, in characters of the text."""
+
+    level: int
+    title: str
+    start: int  # with the decorators and the comment above
+    body_start: int  # behind the lines of its signature
+    end: int
+    signature: int  # where it begins, behind decorators and comment
+    is_function: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +89,31 @@ class CodeReader:
         the signature. Without the extra `code` there are none, and a warning says so.
         """
         try:
-            parser = _parser(self.language)
+            found = _parsed(self.language, text).definitions
         except MissingExtra as error:
-            warnings.warn(
-                f"{self.language} files are read as plain text: {error}", stacklevel=2
-            )
+            warn_user(f"{self.language} files are read as plain text: {error}")
             return []
-        data = text.encode("utf-8", "replace")
-        found = _definitions(parser.parse(data).root_node, data)
-        offsets = _characters(data, [n for _, _, *span in found for n in span])
-        headings: list[Heading] = []
-        for k, (level, name, start, end) in enumerate(found):
-            stop = min(end, found[k + 1][2]) if k + 1 < len(found) else end
-            if start < stop:
-                headings.append(Heading(level, name, offsets[start], offsets[stop]))
-        return headings
+        return [Heading(d.level, d.title, d.start, d.body_start) for d in found]
+
+    def definitions(self, text: str) -> tuple[Definition, ...]:
+        """What its headings define, in order; none without the extra `code`."""
+        try:
+            return _parsed(self.language, text).definitions
+        except MissingExtra:
+            return ()
 
     def blocks(self, text: str, start: int, end: int) -> list[Block]:
-        """The blocks that tile `text[start:end]`: lines without a blank one between them.
-
-        Cut before the lines that are indented least.
-        """
-        return tiled(text, start, end, _element)
+        """The blocks that tile `text[start:end]`: the outermost statements, a group for those
+        without a blank line between them. Cut between statements."""
+        try:
+            depths = _parsed(self.language, text).statements
+        except MissingExtra:
+            return tiled(text, start, end, _element)
+        places = sorted(depths)
+        inside = places[bisect_right(places, start) : bisect_left(places, end)]
+        least = min((depths[place] for place in inside), default=0)
+        outermost = {place for place in inside if depths[place] == least}
+        return tiled(text, start, end, partial(_statements, outermost))
 
     def title(self, text: str) -> str:
         """The first line of a Python module's docstring; else ""."""
@@ -117,40 +139,108 @@ def _parser(language: str) -> Any:
     return sitter.Parser(sitter.Language(getattr(module, name)()))
 
 
+class _Parsed(NamedTuple):
+    definitions: tuple[Definition, ...]
+    statements: dict[int, int]  # where the line of one begins -> how deep it is nested
+
+
+@lru_cache(maxsize=2)
+def _parsed(language: str, text: str) -> _Parsed:
+    """What is in a source; both its headings and its blocks are asked for."""
+    parser = _parser(language)
+    data = text.encode("utf-8", "replace")
+    found, statements = _walked(parser.parse(data).root_node, data)
+    places = [place for _, _, *span in found for place in span[:4]]
+    at = _characters(data, [*places, *statements])
+    definitions = []
+    for k, (level, title, start, stop, end, signature, is_function) in enumerate(found):
+        if k + 1 < len(found):
+            stop = min(stop, found[k + 1][2])
+        if start < stop:
+            definitions.append(
+                Definition(
+                    level,
+                    title,
+                    at[start],
+                    at[stop],
+                    at[end],
+                    at[signature],
+                    is_function,
+                )
+            )
+    return _Parsed(
+        tuple(definitions), {at[place]: depth for place, depth in statements.items()}
+    )
+
+
+class _Role(NamedTuple):
+    """What nodes of a type are."""
+
+    is_definition: bool
+    is_function: bool
+    is_sequence: bool  # of statements
+    is_wrapper: bool
+    is_leading: bool
+    is_entered: bool
+
+
 @lru_cache(maxsize=4096)
-def _is(pattern: re.Pattern[str], kind: str) -> bool:
-    return pattern.fullmatch(kind) is not None
+def _role(kind: str) -> _Role:
+    patterns = (_DEFINITION, _FUNCTION, _SEQUENCE, _WRAPPER, _LEADING, _NESTING)
+    roles = _Role._make(pattern.fullmatch(kind) is not None for pattern in patterns)
+    return roles._replace(is_entered=roles.is_entered or roles.is_definition)
 
 
-def _definitions(root: Any, data: bytes) -> list[tuple[int, str, int, int]]:
-    """Level, name and the bytes of the heading of each definition, in order."""
-    found = []
-    stack = [(root, 1, root.start_byte)]
+_Found = tuple[int, str, int, int, int, int, bool]
+
+
+def _walked(root: Any, data: bytes) -> tuple[list[_Found], dict[int, int]]:
+    """Each definition with the bytes where it begins, its heading and itself end, and its signature
+    begins; and the lines of statements, but the first one of each sequence of them."""
+    found: list[_Found] = []
+    statements: dict[int, int] = {}
+    stack = [(root, _role(root.type), 1, root.start_byte, 0)]
     while stack:
-        node, level, start = stack.pop()
-        kind = node.type
+        node, role, level, start, depth = stack.pop()
         is_definition = False
-        if _is(_DEFINITION, kind):
+        if role.is_definition:
             name = _name(node, data)
             if name:
                 is_definition = True
-                found.append((level, name, *_signature(node, start, data)))
-        inner: list[tuple[Any, int, int]] = []
+                span = _signature(node, start, data)
+                signature = max(_line(data, node.start_byte), span[0])
+                end = max(_line_end(data, node.end_byte), span[1])
+                found.append((level, name, *span, end, signature, role.is_function))
+        is_sequence = role.is_sequence
+        inner: list[tuple[Any, _Role, int, int, int]] = []
         lead, row = -1, -2  # row: of the end of the comment above
+        is_first = node != root
         for child in node.named_children:
-            if _is(_LEADING, child.type):
+            of_child = _role(child.type)
+            if of_child.is_leading:
                 if row < 0 or child.start_point[0] > row + 1:
                     lead = child.start_byte
                 row = child.end_point[0]
                 continue
-            begin = lead if 0 <= child.start_point[0] - row <= 1 else child.start_byte
-            if not inner and not is_definition and _is(_WRAPPER, kind):
-                begin = min(begin, start)
-            if _is(_NESTING, child.type) or _is(_DEFINITION, child.type):
-                inner.append((child, level + is_definition, begin))
-            row = -2
+            if not (is_sequence or of_child.is_entered):
+                row = -2
+                continue
+            begin = child.start_byte
+            if row >= 0:
+                begin = lead if child.start_point[0] - row <= 1 else begin
+                row = -2
+            if is_sequence and not is_first:
+                line = _line(data, begin)
+                if line < begin or not begin or data[begin - 1] == 10:
+                    statements.setdefault(line, depth)
+            is_first = False
+            if of_child.is_entered:
+                if not inner and not is_definition and role.is_wrapper:
+                    begin = min(begin, start)
+                inside = level + is_definition, begin, depth + is_sequence
+                inner.append((child, of_child, *inside))
         stack += reversed(inner)
-    return found
+    return found, statements
 
 
 def _name(node: Any, data: bytes) -> str:
@@ -179,19 +269,31 @@ def _signature(node: Any, start: int, data: bytes) -> tuple[int, int]:
     for child in node.children:
         if body is not None and child.start_byte >= body.start_byte:
             break
-        end = child.end_byte
+        if not child.type.endswith("comment"):
+            end = child.end_byte
     if body is not None and data[body.start_byte : body.start_byte + 1] == b"{":
         end = max(end, body.start_byte + 1)
+    return _line(data, start), _line_end(data, end)
+
+
+def _line(data: bytes, start: int) -> int:
+    """The start of the line, where only white space stands before."""
     low = max(0, start - 200)
     line = data.rfind(b"\n", low, start) + 1 or low
-    if not data[line:start].strip() and (line > low or not low):
-        start = line
+    is_first = not data[line:start].strip() and (line > low or not low)
+    return line if is_first else start
+
+
+def _line_end(data: bytes, end: int) -> int:
+    """Behind the end of the line, unless it is far away."""
     eol = data.find(b"\n", end, end + 2000) + 1
-    return start, eol or (len(data) if end + 2000 >= len(data) else end)
+    return eol or (len(data) if end + 2000 >= len(data) else end)
 
 
 def _characters(data: bytes, offsets: list[int]) -> dict[int, int]:
     """The character of each byte offset."""
+    if data.isascii():
+        return {offset: offset for offset in offsets}
     places = {}
     at = characters = 0
     for offset in sorted(set(offsets)):
@@ -209,4 +311,17 @@ def _element(lines: Lines, i: int, before: Element | None) -> Element:
         for j in range(i + 1, stop)
         if lines[j].indent == least and not _CONTINUES.match(lines[j].text)
     )
+    return Element(stop, "code", tuple(cuts))
+
+
+def _statements(
+    outermost: set[int], lines: Lines, i: int, before: Element | None
+) -> Element:
+    """Whole statements up to a blank line."""
+    stop = paragraph(lines, i)
+    while (following := filled(lines, stop)) < len(lines):
+        if lines[following].start in outermost:
+            break
+        stop = paragraph(lines, following)
+    cuts = (j for j in range(i + 1, stop) if lines[j].start in outermost)
     return Element(stop, "code", tuple(cuts))

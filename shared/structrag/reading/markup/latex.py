@@ -7,11 +7,10 @@ no headings. No macro is run: only those without arguments are put into titles.
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from unicodedata import lookup, normalize
 
-from structrag.errors import StructragError
+from structrag.errors import StructragError, warn_user
 from structrag.reading.decoding import decoded
 from structrag.reading.markup.lines import (
     Element,
@@ -86,7 +85,7 @@ _COMBINING = dict(
 )
 _COMMAND = re.compile(r"\\(?:([A-Za-z@]+)\*?[ \t]*|(.))", re.DOTALL)
 # Of mathematics: a name that takes no group is read (`Spec k`), fonts and sizes are not.
-_MATH_TEXT = re.compile(r"\$[^$]*\$|\\\([^$]*?\\\)")
+_MATH_TEXT = re.compile(r"\$[^$]{0,500}\$|\\\([^$]{0,500}?\\\)")
 _NAMED = re.compile(
     r"\\(?!math|text|left|right|display|limits|rm\b|bf\b|it\b|cal\b)"
     r"([A-Za-z]+)(?![A-Za-z{])[ \t]*"
@@ -209,9 +208,8 @@ def expand(path: str | Path, root: str | Path) -> str:
             if not reason and size + len(inner[1]) > MAX_BYTES:
                 reason = "the text would become too long"
             if reason:
-                warnings.warn(
+                warn_user(
                     f"{named!r}, which {file.name} inputs, is left out: {reason}.",
-                    stacklevel=2,
                 )
             else:
                 size += len(inner[1])

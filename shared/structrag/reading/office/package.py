@@ -27,8 +27,8 @@ _OTHERS = (  # the first bytes of files that are often given a wrong suffix
     (b"\xff\xd8\xff", "it is a picture"),
     (b"<", "it is an HTML or XML file"),
 )
-_OLE = b"\xd0\xcf\x11\xe0"
-_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+OLE = b"\xd0\xcf\x11\xe0"
+ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -97,9 +97,14 @@ class Package:
         if any(info.flag_bits & 1 for info in infos):
             self.refuse("it is encrypted. Save it without a password.")
 
+    @property
+    def size(self) -> int:
+        """The bytes of all parts, unpacked, as the package says."""
+        return sum(info.file_size for info in self._parts.values())
+
     def _refuse_other(self, data: bytes) -> NoReturn:
-        if data.startswith(_OLE):
-            if _ENCRYPTED in data:
+        if data.startswith(OLE):
+            if ENCRYPTED in data:
                 self.refuse("it is encrypted. Save it without a password.")
             self.refuse(
                 "it is in the binary format of Office before 2007. Save it in the present one."
@@ -107,11 +112,9 @@ class Package:
         if not data:
             self.refuse("it is empty.")
         start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
-        what = next(
-            (what for mark, what in _OTHERS if start.startswith(mark)), "it is none"
-        )
+        what = next((f": {w}" for mark, w in _OTHERS if start.startswith(mark)), "")
         self.refuse(
-            f"its suffix stands for a zip package, and {what}. Give it the suffix of what it is."
+            f"it is not what its suffix says{what}. Give it the suffix of what it is."
         )
 
     def refuse(self, reason: str) -> NoReturn:

@@ -1,65 +1,23 @@
-"""PDF files read in their own process. The process has limits of memory and time. A file can be
-made to fill the memory or to crash the library that reads it. Such a file takes the process down in
-which it is read; here that is a process that nothing else needs."""
+"""PDF files, and those of other formats that become Markdown, read in a process of their own."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from structrag import errors
-from structrag.errors import (
-    InvalidDocument,
-    InvalidParameter,
-    StructragError,
-    check_at_least,
-)
+from structrag.errors import InvalidParameter
 from structrag.reading.formats import converted_document, format_named
 from structrag.reading.opening import check_reader, path_of, shown
 from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.pictures import folder_for_images
 from structrag.reading.pdf.reader import Source, check_password
+from structrag.reading.processes import Isolation, asked, reply_with
 from structrag.records import Document
 
-_START = (
-    "import json, sys; request = json.loads(sys.stdin.buffer.readline()); "
-    "sys.path[:] = request['modules']; "
-    "from structrag.reading.pdf.isolation import answer; answer(request)"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Isolation:
-    """Limits of the process that reads a PDF.
-
-    Example:
-        >>> Isolation(max_seconds=60).max_memory
-        4000000000
-
-    The limit of memory needs Linux; macOS and Windows have the limit of time alone.
-
-    Attributes:
-        max_seconds: From its start to its end, by the clock.
-        max_memory: Bytes of address space; None: no limit.
-
-    Raises:
-        InvalidParameter: a limit is no number, or below 1.
-    """
-
-    max_seconds: float = 300
-    max_memory: int | None = 4_000_000_000
-
-    def __post_init__(self) -> None:
-        check_at_least("max_seconds", self.max_seconds, 1)
-        if self.max_memory is not None:
-            check_at_least("max_memory", self.max_memory, 1)
+_ADVICE = "Allow more by isolated=Isolation(max_seconds=..., max_memory=...) if you trust the file."
 
 
 def isolated_document(
@@ -95,10 +53,7 @@ def isolated_document(
     folder = folder_for_images(images_to)
     meta = dict(meta or {})
     request = {
-        "modules": sys.path,
         "source": None if isinstance(source, bytes) else str(path_of(source)),
-        "max_memory": limits.max_memory,
-        "max_seconds": limits.max_seconds,
         "format": format,
         "reading": {
             "reader": reader,
@@ -111,9 +66,7 @@ def isolated_document(
     kind = "PDF" if format == "pdf" else "file"
     name = f"The {kind}" if isinstance(source, bytes) else shown(path_of(source))
     data = source if isinstance(source, bytes) else b""
-    reply = _reply(json.dumps(request).encode() + b"\n" + data, limits, name)
-    if "error" in reply:
-        raise getattr(errors, reply["error"])(reply["message"])
+    reply = asked(__name__, request, data, limits, name, _ADVICE)
     facts = {key: value for key, value in reply["meta"].items() if key != "source"}
     facts = {**reply["meta"], **meta, **facts}
     return Document(
@@ -131,67 +84,21 @@ def _check_reader(reader: Any) -> None:
         )
 
 
-def _reply(request: bytes, limits: Isolation, name: str) -> dict[str, Any]:
-    """What the process answers. Raises InvalidDocument where it does not."""
-    if not sys.executable:
-        raise InvalidParameter(
-            "isolated needs a Python interpreter of its own, and sys.executable names none here. "
-            "Read with isolated=False."
-        )
-    try:
-        process = subprocess.run(
-            [sys.executable, "-c", _START],
-            input=request,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=limits.max_seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise InvalidDocument(
-            f"{name} was not read within {limits.max_seconds:g} seconds. Allow more by "
-            "isolated=Isolation(max_seconds=...) if you trust the file."
-        ) from None
-    try:
-        reply: dict[str, Any] = json.loads(process.stdout)
-    except ValueError:
-        memory = "" if limits.max_memory is None else f" of {limits.max_memory:,} bytes"
-        raise InvalidDocument(
-            f"{name} cannot be read: the process that read it ended by {_ending(process)}. The "
-            f"file is damaged, or needs more than the memory{memory} that "
-            "isolated=Isolation(max_memory=...) allows."
-        ) from None
-    return reply
-
-
-def _ending(process: subprocess.CompletedProcess[bytes]) -> str:
-    """How a process ended, as people say it."""
-    if process.returncode >= 0:
-        return f"exit status {process.returncode}"
-    try:
-        return signal.Signals(-process.returncode).name
-    except ValueError:
-        return f"signal {-process.returncode}"
-
-
 def answer(request: Mapping[str, Any]) -> None:
-    """The child's part: read a request's PDF and write the reply."""
-    output = os.dup(1)
-    os.dup2(2, 1)  # what a reader prints must not be taken for the reply
-    _limit(request["max_memory"], request["max_seconds"])
-    source = sys.stdin.buffer.read() if request["source"] is None else request["source"]
-    reply: dict[str, Any]
-    try:
-        document = _read(request, source)
-        reply = {
+    """The child's part: read a request's file and write the reply."""
+
+    def reply() -> dict[str, Any]:
+        data = request["source"] is None
+        document = _read(
+            request, sys.stdin.buffer.read() if data else request["source"]
+        )
+        return {
             "text": document.text,
             "title": document.title,
             "meta": dict(document.meta),
         }
-    except StructragError as error:
-        reply = {"error": type(error).__name__, "message": str(error)}
-    with os.fdopen(output, "wb") as file:
-        file.write(json.dumps(reply).encode())
+
+    reply_with(request, reply)
 
 
 def _read(request: Mapping[str, Any], source: str | bytes) -> Document:
@@ -209,22 +116,3 @@ def _read(request: Mapping[str, Any], source: str | bytes) -> Document:
     return converted_document(
         registered, data, shown(Path(source)), title=title, meta=meta
     )
-
-
-def _limit(max_memory: int | None, max_seconds: float) -> None:
-    """Limit this process, as far as the system can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    # The parent waits for a time; this is for a child whose parent is gone.
-    limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(max_seconds) + 1}
-    if max_memory is not None:
-        limits[resource.RLIMIT_AS] = max_memory
-    for kind, most in limits.items():
-        try:
-            hard = resource.getrlimit(kind)[1]
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (most, hard))
-        except (OSError, ValueError):  # macOS refuses some
-            continue

@@ -18,6 +18,7 @@ from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (
     PARAGRAPH_TOKENS,
     SECTION_TOKENS,
+    ParagraphSplitter,
     Span,
     keyword_title,
     paragraph_cutter,
@@ -25,6 +26,7 @@ from structrag.retrieval.d3.paragraphs import (
 )
 from structrag.text.cutting import Piece
 from structrag.text.extractive import keywords, section_frequencies, summarise
+from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import count_tokens
 
 SUMMARY_TOKENS = 60  # of a summary at most
@@ -62,7 +64,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         summaries: "auto": by the language model where there is one, else extractive. "extractive":
             never by the model.
         summary_tokens: Most tokens of a summary, by `counter`; longer ones are cut behind a
-            sentence.
+            sentence, and one longer than its section is replaced by that. None: the language
+            model's summary stays as it is, and an extract has at most 142 (`paper`).
         whole_tokens: A body of at most so many tokens stands for itself; 0: every section is
             summarised (preset `paper`).
         section_tokens: A body of more tokens is listed in parts of at most so many, but of one
@@ -77,7 +80,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     """
 
     summaries: str = "auto"
-    summary_tokens: int = SUMMARY_TOKENS
+    summary_tokens: int | None = SUMMARY_TOKENS
     whole_tokens: int = 60
     section_tokens: int = SECTION_TOKENS
     paragraph_tokens: int = PARAGRAPH_TOKENS
@@ -88,7 +91,8 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     def __post_init__(self) -> None:
         ReadOptions.__post_init__(self)
         check_choice("summaries", self.summaries, ("auto", "extractive"))
-        check_at_least("summary_tokens", self.summary_tokens, 8)
+        if self.summary_tokens is not None:
+            check_at_least("summary_tokens", self.summary_tokens, 8)
         check_at_least("whole_tokens", self.whole_tokens, 0)
         check_at_least("section_tokens", self.section_tokens, 0)
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
@@ -98,10 +102,12 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
 
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
-        """The settings of the paper. Every section is summarised as a whole, its text alone is
-        given to the summariser, and there are no keywords."""
+        """The settings of the paper. Every section is summarised, its text alone is given to the
+        summariser, whose answer stays as it is, and there are no keywords. Of a section above
+        `window_tokens`, which the paper does not speak of, the summaries of its parts are
+        summarised: bart-large-cnn reads 1,024."""
         settings = {
-            "summary_tokens": PAPER_TOKENS,
+            "summary_tokens": None,
             "whole_tokens": 0,
             "section_tokens": 0,
             "paragraph_tokens": 0,
@@ -114,12 +120,17 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         """The condensed sections of a document, in pre-order, as steps."""
         outline = self.outline(document)
         spans = section_spans(outline, self, self.section_tokens, self.paragraph_tokens)
-        bodies = [_body(document.text, span) for span in spans]
+        bodies = [_body(document.text, span.blocks) for span in spans]
         titles = []
         for span, body in zip(spans, bodies, strict=True):
             title = span.section.title
             titles.append(keyword_title(body, self.language) if span.pseudo else title)
-        summaries = yield from self._summaries(document, spans, titles, bodies)
+        paths = []
+        for span, title in zip(spans, titles, strict=True):
+            path = SEPARATOR.join(span.section.path)
+            paths.append(path or title or document.title)
+        blocks = [span.blocks for span in spans]
+        summaries = yield from self.summaries_flow(document.text, paths, blocks)
         words = self._keywords(titles, bodies)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
         sections = zip(spans, titles, bodies, summaries, words, strict=True)
@@ -146,14 +157,11 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
             ranked.append(words[: self.keywords] if body else [])
         return ranked
 
-    def _summaries(
-        self,
-        document: Document,
-        spans: Sequence[Span],
-        titles: Sequence[str],
-        bodies: Sequence[str],
+    def summaries_flow(
+        self, text: str, paths: Sequence[str], blocks: Sequence[Sequence[Block]]
     ) -> Flow[list[ModelSummary]]:
-        """A summary for each body; a short one is its own."""
+        """A summary for each run of blocks, which stands under its path; a short one is its own."""
+        bodies = [_body(text, of_one) for of_one in blocks]
         long = [
             i
             for i, body in enumerate(bodies)
@@ -162,38 +170,33 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         summaries = [ModelSummary(body) for body in bodies]
         answers: list[ModelSummary] = [ModelSummary(no_model=True)] * len(long)
         if self.summaries == "auto" and long:
-            texts = []
-            paths = []
-            for i in long:
-                pieces = self._pieces(
-                    document.text, spans[i].blocks, self.window_tokens
-                )
-                texts.append(list(pieces))
-                paths.append(
-                    " > ".join(spans[i].section.path) or titles[i] or document.title
-                )
+            pieces = [
+                list(self._pieces(text, blocks[i], self.window_tokens)) for i in long
+            ]
             answers = yield from summary_flow(
-                paths,
-                texts,
+                [paths[i] for i in long],
+                pieces,
                 self._prompt,
                 window=self.window_tokens,
-                language=self.language,
+                language=None if self.summary_tokens is None else self.language,
             )
         for i, answer in zip(long, answers, strict=True):
-            text = self._usable(answer.text, bodies[i], document.text, spans[i].blocks)
-            summaries[i] = ModelSummary(text, answer.failure)
+            summary = self._usable(answer.text, bodies[i], text, blocks[i])
+            summaries[i] = ModelSummary(summary, answer.failure)
         return summaries
 
     def _usable(
         self, summary: str, body: str, text: str, blocks: Sequence[Block]
     ) -> str:
         """A summary of at most `summary_tokens`, else an extract of the body."""
-        if not summary and self.counter(body) > self.summary_tokens:
+        if summary and self.summary_tokens is None:
+            return summary
+        if not summary and self.counter(body) > self._most:
             summary = self._extract(text, blocks)
         # A summary longer than the body is worse than the body.
         if not summary or len(summary) > len(body):
             return self.first_sentences(body)
-        if self.counter(summary) > self.summary_tokens:
+        if self.counter(summary) > self._most:
             return self.first_sentences(summary)
         return summary
 
@@ -223,7 +226,7 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
     def first_sentences(self, text: str) -> str:
         """The text's first sentences, at most `summary_tokens` together. Of a longer first sentence
         they are the first words."""
-        limit = self.summary_tokens
+        limit = self._most
         head = text[: limit * 40]  # characters; far more than so many tokens have
         end = 0
         cutter = paragraph_cutter(self)
@@ -237,9 +240,13 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         return head[pieces[0].start : pieces[0].end].strip() if pieces else ""
 
     @property
+    def _most(self) -> int:
+        return PAPER_TOKENS if self.summary_tokens is None else self.summary_tokens
+
+    @property
     def _summary_words(self) -> int:
         # `count_tokens` estimates 1.3 tokens a word.
-        return self.summary_tokens * 10 // 13
+        return self._most * 10 // 13
 
     @property
     def _prompt(self) -> str:
@@ -247,11 +254,38 @@ class SectionSplitter(ReadingSplitter, ReadOptions):
         return _WORDS.sub(str(self._summary_words), self.prompt)
 
 
-def _body(text: str, span: Span) -> str:
-    """The own body without outer white space; "" for a heading alone."""
-    return (
-        text[span.blocks[0].start : span.blocks[-1].end].strip() if span.blocks else ""
-    )
+@dataclass(frozen=True, slots=True)
+class SummarisedParagraphs(ReadingSplitter):
+    """Paragraphs with `extras["summary"]`, which HIERBASE reads first. They are condensed as
+    sections are."""
+
+    paragraphs: ParagraphSplitter
+    sections: SectionSplitter
+
+    def split_flow(self, document: Document) -> Flow[list[Chunk]]:
+        """The paragraphs of a document, in reading order, as steps."""
+        chunks = self.paragraphs.split(document)
+        paths = [SEPARATOR.join(chunk.path) or document.title for chunk in chunks]
+        blocks = [[Block("paragraph", chunk.start, chunk.end)] for chunk in chunks]
+        summaries = yield from self.sections.summaries_flow(
+            document.text, paths, blocks
+        )
+        return [
+            replace(chunk, extras={**chunk.extras, **_notes(summary)})
+            for chunk, summary in zip(chunks, summaries, strict=True)
+        ]
+
+
+def _body(text: str, blocks: Sequence[Block]) -> str:
+    """The blocks without outer white space; "" for none."""
+    return text[blocks[0].start : blocks[-1].end].strip() if blocks else ""
+
+
+def _notes(summary: ModelSummary) -> dict[str, Any]:
+    notes: dict[str, Any] = {"summary": summary.text}
+    if summary.failure:
+        notes |= {"degraded": True, "failure": summary.failure}
+    return notes
 
 
 def _chunk(
@@ -265,13 +299,11 @@ def _chunk(
 ) -> Chunk:
     path = (title,) if span.pseudo else span.section.path
     context = maker.context(path, own=bool(body))
-    notes: dict[str, Any] = {"summary": summary.text}
+    notes = _notes(summary)
     if body:
         notes["reduced"] = "\n".join(
             [summary.text, ", ".join(words)] if words else [summary.text]
         )
-    if summary.failure:
-        notes |= {"degraded": True, "failure": summary.failure}
     if span.pseudo:
         notes["pseudo"] = True
     if span.parts:

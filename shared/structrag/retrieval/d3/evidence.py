@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from structrag.errors import NoModel
 from structrag.model_calls.answer_parsing.ids import ID_SCHEMA, parse_ids, usable_ids
@@ -24,6 +23,7 @@ from structrag.retrieval.d3.selection import (
     empty_is_none,
 )
 from structrag.text.extractive import summarise
+from structrag.text.heading_path import SEPARATOR
 
 COMPONENT = "d3.select/1"
 SUMMARY_COMPONENT = "d3.paragraph/1"
@@ -190,7 +190,7 @@ def summarised_flow(
     """The paragraphs with `extras["summary"]` by the summariser (section 3.3.2, HIERBASE).
 
     Those that are short, or have one, stay as they are, as does one whose summary fails, cannot be
-    used or is no shorter.
+    used or, unless every paragraph is to have one, is no shorter.
     """
     chosen = list(paragraphs)
     if settings.summariser is None:
@@ -200,7 +200,7 @@ def summarised_flow(
         is_long = settings.counter(paragraph.text) > settings.short_tokens
         if is_long and not paragraph.extras.get("summary"):
             long.append(i)
-    asks = [_summary_ask(paragraphs[i], settings.summariser) for i in long]
+    asks = [_summary_ask(paragraphs[i], settings) for i in long]
     answers = (yield asks) if asks else []
     for i, answer in zip(long, answers, strict=True):
         summary = (
@@ -208,18 +208,20 @@ def summarised_flow(
         )
         if not summary:
             tally.failures.append(f"a paragraph's summary: {why_unusable(answer)}")
-        elif len(summary) < len(paragraphs[i].text):
+        elif not settings.short_tokens or len(summary) < len(paragraphs[i].text):
             extras = {**paragraphs[i].extras, "summary": summary}
             chosen[i] = replace(paragraphs[i], extras=extras)
     return chosen
 
 
-def _summary_ask(paragraph: Chunk, summariser: Any) -> Ask:
-    """What asks for a paragraph's summary, in the model's own words if it has some."""
-    template = getattr(summariser, "summary_prompt", PROMPT)
-    title, words = " > ".join(paragraph.path), str(SUMMARY_TOKENS * 10 // 13)
-    prompt = template.format(title=title, text=paragraph.text, words=words)
-    return Ask(prompt, SUMMARY_COMPONENT, llm=summariser)
+def _summary_ask(paragraph: Chunk, settings: Selection) -> Ask:
+    """What asks for a paragraph's summary, in the model's own words if nothing else is said."""
+    own = getattr(settings.summariser, "summary_prompt", PROMPT)
+    words = (settings.short_tokens or SUMMARY_TOKENS) * 10 // 13
+    prompt = (settings.summary_prompt or own).format(
+        title=SEPARATOR.join(paragraph.path), text=paragraph.text.strip(), words=words
+    )
+    return Ask(prompt, SUMMARY_COMPONENT, llm=settings.summariser)
 
 
 def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:

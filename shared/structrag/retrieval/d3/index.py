@@ -35,7 +35,11 @@ from structrag.model_calls.usage import fallbacks_line
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.reading.settings import ReadOptions
-from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
+from structrag.retrieval.d3.condensing import (
+    PROMPT,
+    SectionSplitter,
+    SummarisedParagraphs,
+)
 from structrag.retrieval.d3.layout import SectionLayout, build_layout
 from structrag.retrieval.d3.paragraphs import (
     PART_TOKENS,
@@ -104,10 +108,12 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
         llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a
             `TransformersSummariser`; None: extractive.
-        preset: "default", or "paper": every section is summarised, however short, and listed whole,
-            however long; no keywords.
+        preset: "default", or "paper": every section is summarised, however short, by the text
+            alone, the summary stays as it is, and it is listed whole, however long; no keywords.
         summary_tokens, whole_tokens, section_tokens, paragraph_tokens, keywords, prompt: As in
             `SectionSplitter`; None: by the preset.
+        paragraph_summaries: Whether every paragraph is summarised as well, by the same rules, for
+            the strategy "hierbase"; a retriever then asks for none.
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
@@ -127,6 +133,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         whole_tokens: int | None = None,
         section_tokens: int | None = None,
         paragraph_tokens: int | None = None,
+        paragraph_summaries: bool = False,
         window_tokens: int = 1000,
         keywords: int | None = None,
         prompt: str | None = None,
@@ -171,6 +178,7 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
         self._saved: dict[str, Any] = {
             "preset": preset,
             **{name: getattr(splitter, name) for name in by_preset},
+            "paragraph_summaries": paragraph_summaries,
             "window_tokens": window_tokens,
             "part_tokens": part_tokens,
             "plain_headings": plain_headings,
@@ -178,10 +186,14 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             "stems": stems,
             "exclude_titles": list(read_options.exclude_titles),
         }
+        self.prompt: str = splitter.prompt
+        paragraphs = ParagraphSplitter(
+            splitter.paragraph_tokens, **read_options.options()
+        )
         self._splitters: dict[str, Splitter] = {
-            PARAGRAPHS: ParagraphSplitter(
-                splitter.paragraph_tokens, **read_options.options()
-            ),
+            PARAGRAPHS: SummarisedParagraphs(paragraphs, splitter)
+            if paragraph_summaries
+            else paragraphs,
             SECTIONS: splitter,
             PARTS: PartSplitter(
                 part_tokens, splitter.paragraph_tokens, **read_options.options()
@@ -195,6 +207,9 @@ class D3Index(DocumentIndex[D3AddReport, SearchedLevel]):
             Runner(llm=llm, embedder=self.embedder, call_settings=call_settings),
             store,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_layout": None}
 
     def _searched(self, store: Store) -> dict[str, SearchedLevel]:
         # Sections are read by the language model, and not searched.

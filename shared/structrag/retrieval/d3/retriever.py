@@ -122,9 +122,10 @@ class D3Retriever(Retriever):
         self.router: str = _checked_router(router, model, evidence)
         if paper:
             routing = routing or Routing.paper()
-            summariser = index.runner.llm or model
             selection = selection or Selection.paper(
-                strategy="auto", summariser=summariser
+                strategy="auto",
+                summariser=index.runner.llm or model,
+                summary_prompt=index.prompt if index.runner.llm else None,
             )
         self.routing: Routing = routing or Routing()
         self.selection: Selection = selection or Selection()

@@ -76,12 +76,15 @@ class Selection:
         hier_fallback: With "hierbase", whether "base" over all paragraphs follows where no summary
             was chosen; False: nothing is (paper).
         short_tokens: With "hierbase", paragraphs of at most so many tokens are shown instead of a
-            summary; 0: never (paper).
+            summary, as is one that is shorter than its summary; 0: never (paper).
         summariser: With "hierbase", the language model that summarises paragraphs (S in the paper),
             a `TransformersSummariser` for example; its calls are in `usage`, not in a result's
             cost, and `cache` keeps them. A model of LangChain or LlamaIndex is wrapped, as in
             `LangChainModel(...)`. None: extracts. With `preset="paper"` of `D3Retriever`
-            that of the index, else the retriever's.
+            that of the index, else the retriever's. `D3Index(paragraph_summaries=True)` keeps
+            summaries with the index, and they come first.
+        summary_prompt: What it is asked, with {text}, {title} and {words}, how many the summary may
+            have by `short_tokens`. None: what the model says itself, else ours.
         with_path: Whether "monot5" and "cross_encoder" see the heading path in front of a
             paragraph; False: its text alone (paper).
         monot5: For "monot5": a `MonoT5`, the folder or name of a checkpoint on this machine, or an
@@ -108,6 +111,7 @@ class Selection:
     hier_fallback: bool = True
     short_tokens: int = 60
     summariser: Any = None
+    summary_prompt: str | None = None
     with_path: bool = True
     monot5: Any = None
     cross_encoder: Any = None
@@ -136,6 +140,11 @@ class Selection:
                     f"{self.threshold!r}."
                 )
         check_template("prompt", self.prompt, ["paragraphs", "question"])
+        if self.summary_prompt is not None:
+            places = ["title", "words"]
+            check_template(
+                "summary_prompt", self.summary_prompt, ["text"], optional=places
+            )
         check_counter(self.counter)
         for name in ("monot5", "cross_encoder"):
             if name in self.stages and getattr(self, name) is None:

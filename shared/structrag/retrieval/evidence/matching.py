@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 from structrag.model_calls.requests import EmbedTokens, Flow, TokenEncoder, TokenVectors
 from structrag.records import Chunk, Hit
@@ -16,9 +16,14 @@ from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Ranking
 from structrag.retrieval.evidence.store import StoredDocument
 from structrag.text.arrays import Array, IntArray
+from structrag.text.folding import UNSEEN
+from structrag.text.scripts import UNPARTED
 from structrag.text.stems import stems
+from structrag.text.terms import word_spans
 
-_WORD = re.compile(r"\w+")
+_WORD = regex.compile(
+    rf"[{UNPARTED}]\p{{M}}*|[[\w\p{{M}}{UNSEEN}]--[{UNPARTED}]]+", regex.VERSION1
+)
 Span = tuple[int, int]
 
 
@@ -64,11 +69,6 @@ class PlacedTokens:
     vectors: Array  # (n, d)
 
 
-def words_of(text: str) -> list[Span]:
-    """The words of a text, as runs of letters, digits and underscores."""
-    return [match.span() for match in _WORD.finditer(text)]
-
-
 def by_tokens(
     question: str, asked: TokenVectors, text: str, sentence: Span, tokens: PlacedTokens
 ) -> tuple[WordMatch, ...]:
@@ -79,7 +79,7 @@ def by_tokens(
     """
     inside = (tokens.starts >= sentence[0]) & (tokens.starts < sentence[1])
     starts = tokens.starts[inside]
-    words = words_of(question)
+    words = word_spans(question)
     firsts = [start for start, _ in words]
     owners = [bisect_right(firsts, start) - 1 for start in asked.spans[:, 0].tolist()]
     matches = []
@@ -103,11 +103,12 @@ def by_stems(
 ) -> tuple[WordMatch, ...]:
     """The words of a question, without stop words, matched by their stems."""
     places: dict[str, Span] = {}
-    for match in _WORD.finditer(text, *sentence):
-        for stem in stems(match.group(), language=language):
-            places.setdefault(stem, match.span())
+    first, last = sentence
+    for start, end in word_spans(text[first:last], parts=True):
+        for stem in stems(text[first + start : first + end], language=language):
+            places.setdefault(stem, (first + start, first + end))
     matches = []
-    for start, end in words_of(question):
+    for start, end in word_spans(question):
         of_word = stems(question[start:end], language=language)
         if of_word:
             place = next((places[stem] for stem in of_word if stem in places), None)
@@ -130,26 +131,23 @@ def explain_flow(
 ) -> Flow[list[tuple[SentenceMatch, ...]]]:
     """The sentences of each hit with the question's words they match. The encoder reads the
     question and the pieces around the hits; None: words match by stems."""
-    numbers = {stored.id: number for number, stored in enumerate(documents)}
-    places = [numbers[hit.chunk.doc_id] for hit in hits]
+    by_id = {stored.id: stored for stored in documents}
     asked: TokenVectors | None = None
-    tokens: Mapping[tuple[int, Span], TokenVectors] = {}
+    tokens: Mapping[tuple[str, Span], TokenVectors] = {}
     if encoder is not None and hits:
         around = [
-            (number, piece)
-            for number, hit in zip(places, hits, strict=True)
-            for piece in _pieces(documents[number], hit.chunk)
+            (hit.chunk.doc_id, piece)
+            for hit in hits
+            for piece in _pieces(by_id[hit.chunk.doc_id], hit.chunk)
         ]
-        asked, tokens = yield from _read_flow(query, around, documents, encoder)
+        asked, tokens = yield from _read_flow(query, around, by_id, encoder)
     explained = []
-    for number, hit in zip(places, hits, strict=True):
-        document = documents[number]
-        of_hit = {
-            piece: tokens.get((number, piece)) for piece in _pieces(document, hit.chunk)
-        }
-        placed = _placed(of_hit)
+    for hit in hits:
+        document = by_id[hit.chunk.doc_id]
+        pieces = _pieces(document, hit.chunk)
+        placed = _placed({piece: tokens.get((document.id, piece)) for piece in pieces})
         sentences = []
-        for unit, sentence in _sentences(pool, number, hit.chunk):
+        for unit, sentence in _sentences(pool, documents, hit.chunk):
             if asked is not None and placed is not None:
                 words = by_tokens(query, asked, document.text, sentence, placed)
             else:
@@ -161,14 +159,14 @@ def explain_flow(
 
 def _read_flow(
     query: str,
-    around: Sequence[tuple[int, Span]],
-    documents: Sequence[StoredDocument],
+    around: Sequence[tuple[str, Span]],
+    documents: Mapping[str, StoredDocument],
     encoder: TokenEncoder,
-) -> Flow[tuple[TokenVectors, dict[tuple[int, Span], TokenVectors]]]:
+) -> Flow[tuple[TokenVectors, dict[tuple[str, Span], TokenVectors]]]:
     """The tokens of the question and of pieces, each piece read once."""
     encoder_spans = list(dict.fromkeys(around))
     texts = tuple(
-        documents[number].text[slice(*piece)] for number, piece in encoder_spans
+        documents[doc_id].text[slice(*piece)] for doc_id, piece in encoder_spans
     )
     requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
     (asked,), read = yield requests
@@ -184,17 +182,20 @@ def _pieces(document: StoredDocument, chunk: Chunk) -> list[Span]:
     ]
 
 
-def _sentences(pool: Corpus, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
+def _sentences(
+    pool: Corpus, documents: Sequence[StoredDocument], chunk: Chunk
+) -> Iterator[tuple[int, Span]]:
     """The atoms that lie in a chunk, with their places. The places are within the chunk."""
-    record = pool.records[number]
-    for unit in np.flatnonzero(
-        (record.ends > chunk.start) & (record.starts < chunk.end)
-    ).tolist():
-        start, end = int(record.starts[unit]), int(record.ends[unit])
-        yield (
-            int(pool.firsts[number]) + unit,
-            (max(start, chunk.start), min(end, chunk.end)),
-        )
+    for document, record, before in zip(
+        documents, pool.records, pool.firsts, strict=False
+    ):
+        if document.id != chunk.doc_id:
+            continue
+        inside = (record.ends > chunk.start) & (record.starts < chunk.end)
+        for unit in np.flatnonzero(inside).tolist():
+            start, end = int(record.starts[unit]), int(record.ends[unit])
+            span = max(start, chunk.start), min(end, chunk.end)
+            yield int(before) + unit, span
 
 
 def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
@@ -208,11 +209,12 @@ def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
 
 
 def _word_at(text: str, place: int) -> Span:
-    """The word that holds a character, or the character alone."""
+    """The word that holds a character, or the character alone. Where spaces do not part words, it
+    is a character."""
     match = _WORD.match(text, place)
     if match is None:
         return place, place + 1
-    start = place
-    while start > 0 and _WORD.match(text[start - 1 : start]):
+    start, end = match.span()
+    while start > 0 and _WORD.fullmatch(text, start - 1, end):
         start -= 1
-    return start, match.end()
+    return start, end

@@ -147,10 +147,9 @@ class PassageReader:
         starts = np.flatnonzero(np.diff(record.blocks, prepend=-1))
         stops = np.append(starts, len(record))[1:]
         sections = record.sections[starts]
-        are_titled = np.array([bool(path) for path in document.paths])[sections]
-        are_headings = are_titled & (
-            record.ends[starts] <= np.array(document.body_starts)[sections]
-        )
+        body_starts = [document.body_starts[one] for one in sections.tolist()]
+        are_titled = np.array([bool(document.paths[one]) for one in sections.tolist()])
+        are_headings = are_titled & (record.ends[starts] <= np.array(body_starts))
         ends = stops[~are_headings | (stops == len(record))]
         return list(pairwise([0, *ends.tolist()]))
 

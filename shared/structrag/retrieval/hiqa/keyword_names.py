@@ -1,8 +1,9 @@
 """Names of products, and where they occur (HiQA, section 5).
 
-They are found in any text, and detected in titles and file names. A text is read as pieces after
-NFKC and case folding: runs of letters and digits, single characters of scripts written without
-spaces, and other signs. Spaces and hyphens only separate pieces. A name occurs where a run of
+They are found in any text, and detected in titles and file names. A text is folded
+(`structrag.text.folding`) and read as pieces: runs of letters and digits, single characters of
+scripts in which spaces do not part words, and other signs; "C++" and "C#" are pieces. Spaces and
+hyphens only separate pieces. A name occurs where a run of
 neighbouring pieces, put together, is the name put together: "IS-3722 HS" holds IS3722HS and IS3722,
 "IS37220" holds neither, and 手机 occurs in 手机壳.
 """
@@ -10,7 +11,6 @@ neighbouring pieces, put together, is the name put together: "IS-3722 HS" holds 
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
@@ -20,22 +20,26 @@ import numpy as np
 import regex
 
 from structrag.text.arrays import BoolArray, IntArray
+from structrag.text.folding import fold, fold_with_places, plain_signs
 from structrag.text.names import names_by_form
-from structrag.text.scripts import SPACELESS
+from structrag.text.scripts import UNPARTED
 
 HEAD = 4  # characters that tell quickly whether a piece can begin a name
 
-# and separators that the two engines see differently
-_HYPHENS = r"\-_\u00ad\u2010-\u2013\u2212\x1c-\x1f"
+_SEPARATORS = r"\-_\x1c-\x1f"  # the last are spaces to one of the two engines only
 _BLANK_LINE = r"\n\s*\n"  # a piece that no name holds
-_NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{SPACELESS}]")
+_NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{UNPARTED}]")
+_MARK = r"(?:(?<=[^\W\d_])(?:\+\+?|\#)(?![{inside}+\#]))?"
+_WORD_MARK = _MARK.format(inside=r"\w")
 _PLAIN_PIECE = re.compile(
-    rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*|{_BLANK_LINE}|[^\s{_HYPHENS}]"
+    rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*{_WORD_MARK}|{_BLANK_LINE}|"
+    rf"[^\s{_SEPARATORS}]"
 )
-_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+"
+_LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{UNPARTED}]]+"
+_LETTER_MARK = _MARK.format(inside=rf"[\w--[{UNPARTED}]]")
 _ANY_PIECE = regex.compile(
-    rf"{_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_LETTERS})*|[{SPACELESS}]\p{{M}}*|"
-    rf"{_BLANK_LINE}|[^\s{_HYPHENS}]",
+    rf"{_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_LETTERS})*{_LETTER_MARK}|"
+    rf"[{UNPARTED}]\p{{M}}*|{_BLANK_LINE}|[^\s{_SEPARATORS}]",
     regex.VERSION1,
 )
 
@@ -70,16 +74,8 @@ _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
 def pieces(text: str) -> list[str]:
     """What a text is compared by, in order. That is folded words, characters of scripts without
     spaces, signs, and blank lines."""
-    folded = _folded(text)
+    folded = fold(text)
     return list(_pattern(folded).findall(folded))
-
-
-def _folded(text: str) -> str:
-    return (
-        text.lower()
-        if text.isascii()
-        else unicodedata.normalize("NFKC", text).casefold()
-    )
 
 
 def _pattern(folded: str) -> Any:
@@ -122,13 +118,12 @@ class Names:
                     break
 
     def removed(self, text: str) -> str:
-        """A text without the names in it, parts joined by spaces. It is folded where folding
-        changed its length."""
-        folded = _folded(text)
+        """A text without the names in it, parts joined by spaces."""
+        folded, starts, ends = fold_with_places(text)
         places = [match.span() for match in _pattern(folded).finditer(folded)]
-        characters = list(text if len(folded) == len(text) else folded)
+        characters = list(text)
         for first, end, _ in self.spans([folded[start:stop] for start, stop in places]):
-            start, stop = places[first][0], places[end - 1][1]
+            start, stop = starts[places[first][0]], ends[places[end - 1][1] - 1]
             characters[start:stop] = " " * (stop - start)
         return " ".join("".join(characters).split())
 
@@ -166,7 +161,7 @@ def title_names(title: str) -> list[str]:
     So "iPhone 15" is one, and the word of a variant behind it belongs to it ("15 Pro"). A title of
     up to four words in which none is found is a name itself.
     """
-    title = " ".join(title.split())
+    title = " ".join(plain_signs(title).split())
     names = _names(title)
     if not names and 0 < len(title.split()) <= _MOST_TITLE_WORDS:
         return [title]
@@ -176,7 +171,9 @@ def title_names(title: str) -> list[str]:
 def file_names(source: str) -> list[str]:
     """Names in the last part of a path or address. Its suffix does not count; underscores, or else
     hyphens, stand for spaces."""
-    last = re.split(r"[/\\]", re.split(r"[?#]", source)[0].rstrip("/\\"))[-1]
+    last = re.split(r"[/\\]", re.split(r"[?#]", plain_signs(source))[0].rstrip("/\\"))[
+        -1
+    ]
     words = " ".join(_SUFFIX.sub("", last).replace("_", " ").split())
     return _names(words if " " in words else words.replace("-", " "))
 

@@ -8,20 +8,19 @@ changed, not the collection, and the tables equal those made afresh.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from threading import RLock
 from typing import TypeAlias
 
 import numpy as np
 
-from structrag.errors import InvalidParameter, check_choice
+from structrag.errors import InvalidParameter, check_choice, warn_user
 from structrag.index.corpus import CorpusReader
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
+from structrag.model_calls.locks import Lock
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
@@ -205,7 +204,7 @@ class Keywords:
         self._scans: dict[str, Scan] = {}
         self._table: KeywordTable | None = None
         self._has_warned = False
-        self._lock = RLock()
+        self._lock = Lock()
 
     def table(self, reader: CorpusReader) -> KeywordTable:
         """The table for what the reader holds. Only documents that are new or have changed are
@@ -221,7 +220,7 @@ class Keywords:
         wanted = bool(self._detect) and not self._has_warned
         if wanted and not table.names.keys and table.n_documents >= FEWEST_DOCUMENTS:
             self._has_warned = True
-            warnings.warn(NOTHING_TELLS_APART.format(n=table.n_documents), stacklevel=2)
+            warn_user(NOTHING_TELLS_APART.format(n=table.n_documents))
 
     def _updated(self, reader: CorpusReader) -> KeywordTable:
         fingerprints = reader.fingerprints()

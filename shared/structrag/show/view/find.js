@@ -3,17 +3,50 @@
 const MOST_MATCHES = 20000;
 const found = { matches: [], at: -1 };
 
+// Letters and signs are folded as terms are (text/folding.py).
+const PLAIN = { æ: "ae", ð: "d", ø: "o", þ: "th", đ: "d", ħ: "h", ı: "i", ł: "l", œ: "oe", ß: "ss", ŧ: "t", ς: "σ", ё: "е", ѐ: "е", ѝ: "и" };
+const UNSEEN = /[\u00ad\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u061c\u0640\u064b-\u065f\u0670\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]/g;
+
+function fold(letter) {
+  const plain = letter
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\u058a\u05be\u2010-\u2013\u2043\u2212]/g, "-")
+    .replace(/[\u02b9-\u02bd\u2018\u2019\u201b\u2032]/g, "'");
+  const apart = plain.normalize("NFD");
+  return (PLAIN[plain] ?? (apart < "\u0400" ? apart : plain)).replace(UNSEEN, "");
+}
+
+// A text folded, and for each of its units where what it was made of begins; last the text's end.
+function foldedWithPlaces(text) {
+  const parts = [];
+  const places = [];
+  for (const { 0: piece, index } of text.matchAll(/[\0-\x7f]+|[^\0-\x7f]\p{M}*/gu)) {
+    const isPlain = piece < "\x80";
+    const part = isPlain ? piece.toLowerCase() : fold(piece);
+    for (let i = 0; i < part.length; i++) places.push(index + (isPlain ? i : 0));
+    parts.push(part);
+  }
+  places.push(text.length);
+  return { plain: parts.join(""), places };
+}
+
 function search(words) {
   found.matches = [];
   found.at = -1;
-  const pattern = words
-    .trim()
+  const pattern = foldedWithPlaces(words)
+    .plain.trim()
     .split(/\s+/)
     .map((word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"))
     .join("\\s+");
   if (pattern) {
-    for (const match of current().text.matchAll(new RegExp(pattern, "giu"))) {
-      found.matches.push([match.index, match.index + match[0].length]);
+    const shown = current();
+    shown.folded ??= foldedWithPlaces(shown.text);
+    const { plain, places } = shown.folded;
+    for (const match of plain.matchAll(new RegExp(pattern, "gu"))) {
+      let end = match.index + match[0].length;
+      while (places[end] === places[end - 1]) end++; // a letter that became several is painted whole
+      found.matches.push([places[match.index], places[end]]);
       if (found.matches.length === MOST_MATCHES) break;
     }
   }

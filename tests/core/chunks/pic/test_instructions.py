@@ -47,7 +47,7 @@ def test_questions_take_the_place_of_the_summary() -> None:
     assert splitter.instructions == ("Which cat will purr and sleep?",)
     llm, embedder = ScriptedModel("never asked"), HashEmbedder(256)
     found = splitter.explain(topics(), embedder=embedder, llm=llm)
-    assert not llm.prompts and embedder.queries == ["Which cat will purr and sleep?"]
+    assert not llm.prompts and not embedder.queries  # compared as sentences are
     relevant = " ".join(
         chunk.text for chunk in found.chunks if chunk.extras["relevant"]
     )
@@ -198,7 +198,7 @@ def test_where_a_summary_fails_the_mean_of_the_vectors_stands_for_it() -> None:
 
 def test_a_long_instruction_is_the_mean_of_its_windows() -> None:
     long = " ".join(["a"] * 150 + ["b"] * 150)
-    _, (first, _), asked = instructed([True, False], texts=(long, "c"))
+    _, (first, _), asked = instructed([True, False], texts=(long, "c"), window=6000)
     assert [len(text.split()) for text in asked[1][1]] == [150, 150, 1]
     assert first is not None
     assert first.vectors == pytest.approx(

@@ -16,10 +16,12 @@ from fixture_cases import examples
 from pdf_making import made, manual
 
 from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.reading import processes
 from structrag.reading.files import read_file
 from structrag.reading.pdf import isolation
 from structrag.reading.pdf.document import pdf_document
-from structrag.reading.pdf.isolation import Isolation, isolated_document
+from structrag.reading.pdf.isolation import isolated_document
+from structrag.reading.processes import Isolation
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
@@ -82,8 +84,8 @@ GREEDY = (
 def test_without_a_limit_of_memory_no_limit_is_named(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "_START", NOISE)
-    with pytest.raises(InvalidDocument, match="more than the memory that isolated="):
+    monkeypatch.setattr(processes, "_START", NOISE)
+    with pytest.raises(InvalidDocument, match="more than the memory that it may have"):
         read_file(path, isolated=Isolation(max_memory=None))
     with pytest.raises(InvalidDocument, match="more than the memory of 9,000 bytes"):
         read_file(path, isolated=Isolation(max_memory=9000))
@@ -100,12 +102,12 @@ def test_without_a_limit_of_memory_no_limit_is_named(
     ],
 )
 def test_how_a_process_ended(status: int, expected: str) -> None:
-    assert isolation._ending(subprocess.CompletedProcess([], status)) == expected
+    assert processes._ending(subprocess.CompletedProcess([], status)) == expected
 
 
 @POSIX
 def test_a_crash_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "_START", CRASH)
+    monkeypatch.setattr(processes, "_START", CRASH)
     with pytest.raises(
         InvalidDocument, match=r"manual\.pdf' cannot be read: .* by SIGABRT"
     ):
@@ -115,20 +117,20 @@ def test_a_crash_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_an_end_without_a_reply_is_one_sentence(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(isolation, "_START", NOISE)
+    monkeypatch.setattr(processes, "_START", NOISE)
     with pytest.raises(InvalidDocument, match="ended by exit status 3"):
         read_file(path, isolated=True)
 
 
 def test_the_limit_of_time_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "_START", ENDLESS)
+    monkeypatch.setattr(processes, "_START", ENDLESS)
     with pytest.raises(InvalidDocument, match="was not read within 1 seconds"):
         read_file(path, isolated=Isolation(max_seconds=1))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit of memory needs Linux")
 def test_the_limit_of_memory_holds(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "_START", GREEDY)
+    monkeypatch.setattr(processes, "_START", GREEDY)
     with pytest.raises(InvalidDocument, match="4,000,000,000 bytes"):
         read_file(path, isolated=True)
 
@@ -208,7 +210,7 @@ def test_a_process_is_limited_as_far_as_the_system_allows(
     monkeypatch.setattr(resource, "RLIM_INFINITY", -1)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (3, hard))
     monkeypatch.setattr(resource, "setrlimit", limits.__setitem__)
-    isolation._limit(max_memory, 7.5)
+    processes._limit(max_memory, 7.5)
     assert limits == {
         getattr(resource, f"RLIMIT_{name}"): (most, hard)
         for name, most in expected.items()
@@ -230,7 +232,7 @@ def test_a_limit_that_the_system_refuses_leaves_the_others(
 
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (3, 4000))
     monkeypatch.setattr(resource, "setrlimit", set_limit)
-    isolation._limit(700, 7.5)
+    processes._limit(700, 7.5)
     assert limits == {
         resource.RLIMIT_CORE: (0, 4000),
         resource.RLIMIT_AS: (700, 4000),
@@ -241,7 +243,7 @@ def answered(
     request: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Any:
     """What the child answers, while its standard output is a file."""
-    monkeypatch.setattr(isolation, "_limit", lambda *limits: None)
+    monkeypatch.setattr(processes, "_limit", lambda *limits: None)
     output = os.dup(1)
     file = os.open(tmp_path / "reply", os.O_RDWR | os.O_CREAT)
     try:

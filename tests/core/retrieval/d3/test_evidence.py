@@ -336,7 +336,7 @@ def test_long_paragraphs_get_summaries_that_are_shorter(
     assert read.extras.get("summary") == summary
     assert tally.failures == []
     assert [
-        "Title: Guide > Animals\n" in prompt and "at most 46 words" in prompt
+        "Title: Guide > Animals\n" in prompt and "at most 2 words" in prompt
         for prompt in summariser.prompts
     ] == [True] * asked
     # One that has a summary is not asked for.

@@ -1,0 +1,91 @@
+"""How long the documentation is, and how it reads.
+
+    python scripts/words.py [--long] [--phrases] [PAGE ...]
+
+For each page: words, words a sentence, and the share of sentences above 35 words. `--long` prints
+those sentences, `--phrases` the four words that stand together most often. Code, tables' rules,
+addresses of links and pictures are not words. Without a PAGE: README.md, docs, cookbooks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LONG = 35  # words of a sentence above which a reader loses it
+
+_CODE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`+[^`]+`+")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
+_ENDS = re.compile(r"(?<=[.!?])[)\"]*\s+(?=[A-Z`*\[\"(])")
+
+
+def prose(text: str) -> str:
+    """The page as it is read: no code blocks, a link's words without its address."""
+    return _LINK.sub(r"\1", _CODE.sub("", text))
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Sentences of paragraphs and list items; no headings, no tables."""
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)", prose(text)):
+        if not re.match(r"\s*(#|\||:?-+\|)", block):
+            line = " ".join(re.sub(r"^\s*(?:[-*]|\d+\.)\s+", "", block).split())
+            yield from (part for part in _ENDS.split(line) if _WORD.search(part))
+
+
+def words(text: str) -> list[str]:
+    """Words as a reader counts them: a span of code is one."""
+    return _WORD.findall(_SPAN.sub("code", text))
+
+
+def row(name: str, text: str) -> str:
+    """A page's figures."""
+    lengths = [len(words(sentence)) for sentence in sentences(text)]
+    mean = sum(lengths) / max(len(lengths), 1)
+    share = 100 * sum(length > LONG for length in lengths) / max(len(lengths), 1)
+    return f"{name:34}{len(words(prose(text))):8,}{mean:10.1f}{share:10.1f}%"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("pages", nargs="*", type=Path)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--phrases", action="store_true")
+    options = parser.parse_args(arguments)
+    pages = options.pages or [
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        ROOT / "cookbooks" / "README.md",
+    ]
+    texts = {
+        str(page.resolve().relative_to(ROOT)): page.read_text(encoding="utf-8")
+        for page in pages
+    }
+    print(f"{'':34}{'words':>8}{'/sentence':>10}{f'above {LONG}':>11}")
+    for name, text in texts.items():
+        print(row(name, text))
+        if options.long:
+            for sentence in sentences(text):
+                if len(words(sentence)) > LONG:
+                    print(f"    {sentence}")
+    print(row("all", "\n\n".join(texts.values())))
+    if options.phrases:
+        phrases: Counter[str] = Counter()
+        for text in texts.values():
+            for sentence in sentences(text):
+                each = [word.lower() for word in words(sentence)]
+                phrases.update(" ".join(each[i : i + 4]) for i in range(len(each) - 3))
+        for phrase, count in phrases.most_common(30):
+            print(f"{count:6} {phrase}")
+
+
+if __name__ == "__main__":
+    main()

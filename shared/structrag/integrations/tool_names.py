@@ -1,0 +1,115 @@
+"""Names of the tools that agents are given, told from the documents behind them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import chain, count, islice
+from threading import Lock
+from typing import Any
+from weakref import ReferenceType, ref
+
+from structrag.errors import UnknownDocument, warn_user
+
+LONGEST = 64  # characters of a tool's name, as models' services allow
+_SHOWN = 3  # documents that are named before it becomes "and more"
+_lock = Lock()
+# Name -> the retriever that has it, while it is there, and what that searches.
+_given: dict[str, tuple[ReferenceType[Any], str]] = {}
+
+
+def tool_name(verb: str, retriever: Any, name: str | None) -> str:
+    """The name of a tool: the user's, else told from the titles of the documents.
+
+    Such as "search_ovens"; "search_documents" where they are not known. A warning says where a
+    retriever that is still there, over other documents, has that name already; one that was told
+    from titles is numbered then.
+
+    Args:
+        verb: What the tool does, such as "search".
+        retriever: A retriever of an adapter, another of its host, or one around such.
+        name: The user's own, which is kept.
+    """
+    index, inner = _searched(retriever)
+    chosen = name or _shortened(f"{verb}_{_topic(index)}", LONGEST)
+    what = _identity(index, inner)
+    with _lock:
+        free = chosen
+        if name is None:
+            stem = _shortened(chosen, LONGEST - 4)
+            names = chain([chosen], (f"{stem}_{number}" for number in count(2)))
+            free = next(other for other in names if not _is_taken(other, what))
+        is_taken = _is_taken(chosen, what)
+        for other in [key for key, (held, _) in _given.items() if held() is None]:
+            del _given[other]
+        _given.setdefault(free, (ref(retriever), what))
+    if is_taken:
+        cure = "" if name else f", so this one is {free!r}"
+        warn_user(
+            f"Another tool, over other documents, is called {chosen!r} already{cure}: of two of "
+            "one name an agent keeps one. Pass name= and description=, which say what the "
+            "documents are about."
+        )
+    return free
+
+
+def _is_taken(name: str, what: str) -> bool:
+    held, searched = _given.get(name, (None, what))
+    return searched != what and held is not None and held() is not None
+
+
+def _searched(retriever: Any) -> tuple[Any, Any]:
+    """The index behind a retriever, or None, and the innermost retriever."""
+    while not hasattr(retriever, "index") and hasattr(retriever, "retriever"):
+        retriever = retriever.retriever
+    index = getattr(retriever, "index", None)
+    return (index if hasattr(index, "document_ids") else None), retriever
+
+
+def _identity(index: Any, retriever: Any) -> str:
+    """What tells tools apart that answer otherwise."""
+    if index is None:
+        return f"{type(retriever).__name__} {id(retriever)}"
+    ids = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
+    where = getattr(retriever, "where", None)
+    return f"{type(retriever).__name__} {ids.hexdigest()} {where!r}"
+
+
+def _topic(index: Any) -> str:
+    """The documents' titles as words of a name."""
+    n_documents = len(index.document_ids) if index is not None else 0
+    words = [_words(title) for title in _titles(index, _SHOWN)]
+    if not n_documents:
+        return "documents"
+    if not words or not all(
+        words
+    ):  # such as Chinese ones, of which no letter may stand in a name
+        digest = sha256("\n".join(index.document_ids).encode("utf-8", "surrogatepass"))
+        return f"documents_{digest.hexdigest()[:4]}"
+    if n_documents > _SHOWN:
+        return f"{_shortened(words[0], 40)}_and_more"
+    return "_and_".join(_shortened(word, 40 // len(words)) for word in words)
+
+
+def _titles(index: Any, n: int) -> Iterator[str]:
+    for doc_id in islice(index.document_ids if index is not None else (), n):
+        try:
+            document = index.store.document(doc_id)
+        except UnknownDocument:  # another thread has deleted it
+            continue
+        yield document.title or doc_id
+
+
+def _words(title: str) -> str:
+    """A title as lower-case ASCII words with "_" between them."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+
+
+def _shortened(words: str, most: int) -> str:
+    """The first whole words within so many characters."""
+    if len(words) <= most:
+        return words
+    return words[: most + 1].rpartition("_")[0].strip("_") or words[:most]

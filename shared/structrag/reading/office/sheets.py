@@ -1,0 +1,124 @@
+"""Sheets of XLS, XLSB and ODS by python-calamine (extra `sheets`), in a process of its own.
+
+calamine makes room for all cells between the first and the last one, so that two at opposite
+corners end the process.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from structrag.errors import require
+from structrag.reading.drafts import Draft
+from structrag.reading.office.grid import Sheet, clock
+from structrag.reading.office.package import ENCRYPTED, MOST_BYTES, OLE, Package, refuse
+from structrag.reading.office.placed import PlacedText
+from structrag.reading.processes import Isolation, asked, reply_with
+
+_LIMITS = Isolation()
+_DURATION = re.compile(r"(-?)PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.\d*)?S)?")
+_ADVICE = "Save it again, as .xlsx."
+
+
+def to_markdown(data: bytes, name: str = "") -> Draft:
+    """A workbook in XLS, XLSB or ODS as Markdown, in the shape that XLSX has.
+
+    Raises:
+        InvalidDocument: It is no such file, or broken, encrypted or too large.
+        MissingExtra: python-calamine is not installed.
+    """
+    require("python_calamine", extra="sheets")
+    if not data.startswith(OLE) or ENCRYPTED in data:
+        _check_package(Package(data, name))
+    reply = asked(__name__, {"name": name}, data, _LIMITS, name or "The file", _ADVICE)
+    placed = PlacedText()
+    unsure = []
+    for title, hidden, cells, merged in reply["sheets"]:
+        if hidden:
+            unsure.append(f"Sheet {title} is hidden; its text was kept.")
+        sheet = Sheet(placed, title, hidden)
+        placed.enter(sheet.label())
+        placed.heading(1, title)
+        for row, column, text, is_number in cells:
+            sheet.fill((row, column), text, is_number=is_number)
+        for start, end in merged:
+            sheet.merge(tuple(start), tuple(end))
+        sheet.write()
+    return placed.draft(uncertain=unsure)
+
+
+def _check_package(package: Package) -> None:
+    """Refuse what is encrypted, too large, or another package."""
+    manifest = "META-INF/manifest.xml"
+    if manifest in package and "encryption-data" in package.text(manifest):
+        package.refuse("it is encrypted. Save it without a password.")
+    if not {"content.xml", "xl/workbook.bin", "xl/workbook.xml"} & set(package.names):
+        package.refuse("it holds no sheets. Give it the suffix of what it is.")
+    if package.size > MOST_BYTES:
+        package.refuse(f"it unpacks to more than {MOST_BYTES:,} bytes. Split the file.")
+
+
+def answer(request: Mapping[str, Any]) -> None:
+    """The child's part: the cells of all sheets."""
+    data = sys.stdin.buffer.read()
+    reply_with(request, lambda: {"sheets": list(_sheets(data, request["name"]))})
+
+
+def _sheets(data: bytes, name: str) -> Iterator[tuple[str, bool, list[Any], list[Any]]]:
+    """Each sheet: its title, whether it is hidden, its cells and its merged cells, from 1."""
+    import python_calamine as calamine
+
+    try:
+        book = calamine.CalamineWorkbook.from_object(io.BytesIO(data))
+        kinds = calamine.SheetTypeEnum
+        for about in book.sheets_metadata:
+            if about.typ not in (kinds.WorkSheet, kinds.MacroSheet):
+                continue  # a chart, a form, a module of macros
+            sheet = book.get_sheet_by_name(about.name)
+            hidden = about.visible != calamine.SheetVisibleEnum.Visible
+            top, left = sheet.start or (0, 0)
+            cells = [
+                (row, column, _text(value), _is_number(value))
+                for row, values in enumerate(sheet.iter_rows(), top + 1)
+                for column, value in enumerate(values, left + 1)
+                if value != ""
+            ]
+            merged = [
+                [(row + 1, column + 1) for row, column in ends]
+                for ends in sheet.merged_cell_ranges or ()
+            ]
+            yield about.name, hidden, cells, merged
+    except calamine.PasswordError:
+        refuse(name, "it is encrypted. Save it without a password.")
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        reason = str(error).rstrip(".")
+        refuse(
+            name,
+            f"its sheets are broken, cut off or far too large ({reason}). {_ADVICE}",
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, str | bool)
+
+
+def _text(value: Any) -> str:
+    """A value as it is written for XLSX too."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float | int):
+        return format(value, ".15g")
+    if isinstance(value, datetime.timedelta):
+        return clock(round(value.total_seconds()))
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        return str(value.date())
+    duration = isinstance(value, str) and _DURATION.fullmatch(value)
+    if duration and value[-1] != "T":
+        hours, minutes, seconds = (int(part or 0) for part in duration.groups()[1:])
+        return duration[1] + clock(hours * 3600 + minutes * 60 + seconds)
+    return str(value)
