@@ -31,12 +31,12 @@ class IDMSEnrichment(ModelFields, TransformComponent):
 
     Example:
         >>> from structrag import IDMSEnricher
-        >>> long = "The LSTM of 2014 beats the GRU in speed and in size, as was shown in May."
-        >>> texts = ["Long Short-Term Memory (LSTM) keeps a state.", long]
+        >>> texts = ["Long Short-Term Memory (LSTM) keeps a state.", "It rains.",
+        ...     "The LSTM of 2014 beats the GRU in speed and in size, as was shown in May."]
         >>> component = IDMSEnrichment(enrich=IDMSEnricher(high=0.1, growth=1.0))
         >>> nodes = component([TextNode(text=text) for text in texts])
-        >>> nodes[1].metadata["heading_context"]
-        'Long Short-Term Memory (LSTM)'
+        >>> nodes[2].metadata["heading_context"], nodes[2].metadata["idms_action"]
+        ('Long Short-Term Memory (LSTM)', 'supplemented')
 
     It takes the nodes of any parser, all of a document in one call and in order: densities are
     compared within a document, and explanations come from its other nodes. Nodes are of one

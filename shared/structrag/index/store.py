@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -104,6 +105,8 @@ class Store:
         self.fitted: dict[str, Column] = {}
         self.changes: int = 0  # documents added or deleted so far
         self.seen: Seen = Seen()  # of what is saved
+        # The folder that it was opened from or last saved in, and `changes` then.
+        self.saved_at: tuple[Path, int] | None = None
         self._lock = threading.RLock()
         self._saving = threading.Lock()
         self._segments: list[Segment] = []
@@ -505,6 +508,7 @@ class Store:
                     self.config = plain_json(dict(config), "config")
                 self.snapshot()
                 segments, live = list(self._segments), list(self._live)
+                changes = self.changes
                 shared, fitted = dict(self.shared), dict(self.fitted)
                 saved = Saved(
                     self.settings,
@@ -516,6 +520,7 @@ class Store:
                     uuid4().hex,
                 )
             written = save_index(path, saved, self.seen)
+            self.saved_at = Path(path).absolute(), changes
             if written is not None:
                 new = [i for i, segment in enumerate(segments) if segment.file is None]
                 self._install(
@@ -535,6 +540,7 @@ class Store:
         store.settings, store.shared = saved.settings, dict(saved.shared)
         store.fitted = dict(saved.fitted)
         store.seen.add(path, saved.save)
+        store.saved_at = Path(path).absolute(), store.changes
         store._segments, store._live = list(saved.segments), list(saved.live)
         keys = [int(segment.keys[-1]) for segment in saved.segments if len(segment)]
         store._next_key = max(keys, default=-1) + 1
