@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import require
+from structrag.errors import IndexDamaged, require
 from structrag.index.engine_reader import EngineReader
 from structrag.index.engine_rows import (
     CHUNK,
@@ -134,6 +134,13 @@ class LanceReader(EngineReader):
         if not ids:
             return {}
         columns = ["id", "record", *(f"blob_{name}" for name in names)]
+        with raised_by_lance(self.place):
+            missing = set(columns) - set(self._table.schema.names)
+        if missing:
+            raise IndexDamaged(
+                f"The store at {self.place!r} was changed by another program: its rows have no "
+                f"{', '.join(sorted(missing))}. Restore it from a copy, or build it again."
+            )
         found = self._where(f"kind = {CHUNK} AND id IN ({ids})", columns)
         return {
             row_of_id(row_id): StoredRow(parse_row(record), blobs)

@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 LONGEST_END = 2000  # characters of a question that are read at either end
+ASKED = 2 * FOUND  # pieces by each route, of which the best count
+DIGITS = 4  # to which the scores of all stores agree
 VERSION = 5  # of what records hold: raised when the same document gives others
 
 
@@ -477,10 +479,10 @@ class EvidenceRetriever(DocumentIndex[AddReport, EvidenceLevel], Retriever):
         route, vector = OwnRoute(reader), question.vector
         vector = vector if vector is not None and vector.any() else None
         rankings = yield [
-            Search(f"{kind}:{VIEW}", question.text, vector, FOUND, where, route)
+            Search(f"{kind}:{VIEW}", question.text, vector, ASKED, where, route)
             for kind in ("dense", "bm25")
         ]
-        found = [ranked_rows(reader, ranking) for ranking in rankings]
+        found = [_best_rows(ranked_rows(reader, ranking)) for ranking in rankings]
         return reciprocal_rank_fusion(found)[:FOUND]
 
     def _frequencies(
@@ -553,6 +555,12 @@ def _ends(query: str) -> str:
     if len(query) <= 2 * LONGEST_END:
         return query
     return f"{query[:LONGEST_END]}\n{query[-LONGEST_END:]}"
+
+
+def _best_rows(scores: Mapping[int, float]) -> list[int]:
+    """The best rows, in the same order in every store: what it cannot tell apart by row."""
+    rows = sorted(scores, key=lambda row: (-round(scores[row], DIGITS), row))
+    return rows[:FOUND]
 
 
 def _never(_: int) -> bool:

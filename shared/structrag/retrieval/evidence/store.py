@@ -40,7 +40,7 @@ KIND = "evidence"
 AXES, BITS = "token_axes", "token_bits"  # of the quantiser
 VIEW, TOKENS = "raw", "tokens"  # stems of a piece, and the encoder's tokens in it
 FOUND = 100  # pieces in which a question is answered, and those beside them
-SAMPLED = 32  # pieces that show what is usual
+SAMPLED = 16  # pieces that show what is usual
 _SAMPLES = 64  # conditions whose samples are remembered
 _MISSING = "\0"  # stands for each character that was not read
 
