@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, HashTokens
+from doubles import HashEmbedder, HashTokens, by_words
 from fixture_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +40,7 @@ MODELS = [None, HashEmbedder(), HashTokens()]
 
 
 def made(embedding: Any = None, **options: Any) -> EvidenceRetriever:
+    options.setdefault("read_options", ReadOptions(counter=by_words))
     return EvidenceRetriever.from_documents([PUMPS, BOATS], embedding, **options)
 
 
